@@ -18,6 +18,9 @@ use crate::tree::{Node, NodeId, Scalar};
 
 pub use super::zarray::is_chunked;
 
+/// The keys of an ndarray that describe its elements: all but `mask`, which describes those of another array.
+pub(crate) const ELEMENTS: [&str; 8] = ["byteorder", "datatype", "dtype", "source", "data", "strides", "offset", "shape"];
+
 /// Whether a node is an array: by its tag, that of an ndarray of whatever generation or of an array in chunks
 /// ([`is_chunked`]).
 pub fn is_ndarray(node: Node<'_>) -> bool {

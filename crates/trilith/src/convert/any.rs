@@ -9,7 +9,7 @@ use crate::asdf::{ArrayOptions, AsdfFile, Target};
 use crate::bytes::{self, AtomicFile, Basis, WriteSeek};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, Setting};
-use crate::file::File;
+use crate::file::{File, check_written};
 #[cfg(feature = "dudley")]
 use crate::layout::Dialect;
 use crate::limits::Limits;
@@ -170,6 +170,7 @@ impl File {
         if !done.written {
             return Err(refusal(&done.losses));
         }
+        check_written(out.written()?, file.as_asdf(), file.limits())?;
         out.commit()?;
         Ok(done)
     }
@@ -202,17 +203,24 @@ fn of_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSeek, p
         notes.extend(fits::stored_notes(file));
     }
     if fits::is_copied_out(file, options) {
-        fits::out_of_fits(file, out, options)?;
-        return Ok(Converted { notes, ..Converted::default() });
+        let losses = fits::out_of_fits(file, out, options)?;
+        return Ok(Converted { losses, notes, ..Converted::default() });
     }
     let alone = fits::alone(file, options.physical)?;
-    let file = alone.as_ref().unwrap_or(file);
+    let (file, losses) = match &alone {
+        Some((alone, losses)) => (alone, losses.clone()),
+        None => (file, Vec::new()),
+    };
+    if !losses.is_empty() && !options.allow_loss {
+        return Ok(Converted { losses, notes, ..Converted::default() });
+    }
     let mut done = match options.to {
         #[cfg(feature = "dudley")]
         To::Dudley(dialect) => streams::of_asdf(file, dialect, options, out)?,
         _ => asdf_to_asdf(file, options, out, progress)?,
     };
     done.notes.splice(0..0, notes);
+    done.losses.splice(0..0, losses);
     Ok(done)
 }
 
@@ -226,7 +234,7 @@ fn asdf_to_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSe
         return Ok(Converted { is_counted: true, ..done });
     };
     let plan = Plan::new(file, to, options)?;
-    let losses = plan.losses().to_vec();
+    let mut losses = plan.losses().to_vec();
     if !losses.is_empty() && !options.allow_loss {
         return Ok(Converted { losses, ..Converted::default() });
     }
@@ -235,12 +243,14 @@ fn asdf_to_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSe
     };
     let mut notes = Vec::new();
     let made = bytes::set_aside(file.sections().source().name(), |out| {
-        notes = plan.write(out, Progress::default())?.notes;
+        let done = plan.write(out, Progress::default())?;
+        (notes, losses) = (done.notes, done.losses);
         Ok(())
     })?;
     let made = AsdfFile::open(made, file.limits())?.with_resolver(file.resolver().clone());
     let done = chunks::convert(&made, lengths, out, options, progress)?;
     notes.extend(done.notes);
+    // A block that is damaged in the first file is so in the second.
     Ok(Converted { is_counted: true, losses, notes, ..done })
 }
 

@@ -127,6 +127,7 @@ fn tree_of(file: &DudleyFile, stack: bool, stored: &mut Stored<'_>) -> Result<(V
     if root.remove(LIBRARY).is_some() {
         walk.losses.push(Diagnostic::loss("/asdf_library", "the item: in an ASDF file this says which program wrote it"));
     }
+    let says_more = !(walk.params.is_empty() && walk.stored.is_empty() && walk.docs.is_empty() && walk.attributes.is_empty());
     let mut about = Value::map([("dialect", Value::from(file.layout().dialect().name().to_owned()))]);
     if let Some(order) = file.byteorder() {
         about.set("byteorder", order.name());
@@ -140,7 +141,9 @@ fn tree_of(file: &DudleyFile, stack: bool, stored: &mut Stored<'_>) -> Result<(V
             about.set(name, Value::map(pairs));
         }
     }
-    if root.get("dudley").is_some() {
+    if root.get("dudley").is_some() && !says_more {
+        // Dialect and byte order are the form of the file that was read.
+    } else if root.get("dudley").is_some() {
         walk.losses.push(Diagnostic::loss("/dudley", "an item of that name hides what the layout says beside its items"));
     } else {
         root.set("dudley", about);
@@ -340,9 +343,7 @@ pub fn asdf_to_draft(file: &AsdfFile) -> Result<(Draft, Vec<Diagnostic>)> {
     let mut draft = if root.is_mapping() { walk.draft(root, "", 0)? } else { Draft::dict([("", walk.draft(root, "", 0)?)]) };
     // The tag of the root says no more than that it is one.
     draft.attributes.retain(|(name, _)| name != TAG);
-    let said = root.get("dudley");
-    if let (DraftKind::Dict(items), Some(about)) = (&mut draft.kind, said) {
-        items.retain(|(name, _)| name != "dudley");
+    if let (DraftKind::Dict(_), Some(about)) = (&draft.kind, root.get("dudley").filter(|about| is_ours(*about))) {
         walk.give_back(&mut draft, about);
     }
     match asdf::walk::unnamed(file)?.len() {
@@ -410,8 +411,11 @@ impl<'a> ToDraft<'a> {
         for (key, value) in node.merged_entries() {
             let name = key.text().into_owned();
             let inner = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
-            if inner == "/asdf_library" || (inner == "/history" && says_form_only(value)) {
+            if inner == "/asdf_library" || (inner == "/history" && super::account::says_form_only(value)) {
                 // Who wrote this file and how; the next one says it of itself.
+                continue;
+            }
+            if inner == "/dudley" && is_ours(value) {
                 continue;
             }
             if !matches!(key.scalar(), Scalar::Str(_)) || !key.is_scalar() {
@@ -419,7 +423,7 @@ impl<'a> ToDraft<'a> {
             }
             self.budget.charge_text(&name)?;
             let holds = !value.is_scalar() && (value.is_mapping() || self.budget.known(value)?.holds);
-            if holds || (path.is_empty() && name == "dudley") {
+            if holds {
                 items.push((name, self.draft(value, &inner, depth + 1)?));
                 continue;
             }
@@ -457,32 +461,58 @@ impl<'a> ToDraft<'a> {
             restore_param(draft, &path.text(), kind);
         }
         for (key, lines) in about.get("docs").filter(|docs| docs.is_mapping()).iter().flat_map(|docs| docs.entries()) {
-            if let Some(item) = at(draft, &key.text()) {
-                item.docs = lines.items().map(|line| line.text().into_owned()).collect();
+            match at(draft, &key.text()) {
+                Some(item) => item.docs = lines.items().map(|line| line.text().into_owned()).collect(),
+                None => self.stray("docs", &key.text()),
             }
         }
         for (key, said) in about.get("attributes").filter(|said| said.is_mapping()).iter().flat_map(|said| said.entries()) {
-            if !said.is_mapping() {
+            let Some(item) = at(draft, &key.text()) else {
+                self.stray("attributes", &key.text());
                 continue;
-            }
-            let Some(item) = at(draft, &key.text()) else { continue };
+            };
             for (name, value) in said.entries() {
-                if let Ok((value, _)) = attribute(value, self.file.limits()) {
-                    item.attributes.push((name.text().into_owned(), value));
+                match attribute(value, self.file.limits()) {
+                    Ok((value, _)) => item.attributes.push((name.text().into_owned(), value)),
+                    Err(error) => {
+                        let path = format!("/dudley/attributes/{}", pointer(&key.text()));
+                        self.losses.push(Diagnostic::loss(&path, error.message().to_owned()));
+                    }
                 }
             }
         }
     }
+
+    /// The loss of what is said about an item that is not there.
+    fn stray(&mut self, of: &str, path: &str) {
+        let place = format!("/dudley/{of}/{}", pointer(path));
+        self.losses.push(Diagnostic::loss(&place, format!("there is no item {path} that it could be said of")));
+    }
 }
 
-/// Whether a history holds no entry: only which extensions the file of the ASDF family needed.
-fn says_form_only(history: Node<'_>) -> bool {
-    history.is_mapping()
-        && history.entries().all(|(key, value)| match &*key.text() {
-            "extensions" => true,
-            "entries" => value.is_sequence() && value.is_empty(),
-            _ => false,
-        })
+/// A key as a step of a JSON Pointer.
+fn pointer(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// Whether a node is what [`stream_to_asdf`] writes beside the items of a stream; anything else under its name is the user's.
+fn is_ours(about: Node<'_>) -> bool {
+    let is_text = |node: Node<'_>| node.tag().is_none() && matches!(node.scalar(), Scalar::Str(_)) && node.is_scalar();
+    let is_list = |node: Node<'_>| node.is_sequence() && node.tag().is_none() && node.items().all(is_text);
+    let is_map = |node: Node<'_>, is: &dyn Fn(Node<'_>) -> bool| {
+        node.is_mapping() && node.tag().is_none() && node.entries().all(|(key, value)| is_text(key) && is(value))
+    };
+    let is_said = |said: Node<'_>| is_map(said, &|value| !ndarray::is_ndarray(value));
+    let is_known = |(key, value): (Node<'_>, Node<'_>)| match &*key.text() {
+        "dialect" => is_text(value) && Dialect::named(&value.text()).is_some(),
+        "byteorder" => is_text(value),
+        "parameters" => is_list(value),
+        "stored" => is_map(value, &is_text),
+        "docs" => is_map(value, &is_list),
+        "attributes" => is_map(value, &is_said),
+        _ => false,
+    };
+    about.is_mapping() && about.tag().is_none() && about.get("dialect").is_some() && about.entries().all(is_known)
 }
 
 /// The item at a JSON Pointer.

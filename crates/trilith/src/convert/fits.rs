@@ -5,33 +5,36 @@
 //! become HDUs, and the tree itself goes into an HDU called ASDF, whose arrays are found by
 //! `fits:NAME,1`: nothing is lost.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
+use super::account::{Account, says_form_only};
 use super::{CodecChoice, ConvertOptions, Converted, To};
 use crate::array::{Array, Byteorder};
 use crate::asdf::builder::datatype_value;
 use crate::asdf::{ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, Target, walk};
 use crate::bytes::{self, Derived, MemorySource, SourceRef, WriteSeek};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Error, Result, Setting};
+use crate::error::{Error, Result, Setting, counted};
 use crate::file::fits_around;
 use crate::fits::{self, FitsFile, Hdu, HduKind, Part};
+use crate::limits::Limits;
 use crate::progress::Progress;
-use crate::tree::{Node, NodeId, TreePath, Value};
+use crate::tree::{Node, NodeId, Value};
 
 /// Tag of a `fits` list whose cards keep to the lengths of the standard's schema.
 const STRICT: &str = "tag:stsci.edu:asdf/fits/fits-1.2.0";
 /// Tag of one with longer cards, which astropy knows too.
 const LOOSE: &str = "tag:astropy.org:astropy/fits/fits-1.0.0";
 
-/// Writes a plain FITS file as ASDF 1.6: headers card by card, data as blocks.
+/// Writes a plain FITS file as ASDF 1.6: headers card by card, data as blocks. Returns what is lost: bytes between and behind
+/// the HDUs that are no filling.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for data that FITS files rarely hold,
 /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading says.
-pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOptions) -> Result<()> {
+pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
     let _call = fits.limits().call();
     let mut builder = Builder::new(Target::newest()).with_options(options.write.clone());
     let mut how = ArrayOptions::default();
@@ -41,7 +44,8 @@ pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOpti
     (how.level, how.blosc) = (options.level, options.blosc);
     if options.physical {
         let root = physical(fits, &mut builder, &how)?;
-        return builder.write_to(out, root);
+        builder.write_to(out, root)?;
+        return fits::spare(fits);
     }
     let listing = fits::to_value(fits, &mut |hdu| fits.stored(hdu)?.map(|array| builder.array(&array, &how)).transpose())?;
     let tag = if listing.is_strict { STRICT } else { LOOSE };
@@ -52,7 +56,8 @@ pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOpti
     if let Some(heaps) = listing.heaps {
         root.set(fits::HEAP_KEY, heaps);
     }
-    builder.write_to(out, root)
+    builder.write_to(out, root)?;
+    fits::spare(fits)
 }
 
 /// The tree of the physical values of a FITS file: the array of each HDU under its EXTNAME, a table as a mapping of its
@@ -132,17 +137,13 @@ fn written(file: &AsdfFile, out: &mut dyn Write) -> Result<Converted> {
     let _call = file.limits().call();
     let root = file.tree().root();
     if let Some(list) = root.get("fits").filter(|list| list.is_sequence()) {
-        let parts = fits::from_node(list, root.get(fits::CARDS_KEY), &mut |node| file.stored_array(node))?;
+        let (parts, mut losses) = listed(file, root, list)?;
         let mut notes = Vec::new();
         for (number, part) in parts.iter().enumerate() {
             notes.extend(fits::corrections(part, number == 0)?.into_iter().map(|text| format!("/fits/{number}/header: {text}")));
         }
         fits::write(out, &parts)?;
-        // Who wrote the file is no part of it.
-        let known = ["fits", fits::CARDS_KEY, fits::HEAP_KEY, "asdf_library", "history"];
-        let keys = root.merged_entries().into_iter().map(|(key, _)| key.text().into_owned());
-        let beside = keys.filter(|key| !known.contains(&key.as_str()));
-        let losses = beside.map(|key| Diagnostic::loss(&TreePath::root().join(key), "it is not part of the FITS file")).collect();
+        losses.extend(unnamed_blocks(file)?);
         return Ok(Converted { losses, notes, ..Converted::default() });
     }
     let mut parts = Vec::new();
@@ -163,18 +164,81 @@ fn written(file: &AsdfFile, out: &mut dyn Write) -> Result<Converted> {
     if parts.is_empty() {
         parts.push(Part::primary(None)?);
     }
-    parts.push(Part::asdf(embedded(file, &sources)?)?);
+    let (asdf, losses) = embedded(file, &sources)?;
+    parts.push(Part::asdf(asdf)?);
     fits::write(out, &parts)?;
-    Ok(Converted::default())
+    Ok(Converted { losses, ..Converted::default() })
+}
+
+/// The HDUs of a `fits` list, and all of the tree that is in none of them.
+fn listed(file: &AsdfFile, root: Node<'_>, list: Node<'_>) -> Result<(Vec<Part>, Vec<Diagnostic>)> {
+    let (mut account, limits) = (Account::default(), file.limits());
+    account.take(root);
+    let mut take = |taken: fits::Taken<'_>| match taken {
+        fits::Taken::All(node) => account.take_all(node, limits),
+        fits::Taken::Array(node) => account.take_array(node, limits),
+        fits::Taken::Node(node) => {
+            account.take(node);
+            Ok(())
+        }
+    };
+    let cards = root.get(fits::CARDS_KEY);
+    let parts = fits::from_node(list, cards, &mut |node| file.stored_array(node), &mut take)?;
+    if let Some(cards) = cards.filter(|cards| cards.is_sequence()) {
+        account.take(cards);
+        // [HDU, card, text]; the list wins where it says something else.
+        let is_kept = |entry: &Node<'_>| {
+            let number = |at: usize| entry.index(at).is_some_and(|node| node.as_u64().is_some());
+            entry.len() == 3 && number(0) && number(1) && entry.index(2).is_some_and(|text| text.as_str().is_some())
+        };
+        cards.items().filter(is_kept).try_for_each(|entry| account.take_all(entry, limits))?;
+    }
+    if let Some(heaps) = root.get(fits::HEAP_KEY).filter(|heaps| heaps.is_mapping()) {
+        account.take(heaps);
+        for (key, views) in heaps.merged_entries() {
+            let number = key.text().parse::<usize>().ok();
+            let data = number.and_then(|number| list.index(number)).and_then(|hdu| hdu.get("data"));
+            take_views(&mut account, views, data, limits)?;
+        }
+    }
+    // Who wrote the file is no part of it.
+    if let Some(library) = root.get("asdf_library") {
+        account.take_all(library, limits)?;
+    }
+    if let Some(history) = root.get("history").filter(|history| says_form_only(*history)) {
+        account.take_all(history, limits)?;
+    }
+    let losses = account.losses(file.tree(), limits, "it is not part of the FITS file")?;
+    Ok((parts, losses))
+}
+
+/// Marks the columns of varying length that are views of the bytes of their HDU, which say nothing that these do not.
+fn take_views(account: &mut Account, views: Node<'_>, data: Option<Node<'_>>, limits: &Limits) -> Result<()> {
+    let source = |node: Node<'_>| node.get("source").and_then(|source| source.as_i64());
+    let Some(block) = data.and_then(source).filter(|_| views.is_mapping()) else { return Ok(()) };
+    account.take(views);
+    for (_, rows) in views.merged_entries().into_iter().filter(|(_, rows)| rows.is_sequence()) {
+        account.take(rows);
+        for row in rows.items().filter(|row| source(*row) == Some(block)) {
+            account.take_array(row, limits)?;
+        }
+    }
+    Ok(())
+}
+
+/// The loss of blocks that no array names.
+fn unnamed_blocks(file: &AsdfFile) -> Result<Option<Diagnostic>> {
+    let count = walk::unnamed(file)?.len();
+    Ok((count > 0).then(|| Diagnostic::lost(format!("{} that no array names", counted(count, "block")))))
 }
 
 /// Writes a FITS file with `file` as the ASDF file in it: every HDU of `fits` is copied byte for byte, an
 /// ASDF file that it held is left out, and the new one comes last. Arrays that equal the image or table of
-/// an HDU, as it is meant, are stored there only: their source becomes `fits:NAME,VERSION`.
+/// an HDU, as it is meant, are stored there only: their source becomes `fits:NAME,VERSION`. Returns what is damaged.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an array of another FITS file that no HDU holds, and as [`from_fits`].
-pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<()> {
+pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<Vec<Diagnostic>> {
     let _call = file.limits().call();
     let hdus: Vec<(String, Array)> = fits
         .hdus()
@@ -201,7 +265,9 @@ pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<()
             None => {}
         }
     }
-    fits::write_asdf(out, fits, Some(embedded(file, &sources)?))
+    let (asdf, losses) = embedded(file, &sources)?;
+    fits::write_asdf(out, fits, Some(asdf))?;
+    Ok(losses)
 }
 
 /// How a source names an HDU: by name and version where these lead back to it, else by its number.
@@ -239,8 +305,13 @@ fn fitting(file: &AsdfFile) -> Result<Vec<(String, Node<'_>, Array)>> {
         let Ok(array) = file.stored_array(node) else { continue };
         let array = array.without_mask();
         let name = listed.path.trim_start_matches('/').to_uppercase();
-        let printable =
-            name.bytes().all(|b| b.is_ascii_graphic()) && name.len() <= 60 && name != "ASDF" && !name.contains([',', '\'']);
+        // A name of digits alone is the number of an HDU.
+        let printable = name.bytes().any(|b| !b.is_ascii_digit())
+            && name.bytes().all(|b| b.is_ascii_graphic())
+            && name.len() <= 60
+            && name != "ASDF"
+            && name != "PRIMARY"
+            && !name.contains([',', '\'']);
         if array.is_empty() || !printable || !fits::losses(&array).is_empty() || node.get("source").is_none() {
             continue;
         }
@@ -255,8 +326,8 @@ fn fitting(file: &AsdfFile) -> Result<Vec<(String, Node<'_>, Array)>> {
 }
 
 /// The ASDF file of the last HDU: the tree, and the blocks that are in no HDU. Where no ndarray names some of
-/// them, all keep their numbers.
-fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<SourceRef> {
+/// them, all keep their numbers. Also returns the blocks that are damaged.
+fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<(SourceRef, Vec<Diagnostic>)> {
     let blocks = file.sections().all_blocks()?;
     let mut edit = file.tree().edit();
     // Where a block must keep its number all do, and what goes into an HDU leaves an empty one behind.
@@ -301,18 +372,19 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<Sourc
         } else if block.is_streamed() {
             writer.block(&*file.block_data(block.index as i64)?, &BlockOptions::default())?;
         } else {
-            writer.copy(&*block.stored(file.sections().source())?, block)?;
+            writer.copy(&block.stored(file.sections().source())?, block)?;
         }
     }
-    writer.finish()?;
-    Ok(Arc::new(MemorySource::new(out.into_inner(), "the embedded ASDF file")))
+    let damaged = writer.finish()?;
+    Ok((Arc::new(MemorySource::new(out.into_inner(), "the embedded ASDF file")), damaged))
 }
 
-/// Writes what a FITS file holds as a file of the ASDF family: the ASDF file in it, or else its headers and data.
+/// Writes what a FITS file holds as a file of the ASDF family: the ASDF file in it, or else its headers and data. Returns what is
+/// lost, as [`take_out`] and [`from_fits`].
 ///
 /// # Errors
 /// As [`from_fits`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file that lies in no FITS file.
-pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<()> {
+pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
     let fits = fits_around(file).ok_or_else(|| Error::usage("this file is not inside a FITS file"))?;
     // HDU 0 never holds an ASDF file: it stands for a plain FITS file.
     match file.container().is_some_and(|container| container.hdu > 0) {
@@ -321,24 +393,27 @@ pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOp
     }
 }
 
-/// As [`out_of_fits`], in a temporary file that is opened; None for a file that lies in no FITS file.
+/// As [`out_of_fits`], in a temporary file that is opened, with what is lost; None for a file that lies in no FITS file.
 ///
 /// # Errors
 /// As [`from_fits`].
-pub fn standing_alone(file: &AsdfFile) -> Result<Option<AsdfFile>> {
+pub fn standing_alone(file: &AsdfFile) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
     alone(file, false)
 }
 
 /// As [`standing_alone`], perhaps with physical values.
-pub(super) fn alone(file: &AsdfFile, physical: bool) -> Result<Option<AsdfFile>> {
+pub(super) fn alone(file: &AsdfFile, physical: bool) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
     if fits_around(file).is_none() {
         return Ok(None);
     }
     let from = file.sections().source();
-    let alone =
-        bytes::set_aside(from.name(), |out| out_of_fits(file, out, &ConvertOptions { physical, ..ConvertOptions::default() }))?;
+    let mut losses = Vec::new();
+    let alone = bytes::set_aside(from.name(), |out| {
+        losses = out_of_fits(file, out, &ConvertOptions { physical, ..ConvertOptions::default() })?;
+        Ok(())
+    })?;
     let source = Arc::new(Derived::new(alone, from.clone()));
-    Ok(Some(AsdfFile::open(source, file.limits())?.with_resolver(file.resolver().clone())))
+    Ok(Some((AsdfFile::open(source, file.limits())?.with_resolver(file.resolver().clone()), losses)))
 }
 
 /// What there is to say of the FITS file around a file.
@@ -399,16 +474,17 @@ pub(super) fn to_fits_with(
 }
 
 /// Writes the ASDF file inside a FITS file as one of its own: the HDUs that it refers to become blocks, behind its own;
-/// a streamed block stays the last.
+/// a streamed block stays the last. Returns what is lost: HDUs and cards that the tree does not hold.
 ///
 /// # Errors
 /// As [`from_fits`].
-pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<()> {
+pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
     let _call = file.limits().call();
     let sections = file.sections();
     let (streamed, sized): (Vec<&Block>, Vec<&Block>) = sections.all_blocks()?.into_iter().partition(|block| block.is_streamed());
     let mut edit = file.tree().edit();
     let mut taken: Vec<(String, Array)> = Vec::new();
+    let (fits, mut hdus) = (fits_around(file), BTreeSet::new());
     for (node, source) in walk::sourced(file)? {
         if let Some(number) = source.as_i64() {
             let block = sections.block(number)?;
@@ -422,6 +498,9 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
         }
         let array = file.stored_array(node)?.without_mask();
         let name = source.text().into_owned();
+        if let Some(hdu) = fits.and_then(|fits| fits.find(name.trim_start_matches("fits:")).ok()) {
+            hdus.insert(hdu.number());
+        }
         let position = taken.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
             taken.push((name, array.clone()));
             taken.len() - 1
@@ -437,7 +516,7 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
     let mut writer = FileWriter::new(out, generation, options.write.clone());
     writer.header_of_bytes(&sections.header().line, &sections.header().raw_comments, sections.tree().map(|_| text.as_str()))?;
     for block in sized {
-        writer.copy(&*block.stored(sections.source())?, block)?;
+        writer.copy(&block.stored(sections.source())?, block)?;
     }
     for (_, array) in taken {
         write_hdu(&mut writer, &array, options)?;
@@ -447,7 +526,9 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
         how.streamed = true;
         writer.block(&*block.stored(sections.source())?, &how)?;
     }
-    writer.finish()
+    let mut losses = writer.finish()?;
+    losses.extend(fits.map(|fits| fits::left_behind(fits, &hdus)).transpose()?.unwrap_or_default());
+    Ok(losses)
 }
 
 /// The array of an HDU as a block.
@@ -459,6 +540,7 @@ fn write_hdu<W: Write + Seek>(writer: &mut FileWriter<W>, array: &Array, options
     (how.encode.level, how.encode.blosc) = (options.level, options.blosc);
     how.encode.item_size = usize::try_from(array.datatype().item_size()).unwrap_or(1).max(1);
     let mut block = writer.begin(&how)?;
+    array.source().check_whole()?;
     array.pieces(Byteorder::Big, 4 << 20, &mut |bytes| block.write(bytes))?;
     block.finish()?;
     Ok(())

@@ -3,6 +3,7 @@
 use super::{ConvertOptions, Converted};
 use crate::asdf::AsdfFile;
 use crate::bytes::WriteSeek;
+use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 
@@ -14,7 +15,7 @@ pub(super) fn is_copied_out(_: &AsdfFile, _: &ConvertOptions) -> bool {
     false
 }
 
-pub(super) fn out_of_fits(_: &AsdfFile, _: &mut dyn WriteSeek, _: &ConvertOptions) -> Result<()> {
+pub(super) fn out_of_fits(_: &AsdfFile, _: &mut dyn WriteSeek, _: &ConvertOptions) -> Result<Vec<Diagnostic>> {
     Err(Error::left_out("FITS", "fits"))
 }
 
@@ -24,7 +25,7 @@ pub(super) fn stored_notes(_: &AsdfFile) -> Vec<String> {
 }
 
 /// None: there are no such files.
-pub(super) fn alone(_: &AsdfFile, _: bool) -> Result<Option<AsdfFile>> {
+pub(super) fn alone(_: &AsdfFile, _: bool) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
     Ok(None)
 }
 

@@ -5,6 +5,8 @@
 //! Into another ([`convert_to`], [`Plan`]) the tree is translated by edits of its text, and what the
 //! other cannot hold is listed as a [`Diagnostic`] before anything is written.
 
+#[cfg(any(feature = "fits", feature = "dudley"))]
+mod account;
 mod any;
 mod arrays;
 mod choose;
@@ -288,7 +290,7 @@ fn write_alone<W: Write + Seek>(
     for block in blocks {
         write_old(file, &mut writer, block, options, &hints, &mut done, progress)?;
     }
-    writer.finish()?;
+    done.losses.extend(writer.finish()?);
     Ok(done)
 }
 
@@ -327,7 +329,7 @@ fn write_block<W: Write + Seek>(
         return writer.block(&**stored, &how);
     }
     if copies(block, options) {
-        return writer.copy(&**stored, block);
+        return writer.copy(stored, block);
     }
     let data = file.block_data(block.index as i64)?;
     how.codec = match options.codec {

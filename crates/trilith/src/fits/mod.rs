@@ -14,6 +14,7 @@
 //! FITS Standard 4.0. The columns P and Q of a table hold number and place of what lies in the heap; [`FitsFile::cell`] gives
 //! the values. The smoothing of HCOMPRESS_1 is not supported; the bytes of such images survive.
 
+mod account;
 mod card;
 mod checksum;
 mod dither;
@@ -39,6 +40,7 @@ mod tiles;
 mod tree;
 mod write;
 
+pub use account::{left_behind, spare};
 pub use card::{Card, CardValue};
 pub use edit::edited_header;
 pub use hdu::{Hdu, HduKind};
@@ -47,5 +49,5 @@ pub use meant::meant;
 pub use part::{Part, corrections, is_image, losses, parts_for};
 pub use read::FitsFile;
 pub use table::{Column, columns};
-pub use tree::{CARDS_KEY, HEAP_KEY, Listing, from_node, meant_node, named_columns, source_node, to_value};
+pub use tree::{CARDS_KEY, HEAP_KEY, Listing, Taken, from_node, meant_node, named_columns, source_node, to_value};
 pub use write::{NewHdu, asdf_hdu, write, write_asdf, write_changed};

@@ -489,7 +489,7 @@ fn there_and_back(bytes: &[u8]) -> (Listing, Vec<u8>) {
         let source = node.get("source").unwrap().text().into_owned();
         Ok(arrays.iter().find(|(number, _)| format!("fits:{number}") == source).unwrap().1.clone())
     };
-    let parts = from_node(tree.at("/fits").unwrap(), tree.at("/fits_cards"), &mut open).unwrap();
+    let parts = from_node(tree.at("/fits").unwrap(), tree.at("/fits_cards"), &mut open, &mut |_| Ok(())).unwrap();
     let mut out = Vec::new();
     write(&mut out, &parts).unwrap();
     (listing, out)
@@ -558,7 +558,7 @@ fn kept_cards_go_with_their_rows() {
         edit(&mut hdus);
         let root = Value::map([("fits", Value::seq(hdus)), (CARDS_KEY, listing.cards.clone().unwrap())]);
         let tree = Tree::parse(print_document(&root, &PrintOptions::default()), &Limits::default()).unwrap();
-        from_node(tree.at("/fits").unwrap(), tree.at("/fits_cards"), &mut |_| unreachable!()).unwrap()
+        from_node(tree.at("/fits").unwrap(), tree.at("/fits_cards"), &mut |_| unreachable!(), &mut |_| Ok(())).unwrap()
     };
     let rows = |hdu: &mut Value, edit: &dyn Fn(&mut Vec<Value>)| {
         let mut rows = hdu.get("header").unwrap().items().to_vec();
@@ -597,7 +597,7 @@ fn kept_cards_go_with_their_rows() {
 fn what_the_list_says_wins_over_a_kept_card() {
     let yaml = "fits:\n- header: [[SIMPLE, true], [BITPIX, 8], [NAXIS, 0], [GAIN, 2.5]]\nfits_cards: [[0, 3, GAIN = 1.5]]\n";
     let tree = Tree::parse(yaml, &Limits::default()).unwrap();
-    let parts = from_node(tree.at("/fits").unwrap(), tree.at("/fits_cards"), &mut |_| unreachable!()).unwrap();
+    let parts = from_node(tree.at("/fits").unwrap(), tree.at("/fits_cards"), &mut |_| unreachable!(), &mut |_| Ok(())).unwrap();
     assert_eq!(parts[0].header.number("GAIN").unwrap(), Some(2.5));
 }
 
@@ -622,7 +622,7 @@ fn the_list_of_the_0_1_0dev_document_becomes_a_file() {
 ";
     let tree = Tree::parse(yaml, &Limits::default()).unwrap();
     let array = Array::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]).unwrap();
-    let parts = from_node(tree.root(), None, &mut |_| Ok(array.clone())).unwrap();
+    let parts = from_node(tree.root(), None, &mut |_| Ok(array.clone()), &mut |_| Ok(())).unwrap();
     let mut out = Vec::new();
     write(&mut out, &parts).unwrap();
     let fits = open(out).unwrap();
@@ -644,7 +644,7 @@ fn a_table_of_columns_becomes_rows() {
         Some(0) => Array::from_slice(&[1i16, 2], &[2]),
         _ => Array::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2]),
     };
-    let parts = from_node(tree.root(), None, &mut columns).unwrap();
+    let parts = from_node(tree.root(), None, &mut columns, &mut |_| Ok(())).unwrap();
     let mut out = Vec::new();
     write(&mut out, &parts).unwrap();
     let fits = open(out).unwrap();
@@ -661,7 +661,9 @@ fn a_table_of_columns_becomes_rows() {
             &[if node.as_i64() == Some(0) { 2 } else { 3 }],
         )
     };
-    assert!(from_node(tree.root(), None, &mut uneven).unwrap_err().to_string().contains("3 rows, others have 2"));
+    assert!(
+        from_node(tree.root(), None, &mut uneven, &mut |_| Ok(())).unwrap_err().to_string().contains("3 rows, others have 2")
+    );
 }
 
 #[test]
@@ -669,7 +671,7 @@ fn lists_that_are_none_are_errors_with_their_place() {
     for yaml in ["a: 1", "- 1", "- {data: 1}", "- header: 1", "- header: [1]", "- header: [[A, [1]]]", "- header: [[A, 1, b, c]]"]
     {
         let tree = Tree::parse(yaml, &Limits::default()).unwrap();
-        let error = from_node(tree.root(), None, &mut |_| unreachable!()).unwrap_err();
+        let error = from_node(tree.root(), None, &mut |_| unreachable!(), &mut |_| Ok(())).unwrap_err();
         assert!(error.to_string().contains("line 1"), "{yaml}: {error}");
     }
 }

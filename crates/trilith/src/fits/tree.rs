@@ -45,6 +45,18 @@ pub struct Listing {
     pub is_strict: bool,
 }
 
+/// What of a tree is in the parts that are made of it.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Taken<'t> {
+    /// A node, without those below it.
+    Node(Node<'t>),
+    /// A node and all below it.
+    All(Node<'t>),
+    /// What describes the elements of an ndarray.
+    Array(Node<'t>),
+}
+
 /// Makes the `fits` list; `data` gives the node for the data of an HDU, from [`FitsFile::stored`] or [`FitsFile::array`],
 /// and None for an HDU without data.
 ///
@@ -73,7 +85,9 @@ pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(&Hdu) -> Result<Option<Val
                 triple.items().iter().zip(SCHEMA).all(|(item, most)| item.as_str().is_none_or(|text| text.len() <= most));
             if card_of(&triple).map_or(true, |made| made.bytes() != card.bytes()) {
                 let text: String = card.bytes().iter().map(|b| char::from(*b)).collect();
-                kept.push(Value::seq([Value::from(hdu.number()), Value::from(at), Value::from(text.trim_end())]).flow());
+                kept.push(
+                    Value::seq([Value::from(hdu.number()), Value::from(at), Value::from(text.trim_end_matches(' '))]).flow(),
+                );
             }
             triples.push(triple.flow());
         }
@@ -98,13 +112,20 @@ pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(&Hdu) -> Result<Option<Val
 ///
 /// `data` may also be a table of columns (core/table or astropy's), which becomes rows.
 ///
+/// `taken` receives each node that the parts hold: what it does not receive is in none of them.
+///
 /// A card of that second list counts as long as it says what a triple says, so that changes of the `fits` list win. Where
 /// rows or HDUs were added, removed or moved, the cards go with them.
 ///
 /// # Errors
 /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the line and column of what is no such list, and
 /// what `array` says.
-pub fn from_node(list: Node<'_>, cards: Option<Node<'_>>, array: &mut dyn FnMut(Node<'_>) -> Result<Array>) -> Result<Vec<Part>> {
+pub fn from_node(
+    list: Node<'_>,
+    cards: Option<Node<'_>>,
+    array: &mut dyn FnMut(Node<'_>) -> Result<Array>,
+    taken: &mut dyn FnMut(Taken<'_>) -> Result<()>,
+) -> Result<Vec<Part>> {
     if !list.is_sequence() {
         return Err(list.error("the fits node is not a list of HDUs"));
     }
@@ -118,8 +139,11 @@ pub fn from_node(list: Node<'_>, cards: Option<Node<'_>>, array: &mut dyn FnMut(
     let all = list.items().map(rows_of).collect::<Result<Vec<_>>>()?;
     let kept = Kept::of(cards, &all);
     let mut parts = Vec::new();
+    taken(Taken::Node(list))?;
     for ((number, item), rows) in list.items().enumerate().zip(&all) {
         let header = item.require("header")?;
+        taken(Taken::Node(item))?;
+        taken(Taken::All(header))?;
         let mut made = Header::default();
         let mut same = kept.of_rows(number, rows);
         for ((at, node), given) in header.items().enumerate().zip(rows) {
@@ -128,10 +152,19 @@ pub fn from_node(list: Node<'_>, cards: Option<Node<'_>>, array: &mut dyn FnMut(
                 None => card_of(given).map_err(|e| node.error(e.to_string()))?,
             });
         }
-        let data = item.get("data").filter(|node| !node.is_null());
-        let data = data.map(|node| match node.get("columns") {
-            Some(columns) => from_columns(columns, array),
-            None => array(node),
+        let data = item.get("data");
+        if let Some(node) = data.filter(|node| node.is_null()) {
+            taken(Taken::Node(node))?;
+        }
+        let data = data.filter(|node| !node.is_null()).map(|node| match node.get("columns") {
+            Some(columns) => {
+                taken(Taken::Node(node))?;
+                from_columns(columns, &made, array, taken)
+            }
+            None => {
+                taken(Taken::Array(node))?;
+                array(node)
+            }
         });
         let data = data.transpose().doing(|| format!("HDU {number}"))?;
         parts.push(Part { header: made, data });
@@ -141,16 +174,31 @@ pub fn from_node(list: Node<'_>, cards: Option<Node<'_>>, array: &mut dyn FnMut(
 
 /// The rows of a table that is given by its columns, each {name, data} (core/table, and what
 /// asdf-astropy writes for the tables of FITS files). They are put together in memory.
-fn from_columns(columns: Node<'_>, array: &mut dyn FnMut(Node<'_>) -> Result<Array>) -> Result<Array> {
+fn from_columns(
+    columns: Node<'_>,
+    header: &Header,
+    array: &mut dyn FnMut(Node<'_>) -> Result<Array>,
+    taken: &mut dyn FnMut(Taken<'_>) -> Result<()>,
+) -> Result<Array> {
     if !columns.is_sequence() {
         return Err(columns.error("the columns of a table are a list"));
     }
     let (mut fields, mut parts) = (Vec::new(), Vec::new());
     let mut rows = None;
-    for column in columns.items() {
+    taken(Taken::Node(columns))?;
+    for (number, column) in columns.items().enumerate() {
         let data = column.require("data")?;
         // A quantity: {value, unit}.
-        let values = array(data.get("value").unwrap_or(data))?;
+        let inner = data.get("value").unwrap_or(data);
+        let values = array(inner)?;
+        for node in [Some(column), Some(data), column.get("name")].into_iter().flatten() {
+            taken(Taken::Node(node))?;
+        }
+        taken(Taken::Array(inner))?;
+        let unit = column.get("unit").or_else(|| data.get("unit"));
+        if let Some(unit) = unit.filter(|unit| header.text(&format!("TUNIT{}", number + 1)) == Some(&*unit.text())) {
+            taken(Taken::Node(unit))?;
+        }
         let Some((count, shape)) = values.shape().split_first() else {
             return Err(data.error("the column has no rows"));
         };

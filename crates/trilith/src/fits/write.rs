@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use super::account::is_blank_after_end;
 use super::checksum;
 use super::hdu::Hdu;
 use super::header::{BLOCK, Header};
@@ -38,6 +39,7 @@ fn write_part(out: &mut dyn Write, part: &Part, is_first: bool) -> Result<()> {
     put(out, &header.to_bytes())?;
     let Some(array) = &part.data else { return Ok(()) };
     let array = array.clone().without_mask();
+    array.source().check_whole()?;
     let (mut written, mut stored) = (0u64, Vec::new());
     if array.nbytes() > 0 {
         array.charge_visits()?;
@@ -120,6 +122,12 @@ pub fn write_changed(out: &mut dyn Write, fits: &FitsFile, changed: &BTreeMap<us
     let mut at = 0;
     for hdu in fits.hdus() {
         let Some(new) = changed.get(&hdu.number()) else { continue };
+        if !is_blank_after_end(fits, hdu)? {
+            let message = format!("the header of {} has text after END, which would be lost", hdu.label());
+            return Err(
+                Error::unsupported(message).hint("convert the file to ASDF with --allow-loss, which leaves that text out")
+            );
+        }
         copy(out, &**source, at, hdu.start())?;
         let (data, range) = match &new.data {
             Some(data) => (data, 0..data.len()),

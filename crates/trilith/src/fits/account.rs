@@ -1,0 +1,104 @@
+//! Everything in a FITS file that a tree with the arrays of some HDUs does not hold.
+
+use std::collections::BTreeSet;
+
+use super::card::Card;
+use super::hdu::{Hdu, HduKind};
+use super::header::BLOCK;
+use super::read::FitsFile;
+use crate::diagnostic::Diagnostic;
+use crate::error::Result;
+
+/// Bytes of the file that are read at once to see whether they are filling.
+const PIECE: u64 = 1 << 20;
+
+/// Keywords of the layout of an HDU, which the datatype, the shape and the elements of its array say.
+const LAYOUT: [&str; 17] = [
+    "SIMPLE", "XTENSION", "BITPIX", "NAXIS", "EXTEND", "PCOUNT", "GCOUNT", "GROUPS", "TFIELDS", "THEAP", "BSCALE", "BZERO",
+    "CHECKSUM", "DATASUM", "EXTNAME", "EXTVER", "END",
+];
+/// The same, with the number of an axis or column behind them.
+const NUMBERED: [&str; 7] = ["NAXIS", "TTYPE", "TFORM", "TDIM", "TSCAL", "TZERO", "TBCOL"];
+
+/// Returns what is lost if only the arrays of the HDUs `taken` (by number) leave the file, with the ASDF file in it: other HDUs,
+/// and the cards of all that say more than how the data are stored.
+///
+/// # Errors
+/// As [`spare`].
+pub fn left_behind(fits: &FitsFile, taken: &BTreeSet<usize>) -> Result<Vec<Diagnostic>> {
+    let mut losses = Vec::new();
+    for hdu in fits.hdus().iter().filter(|hdu| !hdu.is_asdf()) {
+        let path = format!("/fits/{}", hdu.number());
+        let is_taken = taken.contains(&hdu.number());
+        if !is_taken && !hdu.data().is_empty() {
+            losses.push(Diagnostic::loss(&path, format!("the data of {}: the tree does not name them", hdu.label())));
+        }
+        let cards: Vec<&str> = hdu.header().cards().iter().filter(|card| says_more(card, hdu)).map(Card::keyword).collect();
+        if let Some(first) = cards.first() {
+            let n = cards.len();
+            let named = if n == 1 { format!("the card {first}") } else { format!("{n} cards ({first}, …)") };
+            losses.push(Diagnostic::loss(&format!("{path}/header"), format!("{named} of {}", hdu.label())));
+        }
+    }
+    losses.extend(spare(fits)?);
+    Ok(losses)
+}
+
+/// Whether a card says more than how the data of its HDU are stored.
+fn says_more(card: &Card, hdu: &Hdu) -> bool {
+    let keyword = card.keyword();
+    let stem = keyword.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_blank = card.bytes().iter().all(|byte| *byte == b' ');
+    let is_numbered = stem.len() < keyword.len() && NUMBERED.contains(&stem);
+    let is_tiles = hdu.kind() == HduKind::Tiles && keyword.starts_with('Z');
+    !(is_blank || LAYOUT.contains(&keyword) || is_numbered || is_tiles)
+}
+
+/// Returns the bytes of the file that no HDU holds, and that are no filling: behind END, behind data units, behind the last HDU.
+///
+/// # Errors
+/// As [`Source::read_at`](crate::bytes::Source::read_at).
+pub fn spare(fits: &FitsFile) -> Result<Vec<Diagnostic>> {
+    let mut losses = Vec::new();
+    let len = fits.source().len();
+    for hdu in fits.hdus() {
+        let place = format!("/fits/{}", hdu.number());
+        if !is_blank_after_end(fits, hdu)? {
+            losses.push(Diagnostic::loss(&format!("{place}/header"), format!("the text after END of {}", hdu.label())));
+        }
+        let blank = if hdu.kind() == HduKind::TextTable { b' ' } else { 0 };
+        if !is_filling(fits, hdu.data().end, hdu.end(), blank)? {
+            let message = format!("the bytes after the data of {}, which fill its last block of {BLOCK}", hdu.label());
+            losses.push(Diagnostic::loss(&place, message));
+        }
+    }
+    let end = fits.hdus().last().map_or(0, Hdu::end);
+    if !is_filling(fits, end, len, 0)? {
+        losses.push(Diagnostic::lost(format!("{} bytes after the last HDU", len - end)));
+    }
+    Ok(losses)
+}
+
+/// Whether only blanks follow END in the header of an HDU.
+///
+/// # Errors
+/// As [`Source::read_at`](crate::bytes::Source::read_at).
+pub(super) fn is_blank_after_end(fits: &FitsFile, hdu: &Hdu) -> Result<bool> {
+    let cards: u64 = hdu.header().cards().iter().map(|card| card.bytes().len() as u64).sum();
+    is_filling(fits, hdu.start() + cards + "END".len() as u64, hdu.data().start, b' ')
+}
+
+/// Whether the bytes of a range, as far as they are in the file, are all `blank`.
+fn is_filling(fits: &FitsFile, from: u64, to: u64, blank: u8) -> Result<bool> {
+    let (mut at, to) = (from, to.min(fits.source().len()));
+    let mut piece = Vec::new();
+    while at < to {
+        piece.resize((to - at).min(PIECE) as usize, 0);
+        fits.source().read_at(at, &mut piece)?;
+        if piece.iter().any(|byte| *byte != blank) {
+            return Ok(false);
+        }
+        at += piece.len() as u64;
+    }
+    Ok(true)
+}
