@@ -25,7 +25,7 @@ use self::names::{Input, Names};
 pub use self::part::Parts;
 use crate::Outcome;
 use crate::item::Item;
-use crate::json::{error_json, error_problem};
+use crate::json::{error_json, error_problem, whole};
 use crate::options::Options;
 use crate::output::{Out, is_broken_pipe, is_no, json_text, json_value, note};
 use crate::outputs::told;
@@ -289,7 +289,7 @@ impl<'o> Job<'o> {
             let (file, path) = (json_text(&self.name), json_text(self.item_path()));
             self.out.raw(&format!("{{\"file\":{file},\"path\":{path},\"{name}\":"))?;
         }
-        write(&mut self.out)?;
+        whole(&mut self.out, write)?;
         self.out.raw(if self.several { "}\n" } else { "\n" })
     }
 

@@ -1,11 +1,21 @@
 //! The `--json` shapes that several commands share.
 
+use std::io::Write;
+
 use serde_json::{Value, json};
 use trilith::array::{Datatype, Field};
-use trilith::{Diagnostic, Error, Location};
+use trilith::bytes::set_aside;
+use trilith::codec::stream_source;
+use trilith::{Diagnostic, Error, Location, Result};
 
 use crate::output::clean;
 use crate::words::{advice, said};
+
+/// Writes a document that `write` writes, once it is complete: where that fails, nothing is written.
+pub fn whole(out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let document = set_aside("a document", |out| write(out))?;
+    stream_source(&*document, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("writing", e)))
+}
 
 /// Lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {

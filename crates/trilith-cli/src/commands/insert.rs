@@ -36,7 +36,7 @@ impl Insert {
                 (None, None) => return Err(Error::usage("neither a value nor --from")),
             };
             let value = new_value(file, value, self.tag.as_deref())?;
-            change.edit(|edit, _| edit.insert(path, &value))
+            change.add(|edit, _| edit.insert(path, &value))
         })
     }
 }

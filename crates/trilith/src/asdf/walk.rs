@@ -106,6 +106,7 @@ impl Places for Files<'_> {
 
     fn child(&self, at: &Found, key: &str, path: &TreePath) -> Result<Found> {
         let node = at.node(self.0);
+        node.check_name(key).map_err(|error| error.at_path(path.to_string()))?;
         match node.child(key) {
             Some(child) => Ok(at.with(child)),
             // `FILE#/` is the key "" by the letter, but who writes it means the root.
@@ -188,7 +189,12 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
         let mut charge = || file.limits().charge_text(&mut text, path.len(), "the paths of the arrays");
         if ndarray::is_ndarray(node) {
             charge()?;
-            list.push(Listed { path: path.clone(), found: Ok(step.found) });
+            let found = match (&step.key, inside.last()) {
+                // A path that leads to two arrays names none.
+                (Key::Name(key), Some(above)) => above.node(file).check_name(&key_of(key.node(file))).map(|()| step.found),
+                _ => Ok(step.found),
+            };
+            list.push(Listed { path: path.clone(), found });
             continue;
         }
         if node.is_scalar() || node.tag().is_some_and(is_integer_tag) {
@@ -249,6 +255,21 @@ pub(crate) fn is_integer_tag(tag: &str) -> bool {
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
 pub fn sourced(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
     sourced_in(file.tree(), file.limits())
+}
+
+/// The first array of a file whose elements cannot be found, though they are in the file: None where all can.
+///
+/// # Errors
+/// As [`sourced`].
+pub(crate) fn first_broken(file: &AsdfFile) -> Result<Option<Error>> {
+    for (node, source) in sourced(file)? {
+        let is_here = source.as_i64().is_some() || source.text().starts_with("fits:");
+        match file.unmasked_array(node) {
+            Err(error) if is_here && error.kind() == crate::ErrorKind::Malformed => return Ok(Some(error)),
+            _ => {}
+        }
+    }
+    Ok(None)
 }
 
 /// As [`sourced`], of a tree.

@@ -3,14 +3,15 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Change;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::tree::{Node, Tree, TreePath, Value};
 
 impl Change<'_> {
     /// Adds an entry to the history: what was done, now (or at `SOURCE_DATE_EPOCH`).
     ///
     /// # Errors
-    /// As [`Edit::set`](crate::tree::Edit::set) and [`Edit::append`](crate::tree::Edit::append).
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is a history in another form than a list or a mapping with
+    /// a list of entries; as [`Edit::append`](crate::tree::Edit::append).
     ///
     /// ```
     /// # let text = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n--- {a: 1}\n...\n";
@@ -30,7 +31,7 @@ impl Change<'_> {
         }
         let standard = sections.header().standard();
         let is_new_form = standard.is_some_and(|version| !matches!(version, "1.0.0" | "1.1.0"));
-        self.edit(|edit, tree| {
+        self.add(|edit, tree| {
             let history = tree.at("/history").filter(|node| !node.is_null());
             let is_map = history.map_or(is_new_form, Node::is_mapping);
             let list = if is_map { "/history/entries" } else { "/history" };
@@ -39,9 +40,15 @@ impl Change<'_> {
                 let value = if is_map { Value::map([("entries", value)]) } else { value };
                 return edit.set(&TreePath::parse("/history")?, &value);
             }
-            match tree.at(list) {
+            match tree.at(list).filter(|node| !node.is_null()) {
                 Some(node) if node.is_sequence() => edit.append(&TreePath::parse(list)?, &entry),
-                _ => edit.set(&TreePath::parse(list)?, &Value::seq([entry])),
+                None => edit.set(&TreePath::parse(list)?, &Value::seq([entry])),
+                Some(node) => {
+                    let found = if node.is_mapping() { "a mapping" } else { "a scalar" };
+                    Err(Error::usage(format!("cannot add to the history: {list} is no list (expected a list, found {found})"))
+                        .at_path(list)
+                        .hint("make it a list of entries with trilith edit, or rename it"))
+                }
             }
         })
     }

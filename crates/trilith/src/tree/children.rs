@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
+use super::Scalar;
 use super::build::KIND;
 use super::node::{Node, NodeId, NodeKind};
 
@@ -66,11 +67,41 @@ const MERGE_DEPTH: usize = 64;
 
 type Pair<'t> = (Node<'t>, Node<'t>);
 
-/// What makes two keys the same: their text, or for collections the node itself.
-pub(super) fn key_of(node: Node<'_>) -> (bool, Cow<'_, str>) {
-    match node.kind() {
-        NodeKind::Scalar => (true, node.text()),
-        _ => (false, Cow::Owned(node.id().index().to_string())),
+/// What makes two keys the same: the type and the text of a scalar, and a collection itself. `1` and `"1"` are two keys.
+pub(super) type Key<'t> = (KeyType, Cow<'t, str>);
+
+/// The type of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum KeyType {
+    Collection,
+    Text,
+    Null,
+    Bool,
+    Integer,
+    Float,
+    Other,
+}
+
+/// The type of a key.
+pub(super) fn type_of(node: Node<'_>) -> KeyType {
+    if node.kind() != NodeKind::Scalar {
+        return KeyType::Collection;
+    }
+    match node.scalar() {
+        Scalar::Str(_) => KeyType::Text,
+        Scalar::Null => KeyType::Null,
+        Scalar::Bool(_) => KeyType::Bool,
+        Scalar::Int(_) | Scalar::BigInt(_) => KeyType::Integer,
+        Scalar::Float(_) => KeyType::Float,
+        Scalar::Timestamp(_) | Scalar::Binary(_) => KeyType::Other,
+    }
+}
+
+/// As [`Key`].
+pub(super) fn key_of(node: Node<'_>) -> Key<'_> {
+    match type_of(node) {
+        KeyType::Collection => (KeyType::Collection, Cow::Owned(node.id().index().to_string())),
+        kind => (kind, node.text()),
     }
 }
 
@@ -104,7 +135,7 @@ pub(super) fn merged<'t>(node: Node<'t>, budget: &mut u64) -> Vec<Pair<'t>> {
 #[derive(Default)]
 struct Merged<'t> {
     pairs: Vec<Pair<'t>>,
-    places: HashMap<(bool, Cow<'t, str>), usize>,
+    places: HashMap<Key<'t>, usize>,
 }
 
 impl<'t> Merged<'t> {

@@ -120,6 +120,20 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// Refuses a path on which a name fits several keys: see [`Node::check_name`].
+    ///
+    /// # Errors
+    /// As [`Node::check_name`].
+    pub fn check_path(&self, path: &TreePath) -> Result<()> {
+        let mut at = Some(self.root());
+        for key in path.keys() {
+            let Some(node) = at else { break };
+            node.check_name(key).map_err(|error| error.at_path(path.to_string()))?;
+            at = node.child(key);
+        }
+        Ok(())
+    }
+
     /// Parses the YAML document in `text`, directives and comment lines included.
     ///
     /// An empty text is a tree of one null. Implements chapter "Tree" of the ASDF standard on YAML 1.1.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::build::{ALIAS, FLOW, KIND, MAPPING, PROPS, SCALAR, SEQUENCE, STYLE_SHIFT, TAG_SHIFT, VERBATIM};
-use super::children::{Entries, Items};
+use super::children::{Entries, Items, type_of};
 use super::index::LARGE;
 use super::{Layout, PrintOptions, Record, Scalar, Style, Tree, print_value};
 use crate::error::{Error, Result};
@@ -435,6 +435,24 @@ impl<'t> Node<'t> {
             NodeKind::Sequence => super::path::index_of(key).and_then(|index| self.index(index)),
             NodeKind::Scalar => None,
         }
+    }
+
+    /// Refuses a name that fits several keys of a mapping, which differ in their types: `1` and `"1"`.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the name fits several keys.
+    pub fn check_name(self, name: &str) -> Result<()> {
+        // Texts that are nothing else in YAML, as nearly all keys are, fit one key at most.
+        if !self.is_mapping() || matches!(crate::yaml::resolve(name.into()), Scalar::Str(_)) {
+            return Ok(());
+        }
+        let mut types = self.merged_entries().into_iter().filter(|(key, _)| key.is_named(name)).map(|(key, _)| type_of(key));
+        let first = types.next();
+        if types.all(|other| Some(other) == first) {
+            return Ok(());
+        }
+        Err(Error::usage(format!("{name} fits two keys, which differ in their types: {name} and \"{name}\""))
+            .hint("rename one of them with a text editor, or with PyYAML"))
     }
 
     /// The pairs of a mapping as YAML 1.1 reads them: duplicates gone (the last value, at the first's place),

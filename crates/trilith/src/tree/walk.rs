@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::TreePath;
-use super::children::{key_of, merged};
+use super::children::{key_of, merged, type_of};
 use super::node::{Node, NodeKind};
 use super::{NodeId, Tree};
 use crate::error::Result;
@@ -230,7 +230,7 @@ pub(super) fn needs_merge(node: Node<'_>) -> bool {
 }
 
 fn same_key(a: Node<'_>, b: Node<'_>) -> bool {
-    if a.is_scalar() && b.is_scalar() { a.text() == b.text() } else { a.id() == b.id() }
+    if a.is_scalar() && b.is_scalar() { a.text() == b.text() && type_of(a) == type_of(b) } else { a.id() == b.id() }
 }
 
 impl Tree {

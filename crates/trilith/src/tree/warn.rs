@@ -1,10 +1,9 @@
 //! What is wrong with a tree but does not stop anybody from reading it.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::build::{KIND, MAPPING, SCALAR};
-use super::children::key_of;
+use super::children::{Key, key_of};
 use super::node::Node;
 use super::{Scalar, Tree};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -137,8 +136,8 @@ impl Tree {
 
 /// The keys of a mapping that were met: a few are compared one by one, many by their hashes.
 enum Seen<'t> {
-    Few(Vec<(bool, Cow<'t, str>)>),
-    Many(HashSet<(bool, Cow<'t, str>)>),
+    Few(Vec<Key<'t>>),
+    Many(HashSet<Key<'t>>),
 }
 
 impl<'t> Seen<'t> {
@@ -147,7 +146,7 @@ impl<'t> Seen<'t> {
     }
 
     /// Whether the key was met before; from now on it was.
-    fn has(&mut self, key: (bool, Cow<'t, str>)) -> bool {
+    fn has(&mut self, key: Key<'t>) -> bool {
         match self {
             Self::Few(keys) => {
                 let known = keys.contains(&key);

@@ -234,6 +234,7 @@ impl Value {
                 }
                 Data::Seq(items) => work.extend(items),
                 Data::Map(pairs) => {
+                    check_texts(pairs)?;
                     for (key, item) in pairs {
                         if !matches!(key.data, Data::Str(_) | Data::Int(_) | Data::Bool(_)) {
                             let text = print_flow(key, &PrintOptions::default());
@@ -253,6 +254,33 @@ impl Value {
     pub fn is_null(&self) -> bool {
         self.data == Data::Null
     }
+}
+
+/// Refuses keys that differ in their types alone, of which no path could name one.
+fn check_texts(pairs: &[(Value, Value)]) -> Result<()> {
+    // Where all keys are of one type, they differ if their texts do.
+    let is_text = |key: &Value| matches!(key.data, Data::Str(_));
+    if pairs.iter().all(|(key, _)| is_text(key)) {
+        return Ok(());
+    }
+    let mut known = std::collections::HashMap::new();
+    for (key, _) in pairs {
+        let text = match &key.data {
+            Data::Str(text) => text.clone(),
+            Data::Int(value) => value.to_string(),
+            Data::Bool(value) => value.to_string(),
+            _ => continue,
+        };
+        match known.insert(text, is_text(key)) {
+            Some(was_text) if was_text != is_text(key) => {
+                let text = print_flow(key, &PrintOptions::default());
+                return Err(Error::usage(format!("two keys have the text {}, and differ in their types", shortened(&text)))
+                    .hint("give one of them another name"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The first of a text that may be long.

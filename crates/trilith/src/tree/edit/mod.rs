@@ -7,6 +7,7 @@ mod check;
 mod place;
 mod plan;
 mod refuse;
+mod strict;
 #[cfg(test)]
 mod tests;
 mod toward;
@@ -132,7 +133,7 @@ impl<'t> Edit<'t> {
             self.put(self.tree.root(), value, Context::Root);
             return Ok(());
         };
-        let parent = target(self.tree.find(&above).ok_or_else(|| absent(&above))?);
+        let parent = self.parent(&above, key)?.1;
         match own_child(parent, key) {
             Some(node) => {
                 self.put(node, value, Context::of(parent));
@@ -189,8 +190,7 @@ impl<'t> Edit<'t> {
         let Some((above, key)) = path.split_last() else {
             return Err(Error::usage("the root exists already").hint("set it instead"));
         };
-        let written = self.tree.find(&above).ok_or_else(|| absent(&above))?;
-        let parent = target(written);
+        let (written, parent) = self.parent(&above, key)?;
         // Empty brackets are written anew as lines, but for those seen in several places or with a comment in them.
         let fits_anywhere = parent.is_empty() && !written.is_alias() && !parent.raw().contains('#');
         match parent.kind() {
@@ -246,7 +246,7 @@ impl<'t> Edit<'t> {
             return card.delete(self);
         }
         let (above, key) = path.split_last().ok_or_else(|| Error::usage("the root cannot be deleted"))?;
-        let parent = target(self.tree.find(&above).ok_or_else(|| absent(&above))?);
+        let parent = self.parent(&above, key)?.1;
         let own = own_children(parent, key);
         match parent.child(key) {
             None => return Err(absent(path)),
@@ -266,7 +266,7 @@ impl<'t> Edit<'t> {
             return card.rename(self, name);
         }
         let (above, key) = path.split_last().ok_or_else(|| Error::usage("the root has no name"))?;
-        let parent = target(self.tree.find(&above).ok_or_else(|| absent(&above))?);
+        let parent = self.parent(&above, key)?.1;
         if !parent.is_mapping() {
             return Err(Error::usage("items of a sequence have no names").at_path(path.to_string()));
         }
@@ -298,12 +298,39 @@ impl<'t> Edit<'t> {
         self.plan.settle(self.tree);
         match Tree::parse_at(text, self.tree.origin(), limits) {
             Ok(new) => match check::check(self.tree, &self.plan, &new) {
-                Ok(()) => Ok(new),
+                Ok(()) => strict(self.tree, new, limits),
                 Err(difference) => Err(self.refused(&difference, limits)),
             },
             Err(error) if error.kind() == ErrorKind::Malformed => Err(self.unreadable(&error, limits)),
             Err(error) => Err(error),
         }
+    }
+
+    /// As [`Edit::finish`], if the changes only add: what the tree says is still in it afterwards. Nothing and empty collections
+    /// may become something.
+    ///
+    /// # Errors
+    /// As [`Edit::finish`]; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if a change would replace or remove
+    /// something.
+    pub fn finish_adding(self, limits: &Limits) -> Result<Tree> {
+        let tree = self.tree;
+        let is_nothing = |id: &u32| {
+            let node = Node::new(tree, *id);
+            if node.is_scalar() { node.is_null() } else { node.is_empty() }
+        };
+        let mut changed = self.plan.changed.keys();
+        if !self.plan.removed.is_empty() || self.plan.head || !changed.all(is_nothing) {
+            return Err(Error::unsupported("this would replace or remove something, where something is to be added")
+                .hint("set and delete change what is there"));
+        }
+        self.finish(limits)
+    }
+
+    /// The collection at `above` that has, or gets, the child `key`: as written, and with an alias followed.
+    fn parent(&self, above: &TreePath, key: &str) -> Result<(Node<'t>, Node<'t>)> {
+        self.tree.check_path(&above.join(key))?;
+        let written = self.tree.find(above).ok_or_else(|| absent(above))?;
+        Ok((written, target(written)))
     }
 
     /// The text with all changes, unchecked.
@@ -333,6 +360,16 @@ impl<'t> Edit<'t> {
         out.push_str(source.get(at..).ok_or_else(|| Error::usage("a change is outside the text"))?);
         Ok(out)
     }
+}
+
+/// Refuses what plain readers of YAML 1.1 cannot read, unless it was there before.
+fn strict(old: &Tree, new: Tree, limits: &Limits) -> Result<Tree> {
+    let Some((node, why)) = strict::refused(&new, limits) else { return Ok(new) };
+    if strict::refused(old, limits).is_some() {
+        return Ok(new);
+    }
+    let (line, column) = node.line_column();
+    Err(Error::unsupported(format!("other readers of YAML could not read the new text: {why}")).at_text(line, column))
 }
 
 /// The child under a key, or with a number, as written: nothing merged in, aliases not followed.

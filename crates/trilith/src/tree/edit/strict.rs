@@ -1,0 +1,26 @@
+//! What plain readers of YAML 1.1 cannot read, though this library can: no edit brings it into a file.
+
+use super::super::node::Node;
+use super::super::{Layout, Tree};
+use crate::limits::Limits;
+
+/// The first node of a tree that PyYAML refuses, and why; `None` if there is none.
+pub(super) fn refused<'t>(tree: &'t Tree, limits: &Limits) -> Option<(Node<'t>, &'static str)> {
+    let mut walk = tree.root().walk(limits).as_written();
+    while let Ok(Some(visit)) = walk.step() {
+        let node = visit.node;
+        if !node.is_mapping() || node.is_alias() {
+            continue;
+        }
+        for (key, value) in node.entries() {
+            let is_merged = |value: Node<'_>| value.is_mapping() || value.is_sequence() && value.items().all(Node::is_mapping);
+            if key.is_merge() && !is_merged(value) {
+                return Some((key, "the merge key << takes a mapping, or a list of mappings"));
+            }
+            if node.layout() == Some(Layout::Flow) && key.is_scalar() && key.whole_span().is_empty() {
+                return Some((key, "a key within braces cannot be left out"));
+            }
+        }
+    }
+    None
+}
