@@ -238,6 +238,27 @@ impl Sections {
         Ok(self.rows.iter().any(|row| row.magic != row.magic_documented && mark == row.magic_documented))
     }
 
+    /// Refuses text between the tree and the first block, which is no unused space: whoever writes there would lose it.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if there is anything but blanks and zeros, and what reading
+    /// it returns.
+    pub(super) fn check_filling(&self) -> Result<()> {
+        let (from, padding) = (self.tree.map_or(0, |tree| tree.end), self.padding());
+        let mut at = from;
+        while at < from + padding {
+            let piece = read_vec(&*self.source, at, (from + padding - at).min(1 << 20), &Limits::default())?;
+            if let Some(place) = piece.iter().position(|byte| !matches!(byte, 0 | b' ' | b'\t' | b'\r' | b'\n')) {
+                return Err(Error::malformed("there is text between the tree and the first block")
+                    .at_byte(at + place as u64)
+                    .context("rewriting the file would lose it")
+                    .hint("move it into the tree with a text editor, or save what is left with trilith repair FILE -o OUT"));
+            }
+            at += piece.len() as u64;
+        }
+        Ok(())
+    }
+
     /// First byte of the first block, where there is one.
     pub fn first_block(&self) -> Option<u64> {
         self.first_block
@@ -276,6 +297,7 @@ impl Sections {
     /// As [`Sections::blocks`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where blocks may be missing.
     pub fn all_blocks(&self) -> Result<Vec<&Block>> {
         let found = self.blocks()?;
+        self.check_filling()?;
         let behind = self.behind().map(|message| Error::malformed(message.to_owned()));
         match self.incomplete().or(behind) {
             Some(error) => {

@@ -73,6 +73,7 @@ pub fn tree_in_copy<W: Write + ?Sized>(file: &AsdfFile, text: &str, out: &mut W)
 
 /// The text of a tree with the unused space that fills its room; None where it does not fit.
 fn padded(file: &AsdfFile, text: &str, room: u64) -> Result<Option<Vec<u8>>> {
+    file.sections().check_filling()?;
     let mut bytes = text.as_bytes().to_vec();
     if !bytes.ends_with(b"\n") {
         bytes.push(b'\n');
@@ -139,10 +140,18 @@ impl<'b> Placement<'b> {
             blocks.iter().filter(is_idle).map(|block| (block.allocated, block.index, false)).collect();
         free.extend(freed.iter().filter_map(|n| blocks.get(*n)).map(|block| (block.allocated, block.index, true)));
         free.sort_unstable();
+        // Views of this process go on showing what they showed.
+        let local = file.sections().source().local();
+        let is_shown = |number: usize| {
+            let range = blocks.get(number).map(|block| block.data_offset..block.end().unwrap_or(u64::MAX));
+            range.is_some_and(|range| local.is_some_and(|local| local.is_shown(&range)))
+        };
         let mut placement = Self::default();
         for new in added {
             let size = new.block.used;
-            let fits = |(space, _, saved): &(u64, usize, bool)| *space >= size && (!saved || size <= SAVED_AT_MOST);
+            let fits = |(space, number, saved): &(u64, usize, bool)| {
+                *space >= size && (!saved || size <= SAVED_AT_MOST) && !is_shown(*number)
+            };
             match free.iter().position(fits) {
                 Some(at) => {
                     let (_, number, saved) = free.remove(at);

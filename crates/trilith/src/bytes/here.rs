@@ -36,6 +36,44 @@ struct State {
     changed: Vec<Range<u64>>,
     /// Whether this process changes it right now.
     at_work: bool,
+    /// Bytes that somebody outside of this library sees, such as an array of NumPy over a map.
+    shown: Vec<Range<u64>>,
+}
+
+/// Bytes of an open file that somebody outside of this library sees, until this is dropped: they are not written over by this
+/// process.
+#[derive(Debug)]
+pub struct Shown {
+    reader: Arc<Reader>,
+    ranges: Vec<Range<u64>>,
+}
+
+impl Shown {
+    /// Marks these bytes of a file.
+    pub(super) fn new(reader: &Arc<Reader>, ranges: Vec<Range<u64>>) -> Self {
+        lock(&reader.0).shown.extend(ranges.iter().cloned());
+        Self { reader: reader.clone(), ranges }
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        let mut state = lock(&self.reader.0);
+        for range in &self.ranges {
+            if let Some(at) = state.shown.iter().position(|shown| shown == range) {
+                state.shown.swap_remove(at);
+            }
+        }
+    }
+}
+
+/// Whether somebody outside of this library sees some of these bytes of a file.
+pub(super) fn is_shown(id: [u64; 3], range: &Range<u64>) -> bool {
+    let readers: Vec<_> =
+        lock(&OPEN).get(&id).map(|entry| entry.readers.iter().filter_map(Weak::upgrade).collect()).unwrap_or_default();
+    let is_seen =
+        |reader: &Arc<Reader>| lock(&reader.0).shown.iter().any(|shown| shown.start < range.end && range.start < shown.end);
+    readers.iter().any(is_seen)
 }
 
 /// All files that are open here, by their identity.
@@ -58,7 +96,7 @@ impl Reader {
         let mut open = lock(&OPEN);
         let entry = open.entry(identity(metadata)).or_default();
         let (changed, at_work) = (entry.now.clone().unwrap_or_default(), entry.now.is_some());
-        let reader = Arc::new(Self(Mutex::new(State { stamp: Stamp::of(metadata), changed, at_work })));
+        let reader = Arc::new(Self(Mutex::new(State { stamp: Stamp::of(metadata), changed, at_work, shown: Vec::new() })));
         entry.readers.retain(|reader| reader.strong_count() > 0);
         entry.readers.push(Arc::downgrade(&reader));
         // Files that nobody has open any more go now and then.

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use super::form::Form;
-use super::here::Reader;
+use super::here::{Reader, Shown};
 use super::map::Map;
 use super::source::{Source, past_end};
 use super::system::{identity, read_exact_at};
@@ -113,6 +113,17 @@ impl LocalFile {
     /// Whether a path leads to this file: as its own, through a link, or by a second name.
     pub fn is_at(&self, path: &Path) -> bool {
         self.path().is_some_and(|own| is_one_file(own, path))
+    }
+
+    /// Marks bytes of the file that are shown outside of this library, as a view of NumPy does: until the mark is dropped, no
+    /// update in place of this process writes over them.
+    pub fn show(&self, ranges: Vec<std::ops::Range<u64>>) -> Shown {
+        Shown::new(&self.reader, ranges)
+    }
+
+    /// Whether some of these bytes of the file are shown, by whatever handle of this process: see [`LocalFile::show`].
+    pub fn is_shown(&self, range: &std::ops::Range<u64>) -> bool {
+        super::here::is_shown(self.identity(), range)
     }
 
     pub(super) fn identity(&self) -> [u64; 3] {

@@ -52,6 +52,7 @@ pub(crate) use gzip::deflated;
 #[cfg(any(feature = "dudley", feature = "fits"))]
 pub(crate) use gzip::gunzipped;
 pub use gzip::{gunzip, gzip, is_gzip, is_packed};
+pub use here::Shown;
 pub use journal::Journal;
 pub(crate) use large::{LargePages, Memory, large_pages, prefer_large_pages};
 pub(crate) use listing::{files_of, is_plain_file};
