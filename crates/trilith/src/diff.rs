@@ -9,6 +9,8 @@ mod items;
 #[cfg(feature = "dudley")]
 mod streams;
 
+use std::cmp::Ordering;
+
 use crate::array::{Array, Datatype, unravel};
 use crate::asdf::{AsdfFile, Found, key_text, ndarray, walk};
 #[cfg(feature = "dudley")]
@@ -296,7 +298,10 @@ impl Differences<'_> {
     fn same_scalar(&self, a: &Scalar<'_>, b: &Scalar<'_>) -> bool {
         match (a, b) {
             (Scalar::Float(a), Scalar::Float(b)) => self.same_number(*a, *b),
-            (Scalar::Float(a), Scalar::Int(b)) | (Scalar::Int(b), Scalar::Float(a)) => self.same_number(*a, *b as f64),
+            (Scalar::Float(float), Scalar::Int(int)) | (Scalar::Int(int), Scalar::Float(float)) if self.is_tolerant() => {
+                self.same_number(*float, *int as f64)
+            }
+            (Scalar::Float(_), Scalar::Int(_)) | (Scalar::Int(_), Scalar::Float(_)) => a.compare(b) == Some(Ordering::Equal),
             (Scalar::Int(a), Scalar::Int(b)) => a == b || self.same_number(*a as f64, *b as f64) && self.is_tolerant(),
             _ => a == b,
         }

@@ -145,23 +145,30 @@ impl Search {
     }
 }
 
+/// The number that a text spells, with all its digits.
+fn number(text: &str) -> Option<Scalar<'static>> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
+        let digits = digits.trim_start_matches('0');
+        let sign = if text.starts_with('-') { "-" } else { "" };
+        let whole = if digits.is_empty() { "0".to_owned() } else { format!("{sign}{digits}") };
+        return Some(whole.parse().map_or(Scalar::BigInt(whole), Scalar::Int));
+    }
+    text.parse().ok().map(Scalar::Float)
+}
+
 impl ValueTest {
     fn holds(&self, item: &Item<'_>) -> bool {
         let (Ok(value), Ok(said)) = (item.value(), item.text()) else { return false };
-        let number = match value {
-            Scalar::Int(number) => Some(number as f64),
-            Scalar::Float(number) => Some(number),
-            Scalar::BigInt(digits) => digits.parse().ok(),
-            _ => None,
-        };
+        let is_number = matches!(value, Scalar::Int(_) | Scalar::Float(_) | Scalar::BigInt(_));
         let said = &*said;
         match self {
             ValueTest::Matches(re) => re.is_match(said),
             ValueTest::Compares(op, text) => {
-                let order = match (number, text.parse::<f64>().ok()) {
-                    (Some(a), Some(b)) => a.partial_cmp(&b),
+                let order = match (is_number, number(text)) {
+                    (true, Some(wanted)) => value.compare(&wanted),
                     // Dates and words compare as text, but a word is neither more nor less than a number.
-                    (None, None) => Some(said.cmp(text.as_str())),
+                    (false, None) => Some(said.cmp(text.as_str())),
                     _ => None,
                 };
                 match (*op, order) {

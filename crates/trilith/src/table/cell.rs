@@ -122,8 +122,8 @@ impl Cell {
         match (self, other) {
             (Self::Int(a), Self::Int(b)) => Some(a.cmp(b)),
             (Self::Float(a), Self::Float(b)) => a.partial_cmp(b),
-            (Self::Int(a), Self::Float(b)) => int_with_float(*a, *b),
-            (Self::Float(a), Self::Int(b)) => int_with_float(*b, *a).map(Ordering::reverse),
+            (Self::Int(a), Self::Float(b)) => crate::yaml::int_with_float(*a, *b),
+            (Self::Float(a), Self::Int(b)) => crate::yaml::int_with_float(*b, *a).map(Ordering::reverse),
             (Self::Bool(a), Self::Bool(b)) => Some(a.cmp(b)),
             (Self::Text(a), Self::Text(b)) => Some(a.cmp(b)),
             _ => None,
@@ -142,22 +142,6 @@ impl Cell {
         };
         rank(self).cmp(&rank(other)).then_with(|| self.compare(other).unwrap_or(Ordering::Equal))
     }
-}
-
-/// Exactly, also where an integer has more digits than a float.
-fn int_with_float(a: i64, b: f64) -> Option<Ordering> {
-    const END: f64 = 9_223_372_036_854_775_808.0;
-    if b.is_nan() {
-        return None;
-    }
-    if b >= END {
-        return Some(Ordering::Less);
-    }
-    if b < -END {
-        return Some(Ordering::Greater);
-    }
-    let whole = b.trunc();
-    Some(a.cmp(&(whole as i64)).then_with(|| whole.partial_cmp(&b).unwrap_or(Ordering::Equal)))
 }
 
 #[cfg(test)]

@@ -254,6 +254,9 @@ impl Table {
             let cells = row.into_iter().chain(std::iter::repeat(Cell::Null)).take(self.seen.len());
             for (seen, cell) in self.seen.iter_mut().zip(cells) {
                 *seen |= cell.kind().bit();
+                if matches!(cell, Cell::Int(value) if crate::yaml::int_with_float(value, value as f64) != Some(Ordering::Equal)) {
+                    *seen |= LONG;
+                }
                 self.cells.push(match cell {
                     Cell::Null => Packed::Null,
                     Cell::Bool(value) => Packed::Bool(value),
@@ -309,16 +312,16 @@ impl Table {
         }
     }
 
-    /// The type of each column: integers with floats are floats, any other mixture is text.
+    /// The type of each column: integers with floats are floats where these hold all of them, any other mixture is text.
     pub fn types(&self) -> Vec<CellType> {
-        self.seen.iter().map(|seen| met(*seen).fold(CellType::Null, CellType::join)).collect()
+        self.seen.iter().map(|seen| joined(*seen)).collect()
     }
 
     /// What became text since types were mixed, in words.
     pub fn warnings(&self) -> Vec<String> {
         let mixed = |seen: &u8| {
             let kinds: Vec<_> = met(*seen).filter(|kind| *kind != CellType::Null).map(CellType::name).collect();
-            let is_mixed = kinds.len() > 1 && met(*seen).fold(CellType::Null, CellType::join) == CellType::Text;
+            let is_mixed = kinds.len() > 1 && joined(*seen) == CellType::Text;
             is_mixed.then(|| kinds.join(" and "))
         };
         let found = self.names().iter().zip(&self.seen).filter_map(|(name, seen)| Some((name, mixed(seen)?)));
@@ -338,6 +341,17 @@ impl Table {
         }
         self.sorted = Some(order);
         self
+    }
+}
+
+/// Beside the bits of types: an integer that no float equals.
+const LONG: u8 = 1 << 7;
+
+/// The type that holds all that a column has met.
+fn joined(seen: u8) -> CellType {
+    match met(seen).fold(CellType::Null, CellType::join) {
+        CellType::Float if seen & LONG != 0 => CellType::Text,
+        kind => kind,
     }
 }
 

@@ -26,6 +26,7 @@ pub(crate) use handles::{Handles, written_tag};
 pub(crate) use head::Head;
 pub use print::{PrintOptions, print_document, print_value};
 pub(crate) use print::{print_after_key, print_flow};
+pub(crate) use scalar::int_with_float;
 pub use scalar::{Scalar, resolve};
 pub(crate) use scanner::read_fast;
 pub(crate) use value::shortened;

@@ -4,6 +4,7 @@
 //! exponent; `190:20:30` counts in sixties.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 /// A resolved scalar.
 ///
@@ -26,6 +27,70 @@ pub enum Scalar<'t> {
     Timestamp(Cow<'t, str>),
     /// `!!binary`: base 64, as written.
     Binary(Cow<'t, str>),
+}
+
+impl Scalar<'_> {
+    /// How two numbers compare, exactly, however many digits they have; None where one is no number.
+    ///
+    /// ```
+    /// use std::cmp::Ordering;
+    /// use trilith::yaml::Scalar;
+    /// assert_eq!(Scalar::Int((1 << 53) + 1).compare(&Scalar::Float(9_007_199_254_740_992.0)), Some(Ordering::Greater));
+    /// assert_eq!(Scalar::Int(2).compare(&Scalar::BigInt("18446744073709551616".into())), Some(Ordering::Less));
+    /// ```
+    pub fn compare(&self, other: &Scalar<'_>) -> Option<Ordering> {
+        match (self, other) {
+            (Scalar::Int(a), Scalar::Int(b)) => Some(a.cmp(b)),
+            (Scalar::Float(a), Scalar::Float(b)) => a.partial_cmp(b),
+            (Scalar::Int(a), Scalar::Float(b)) => int_with_float(*a, *b),
+            (Scalar::Float(a), Scalar::Int(b)) => int_with_float(*b, *a).map(Ordering::reverse),
+            (Scalar::BigInt(a), Scalar::BigInt(b)) => Some(digits_with_digits(a, b)),
+            (Scalar::BigInt(a), Scalar::Int(b)) => Some(digits_with_digits(a, &b.to_string())),
+            (Scalar::Int(a), Scalar::BigInt(b)) => Some(digits_with_digits(&a.to_string(), b)),
+            (Scalar::BigInt(a), Scalar::Float(b)) => digits_with_float(a, *b),
+            (Scalar::Float(a), Scalar::BigInt(b)) => digits_with_float(b, *a).map(Ordering::reverse),
+            _ => None,
+        }
+    }
+}
+
+/// Exactly, also where an integer has more digits than a float.
+pub(crate) fn int_with_float(a: i64, b: f64) -> Option<Ordering> {
+    const END: f64 = 9_223_372_036_854_775_808.0;
+    if b.is_nan() {
+        return None;
+    }
+    if b >= END {
+        return Some(Ordering::Less);
+    }
+    if b < -END {
+        return Some(Ordering::Greater);
+    }
+    let whole = b.trunc();
+    Some(a.cmp(&(whole as i64)).then_with(|| whole.partial_cmp(&b).unwrap_or(Ordering::Equal)))
+}
+
+/// Integers in decimal digits, without zeros in front.
+fn digits_with_digits(a: &str, b: &str) -> Ordering {
+    let (is_less, other_is_less) = (a.starts_with('-'), b.starts_with('-'));
+    let size = |text: &str| text.trim_start_matches('-').len();
+    match (is_less, other_is_less) {
+        (true, false) => Ordering::Less,
+        (false, true) => Ordering::Greater,
+        (false, false) => size(a).cmp(&size(b)).then_with(|| a.cmp(b)),
+        (true, true) => size(b).cmp(&size(a)).then_with(|| b.cmp(a)),
+    }
+}
+
+/// An integer in decimal digits, of more than 64 bits, and a float: so large a float is a whole number.
+fn digits_with_float(a: &str, b: f64) -> Option<Ordering> {
+    if b.is_nan() {
+        return None;
+    }
+    if b.is_infinite() {
+        return Some(if b > 0.0 { Ordering::Less } else { Ordering::Greater });
+    }
+    Some(digits_with_digits(a, &format!("{:.0}", b.trunc())))
 }
 
 /// Integers with more characters than this stay text: turning them into decimal digits takes quadratic time.
