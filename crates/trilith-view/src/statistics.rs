@@ -185,11 +185,10 @@ impl Statistics {
     }
 }
 
-/// Counts what is done with each element towards the limit `work`: some nanoseconds, where a byte that is decoded costs
-/// less than one. So many views of one block cannot keep a reader busy.
+/// Counts the bytes of an array that are gone through towards the limit `work`, as those that are decoded: so views of one
+/// block cannot keep a reader busy, and no file is refused whose arrays are read.
 fn charge(array: &Array) -> Result<()> {
-    const ELEMENT: u64 = 64;
-    array.limits().charge_work(array.len().saturating_mul(ELEMENT))
+    array.limits().charge_work(array.nbytes())
 }
 
 fn of_type<T: Sample>(numbers: &Numbers, wanted: &Wanted) -> Result<Statistics> {

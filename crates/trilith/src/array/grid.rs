@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use super::kept::{Chunk, Kept};
+use super::kept::{Chunk, Kept, join, shrink_others};
 use super::shape::{element_count, unravel};
 use crate::bytes::{Access, Form, GridForm, Source, SourceRef, Step, to_usize};
 use crate::error::{Error, Result};
@@ -55,6 +55,14 @@ pub(crate) trait Chunks: Send + Sync {
 
     /// The bytes that the chunks lie in.
     fn source(&self) -> &SourceRef;
+
+    /// As [`Source::check_whole`], of everything that the chunks are made of.
+    ///
+    /// # Errors
+    /// As [`Source::check_whole`].
+    fn check_whole(&self) -> Result<()> {
+        self.source().check_whole()
+    }
 
     /// What a chunk is called in messages.
     fn name(&self) -> &'static str {
@@ -125,7 +133,7 @@ pub(crate) struct Grid {
     fill: Vec<u8>,
     len: u64,
     limits: Arc<Limits>,
-    kept: Mutex<Kept>,
+    kept: Arc<Mutex<Kept>>,
 }
 
 /// A run of bytes in one chunk: the chunk, and of its bytes.
@@ -161,7 +169,7 @@ impl Grid {
         limits.charge_memory(if cut.cut_edges { chunk.min(len) } else { chunk }, "a chunk")?;
         let counts = cut.counts();
         element_count(&counts)?;
-        Ok(Self { cut, said, counts, chunks, fill, len, limits, kept: Mutex::default() })
+        Ok(Self { cut, said, counts, chunks, fill, len, limits, kept: Arc::default() })
     }
 
     /// Hands the runs of a range of the elements to `take`, in their order.
@@ -260,9 +268,17 @@ impl Grid {
     }
 
     fn keep(&self, number: u64, chunk: Chunk) {
-        let mut kept = lock(&self.kept);
-        kept.keep(number, chunk);
-        kept.shrink(KEPT.min(self.limits.memory / 4));
+        let most = KEPT.min(self.limits.memory / 4);
+        let is_first = {
+            let mut kept = lock(&self.kept);
+            kept.keep(number, chunk);
+            kept.shrink(most);
+            kept.is_new()
+        };
+        if is_first {
+            join(&self.kept);
+        }
+        shrink_others(&self.kept, KEPT);
     }
 
     /// What is wanted of each chunk that a range needs.
@@ -443,6 +459,10 @@ impl Source for Grid {
 
     fn origin(&self) -> Option<&dyn Source> {
         Some(&**self.chunks.source())
+    }
+
+    fn check_whole(&self) -> Result<()> {
+        self.chunks.check_whole()
     }
 
     fn is_apart(&self) -> bool {

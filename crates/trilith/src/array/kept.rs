@@ -1,7 +1,8 @@
 //! Decoded chunks that the next read may need again: of as many bytes as there is room for, those that were used last.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The elements of a chunk.
 pub(super) type Chunk = Arc<Vec<u8>>;
@@ -9,18 +10,56 @@ pub(super) type Chunk = Arc<Vec<u8>>;
 /// What a chunk costs besides its bytes.
 const APART: u64 = 64;
 
+/// Bytes that all arrays together keep.
+static ALL: AtomicU64 = AtomicU64::new(0);
+/// Those that keep some.
+static KEEPERS: Mutex<Vec<Weak<Mutex<Kept>>>> = Mutex::new(Vec::new());
+
+/// Counts an array among those that keep chunks.
+pub(super) fn join(keeper: &Arc<Mutex<Kept>>) {
+    let mut keepers = KEEPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    keepers.retain(|known| known.strong_count() > 0);
+    keepers.push(Arc::downgrade(keeper));
+}
+
+/// Lets go of what the others keep, where all together keep more than so many bytes: only one array is read at a time, mostly.
+pub(super) fn shrink_others(own: &Arc<Mutex<Kept>>, most: u64) {
+    if ALL.load(Ordering::Relaxed) <= most {
+        return;
+    }
+    let keepers: Vec<_> = {
+        let keepers = KEEPERS.lock().unwrap_or_else(PoisonError::into_inner);
+        keepers.iter().filter_map(Weak::upgrade).collect()
+    };
+    for keeper in keepers.iter().filter(|keeper| !Arc::ptr_eq(keeper, own)) {
+        if ALL.load(Ordering::Relaxed) <= most {
+            break;
+        }
+        // One that is being read keeps what it needs.
+        if let Ok(mut kept) = keeper.try_lock() {
+            kept.shrink(0);
+        }
+    }
+}
+
 /// Chunks by their numbers, with the time when each was used last.
 #[derive(Default)]
 pub(super) struct Kept {
     chunks: HashMap<u64, (u64, Chunk)>,
     bytes: u64,
     clock: u64,
+    is_known: bool,
 }
 
 impl Kept {
     /// What is used from now on was used later than all before.
     pub fn tick(&mut self) {
         self.clock += 1;
+    }
+
+    /// Whether this is asked for the first time.
+    pub fn is_new(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_known, true)
     }
 
     /// A chunk, which counts as used.
@@ -35,6 +74,7 @@ impl Kept {
         let size = (chunk.len() as u64).saturating_add(APART);
         if self.chunks.insert(number, (self.clock, chunk)).is_none() {
             self.bytes = self.bytes.saturating_add(size);
+            ALL.fetch_add(size, Ordering::Relaxed);
         }
     }
 
@@ -50,9 +90,17 @@ impl Kept {
                 break;
             }
             if let Some((_, chunk)) = self.chunks.remove(&number) {
-                self.bytes = self.bytes.saturating_sub((chunk.len() as u64).saturating_add(APART));
+                let size = (chunk.len() as u64).saturating_add(APART);
+                self.bytes = self.bytes.saturating_sub(size);
+                ALL.fetch_sub(size, Ordering::Relaxed);
             }
         }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        ALL.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 

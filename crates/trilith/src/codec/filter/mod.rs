@@ -137,9 +137,17 @@ impl Filter {
             "packbits" => packbits::undo(&bytes, &Room::of(given, size, limits)?),
             "pad" => {
                 let mut bytes = bytes;
-                if bytes.len() as u64 > size {
-                    return Err(Error::malformed(format!("{} bytes, more than {size}", bytes.len())));
+                let len = bytes.len() as u64;
+                if len > size {
+                    return Err(Error::malformed(format!("{len} bytes, more than {size}")));
                 }
+                // As a deflated chunk of zeros, which few bytes stand for as well.
+                let most = len.max(64).saturating_mul(limits.zlib_ratio);
+                if size > most {
+                    let what = format!("a chunk of {len} bytes is to be filled up to {size}");
+                    return Err(Limits::exceeded("zlib_ratio", limits.zlib_ratio, what));
+                }
+                limits.charge_memory(size, "a chunk")?;
                 bytes.resize(to_usize(size)?, 0);
                 Ok(bytes)
             }
