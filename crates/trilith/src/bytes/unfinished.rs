@@ -70,6 +70,14 @@ impl Draft {
         Ok(draft)
     }
 
+    /// In a word, what is at the target now; it is another word once that is replaced, removed or written to.
+    pub fn target_state(&self) -> String {
+        let Ok(found) = std::fs::metadata(&self.target) else { return "absent".to_owned() };
+        let since = found.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok()).unwrap_or_default();
+        let [device, inode, part] = super::system::identity(&found);
+        format!("{device}-{inode}-{part}-{}-{}", found.len(), since.as_nanos())
+    }
+
     /// The draft as it will be when it is finished, whatever is being written into it.
     ///
     /// # Errors

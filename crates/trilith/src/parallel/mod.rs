@@ -95,7 +95,10 @@ impl ParallelWriter {
         }
         let draft =
             Draft::create(path, |file| builder.lay_out(std::io::BufWriter::with_capacity(1 << 20, file), tree, new_id()))?;
-        Self::read(draft)
+        let state = draft.target_state();
+        let new = Self::read(draft)?;
+        new.draft.share()?.note(&new.id(), &[format!("{TARGET} {state}")])?;
+        Ok(new)
     }
 
     /// The file that is being written at `path`, to write regions of it, to finish or to abort it.
@@ -229,7 +232,8 @@ impl ParallelWriter {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where elements were not written, with how many.
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) while a process writes, and as [`AtomicFile::commit`](crate::bytes::AtomicFile);
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) while a process writes, if the file at the path is another than when this one was
+    /// begun, and as [`AtomicFile::commit`](crate::bytes::AtomicFile);
     /// everything is then as it was.
     pub fn finish(&self) -> Result<Vec<String>> {
         let mut writing = self.draft.alone()?;
@@ -244,6 +248,16 @@ impl ParallelWriter {
                 .hint("write these regions, fill them, or abort")
                 .at_path(path));
             }
+        }
+        // Somebody else's file that came to the target meanwhile is not replaced.
+        let state = self.draft.target_state();
+        let notes = self.draft.notes(&self.id())?;
+        let mut before = notes.iter().filter_map(|line| line.strip_prefix(TARGET)).map(str::trim);
+        if before.any(|before| before != state) {
+            let message = format!("{} was changed by somebody else since it was begun", self.path().display());
+            return Err(
+                Error::new(crate::ErrorKind::Io, message).hint("move that file away and put back what was there, or abort")
+            );
         }
         self.seal(&mut writing)?;
         writing.put_in_place()
@@ -304,6 +318,9 @@ impl ParallelWriter {
         Ok(noted)
     }
 }
+
+/// Begins the note of what was at the target when the file was begun.
+const TARGET: &str = "target";
 
 /// What was written, by the number of the block.
 #[derive(Default)]
