@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use trilith::bytes::SourceRef;
+use trilith::bytes::{Shown, SourceRef};
 
 /// Bytes that a source holds in memory, kept alive as long as anybody uses them; read-only.
 #[pyclass(frozen, module = "trilith", name = "_Lent")]
@@ -14,13 +14,17 @@ pub struct Lent {
     source: SourceRef,
     offset: u64,
     len: u64,
+    /// No update in place of this process writes over them meanwhile.
+    _shown: Option<Shown>,
 }
 
 impl Lent {
     /// These bytes of the source, where it has them in memory.
     pub fn new(source: &SourceRef, offset: u64, len: u64) -> Option<Self> {
         source.view(offset, len)?;
-        Some(Self { source: source.clone(), offset, len })
+        let ranges = || source.stored(offset..offset.saturating_add(len)).ok();
+        let shown = source.local().and_then(|local| Some(local.show(ranges()?)));
+        Some(Self { source: source.clone(), offset, len, _shown: shown })
     }
 
     /// The address of the first byte, for the alignment.

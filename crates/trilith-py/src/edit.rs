@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::PyString;
 use trilith::asdf::{WriteOptions, append_rows};
 use trilith::change::{Change, Output, SaveOptions, target_of};
 use trilith::tree::{Edit, TreePath, Value};
@@ -18,6 +18,7 @@ use crate::drafts::array_options;
 use crate::errors::{About, Raise, raise_at};
 use crate::held::{Held, Step};
 use crate::value::Collector;
+use crate::write::write_all;
 
 /// Sets a value.
 pub fn set(
@@ -145,11 +146,12 @@ pub fn write_to(py: Python<'_>, file: &Held, target: &Bound<'_, PyAny>) -> PyRes
         let done = calm(py, || {
             let (opened, _) = file.current()?;
             let mut out = Cursor::new(Vec::new());
-            changed(&opened, file.state().steps.clone())?.write(&mut out, &WriteOptions::default())?;
-            trilith::Result::Ok(out.into_inner())
+            let damaged = changed(&opened, file.state().steps.clone())?.write(&mut out, &WriteOptions::default())?;
+            trilith::Result::Ok((out.into_inner(), damaged))
         })?;
-        target.call_method1("write", (PyBytes::new(py, &done.or_raise(About::Argument)?),))?;
-        return Ok(());
+        let (bytes, damaged) = done.or_raise(About::Argument)?;
+        write_all(target, &bytes)?;
+        return warn(py, damaged.iter().map(|found| format!("{found}; it keeps this checksum")).collect());
     }
     let path: PathBuf = target.extract()?;
     let done = calm(py, || {
@@ -166,7 +168,7 @@ pub fn write_to(py: Python<'_>, file: &Held, target: &Bound<'_, PyAny>) -> PyRes
 }
 
 /// Passes on what a written file could not keep.
-fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
+pub fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
     for warning in warnings {
         let text = CString::new(warning.replace('\0', "")).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;

@@ -203,17 +203,28 @@ impl Copier {
         }
         let mut keep = |made: &Bound<'py, PyAny>| id.map(|id| self.done.insert(id, made.clone().unbind()));
         let made = if kind == ItemKind::List {
-            let list = PyList::empty(py);
+            let list = match place.tag() {
+                Some(tag) => scalar::tagged_class(py, "TaggedList")?.call1(((), tag))?.cast_into::<PyList>()?,
+                None => PyList::empty(py),
+            };
             keep(&list);
             for (_, item) in place.members()? {
                 list.append(self.copy(py, item.followed(py)?)?)?;
             }
             list.into_any()
         } else {
-            let dict = PyDict::new(py);
+            let dict = match place.tag() {
+                Some(tag) => scalar::tagged_class(py, "TaggedDict")?.call1(((), tag))?.cast_into::<PyDict>()?,
+                None => PyDict::new(py),
+            };
             keep(&dict);
             for (name, value) in place.members()? {
                 let name = name.map_or_else(|| Ok(py.None().into_bound(py)), |name| scalar::value(py, name))?;
+                if dict.contains(&name)? {
+                    let message =
+                        format!("two keys of the mapping are {} for a dictionary, which holds one of them", name.repr()?);
+                    return Err(PyValueError::new_err(message));
+                }
                 dict.set_item(name, self.copy(py, value.followed(py)?)?)?;
             }
             dict.into_any()

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 use trilith::Limits;
 use trilith::asdf::{AsdfFile, BlockOptions, FileWriter, Target, WriteOptions};
 use trilith::bytes::{AtomicFile, Basis, Source};
@@ -16,11 +15,12 @@ use trilith::tree::Tree;
 use trilith::yaml::{PrintOptions, print_document};
 
 use crate::calm::calm;
+use crate::edit::warn;
 use crate::errors::{About, Raise};
 use crate::file::File;
 use crate::held::Held;
 use crate::tagged::{self, Classes};
-use crate::write::form;
+use crate::write::{form, write_all};
 
 /// How many bytes a codec gets at once.
 const PIECE: usize = 4 << 20;
@@ -100,8 +100,7 @@ pub fn write_parts<'py>(
             put(&mut out, form, layout, &comments, text, &ready)?;
             trilith::Result::Ok(out.into_inner())
         });
-        target.call_method1("write", (PyBytes::new(py, &bytes?.or_raise(About::Argument)?),))?;
-        return Ok(());
+        return write_all(target, &bytes?.or_raise(About::Argument)?);
     }
     let path: PathBuf = target.extract()?;
     let done = calm(py, || {
@@ -135,11 +134,13 @@ fn put<W: Write + Seek>(
             }
             Ready::Stored(file, number) => {
                 let block = file.sections().block(number)?;
-                writer.copy(&*block.stored(file.sections().source())?, block)?;
+                let stored = block.stored(file.sections().source())?;
+                stored.check_whole()?;
+                writer.copy(&stored, block)?;
             }
         }
     }
-    writer.finish()
+    writer.finish().map(drop)
 }
 
 /// Gives an open file another tree, which calls its blocks by their numbers and `added` by those that follow; says whether
@@ -170,6 +171,7 @@ pub fn become_parts<'py>(
                 }
                 Ready::Stored(other, number) => {
                     let data = other.block_data(number)?;
+                    data.check_whole()?;
                     let mut options = BlockOptions::default();
                     options.codec = Some(CodecId(other.sections().block(number)?.compression)).filter(|codec| codec.0 != [0; 4]);
                     change.add_block(&options, |out| pieces(&*data, |_, piece| out(piece).map(|()| true)).map(drop))?;
@@ -180,9 +182,11 @@ pub fn become_parts<'py>(
         let saved = change.save(SaveOptions::in_place())?;
         file.reopen(path)?;
         let numbers = (0..known + ready.len()).map(|number| saved.numbers.get(&(number as i64)).copied()).collect();
-        trilith::Result::Ok((saved.in_place, numbers))
+        trilith::Result::Ok((saved.in_place, numbers, saved.warnings))
     });
-    done?.or_raise(About::Argument)
+    let (in_place, numbers, warnings) = done?.or_raise(About::Argument)?;
+    warn(py, warnings)?;
+    Ok((in_place, numbers))
 }
 
 /// Whether memory still holds what a block of a file holds.

@@ -16,10 +16,16 @@ pub fn helper<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import(intern!(py, "trilith._values"))?.getattr(name)
 }
 
-/// `trilith.TaggedString`.
-pub fn tagged_string(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
-    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    CLASS.import(py, "trilith._values", "TaggedString")
+/// The class of `trilith` that keeps a tag: `TaggedString`, `TaggedDict` or `TaggedList`.
+pub fn tagged_class<'py>(py: Python<'py>, name: &'static str) -> PyResult<&'py Bound<'py, PyType>> {
+    static CLASSES: [PyOnceLock<Py<PyType>>; 3] = [PyOnceLock::new(), PyOnceLock::new(), PyOnceLock::new()];
+    let [text, mapping, sequence] = &CLASSES;
+    let class = match name {
+        "TaggedDict" => mapping,
+        "TaggedList" => sequence,
+        _ => text,
+    };
+    class.import(py, "trilith._values", name)
 }
 
 /// What a scalar is in Python.
@@ -34,7 +40,7 @@ pub fn to_python<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, P
     {
         return Ok(PyComplex::from_doubles(py, re, im).into_any());
     }
-    tagged_string(py)?.call1((text, tag))
+    tagged_class(py, "TaggedString")?.call1((text, tag))
 }
 
 /// What a value is in Python that is written at this line and column.

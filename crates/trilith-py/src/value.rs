@@ -16,8 +16,8 @@ use trilith::{Error, Result};
 use crate::array::Array as PyArray;
 use crate::dtype::{from_numpy, numpy};
 use crate::mapping::Keyed;
-use crate::nodes::Sequence;
-use crate::scalar::{helper, tagged_string};
+use crate::nodes::{Place, Sequence, key};
+use crate::scalar::{helper, tagged_class};
 
 /// How deep dictionaries and lists may nest.
 const DEPTH: usize = 256;
@@ -129,8 +129,8 @@ impl<'py> Collector<'py> {
             && !is_of_asdf(given)?
         {
             let value = Value::from(text.to_str()?);
-            if given.is_instance(tagged_string(py)?)? {
-                return Ok(value.tagged(given.getattr(intern!(py, "tag"))?.extract::<String>()?));
+            if given.is_instance(tagged_class(py, "TaggedString")?)? {
+                return Ok(value.tagged(own_tag(given)?));
             }
             return Ok(value);
         }
@@ -145,10 +145,12 @@ impl<'py> Collector<'py> {
         if let Ok(dict) = given.cast::<PyDict>()
             && !is_of_asdf(given)?
         {
-            return self.inside(given, |this| this.mapping(dict));
+            let tag = if given.is_instance(tagged_class(py, "TaggedDict")?)? { Some(own_tag(given)?) } else { None };
+            return Ok(Value { tag, ..self.inside(given, |this| this.mapping(dict))? });
         }
         if (given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>()) && !is_of_asdf(given)? {
-            return self.inside(given, |this| this.sequence(given));
+            let tag = if given.is_instance(tagged_class(py, "TaggedList")?)? { Some(own_tag(given)?) } else { None };
+            return Ok(Value { tag, ..self.inside(given, |this| this.sequence(given))? });
         }
         if let Ok(mapping) = given.cast::<Keyed>() {
             let tag = mapping.get().0.tag();
@@ -222,6 +224,17 @@ impl<'py> Collector<'py> {
             let (key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = pair?.extract()?;
             let key = self.key(&key)?;
             pairs.push((key, self.value(&value)?));
+        }
+        Ok(Data::Map(pairs).into())
+    }
+
+    /// The pairs of a mapping of a file: no dictionary in between, in which `1` and `true` would be one key.
+    fn children(&mut self, py: Python<'py>, place: &Place) -> PyResult<Value> {
+        let mut pairs = Vec::new();
+        for (name, value) in place.children() {
+            let Some(name) = name else { continue };
+            let name = self.key(&key(py, name)?)?;
+            pairs.push((name, self.value(&place.at(value).followed(py)?.into_python(py)?)?));
         }
         Ok(Data::Map(pairs).into())
     }
@@ -324,6 +337,11 @@ impl<'py> Collector<'py> {
         }
         Ok(Ready(arrays))
     }
+}
+
+/// The tag that a tagged value of ours has.
+fn own_tag(given: &Bound<'_, PyAny>) -> PyResult<String> {
+    given.getattr(intern!(given.py(), "tag"))?.extract()
 }
 
 /// Whether it is a tagged value of the `asdf` package, which is a dictionary, list or text that holds nothing itself.

@@ -3,10 +3,12 @@
 use std::io::Cursor;
 use std::path::PathBuf;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes};
+use pyo3::types::{PyBool, PyBytes, PyMemoryView, PySlice};
 use trilith::asdf::{ArrayOptions, Builder, Target, WriteOptions};
+use trilith::file::{Form, check_name};
 use trilith::tree::{Data, Value};
 
 use crate::calm::calm;
@@ -51,10 +53,12 @@ pub fn write<'py>(
     let form = if dialect.is_some() { Target::newest() } else { form(version)? };
     let options = array_options(codec, level)?;
     let mut collector = Collector::new(form, threshold(inline)?);
-    let value = match tree.cast::<File>() {
+    let mut value = match tree.cast::<File>() {
         Ok(file) => collector.value(&file.getattr("tree")?)?,
         Err(_) => collector.value(tree)?,
     };
+    // The root is that of the file that is written, in its own version.
+    value.tag = value.tag.filter(|tag| !tag.starts_with("tag:stsci.edu:") || !tag.contains("core/asdf"));
     if !matches!(value.data, Data::Map(_)) {
         return Err(PyTypeError::new_err("the top of a tree is a dictionary"));
     }
@@ -68,10 +72,12 @@ pub fn write<'py>(
         });
         let bytes = bytes.and_then(|bytes| bytes.or_raise(About::Argument));
         let bytes = collector.raised(bytes)?;
-        target.call_method1("write", (PyBytes::new(py, &bytes),))?;
-        return Ok(());
+        return write_all(target, &bytes);
     }
     let path: PathBuf = target.extract()?;
+    let written = if dialect.is_some() { Form::Dudley } else { Form::Asdf };
+    check_name(&path.to_string_lossy(), written, "name it otherwise, or convert the file that is written")
+        .or_raise(About::Argument)?;
     let done = calm(py, || {
         if let Some(dialect) = dialect {
             return drafts::write(&ready, &value, dialect, &path);
@@ -81,6 +87,34 @@ pub fn write<'py>(
         builder.write(&path, value)
     });
     collector.raised(done.and_then(|done| done.map_err(|error| raise_at(&error, Some(&path)))))
+}
+
+/// Writes all bytes to a file object of Python: again and again, as long as it takes less than it is given.
+///
+/// # Errors
+/// What its `write` raises; `BlockingIOError` if it returns None, and `OSError` if it takes nothing.
+pub fn write_all(target: &Bound<'_, PyAny>, bytes: &[u8]) -> PyResult<()> {
+    let py = target.py();
+    let all = PyBytes::new(py, bytes);
+    let mut rest = all.clone().into_any();
+    let mut left = bytes.len();
+    while left > 0 {
+        let taken = target.call_method1(intern!(py, "write"), (&rest,))?;
+        if taken.is_none() {
+            let message =
+                format!("the file object took none of the last {left} bytes now (write returned None); the file is not whole");
+            return Err(PyBlockingIOError::new_err(message));
+        }
+        let taken: usize = taken.extract()?;
+        if taken == 0 || taken > left {
+            let message = format!("write returned {taken} for {left} bytes; the file is not whole");
+            return Err(PyOSError::new_err(message));
+        }
+        left -= taken;
+        let view = PyMemoryView::from(&all)?;
+        rest = view.get_item(PySlice::new(py, isize::try_from(bytes.len() - left)?, isize::try_from(bytes.len())?, 1))?;
+    }
+    Ok(())
 }
 
 fn to_bytes(

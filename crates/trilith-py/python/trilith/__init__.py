@@ -36,7 +36,7 @@ from ._trilith import (
 )
 from ._concat import concat
 from ._table import Table, table
-from ._values import Pieces, Reserved, TaggedString
+from ._values import Pieces, Reserved, TaggedDict, TaggedList, TaggedString
 from ._view import View, view
 
 from . import _habits, _numpy  # isort: skip
@@ -56,6 +56,8 @@ __all__ = [
     "Reserved",
     "Sequence",
     "Table",
+    "TaggedDict",
+    "TaggedList",
     "TaggedString",
     "View",
     "__version__",

@@ -199,3 +199,23 @@ class TaggedString(str):
 
     tag: str
     def __new__(cls, text: str, tag: str) -> TaggedString: ...
+
+class TaggedDict(dict[Any, Any]):
+    """A dictionary with the tag of the mapping that it was, such as ``!unit/quantity-1.2.0``.
+
+    >>> import trilith
+    >>> f = trilith.open(trilith.dumps({"q": trilith.TaggedDict({"value": 2.0}, "tag:example.org:quantity-1.0.0")}))
+    >>> changed = f.to_dict()
+    >>> changed["q"]["value"] = 3.0
+    >>> trilith.open(trilith.dumps(changed))["q"].tag
+    'tag:example.org:quantity-1.0.0'
+    """
+
+    tag: str
+    def __init__(self, pairs: Any, tag: str) -> None: ...
+
+class TaggedList(list[Any]):
+    """A list with the tag of the sequence that it was."""
+
+    tag: str
+    def __init__(self, items: Any, tag: str) -> None: ...

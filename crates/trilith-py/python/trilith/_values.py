@@ -9,6 +9,7 @@ import re
 import sys
 import tempfile
 import threading
+import typing
 from collections import abc
 
 import numpy
@@ -39,6 +40,42 @@ class TaggedString(str):
 
     def __reduce__(self):
         return TaggedString, (str(self), self.tag)
+
+
+class TaggedDict(dict):
+    """A dictionary with the tag of the mapping that it was, such as ``!unit/quantity-1.2.0``.
+
+    >>> import trilith
+    >>> f = trilith.open(trilith.dumps({"q": trilith.TaggedDict({"value": 2.0}, "tag:example.org:quantity-1.0.0")}))
+    >>> changed = f.to_dict()
+    >>> changed["q"]["value"] = 3.0
+    >>> trilith.open(trilith.dumps(changed))["q"].tag
+    'tag:example.org:quantity-1.0.0'
+    """
+
+    __slots__ = ("tag",)
+    tag: str
+
+    def __init__(self, pairs: typing.Any, tag: str) -> None:
+        super().__init__(pairs)
+        self.tag = tag
+
+    def __reduce__(self):
+        return TaggedDict, ((), self.tag), None, None, iter(self.items())
+
+
+class TaggedList(list):
+    """A list with the tag of the sequence that it was."""
+
+    __slots__ = ("tag",)
+    tag: str
+
+    def __init__(self, items: typing.Any, tag: str) -> None:
+        super().__init__(items)
+        self.tag = tag
+
+    def __reduce__(self):
+        return TaggedList, ((), self.tag), None, iter(self)
 
 
 class Pieces:
