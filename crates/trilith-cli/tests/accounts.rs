@@ -148,7 +148,12 @@ fn no_file_made_from_a_damaged_block_verifies() {
             if *output == "good.asdf" && ended.status != Ok(0) {
                 continue;
             }
-            if *output == "o.npy" || ran(folder, &["verify", output]).status == Ok(0) {
+            let verified = ran(folder, &["verify", output]);
+            // What is left of a block that cannot be decoded to its end has no checksum.
+            if words[0] == "repair" && text(&verified).contains("without checksum") {
+                continue;
+            }
+            if *output == "o.npy" || verified.status == Ok(0) {
                 return Err(format!("{target} {codec:?} {words:?}: {output} verifies; exit status {:?}; {word}", ended.status));
             }
         }

@@ -265,7 +265,7 @@ fn text_places(datatype: &Datatype, kind: Text, at: usize, places: &mut Vec<Rang
 
 /// The MD5 of the stored bytes of each block that is to be compared and is not decoded anyway.
 fn hash(file: &AsdfFile, blocks: &[&Block], deep: bool, progress: Progress<'_>) -> Vec<Option<Result<[u8; 16]>>> {
-    let wanted = |block: &&Block| checksum::stated(block).is_some() && (block.is_plain() || !deep);
+    let wanted = |block: &&Block| block.sum().is_some() && (block.is_plain() || !deep);
     let stored: Vec<Option<Result<SourceRef>>> =
         blocks.iter().map(|block| wanted(block).then(|| block.stored(file.sections().source()))).collect();
     let sources: Vec<&SourceRef> = stored.iter().flatten().flatten().collect();
@@ -295,13 +295,13 @@ fn compare(file: &AsdfFile, block: &Block, deep: bool, found: Option<Result<[u8;
             Ok(())
         })
     };
-    if checksum::stated(block).is_none() {
+    let Some(sum) = block.sum() else {
         let stored = stored()?;
         if deep && !block.is_plain() {
             decode(stored, &mut |_| {})?;
         }
         return Ok(None);
-    }
+    };
     let found = match found {
         Some(found) => found?,
         None => {
@@ -310,5 +310,5 @@ fn compare(file: &AsdfFile, block: &Block, deep: bool, found: Option<Result<[u8;
             hashing.finish()?
         }
     };
-    checksum::compare(block, &found, stored()?, file.limits())
+    checksum::compare(&sum, &found, stored()?, file.limits()).map(Some)
 }

@@ -146,9 +146,15 @@ fn bytes_that_changed_are_kept_and_reported() {
     let mut bytes = whole(None, Target::newest());
     let data = offsets(&bytes)[0] as usize + 400;
     bytes[data] ^= 1;
-    let (report, _) = repaired(&bytes);
+    let mut left = salvage(Arc::new(MemorySource::new(bytes, "test")), &Limits::default()).unwrap();
+    let written = left.verified(Arc::new(NoReferences)).unwrap();
+    let report = left.report();
     assert_eq!(report.blocks[0].fate, Fate::Damaged);
     assert!(report.arrays.is_empty() && !report.is_whole());
+    // Its checksum goes on failing.
+    assert_eq!(report.wrong.as_ref().unwrap().len(), 1);
+    let file = trilith::file::open_asdf_source(written, Arc::new(NoReferences), &Limits::default()).unwrap();
+    assert!(!verify::verify(&file, false, trilith::Progress::default()).unwrap().is_ok());
 }
 
 #[test]

@@ -2,8 +2,10 @@
 //!
 //! ASDF 1.x, "Block header"; ASDF 0.1.0, "Block header" and "Block encoding"; FINF 0.1, "Blocks".
 
+use super::checksum::{Stated, Sum};
 use super::generation::{self, Generation};
 use crate::bytes::{Cursor, Source, SourceRef, Window, read_vec};
+use crate::codec::CodecId;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -127,10 +129,19 @@ impl Block {
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the sizes contradict each other or the file is too short.
     pub fn stored(&self, source: &SourceRef) -> Result<SourceRef> {
         let stored = self.window(source)?;
-        if self.is_streamed() || super::checksum::stated(self).is_none() {
-            return Ok(std::sync::Arc::new(stored));
+        match self.sum().filter(|_| !self.is_streamed()) {
+            Some(sum) => Ok(std::sync::Arc::new(Stated::new(stored, sum))),
+            None => Ok(std::sync::Arc::new(stored)),
         }
-        Ok(std::sync::Arc::new(super::checksum::Stated::new(stored, self.clone())))
+    }
+
+    /// The MD5 that the block states; `None` if it states none.
+    pub(crate) fn sum(&self) -> Option<Sum> {
+        let md5 = self.checksum.as_deref()?.try_into().ok()?;
+        // Encoding chains are younger than the writers that hashed decoded bytes.
+        let is_coded = !self.is_plain() && !self.is_encoded() && self.codes == [0; 16];
+        let codec = is_coded.then_some((CodecId(self.compression), self.data_size));
+        Some(Sum { md5, codec, index: self.index, offset: self.offset })
     }
 
     /// The same without the checksum that the block states of them.

@@ -8,7 +8,6 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::block::Block;
 use super::md5::{self, Md5};
 use crate::bytes::{Form, Source, SourceRef, Window};
 use crate::codec::{self, CodecId};
@@ -40,9 +39,17 @@ pub fn md5_of(source: &dyn Source) -> Result<[u8; 16]> {
     md5::one(source, Progress::default())
 }
 
-/// The MD5 that a block states; `None` if it states none.
-pub(crate) fn stated(block: &Block) -> Option<&[u8]> {
-    block.checksum.as_deref().filter(|sum| sum.len() == 16)
+/// The MD5 that a block states, and how its bytes are decoded.
+#[derive(Debug, Clone)]
+pub(crate) struct Sum {
+    /// The MD5.
+    pub md5: [u8; 16],
+    /// The codec and the decoded size; `None` for bytes that are stored as they are, and for encoding chains.
+    pub codec: Option<(CodecId, u64)>,
+    /// Number of the block.
+    pub index: usize,
+    /// First byte of its mark.
+    pub offset: u64,
 }
 
 /// Compares the MD5 of the stored bytes of a block, `found`, with the one that it states.
@@ -50,14 +57,14 @@ pub(crate) fn stated(block: &Block) -> Option<&[u8]> {
 /// # Errors
 /// Returns [`ErrorKind::Malformed`] if the block states another one, which is not that of its decoded bytes either, and what
 /// decoding them returns if that is an I/O error or a limit.
-pub(crate) fn compare(block: &Block, found: &[u8; 16], stored: SourceRef, limits: &Limits) -> Result<Option<ChecksumOf>> {
-    let Some(stated) = stated(block) else { return Ok(None) };
+pub(crate) fn compare(sum: &Sum, found: &[u8; 16], stored: SourceRef, limits: &Limits) -> Result<ChecksumOf> {
+    let stated = &sum.md5;
     if found == stated {
-        return Ok(Some(ChecksumOf::Stored));
+        return Ok(ChecksumOf::Stored);
     }
     // Until 5.2 Python asdf hashed the decoded bytes. It wrote no encoding chains.
-    if !block.is_plain() && !block.is_encoded() && block.codes == [0; 16] {
-        let decoded = codec::decoder(CodecId(block.compression), stored, block.data_size, limits).and_then(|data| {
+    if let Some((codec, size)) = sum.codec {
+        let decoded = codec::decoder(codec, stored, size, limits).and_then(|data| {
             limits.check_work(data.len())?;
             let mut md5 = Md5Thread::new();
             codec::stream_source(&*data, &mut |bytes| {
@@ -67,7 +74,7 @@ pub(crate) fn compare(block: &Block, found: &[u8; 16], stored: SourceRef, limits
             Ok(md5.finish())
         });
         match decoded {
-            Ok(found) if found == stated => return Ok(Some(ChecksumOf::Decoded)),
+            Ok(found) if found == *stated => return Ok(ChecksumOf::Decoded),
             Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::Limit) => return Err(error),
             _ => {}
         }
@@ -82,15 +89,15 @@ pub(crate) const UNDAMAGED: &str = "take the file from a copy, or keep all that 
 /// The stored bytes of a block that states a checksum, which [`Source::check_whole`] compares.
 pub(super) struct Stated {
     stored: Arc<Window>,
-    block: Block,
+    sum: Sum,
     /// The comparison, made once.
     compared: OnceLock<Result<()>>,
 }
 
 impl Stated {
-    /// The bytes of `block`, which are `stored`.
-    pub fn new(stored: Window, block: Block) -> Self {
-        Self { stored: Arc::new(stored), block, compared: OnceLock::new() }
+    /// The bytes `stored` of a block that states `sum`.
+    pub fn new(stored: Window, sum: Sum) -> Self {
+        Self { stored: Arc::new(stored), sum, compared: OnceLock::new() }
     }
 }
 
@@ -134,10 +141,10 @@ impl Source for Stated {
     fn check_whole(&self) -> Result<()> {
         let compared = self.compared.get_or_init(|| {
             let found = md5_of(&*self.stored)?;
-            compare(&self.block, &found, self.stored.clone(), &Limits::default())
+            compare(&self.sum, &found, self.stored.clone(), &Limits::default())
                 .map(drop)
-                .map_err(|error| error.at_byte(self.block.offset).hint(UNDAMAGED))
-                .map_err(|error| error.context(format!("block {} of {} is damaged", self.block.index, self.name())))
+                .map_err(|error| error.at_byte(self.sum.offset).hint(UNDAMAGED))
+                .map_err(|error| error.context(format!("block {} of {} is damaged", self.sum.index, self.name())))
         });
         match compared {
             Ok(()) => Ok(()),

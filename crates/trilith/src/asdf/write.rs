@@ -198,7 +198,7 @@ impl<W: Write + Seek> FileWriter<W> {
         };
         let flags = unknown | if block.is_encoded() { ENCODED } else { 0 };
         let extra = if block.generation == self.generation { block.extra.as_slice() } else { &[] };
-        let stated = checksum::stated(block);
+        let stated = block.sum();
         let mut copy = self.begin_raw(block.compression, flags, None, extra)?;
         copy.encoding.codes = block.codes;
         let is_hashed = copy.encoding.is_hashed();
@@ -208,7 +208,10 @@ impl<W: Write + Seek> FileWriter<W> {
         copy.copy_all(&**stored)?;
         copy.encoding.data_size = block.decoded_len();
         let found = copy.encoding.finish(&mut Appended(copy.file))?;
-        let compared = found.map(|found| checksum::compare(block, &found, stored.clone(), &Limits::default()));
+        let compared = match (&stated, &found) {
+            (Some(stated), Some(found)) => Some(checksum::compare(stated, found, stored.clone(), &Limits::default())),
+            _ => None,
+        };
         let Some(Err(error)) = compared else {
             return copy.close(found.as_ref().filter(|_| is_hashed));
         };
@@ -219,10 +222,9 @@ impl<W: Write + Seek> FileWriter<W> {
                 stored.name()
             )));
         }
-        let stated = stated.and_then(|stated| <[u8; 16]>::try_from(stated).ok());
         let message = format!("block {} of {} is damaged: {}", block.index, stored.name(), error.message());
         copy.file.damaged.push(Diagnostic::lost(message));
-        copy.close(stated.as_ref())
+        copy.close(stated.as_ref().map(|stated| &stated.md5))
     }
 
     /// Writes a block whose encoding chain was applied already: `stored` is its YAML and the data (generation E).

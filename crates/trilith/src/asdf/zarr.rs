@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::AsdfFile;
 use super::block::Block;
 use super::zarray::{self, METADATA, Metadata, is_chunked, is_here};
-use super::{AsdfFile, checksum};
 use crate::array::grid::{Chunks, Cut, Grid, from_columns};
 use crate::array::{Array, Datatype, element_count};
 use crate::bytes::{SourceRef, Step, Window, read_vec, to_usize};
@@ -47,7 +47,7 @@ pub(super) fn array(file: &AsdfFile, node: Node<'_>) -> Result<Array> {
     let map = node.get(MAP).and_then(|map| map.as_i64());
     let named = map.into_iter().chain(numbers.iter().flatten().copied());
     let blocks = named.filter_map(|number| file.sections().block(number).ok());
-    let blocks = blocks.filter(|block| checksum::stated(block).is_some()).cloned().collect();
+    let blocks = blocks.filter(|block| block.sum().is_some()).cloned().collect();
     let place = |(chunk, number): (usize, Option<i64>)| match number {
         Some(number) => Place::of(file, number).map(Some).doing(|| format!("chunk {chunk}")),
         None => Ok(None),

@@ -197,9 +197,9 @@ fn left(source: &SourceRef, block: &Block, right: bool, behind: u64, limits: &Li
     let is_chain = block.is_encoded() || block.codes != [0; 16];
     if right {
         let stored: SourceRef = Arc::new(block.window(source)?);
-        let same = block.is_streamed() || {
-            let found = checksum::md5_of(&*stored)?;
-            checksum::compare(&block, &found, stored.clone(), limits).is_ok()
+        let same = match block.sum().filter(|_| !block.is_streamed()) {
+            Some(sum) => checksum::compare(&sum, &checksum::md5_of(&*stored)?, stored.clone(), limits).is_ok(),
+            None => true,
         };
         if block.is_plain() || is_chain {
             return Ok((if same { Fate::Whole } else { Fate::Damaged }, None));
