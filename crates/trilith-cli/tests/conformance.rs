@@ -219,7 +219,7 @@ fn every_suggestion_of_conform_fixes_the_file() {
             let is_same = |one: &Value, other: &Value| one["rule"] == other["rule"];
             let of_mend = || deviations.iter().filter(|deviation| deviation["mend"] == mend);
             if left.is_none_or(|left| left.iter().any(|left| of_mend().any(|before| is_same(before, left)))) {
-                let _ = writeln!(wrong, "{}: {mend}: {}", case.name(), String::from_utf8_lossy(&ended.stderr));
+                let _ = writeln!(wrong, "{}: {mend}: {}", case.name(), ended.stderr);
             }
         }
         (!wrong.is_empty()).then_some(wrong)

@@ -16,7 +16,7 @@ use trilith::{Error, Result};
 use crate::array::Array as PyArray;
 use crate::dtype::{from_numpy, numpy};
 use crate::mapping::Keyed;
-use crate::nodes::{Place, Sequence, key};
+use crate::nodes::{Place, Sequence};
 use crate::scalar::{helper, tagged_class};
 
 /// How deep dictionaries and lists may nest.
@@ -153,9 +153,8 @@ impl<'py> Collector<'py> {
             return Ok(Value { tag, ..self.inside(given, |this| this.sequence(given))? });
         }
         if let Ok(mapping) = given.cast::<Keyed>() {
-            let tag = mapping.get().0.tag();
-            let dict = given.call_method0("items")?;
-            return Ok(Value { tag, ..self.inside(given, |this| this.pairs(&dict))? });
+            let place = &mapping.get().0;
+            return Ok(Value { tag: place.tag(), ..self.inside(given, |this| this.children(py, place))? });
         }
         if let Ok(sequence) = given.cast::<Sequence>() {
             let tag = sequence.get().0.tag();
@@ -231,10 +230,10 @@ impl<'py> Collector<'py> {
     /// The pairs of a mapping of a file: no dictionary in between, in which `1` and `true` would be one key.
     fn children(&mut self, py: Python<'py>, place: &Place) -> PyResult<Value> {
         let mut pairs = Vec::new();
-        for (name, value) in place.children() {
+        for (name, value) in place.members()? {
             let Some(name) = name else { continue };
-            let name = self.key(&key(py, name)?)?;
-            pairs.push((name, self.value(&place.at(value).followed(py)?.into_python(py)?)?));
+            let name = self.key(&crate::scalar::value(py, name)?)?;
+            pairs.push((name, self.value(&value.followed(py)?.into_python(py)?)?));
         }
         Ok(Data::Map(pairs).into())
     }

@@ -164,7 +164,9 @@ impl Maker<'_> {
 /// A file in memory of a random tree.
 fn random(seed: u64) -> Vec<u8> {
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    (0..8).for_each(|_| drop(dice.below(2)));
+    for _ in 0..8 {
+        dice.below(2);
+    }
     let mut maker = Maker { dice, builder: Builder::new(Target::newest()) };
     let mut tree = maker.map(3);
     if maker.dice.below(4) == 0 {

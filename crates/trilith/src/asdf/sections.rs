@@ -299,7 +299,8 @@ impl Sections {
         let found = self.blocks()?;
         self.check_filling()?;
         let behind = self.behind().map(|message| Error::malformed(message.to_owned()));
-        match self.incomplete().or(behind) {
+        let between = || self.texts_between().map(|texts| texts.into_iter().next().map(Error::malformed));
+        match self.incomplete().or(behind).map_or_else(between, |error| Ok(Some(error)))? {
             Some(error) => {
                 Err(error.context("rewriting the file would lose it").hint("save what is left with trilith repair FILE -o OUT"))
             }

@@ -102,7 +102,7 @@ fn physical<'a>(fits: &FitsFile, builder: &mut Builder<'a>, how: &ArrayOptions) 
                         false => builder.array(&fits.part(hdu, at, None)?, how)?,
                         true => {
                             if rows > fits.limits().nodes {
-                                return Err(crate::Limits::exceeded(
+                                return Err(Limits::exceeded(
                                     "nodes",
                                     fits.limits().nodes,
                                     format_args!("{rows} arrays of varying length"),
