@@ -137,7 +137,10 @@ fn every_reference_leads_to_the_same_bytes_from_wherever_the_text_is_written() {
             let scratch = tempfile::tempdir().unwrap();
             let root = &scratch.path().canonicalize().unwrap();
             lay_out(root);
-            say(root, &["convert", "in/deep/m.asdf", "in/deep/m.asdf", "--to", target]);
+            // `resolve` copies nodes from files of the same version only.
+            for file in ["in/deep/m.asdf", "in/deep/sub/leaf.asdf", "in/leaf.asdf"] {
+                say(root, &["convert", file, file, "--to", target]);
+            }
             let (expected, meant) = (digests(root, "in/deep/m.asdf"), targets(root, "in/deep/m.asdf"));
             assert_eq!((expected.len(), meant.len()), (8, 7), "{target}: {expected:?} {meant:?}");
             let above = format!("file://{}/in/blk.asdf", root.display());

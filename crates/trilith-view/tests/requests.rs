@@ -107,7 +107,7 @@ fn what_cannot_be_answered_is_refused() {
         ("nothing", "", 404),
         ("tree", "file=1", 400),
         ("tree", "offset=-1", 400),
-        ("item", "path=/no", 400),
+        ("item", "path=/no", 404),
         ("image", "path=/a", 400),
         ("image", "path=/a&width=5000&height=1", 400),
         ("image", "path=/a&width=2&height=2&x=9&w=9", 400),

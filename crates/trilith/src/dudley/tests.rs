@@ -96,7 +96,7 @@ fn lists_are_found_by_index_and_dicts_in_them_by_name() {
     let file = open(native(Byteorder::Little, &data, "l = [u1[2], / x=u1 y=u1]*3")).unwrap();
     assert_eq!(file.array_at("/l[2]").unwrap().load::<u8>().unwrap(), [4, 5]);
     assert_eq!(file.array_at("/l[5]/y").unwrap().load::<u8>().unwrap(), [11]);
-    assert_eq!(file.array_at("/l[6]").unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(file.array_at("/l[6]").unwrap_err().kind(), ErrorKind::NotFound);
     let outline = file.items().unwrap().outline().unwrap();
     let list = outline.find("/l").unwrap().unwrap();
     assert_eq!((outline.thing(list), outline.children(list).len()), (Thing::List, 6));

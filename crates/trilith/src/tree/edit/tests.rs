@@ -162,7 +162,7 @@ fn what_cannot_be_is_refused() {
     assert_eq!(kind(&|e| e.delete(&path("/m/p"))), ErrorKind::Usage);
     assert_eq!(kind(&|e| e.insert(&path("/a"), &1.into())), ErrorKind::Usage);
     assert_eq!(kind(&|e| e.rename(&path("/a"), "b")), ErrorKind::Usage);
-    assert_eq!(kind(&|e| e.set(&path("/z/y"), &1.into())), ErrorKind::Usage);
+    assert_eq!(kind(&|e| e.set(&path("/z/y"), &1.into())), ErrorKind::NotFound);
     assert_eq!(kind(&|e| e.set(&path("/b"), &1.into()).and_then(|()| e.delete(&path("/b")))), ErrorKind::Usage);
 }
 
