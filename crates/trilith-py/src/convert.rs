@@ -19,7 +19,8 @@ use crate::source::{Origin, order, origin};
 /// in pieces of so many rows, each of which can be a chunk of Zarr; with `chunks`, the length of a chunk along each axis,
 /// arrays with as many axes are cut into chunks, for readers with the package asdf-zarr. `stack` joins each list of
 /// equal arrays of a Dudley file into one. What the new form cannot hold is an error, or with `allow_loss` the list that is
-/// returned. `layout`, `byteorder`, `allow` and `remote` are those of `open`.
+/// returned; with `skip_unreadable` items that cannot be read are left out, and are in that list. `layout`, `byteorder`, `allow`
+/// and `remote` are those of `open`.
 ///
 /// >>> import numpy, pathlib, tempfile, trilith
 /// >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -29,7 +30,7 @@ use crate::source::{Origin, order, origin};
 /// >>> trilith.open(folder / "x.bd")["a"].tolist()
 /// [1.5, 2.5]
 #[pyfunction]
-#[pyo3(signature = (source, target, *, to=None, codec=None, level=None, rows=None, chunks=None, stack=false, allow_loss=false, layout=None, byteorder=None, allow=Vec::new(), remote=None))]
+#[pyo3(signature = (source, target, *, to=None, codec=None, level=None, rows=None, chunks=None, stack=false, allow_loss=false, skip_unreadable=false, layout=None, byteorder=None, allow=Vec::new(), remote=None))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub fn convert(
     py: Python<'_>,
@@ -42,6 +43,7 @@ pub fn convert(
     chunks: Option<Vec<u64>>,
     stack: bool,
     allow_loss: bool,
+    skip_unreadable: bool,
     layout: Option<&Bound<'_, PyAny>>,
     byteorder: Option<&str>,
     allow: Vec<String>,
@@ -58,6 +60,7 @@ pub fn convert(
         how.set_codec(name).or_raise(About::Argument)?;
     }
     (how.level, how.rows, how.stack, how.allow_loss, how.byteorder) = (level, rows, stack, allow_loss, byteorder);
+    how.skip_unreadable = skip_unreadable;
     how.chunks = chunks;
     let given = origin(source)?;
     let done = calm(py, || {

@@ -436,6 +436,7 @@ impl Build<'_> {
                 Some((value, ..)) => value,
                 None => return Ok(()),
             },
+            Part::Unreadable(_, why) => return Err(why),
             Part::Cycle(path) => Value::map([("$ref", format!("#{}{path}", self.path))]),
             Part::Scalar(node) => self.scalar(node)?,
             // Arrays and integers are only written out where that was asked for.

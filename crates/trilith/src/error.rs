@@ -33,9 +33,23 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Every kind.
+    const ALL: &[Self] =
+        &[Self::Io, Self::Malformed, Self::Unsupported, Self::Limit, Self::NotFound, Self::Cancelled, Self::Usage];
+
     /// Returns `true` if the request is at fault and not the file: it leads to nothing, or asks for something that cannot be.
     pub fn is_request(self) -> bool {
         matches!(self, ErrorKind::NotFound | ErrorKind::Usage)
+    }
+
+    /// Returns `true` if neither the file nor the request is at fault: a later attempt may succeed.
+    pub(crate) fn is_passing(self) -> bool {
+        matches!(self, ErrorKind::Io | ErrorKind::Cancelled)
+    }
+
+    /// Returns the kind of a name that [`ErrorKind::name`] gives.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
     /// One word for it, for programs.

@@ -171,7 +171,13 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Rep
         report.structure.push(Error::malformed("the tree has no end (...): the file may be cut off").at_byte(tree.end));
     }
     #[cfg(feature = "fits")]
-    report.structure.extend(crate::file::fits_around(file).and_then(|fits| fits.cut_short()).map(Error::malformed));
+    if let Some(fits) = crate::file::fits_around(file) {
+        report.structure.extend(fits.cut_short().map(Error::malformed));
+        // In a made-up tree each is an array that cannot be read.
+        let is_embedded = file.container().is_some_and(|container| container.hdu > 0);
+        let broken = fits.hdus().iter().filter(|_| is_embedded);
+        report.structure.extend(broken.filter_map(|hdu| Some(hdu.problem()?.copy().context(format!("HDU {}", hdu.number())))));
+    }
     for listed in walk::arrays(file)? {
         let made = listed.found.and_then(|found| {
             let array = found.file(file).stored_array(found.node(file))?;

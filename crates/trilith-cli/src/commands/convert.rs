@@ -48,6 +48,9 @@ pub struct Convert {
     embed: Option<String>,
     #[command(flatten)]
     loss: AllowLoss,
+    /// Leave out items that cannot be read, and list them; without it one such item is an error
+    #[arg(long, visible_alias = "skip")]
+    skip_unreadable: bool,
     /// Codec of every block (default: each keeps its own; a Dudley file of 2026 has none and zlib, one of 2025 only none)
     ///
     /// auto takes none, lz4 or blsc for each block, by a sample of it: noise stays as it is, and can be sliced in place.
@@ -130,7 +133,7 @@ impl Convert {
             how.encode = Some(steps);
         }
         (how.level, how.allow_loss, how.stack) = (self.level, self.loss.allow_loss, self.stack);
-        (how.rows, how.physical) = (self.rows, self.physical);
+        (how.rows, how.physical, how.skip_unreadable) = (self.rows, self.physical, self.skip_unreadable);
         how.chunks.clone_from(&self.chunks);
         how.byteorder = options.order();
         how.write.align = self.align;

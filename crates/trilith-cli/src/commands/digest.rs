@@ -47,7 +47,7 @@ fn one(job: &mut Job<'_>) -> Result<Outcome> {
         }
         Err(error) => return Err(error),
     };
-    let mut failed = false;
+    let mut outcome = Outcome::Yes;
     let (mut arrays, mut errors) = (Map::new(), Map::new());
     for entry in entries {
         match entry.digest {
@@ -60,7 +60,7 @@ fn one(job: &mut Job<'_>) -> Result<Outcome> {
                 job.out.line(&format!("{}  {kind}  {:?}  {path}", hex(&sums.sha256), array.shape()))?;
             }
             Err(error) => {
-                failed = true;
+                outcome = outcome.max(if error.kind() == ErrorKind::Malformed { Outcome::No } else { Outcome::Failed });
                 if is_json {
                     errors.insert(entry.path, json!(clean(&said(&error))));
                 } else {
@@ -73,7 +73,7 @@ fn one(job: &mut Job<'_>) -> Result<Outcome> {
         job.out.json(&json!({"file": job.name, "arrays": arrays, "errors": errors}))?;
     }
     job.warn_all(file.warnings());
-    Ok(if failed { Outcome::No } else { Outcome::Yes })
+    Ok(outcome)
 }
 
 fn array_json(array: &Array, sums: &Sums) -> Value {

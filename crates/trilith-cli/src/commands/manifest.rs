@@ -40,8 +40,8 @@ pub struct Manifest {
     /// Put arrays of at most so many bytes that cannot be referred to among the references
     #[arg(long, value_name = "BYTES", default_value_t = 4096)]
     inline: u64,
-    /// Leave out what cannot be referred to, with a warning
-    #[arg(long)]
+    /// Leave out what cannot be read or referred to, with a warning
+    #[arg(long, visible_alias = "skip-unreadable")]
     skip: bool,
 }
 

@@ -99,6 +99,7 @@ impl ToYaml {
                     with_tag(outline::node(&array, key_name, &complex_tag(file))?, node.tag())
                 }
                 Part::Integer(node, _) => integer(file, node)?,
+                Part::Unreadable(_, why) => return Err(why),
             };
             match open.last_mut() {
                 Some((outer, key)) => match key.take() {

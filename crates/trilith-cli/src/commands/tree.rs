@@ -66,7 +66,7 @@ impl Tree {
         if job.options.json {
             let mut how = ExpandOptions::default();
             (how.inline, how.resolve, how.inline_others) = (self.inline, self.resolve, self.resolve);
-            how.tags = self.tags;
+            (how.tags, how.errors) = (self.tags, true);
             job.json_value("tree", |out| write_json(out, &found, how))?;
         } else {
             job.heading()?;
@@ -107,6 +107,7 @@ pub fn write_json(out: &mut dyn Write, item: &Node<'_>, mut how: ExpandOptions) 
                 array.write_json(&mut Escaped::new(&mut *out), FloatText::AsDouble)?;
                 put(close, out)
             }
+            Part::Unreadable(why) => put(&(json_value(&json!({"$error": {"kind": why.kind().name(), "message": clean(&said(why))}})) + close), out),
             Part::Description(described) => put(&(json_value(&described_json(described)) + close), out),
             Part::List => {
                 open.push((if tag.is_some() { "]}" } else { "]" }, false));

@@ -1074,6 +1074,7 @@ def convert(
     chunks: tuple[int, ...] | list[int] | None = None,
     stack: bool = False,
     allow_loss: bool = False,
+    skip_unreadable: bool = False,
     layout: _Layout | None = None,
     byteorder: str | None = None,
     allow: list[str] = ...,
@@ -1087,7 +1088,8 @@ def convert(
     in pieces of so many rows, each of which can be a chunk of Zarr; with `chunks`, the length of a chunk along each axis,
     arrays with as many axes are cut into chunks, for readers with the package asdf-zarr. `stack` joins each list of
     equal arrays of a Dudley file into one. What the new form cannot hold is an error, or with `allow_loss` the list that is
-    returned. `layout`, `byteorder`, `allow` and `remote` are those of `open`.
+    returned; with `skip_unreadable` items that cannot be read are left out, and are in that list. `layout`, `byteorder`, `allow`
+    and `remote` are those of `open`.
 
     >>> import numpy, pathlib, tempfile, trilith
     >>> folder = pathlib.Path(tempfile.mkdtemp())

@@ -13,7 +13,7 @@ use super::literal::{self, Literal};
 use super::shape;
 use super::structure::{Field, StructType};
 use crate::bytes::{SourceRef, read_vec};
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Error, ErrorKind, Result};
 use crate::limits::Limits;
 
 const SIGNATURE: &[u8; 6] = b"\x93NUMPY";
@@ -40,6 +40,25 @@ impl Array {
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it is no such file,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for objects and dates.
     pub fn from_npy(source: SourceRef, limits: &Limits) -> Result<Self> {
+        Self::read_npy(source, limits, &mut Columns::all())
+    }
+
+    /// As [`Array::from_npy`], of which columns that are not `known` may be missing: their names, and why.
+    ///
+    /// # Errors
+    /// As [`Array::from_npy`]; what is said of the first column if no column is left.
+    #[cfg(feature = "dudley")]
+    pub(crate) fn from_npy_partly(
+        source: SourceRef,
+        limits: &Limits,
+        known: &dyn Fn(&Datatype) -> Result<()>,
+    ) -> Result<(Self, Vec<(String, Error)>)> {
+        let mut columns = Columns { known: Some(known), path: Vec::new(), missing: Vec::new() };
+        let array = Self::read_npy(source, limits, &mut columns)?;
+        Ok((array, columns.missing))
+    }
+
+    fn read_npy(source: SourceRef, limits: &Limits, columns: &mut Columns<'_>) -> Result<Self> {
         let start = read_vec(&*source, 0, 12.min(source.len()), limits)?;
         let (length_at, long) = match start.get(..8) {
             Some([head @ .., 1, 0]) if head == SIGNATURE => (8, false),
@@ -69,7 +88,7 @@ impl Array {
         };
         let header = literal::parse(&text).doing(|| "reading the .npy header")?;
         let entry = |key| header.entry(key).ok_or_else(|| Error::malformed(format!("the .npy header has no {key:?}")));
-        let (datatype, byteorder) = numpy_datatype(entry("descr")?)?;
+        let (datatype, byteorder) = columns.datatype(entry("descr")?)?;
         let shape: Vec<u64> = match entry("shape")? {
             Literal::List(lengths) => lengths.iter().map(Literal::as_u64).collect::<Option<_>>(),
             _ => None,
@@ -181,12 +200,7 @@ fn struct_descr(fields: &StructType) -> Result<String> {
 /// # Errors
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for one that there is no word for here.
 pub(crate) fn numpy_datatype(descr: &Literal) -> Result<(Datatype, Byteorder)> {
-    match descr {
-        Literal::Text(name) => read_name(name),
-        // Nesting was limited when the literal was read.
-        Literal::List(fields) => Ok((Datatype::Struct(Arc::new(read_fields(fields)?)), Byteorder::Little)),
-        _ => Err(Error::unsupported("a datatype of numpy that is neither a name nor a list of fields")),
-    }
+    Columns::all().datatype(descr)
 }
 
 /// What numpy calls a packed little-endian datatype.
@@ -197,40 +211,108 @@ pub(crate) fn numpy_descr(datatype: &Datatype) -> Result<Literal> {
     literal::parse(&descr(datatype)?)
 }
 
-fn read_fields(list: &[Literal]) -> Result<StructType> {
-    let (mut fields, mut end) = (Vec::new(), 0u64);
-    for entry in list {
-        let wrong = || Error::malformed("a field of the numpy datatype is not (name, datatype) or (name, datatype, shape)");
-        let Literal::List(parts) = entry else { return Err(wrong()) };
-        let (name, descr, shape) = match &parts[..] {
-            [name, descr] => (name, descr, Vec::new()),
-            [name, descr, Literal::List(lengths)] => {
-                (name, descr, lengths.iter().map(Literal::as_u64).collect::<Option<_>>().ok_or_else(wrong)?)
-            }
-            [name, descr, length] => (name, descr, vec![length.as_u64().ok_or_else(wrong)?]),
-            _ => return Err(wrong()),
-        };
-        // A title may stand beside the name: (title, name).
-        let name = match name {
-            Literal::Text(name) => name.as_str(),
-            Literal::List(both) => both.last().and_then(Literal::as_text).ok_or_else(wrong)?,
-            _ => return Err(wrong()),
-        };
-        let past = || Error::malformed("the fields of the numpy datatype are larger than 2^64 bytes");
-        if let ("", Some(padding)) = (name, descr.as_text().and_then(|text| text.strip_prefix("|V"))) {
-            end = padding.parse().ok().and_then(|n| end.checked_add(n)).ok_or_else(past)?;
-            continue;
-        }
-        let (datatype, byteorder) = numpy_datatype(descr)?;
-        let field = Field { name: Some(name.to_owned()), datatype, byteorder, shape, offset: end };
-        end = field.count().checked_mul(field.datatype.item_size()).and_then(|n| end.checked_add(n)).ok_or_else(past)?;
-        fields.push(field);
+/// Reads datatypes of numpy; columns that there is no word for may be left out.
+struct Columns<'k> {
+    /// Whether a datatype may be used; None if every column must be read.
+    known: Option<&'k dyn Fn(&Datatype) -> Result<()>>,
+    /// The names of the columns around the one that is read.
+    path: Vec<String>,
+    /// The columns that were left out, and why.
+    missing: Vec<(String, Error)>,
+}
+
+impl Columns<'_> {
+    fn all() -> Self {
+        Self { known: None, path: Vec::new(), missing: Vec::new() }
     }
-    StructType::with_offsets(fields, end)
+
+    fn datatype(&mut self, descr: &Literal) -> Result<(Datatype, Byteorder)> {
+        match descr {
+            Literal::Text(name) => {
+                let (datatype, order) = read_name(name)?;
+                self.known.map_or(Ok(()), |known| known(&datatype))?;
+                Ok((datatype, order))
+            }
+            // Nesting was limited when the literal was read.
+            Literal::List(fields) => Ok((Datatype::Struct(Arc::new(self.fields(fields)?)), Byteorder::Little)),
+            _ => Err(Error::unsupported("a datatype of numpy that is neither a name nor a list of fields")),
+        }
+    }
+
+    fn fields(&mut self, list: &[Literal]) -> Result<StructType> {
+        let (mut fields, mut end, missing) = (Vec::new(), 0u64, self.missing.len());
+        for entry in list {
+            let wrong = || Error::malformed("a field of the numpy datatype is not (name, datatype) or (name, datatype, shape)");
+            let Literal::List(parts) = entry else { return Err(wrong()) };
+            let lengths =
+                |lengths: &[Literal]| lengths.iter().map(Literal::as_u64).collect::<Option<Vec<u64>>>().ok_or_else(wrong);
+            let (name, mut descr, mut shape) = match &parts[..] {
+                [name, descr] => (name, descr, Vec::new()),
+                [name, descr, Literal::List(list)] => (name, descr, lengths(list)?),
+                [name, descr, length] => (name, descr, vec![length.as_u64().ok_or_else(wrong)?]),
+                _ => return Err(wrong()),
+            };
+            // The elements may be arrays again: (datatype, shape).
+            while let Literal::List(pair) = descr
+                && let [inner @ (Literal::Text(_) | Literal::List(_)), Literal::List(list)] = &pair[..]
+                && list.iter().all(|length| length.as_u64().is_some())
+            {
+                shape.extend(lengths(list)?);
+                descr = inner;
+            }
+            // A title may stand beside the name: (title, name).
+            let name = match name {
+                Literal::Text(name) => name.as_str(),
+                Literal::List(both) => both.last().and_then(Literal::as_text).ok_or_else(wrong)?,
+                _ => return Err(wrong()),
+            };
+            let past = || Error::malformed("the fields of the numpy datatype are larger than 2^64 bytes");
+            let after = |end: u64, shape: &[u64], size: u64| {
+                shape.iter().try_fold(size, |n, len| n.checked_mul(*len)).and_then(|n| end.checked_add(n)).ok_or_else(past)
+            };
+            if let ("", Some(padding)) = (name, descr.as_text().and_then(|text| text.strip_prefix("|V"))) {
+                end = padding.parse().ok().and_then(|n| end.checked_add(n)).ok_or_else(past)?;
+                continue;
+            }
+            self.path.push(name.to_owned());
+            let read = self.datatype(descr);
+            let path = self.path.join(".");
+            self.path.pop();
+            let (datatype, byteorder) = match (read, item_size(descr)) {
+                (Ok(read), _) => read,
+                (Err(why), Some(size)) if self.known.is_some() && why.kind() == ErrorKind::Unsupported => {
+                    self.missing.push((path, why));
+                    end = after(end, &shape, size)?;
+                    continue;
+                }
+                (Err(why), _) => return Err(why),
+            };
+            let field = Field { name: Some(name.to_owned()), datatype, byteorder, shape, offset: end };
+            end = after(end, &field.shape, field.datatype.item_size())?;
+            fields.push(field);
+        }
+        match self.missing.get(missing) {
+            Some((_, why)) if fields.is_empty() => Err(why.copy()),
+            _ => StructType::with_offsets(fields, end),
+        }
+    }
+}
+
+/// The bytes of an element of a datatype of numpy; None if that is not fixed (objects), or not known.
+fn item_size(descr: &Literal) -> Option<u64> {
+    let name = descr.as_text()?.trim_start_matches(['<', '>', '|', '=']);
+    let (kind, size) = name.split_at_checked(1)?;
+    let size: u64 = size.split('[').next().unwrap_or(size).parse().ok()?;
+    match kind {
+        "O" => None,
+        "U" => size.checked_mul(4),
+        _ => Some(size),
+    }
 }
 
 fn read_name(name: &str) -> Result<(Datatype, Byteorder)> {
-    let (datatype, order) = numpy_name(name).ok_or_else(|| Error::unsupported(format!("the numpy datatype {name:?}")))?;
+    let (datatype, order) =
+        numpy_name(name).ok_or_else(|| Error::unsupported(format!("cannot read elements of the numpy datatype {name:?}")))?;
     let without_sign = if name.starts_with('|') { Byteorder::Little } else { Byteorder::NATIVE };
     Ok((datatype, order.unwrap_or(without_sign)))
 }

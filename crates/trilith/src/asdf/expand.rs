@@ -12,7 +12,7 @@ use super::walk::{self, Found, reference};
 use crate::array::Array;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::tree::{Expanded, Node, PrintOptions, Tree, TreePath, Value, print_value};
+use crate::tree::{Expanded, Node, PrintOptions, Tree, TreePath, UNREADABLE, Value, print_value};
 
 /// What is written out.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,6 +26,8 @@ pub struct ExpandOptions {
     pub tags: bool,
     /// Arrays of other files, behind a `$ref`, as their elements: their blocks are not those of this file.
     pub inline_others: bool,
+    /// An array that cannot be read is handed over with the reason, and the others go on; otherwise it is an error.
+    pub errors: bool,
     /// Two keys of a mapping with the same text are an error, as where JSON is written. Otherwise the last counts.
     pub unique_keys: bool,
 }
@@ -36,6 +38,8 @@ pub enum Part<'a> {
     Scalar(Node<'a>),
     /// An ndarray, to be written out; the node is its description.
     Array(Node<'a>, Array),
+    /// An ndarray that cannot be read, and why.
+    Unreadable(Node<'a>, Error),
     /// A core/integer, in decimal digits.
     Integer(Node<'a>, String),
     /// A node that contains this place: where it is.
@@ -130,8 +134,18 @@ pub(crate) fn expand_within(
             } else if let Some(outer) = levels.iter().find(|level| level.found == found) {
                 take(Part::Cycle(outer.path.clone()))?;
             } else if inline && ndarray::is_ndarray(node) {
-                let array = found.file(file).array(node).map_err(|e| e.context(path.to_string()))?;
-                take(Part::Array(node, array))?;
+                match found.file(file).array(node) {
+                    Ok(array) => take(Part::Array(node, array))?,
+                    Err(why) if options.errors && !why.kind().is_passing() => take(Part::Unreadable(node, why))?,
+                    Err(why) => return Err(why.context(path.to_string())),
+                }
+            } else if is_unreadable(file, node)
+                && let Err(why) = found.file(file).array(node)
+            {
+                match options.errors && !why.kind().is_passing() {
+                    true => take(Part::Unreadable(node, why))?,
+                    false => return Err(why.context(path.to_string())),
+                }
             } else if let (true, Some(tag)) = (inline, node.tag().filter(|tag| walk::is_integer_tag(tag))) {
                 let digits = integer(found.file(file), node).map_err(|e| e.context(format!("{path}: {tag}")))?;
                 take(Part::Integer(node, digits))?;
@@ -240,6 +254,7 @@ impl Values {
                     self.put(value);
                 }
             }
+            Part::Unreadable(_, why) => return Err(why),
             Part::Array(..) | Part::Integer(..) | Part::Cycle(_) => self.cycle = true,
         }
         Ok(())
@@ -258,6 +273,11 @@ impl Values {
     fn finish(self) -> Option<Value> {
         self.done.filter(|_| !self.cycle)
     }
+}
+
+/// Whether a node of the tree that was made up for a FITS file says that its array cannot be read.
+fn is_unreadable(file: &AsdfFile, node: Node<'_>) -> bool {
+    file.container().is_some_and(|container| container.hdu == 0) && ndarray::is_ndarray(node) && node.get(UNREADABLE).is_some()
 }
 
 /// The children of a collection, last first; duplicates and merge keys of mappings applied.

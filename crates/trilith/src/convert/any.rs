@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::loss::refuses;
 #[cfg(feature = "dudley")]
 use super::streams;
 use super::{CodecChoice, ConvertOptions, Converted, Plan, chunks, convert, fits, items};
@@ -139,7 +140,7 @@ impl File {
             Some(file) => of_asdf(file, options, out, progress)?,
             None => of_other(self, options, out, progress)?,
         };
-        done.written = done.losses.is_empty() || options.allow_loss;
+        done.written = !refuses(&done.losses, options);
         Ok(done)
     }
 
@@ -206,12 +207,12 @@ fn of_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSeek, p
         let losses = fits::out_of_fits(file, out, options)?;
         return Ok(Converted { losses, notes, ..Converted::default() });
     }
-    let alone = fits::alone(file, options.physical)?;
+    let alone = fits::alone(file, options)?;
     let (file, losses) = match &alone {
         Some((alone, losses)) => (alone, losses.clone()),
         None => (file, Vec::new()),
     };
-    if !losses.is_empty() && !options.allow_loss {
+    if refuses(&losses, options) {
         return Ok(Converted { losses, notes, ..Converted::default() });
     }
     let mut done = match options.to {
@@ -279,7 +280,8 @@ fn of_other(file: &File, options: &ConvertOptions, out: &mut dyn WriteSeek, prog
     if let Some(stream) = file.as_dudley() {
         return streams::of_stream(stream, options, out, progress);
     }
-    let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| items::to_asdf(file, target, how, out);
+    let skip = options.skip_unreadable;
+    let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| items::to_asdf(file, target, how, skip, out);
     #[cfg(feature = "dudley")]
     if let To::Dudley(dialect) = options.to {
         let then = |file: &AsdfFile| streams::of_asdf(file, dialect, options, out);
@@ -338,7 +340,7 @@ fn through_asdf(
         losses = write(Target::newest(), &ArrayOptions::default(), out)?;
         Ok(())
     })?;
-    if !losses.is_empty() && !options.allow_loss {
+    if refuses(&losses, options) {
         return Ok(Converted { losses, ..Converted::default() });
     }
     let mut done = then(&AsdfFile::open(made, limits)?)?;

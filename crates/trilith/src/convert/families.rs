@@ -9,13 +9,14 @@ use std::io::{Seek, Write};
 use std::sync::Arc;
 
 use super::expansion::Budget;
+use super::loss::{read_through, skipped};
 use crate::array::{Array, Datatype};
 use crate::asdf::{self, ArrayOptions, AsdfFile, Builder, Container, FitsArrays, Target, ndarray};
 use crate::bytes::{Derived, MemorySource};
 use crate::diagnostic::Diagnostic;
 use crate::dudley::{Draft, DraftKind, DudleyFile, Items, Outline, OutlineId, Thing, presented};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, Dialect, ItemId, Literal, Primitive, PrimitiveKind};
+use crate::layout::{Attribute, Dialect, Entry, ItemId, Literal, Primitive, PrimitiveKind, UNREADABLE};
 use crate::limits::Limits;
 use crate::tree::{Data, Node, PrintOptions, Scalar, Tree, Value, print_value};
 
@@ -45,9 +46,29 @@ pub fn stream_to_asdf<W: Write + Seek>(
     stack: bool,
     out: W,
 ) -> Result<Vec<Diagnostic>> {
+    stream_to_asdf_with(file, target, how, Reading { stack, skip: false }, out)
+}
+
+/// The treatment of items on the way to a tree.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading {
+    /// Whether a list of equal arrays is one array.
+    pub stack: bool,
+    /// Whether items that cannot be read are left out.
+    pub skip: bool,
+}
+
+/// As [`stream_to_asdf`]; items that are skipped are among the losses.
+pub(super) fn stream_to_asdf_with<W: Write + Seek>(
+    file: &DudleyFile,
+    target: &'static Target,
+    how: &ArrayOptions,
+    reading: Reading,
+    out: W,
+) -> Result<Vec<Diagnostic>> {
     let _call = file.limits().call();
     let mut stored = Stored::Blocks(Builder::new(target), how);
-    let (root, losses) = tree_of(file, stack, &mut stored)?;
+    let (root, losses) = tree_of(file, reading, &mut stored)?;
     if let Stored::Blocks(builder, _) = stored {
         builder.write_to(out, root)?;
     }
@@ -61,7 +82,7 @@ pub fn stream_to_asdf<W: Write + Seek>(
 pub fn stream_as_asdf(file: &DudleyFile) -> Result<AsdfFile> {
     let _call = file.limits().call();
     let mut stored = Stored::Apart(Vec::new());
-    let (root, _) = tree_of(file, false, &mut stored)?;
+    let (root, _) = tree_of(file, Reading { stack: false, skip: false }, &mut stored)?;
     let text = Builder::new(Target::newest()).text(root)?;
     file.limits().charge_memory(text.len() as u64, "the tree of a stream")?;
     let text = MemorySource::new(format!("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n{text}").into(), file.source().name());
@@ -108,7 +129,7 @@ impl FitsArrays for Apart {
 }
 
 /// The tree of a stream, and what it loses.
-fn tree_of(file: &DudleyFile, stack: bool, stored: &mut Stored<'_>) -> Result<(Value, Vec<Diagnostic>)> {
+fn tree_of(file: &DudleyFile, reading: Reading, stored: &mut Stored<'_>) -> Result<(Value, Vec<Diagnostic>)> {
     let items = file.items()?;
     let outline = items.outline()?;
     file.limits().charge_memory(outline.node_count().saturating_mul(NODE), "the tree of a stream, to be written,")?;
@@ -116,14 +137,14 @@ fn tree_of(file: &DudleyFile, stack: bool, stored: &mut Stored<'_>) -> Result<(V
         items: &items,
         outline: &outline,
         arrays: stored,
-        stack,
+        reading,
         docs: Vec::new(),
         attributes: Vec::new(),
         params: Vec::new(),
         stored: Vec::new(),
         losses: Vec::new(),
     };
-    let mut root = walk.value(OutlineId::ROOT, "", 0)?;
+    let mut root = walk.value(OutlineId::ROOT, "", 0)?.unwrap_or_else(|| Value::map::<&str, Value>([]));
     if root.remove(LIBRARY).is_some() {
         walk.losses.push(Diagnostic::loss("/asdf_library", "the item: in an ASDF file this says which program wrote it"));
     }
@@ -155,7 +176,7 @@ struct ToTree<'a, 'f, 's> {
     items: &'a Items<'f>,
     outline: &'a Outline,
     arrays: &'a mut Stored<'s>,
-    stack: bool,
+    reading: Reading,
     docs: Vec<(String, Value)>,
     attributes: Vec<(String, Value)>,
     /// Fixed parameters, and the stored ones with their types.
@@ -165,8 +186,8 @@ struct ToTree<'a, 'f, 's> {
 }
 
 impl ToTree<'_, '_, '_> {
-    /// A node and all below it; recursion is limited by [`DEPTH`].
-    fn value(&mut self, id: OutlineId, path: &str, depth: usize) -> Result<Value> {
+    /// A node and all below it; recursion is limited by [`DEPTH`]. None for an item that is skipped.
+    fn value(&mut self, id: OutlineId, path: &str, depth: usize) -> Result<Option<Value>> {
         if depth > DEPTH {
             return Err(Error::limit(format!("dicts and lists nest more than {DEPTH} deep")));
         }
@@ -183,7 +204,7 @@ impl ToTree<'_, '_, '_> {
             && let Some((_, Attribute::Value(Literal::Text(text)))) = layout.attributes(item).find(|(name, _)| *name == VALUE)
             && is_one_value(text)
         {
-            return Ok(Value::plain(text.clone()));
+            return Ok(Some(Value::plain(text.clone())));
         }
         let mut value = match thing {
             Thing::Dict => {
@@ -200,7 +221,9 @@ impl ToTree<'_, '_, '_> {
                     }
                     let inner =
                         self.value(child, &format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")), depth + 1)?;
-                    map.push_pair(name.as_str(), inner);
+                    if let Some(inner) = inner {
+                        map.push_pair(name.as_str(), inner);
+                    }
                 }
                 map
             }
@@ -209,7 +232,8 @@ impl ToTree<'_, '_, '_> {
                 None => {
                     let mut items = Vec::new();
                     for (n, (_, child)) in self.outline.children(id).into_iter().enumerate() {
-                        items.push(self.value(child, &format!("{path}/{n}"), depth + 1)?);
+                        // The others keep their numbers.
+                        items.push(self.value(child, &format!("{path}/{n}"), depth + 1)?.unwrap_or_else(Value::null));
                     }
                     Value::seq(items)
                 }
@@ -222,26 +246,39 @@ impl ToTree<'_, '_, '_> {
                 Value::from(value)
             }
             Thing::Null => Value::null(),
-            Thing::Data(entry) => {
-                let array = self.items.array(entry)?;
-                let array = self.held(&array, path)?;
-                self.arrays.node(&array).map_err(|e| e.context(path.to_owned()))?
-            }
+            Thing::Data(entry) => match self.array(entry, path) {
+                Ok(array) => self.arrays.node(&array).map_err(|e| e.context(path.to_owned()))?,
+                Err(why) => {
+                    self.losses.push(skipped(path, why, self.reading.skip)?);
+                    return Ok(None);
+                }
+            },
         };
         if let Some(item) = item {
             let children = if matches!(thing, Thing::Dict) { Some(self.outline.children(id)) } else { None };
             self.own_attributes(item, path, children.as_deref(), &mut value);
         }
-        Ok(value)
+        Ok(Some(value))
+    }
+
+    /// The array of an item, in a datatype that ASDF has.
+    fn array(&mut self, entry: &Entry, path: &str) -> Result<Array> {
+        let array = self.items.array(entry)?;
+        let array = self.held(&array, path)?;
+        if self.reading.skip {
+            read_through(&array)?;
+        }
+        Ok(array)
     }
 
     /// The node of the one array that the items of a list are, where that is asked for and they are equal.
     fn stacked(&mut self, id: OutlineId, path: &str) -> Result<Option<Value>> {
-        let children = if self.stack { self.outline.children(id) } else { Vec::new() };
+        let children = if self.reading.stack { self.outline.children(id) } else { Vec::new() };
         let mut arrays = Vec::with_capacity(children.len());
         for (_, child) in children {
             let Thing::Data(entry) = self.outline.thing(child) else { return Ok(None) };
-            arrays.push(self.items.array(entry)?);
+            let Ok(array) = self.items.array(entry) else { return Ok(None) };
+            arrays.push(array);
         }
         let Ok(array) = Array::stack(arrays) else { return Ok(None) };
         let array = self.held(&array, path)?;
@@ -265,7 +302,8 @@ impl ToTree<'_, '_, '_> {
         let layout = self.items.file().layout();
         let said: Vec<(&str, &Attribute)> = layout.attributes(item).collect();
         for (name, value) in &said {
-            let is_mark = *name == TAG || name.starts_with(TYPE) || (item == ItemId::ROOT && *name == "dialect");
+            let is_mark =
+                *name == UNREADABLE || *name == TAG || name.starts_with(TYPE) || (item == ItemId::ROOT && *name == "dialect");
             if is_mark || is_taken(item, name, children) {
                 continue;
             }
@@ -292,7 +330,7 @@ impl ToTree<'_, '_, '_> {
                         value.tag = Some(tag.clone());
                     }
                 }
-                _ if item == ItemId::ROOT && name == "dialect" => {}
+                _ if name == UNREADABLE || (item == ItemId::ROOT && name == "dialect") => {}
                 _ if children.is_some_and(|children| !is_taken(item, name, children)) => {}
                 _ => rest.set(name, plain(said)),
             }
@@ -338,9 +376,15 @@ fn is_one_value(text: &str) -> bool {
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a tree that nests too deeply or has too many nodes, and what
 /// resolving the arrays says.
 pub fn asdf_to_draft(file: &AsdfFile) -> Result<(Draft, Vec<Diagnostic>)> {
-    let mut walk = ToDraft::new(file);
+    asdf_to_draft_with(file, false)
+}
+
+/// As [`asdf_to_draft`]; with `skip` arrays that cannot be read are left out, and are among the losses.
+pub(super) fn asdf_to_draft_with(file: &AsdfFile, skip: bool) -> Result<(Draft, Vec<Diagnostic>)> {
+    let mut walk = ToDraft::new(file, skip);
     let root = file.tree().root();
-    let mut draft = if root.is_mapping() { walk.draft(root, "", 0)? } else { Draft::dict([("", walk.draft(root, "", 0)?)]) };
+    let draft = walk.draft(root, "", 0)?.unwrap_or_else(|| Draft::dict::<&str>([]));
+    let mut draft = if root.is_mapping() { draft } else { Draft::dict([("", draft)]) };
     // The tag of the root says no more than that it is one.
     draft.attributes.retain(|(name, _)| name != TAG);
     if let (DraftKind::Dict(_), Some(about)) = (&draft.kind, root.get("dudley").filter(|about| is_ours(*about))) {
@@ -355,23 +399,30 @@ pub fn asdf_to_draft(file: &AsdfFile) -> Result<(Draft, Vec<Diagnostic>)> {
 
 struct ToDraft<'a> {
     file: &'a AsdfFile,
+    skip: bool,
     losses: Vec<Diagnostic>,
     budget: Budget<'a>,
 }
 
 impl<'a> ToDraft<'a> {
-    fn new(file: &'a AsdfFile) -> Self {
-        Self { file, losses: Vec::new(), budget: Budget::new(file.tree(), file.limits()) }
+    fn new(file: &'a AsdfFile, skip: bool) -> Self {
+        Self { file, skip, losses: Vec::new(), budget: Budget::new(file.tree(), file.limits()) }
     }
 
-    /// A node that is no scalar of a mapping; recursion is limited by [`DEPTH`].
-    fn draft(&mut self, node: Node<'_>, path: &str, depth: usize) -> Result<Draft> {
+    /// A node that is no scalar of a mapping; recursion is limited by [`DEPTH`]. None for an array that is skipped.
+    fn draft(&mut self, node: Node<'_>, path: &str, depth: usize) -> Result<Option<Draft>> {
         if depth > DEPTH {
             return Err(Error::limit(format!("the tree nests more than {DEPTH} deep")).at_path(path));
         }
         self.budget.charge(if ndarray::is_ndarray(node) { self.budget.known(node)?.nodes } else { 1 })?;
         let mut draft = if ndarray::is_ndarray(node) {
-            let array = self.file.stored_array(node)?;
+            let array = match self.array(node) {
+                Ok(array) => array,
+                Err(why) => {
+                    self.losses.push(skipped(path, why, self.skip)?);
+                    return Ok(None);
+                }
+            };
             self.budget.charge_array(&array)?;
             if array.mask().is_some() {
                 self.losses.push(Diagnostic::loss(path, "its mask"));
@@ -383,12 +434,13 @@ impl<'a> ToDraft<'a> {
             let mut items = Vec::new();
             for (n, item) in node.items().enumerate() {
                 let holds = !item.is_scalar() && self.budget.known(item)?.holds;
-                items.push(if holds {
-                    self.draft(item, &format!("{path}/{n}"), depth + 1)?
+                let kept = if holds { self.draft(item, &format!("{path}/{n}"), depth + 1)? } else { None };
+                items.push(if let Some(kept) = kept {
+                    kept
                 } else {
                     let empty = Array::from_slice::<u8>(&[], &[0])?;
                     let mut kept = Draft::dict([(VALUE, Draft::data(empty))]);
-                    let text = self.text(item)?;
+                    let text = if holds { "null".to_owned() } else { self.text(item)? };
                     kept.attributes.push((VALUE.to_owned(), Attribute::Value(Literal::Text(text))));
                     kept
                 });
@@ -402,7 +454,15 @@ impl<'a> ToDraft<'a> {
             self.budget.charge_text(tag)?;
             draft.attributes.push((TAG.to_owned(), Attribute::Value(Literal::Text(tag.to_owned()))));
         }
-        Ok(draft)
+        Ok(Some(draft))
+    }
+
+    fn array(&self, node: Node<'_>) -> Result<Array> {
+        let array = self.file.stored_array(node)?;
+        if self.skip {
+            read_through(&array)?;
+        }
+        Ok(array)
     }
 
     fn dict(&mut self, node: Node<'_>, path: &str, depth: usize) -> Result<Draft> {
@@ -424,7 +484,9 @@ impl<'a> ToDraft<'a> {
             self.budget.charge_text(&name)?;
             let holds = !value.is_scalar() && (value.is_mapping() || self.budget.known(value)?.holds);
             if holds {
-                items.push((name, self.draft(value, &inner, depth + 1)?));
+                if let Some(draft) = self.draft(value, &inner, depth + 1)? {
+                    items.push((name, draft));
+                }
                 continue;
             }
             self.budget.charge(self.budget.known(value)?.nodes)?;

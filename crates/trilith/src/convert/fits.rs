@@ -10,6 +10,7 @@ use std::io::{Seek, Write};
 use std::sync::Arc;
 
 use super::account::{Account, says_form_only};
+use super::loss::{read_through, skipped};
 use super::{CodecChoice, ConvertOptions, Converted, To};
 use crate::array::{Array, Byteorder};
 use crate::asdf::builder::datatype_value;
@@ -21,33 +22,74 @@ use crate::file::fits_around;
 use crate::fits::{self, FitsFile, Hdu, HduKind, Part};
 use crate::limits::Limits;
 use crate::progress::Progress;
-use crate::tree::{Node, NodeId, Value};
+use crate::tree::{Node, NodeId, TreePath, Value};
 
 /// Tag of a `fits` list whose cards keep to the lengths of the standard's schema.
 const STRICT: &str = "tag:stsci.edu:asdf/fits/fits-1.2.0";
 /// Tag of one with longer cards, which astropy knows too.
 const LOOSE: &str = "tag:astropy.org:astropy/fits/fits-1.0.0";
 
-/// Writes a plain FITS file as ASDF 1.6: headers card by card, data as blocks. Returns what is lost: bytes between and behind
-/// the HDUs that are no filling.
+/// Writes a plain FITS file as ASDF 1.6: headers card by card, data as blocks. Returns what is lost: the data that are left
+/// out because they cannot be read, which `options` must allow, and bytes between and behind the HDUs that are no filling.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for data that FITS files rarely hold,
 /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading says.
 pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
     let _call = fits.limits().call();
-    let mut builder = Builder::new(Target::newest()).with_options(options.write.clone());
+    let builder = Builder::new(Target::newest()).with_options(options.write.clone());
     let mut how = ArrayOptions::default();
     if let CodecChoice::Set(id) = options.codec {
         how.codec = Some(id);
     }
     (how.level, how.blosc) = (options.level, options.blosc);
-    if options.physical {
-        let root = physical(fits, &mut builder, &how)?;
-        builder.write_to(out, root)?;
-        return fits::spare(fits);
+    let mut taking = Taking { builder, how: &how, skip: options.skip_unreadable, losses: Vec::new() };
+    let root = if options.physical { physical(fits, &mut taking)? } else { as_stored(fits, &mut taking)? };
+    let Taking { builder, mut losses, .. } = taking;
+    builder.write_to(out, root)?;
+    losses.extend(fits::spare(fits)?);
+    Ok(losses)
+}
+
+/// The arrays of a FITS file on their way into a file of the ASDF family.
+struct Taking<'a> {
+    builder: Builder<'a>,
+    how: &'a ArrayOptions,
+    /// Whether arrays that cannot be read are left out.
+    skip: bool,
+    losses: Vec<Diagnostic>,
+}
+
+impl Taking<'_> {
+    /// Returns the node of an array; None if it cannot be read and is left out.
+    fn node(&mut self, path: &TreePath, array: Result<Array>) -> Result<Option<Value>> {
+        let read = array.and_then(|array| {
+            if self.skip {
+                read_through(&array)?;
+            }
+            self.builder.array(&array, self.how)
+        });
+        match read {
+            Ok(node) => Ok(Some(node)),
+            Err(why) => {
+                self.losses.push(skipped(&path.to_string(), why, self.skip)?);
+                Ok(None)
+            }
+        }
     }
-    let listing = fits::to_value(fits, &mut |hdu| fits.stored(hdu)?.map(|array| builder.array(&array, &how)).transpose())?;
+}
+
+/// The path of the data of an HDU in the list of a FITS file.
+fn data_path(hdu: &Hdu) -> TreePath {
+    TreePath::root().join("fits").join(hdu.number().to_string()).join("data")
+}
+
+/// The tree of what a FITS file stores.
+fn as_stored(fits: &FitsFile, taking: &mut Taking<'_>) -> Result<Value> {
+    let listing = fits::to_value(fits, &mut |hdu| match fits.stored(hdu).transpose() {
+        Some(array) => taking.node(&data_path(hdu), array),
+        None => Ok(None),
+    })?;
     let tag = if listing.is_strict { STRICT } else { LOOSE };
     let mut root = Value::map([("fits", listing.fits.tagged(tag))]);
     if let Some(cards) = listing.cards {
@@ -56,13 +98,12 @@ pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOpti
     if let Some(heaps) = listing.heaps {
         root.set(fits::HEAP_KEY, heaps);
     }
-    builder.write_to(out, root)?;
-    fits::spare(fits)
+    Ok(root)
 }
 
 /// The tree of the physical values of a FITS file: the array of each HDU under its EXTNAME, a table as a mapping of its
 /// columns, and the cards of every header under `headers`.
-fn physical<'a>(fits: &FitsFile, builder: &mut Builder<'a>, how: &ArrayOptions) -> Result<Value> {
+fn physical(fits: &FitsFile, taking: &mut Taking<'_>) -> Result<Value> {
     let mut root = Value::map::<&str, Value>([]);
     let mut headers = Value::map::<&str, Value>([]);
     // What a file of ASDF and this tree have at the top.
@@ -82,45 +123,55 @@ fn physical<'a>(fits: &FitsFile, builder: &mut Builder<'a>, how: &ArrayOptions) 
         if hdu.kind() == HduKind::Image && hdu.header().integer("NAXIS")? == Some(0) {
             continue;
         }
-        let array = fits.array(hdu)?;
-        let (ragged, rows) = fits.ragged(hdu)?;
-        let node = match array.datatype().as_struct() {
-            None => builder.array(&array, how)?,
-            Some(_) if hdu.kind() != HduKind::Table => {
-                let mut columns = Value::map::<&str, Value>([]);
-                for (at, field) in array.datatype().as_struct().map_or(&[][..], |fields| fields.fields()).iter().enumerate() {
-                    let name = field.name_or(at);
-                    columns.set(name.as_str(), builder.array(&array.field(&name)?, how)?);
-                }
-                columns
-            }
-            Some(_) => {
-                let mut columns = Value::map::<&str, Value>([]);
-                for (at, (name, column)) in fits::named_columns(hdu)?.into_iter().enumerate() {
-                    let is_ragged = ragged.iter().any(|(number, _)| *number == at);
-                    let node = match is_ragged && column.in_heap() {
-                        false => builder.array(&fits.part(hdu, at, None)?, how)?,
-                        true => {
-                            if rows > fits.limits().nodes {
-                                return Err(Limits::exceeded(
-                                    "nodes",
-                                    fits.limits().nodes,
-                                    format_args!("{rows} arrays of varying length"),
-                                ));
-                            }
-                            let cells = (0..rows).map(|row| builder.array(&fits.part(hdu, at, Some(row))?, how));
-                            Value::seq(cells.collect::<Result<Vec<_>>>()?)
-                        }
-                    };
-                    columns.set(name, node);
-                }
-                columns
-            }
-        };
-        root.set(name, node);
+        if let Some(node) = physical_node(fits, hdu, taking)? {
+            root.set(name, node);
+        }
     }
     root.set("headers", headers);
     Ok(root)
+}
+
+/// The physical values of one HDU; None if they are left out.
+fn physical_node(fits: &FitsFile, hdu: &Hdu, taking: &mut Taking<'_>) -> Result<Option<Value>> {
+    let path = data_path(hdu);
+    let array = match fits.array(hdu) {
+        Ok(array) => array,
+        Err(why) => return taking.node(&path, Err(why)),
+    };
+    let Some(fields) = array.datatype().as_struct() else { return taking.node(&path, Ok(array)) };
+    let mut columns = Value::map::<&str, Value>([]);
+    if hdu.kind() != HduKind::Table {
+        for (at, field) in fields.fields().iter().enumerate() {
+            let name = field.name_or(at);
+            if let Some(node) = taking.node(&path.join(name.as_str()), array.field(&name))? {
+                columns.set(name.as_str(), node);
+            }
+        }
+        return Ok(Some(columns));
+    }
+    let (ragged, rows) = fits.ragged(hdu)?;
+    for (at, (name, column)) in fits::named_columns(hdu)?.into_iter().enumerate() {
+        let path = path.join(name.as_str());
+        let is_ragged = ragged.iter().any(|(number, _)| *number == at);
+        if !(is_ragged && column.in_heap()) {
+            if let Some(node) = taking.node(&path, fits.part(hdu, at, None))? {
+                columns.set(name, node);
+            }
+            continue;
+        }
+        let most = fits.limits().nodes;
+        if rows > most {
+            return Err(Limits::exceeded("nodes", most, format_args!("{rows} arrays of varying length")));
+        }
+        let mut cells = Vec::new();
+        for row in 0..rows {
+            // The others keep their numbers.
+            let node = taking.node(&path.join(row.to_string()), fits.part(hdu, at, Some(row)))?;
+            cells.push(node.unwrap_or_else(Value::null));
+        }
+        columns.set(name, Value::seq(cells));
+    }
+    Ok(Some(columns))
 }
 
 /// Writes a file of the ASDF family as FITS, and says what of it there is no place for: where the tree is
@@ -398,18 +449,20 @@ pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOp
 /// # Errors
 /// As [`from_fits`].
 pub fn standing_alone(file: &AsdfFile) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
-    alone(file, false)
+    alone(file, &ConvertOptions::default())
 }
 
-/// As [`standing_alone`], perhaps with physical values.
-pub(super) fn alone(file: &AsdfFile, physical: bool) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
+/// As [`standing_alone`]; `options` say whether values are physical, and whether what cannot be read is left out.
+pub(super) fn alone(file: &AsdfFile, options: &ConvertOptions) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
     if fits_around(file).is_none() {
         return Ok(None);
     }
     let from = file.sections().source();
+    let (physical, skip_unreadable) = (options.physical, options.skip_unreadable);
+    let options = ConvertOptions { physical, skip_unreadable, ..ConvertOptions::default() };
     let mut losses = Vec::new();
     let alone = bytes::set_aside(from.name(), |out| {
-        losses = out_of_fits(file, out, &ConvertOptions { physical, ..ConvertOptions::default() })?;
+        losses = out_of_fits(file, out, &options)?;
         Ok(())
     })?;
     let source = Arc::new(Derived::new(alone, from.clone()));

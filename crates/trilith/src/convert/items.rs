@@ -2,6 +2,7 @@
 
 use std::io::{Seek, Write};
 
+use super::loss::{read_through, skipped};
 use crate::asdf::{ArrayOptions, Builder, Target};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
@@ -18,6 +19,7 @@ pub(super) fn to_asdf<W: Write + Seek>(
     file: &File,
     target: &'static Target,
     how: &ArrayOptions,
+    skip: bool,
     out: W,
 ) -> Result<Vec<Diagnostic>> {
     let mut made = Made { builder: Builder::new(target), how, said: Vec::new(), losses: Vec::new() };
@@ -36,10 +38,10 @@ pub(super) fn to_asdf<W: Write + Seek>(
         match visit.item.kind() {
             ItemKind::Mapping => open.push((name, Data::Map(Vec::new()))),
             ItemKind::List => open.push((name, Data::Seq(Vec::new()))),
-            kind => {
-                let value = made.leaf(&visit.item, kind, &path)?;
-                put(&mut open, &mut whole, name, value);
-            }
+            kind => match made.leaf(&visit.item, kind, &path, skip) {
+                Ok(value) => put(&mut open, &mut whole, name, value),
+                Err(why) => made.losses.push(skipped(&path, why, skip && kind == ItemKind::Array)?),
+            },
         }
     }
     while !open.is_empty() {
@@ -88,9 +90,15 @@ struct Made<'a> {
 }
 
 impl Made<'_> {
-    fn leaf(&mut self, item: &Item<'_>, kind: ItemKind, path: &str) -> Result<Value> {
+    fn leaf(&mut self, item: &Item<'_>, kind: ItemKind, path: &str, skip: bool) -> Result<Value> {
         match kind {
-            ItemKind::Array => self.builder.array(&item.presented(item.array()?)?, self.how),
+            ItemKind::Array => {
+                let array = item.presented(item.array()?)?;
+                if skip {
+                    read_through(&array)?;
+                }
+                self.builder.array(&array, self.how)
+            }
             ItemKind::Reference => match item.notes().reference {
                 Some(uri) => Ok(Value::map([("$ref", Value::from(uri.as_ref()))])),
                 None => {

@@ -25,7 +25,7 @@ pub(super) fn stored_notes(_: &AsdfFile) -> Vec<String> {
 }
 
 /// None: there are no such files.
-pub(super) fn alone(_: &AsdfFile, _: bool) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
+pub(super) fn alone(_: &AsdfFile, _: &ConvertOptions) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
     Ok(None)
 }
 

@@ -1,12 +1,43 @@
 //! What a form to be written cannot hold.
 
+use super::ConvertOptions;
+use crate::array::Array;
 use crate::asdf::Target;
 use crate::diagnostic::Diagnostic;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind, Result};
 
 /// The refusal that names every loss.
 pub(super) fn refusal(target: &Target, losses: &[Diagnostic]) -> Error {
     let list: Vec<String> = losses.iter().map(Diagnostic::to_string).collect();
     Error::usage(format!("{} cannot hold everything: {}", target.name, list.join("; ")))
         .hint("allow these losses, or choose another generation")
+}
+
+/// The code of the loss of an item that could not be read and was left out because the caller asked for that.
+pub(super) const UNREADABLE: &str = "unreadable";
+
+/// Whether a conversion with these losses may not be written.
+pub(super) fn refuses(losses: &[Diagnostic], options: &ConvertOptions) -> bool {
+    !options.allow_loss && losses.iter().any(|loss| loss.code != UNREADABLE)
+}
+
+/// Returns the loss of an item that cannot be read if such items are skipped.
+///
+/// # Errors
+/// Returns the reason if they are not, and `Io` or `Cancelled` in any case: a file that cannot be read now may be read later.
+pub(super) fn skipped(path: &str, why: Error, skip: bool) -> Result<Diagnostic> {
+    if skip && !why.kind().is_passing() {
+        return Ok(Diagnostic::loss(path, format!("left out, since it cannot be read: {}", why.message())).code(UNREADABLE));
+    }
+    Err(match why.kind() {
+        ErrorKind::Malformed | ErrorKind::Unsupported | ErrorKind::Limit => {
+            why.also("skip_unreadable (--skip-unreadable) leaves such items out")
+        }
+        _ => why,
+    })
+}
+
+/// Reads all of an array, so that it is known to be readable before the first byte is written.
+pub(super) fn read_through(array: &Array) -> Result<()> {
+    array.for_each_piece(1 << 20, |_| Ok(()))
 }

@@ -133,6 +133,9 @@ pub struct ConvertOptions {
     pub physical: bool,
     /// Whether to write the file although something is lost ([`convert_to`] only).
     pub allow_loss: bool,
+    /// Whether items that cannot be read are left out; each is listed in [`Converted::losses`]
+    /// ([`File::convert_into`](crate::File::convert_into) only).
+    pub skip_unreadable: bool,
     /// Alignment, checksums, index.
     pub write: WriteOptions,
 }

@@ -1,7 +1,9 @@
 //! Dudley streams written in any form, and files of the ASDF family as Dudley streams.
 
 use super::any::as_new_asdf;
-use super::{CodecChoice, ConvertOptions, Converted, To, asdf_to_draft, stream_to_asdf};
+use super::families::{Reading, asdf_to_draft_with, stream_to_asdf_with};
+use super::loss::refuses;
+use super::{CodecChoice, ConvertOptions, Converted, To};
 use crate::asdf::{ArrayOptions, AsdfFile};
 use crate::bytes::WriteSeek;
 use crate::codec::CodecId;
@@ -18,9 +20,9 @@ pub(super) fn of_asdf(
     out: &mut dyn WriteSeek,
 ) -> Result<Converted> {
     let dialect = dialect.unwrap_or(Dialect::D2025);
-    let (draft, losses) = asdf_to_draft(file)?;
+    let (draft, losses) = asdf_to_draft_with(file, options.skip_unreadable)?;
     let stored = stored_as(dialect, options)?;
-    if losses.is_empty() || options.allow_loss {
+    if !refuses(&losses, options) {
         let order = options.byteorder.unwrap_or(Byteorder::Little);
         draft.write_stored(dialect, &stored, order, file.limits(), &mut &mut *out)?;
     }
@@ -35,7 +37,9 @@ pub(super) fn of_stream(
     progress: Progress<'_>,
 ) -> Result<Converted> {
     let To::Dudley(dialect) = options.to else {
-        let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| stream_to_asdf(file, target, how, options.stack, out);
+        let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| {
+            stream_to_asdf_with(file, target, how, Reading { stack: options.stack, skip: options.skip_unreadable }, out)
+        };
         return as_new_asdf("a Dudley stream", file.limits(), options, out, progress, &write);
     };
     if options.stack {

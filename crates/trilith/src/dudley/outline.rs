@@ -35,7 +35,8 @@ pub enum Thing<'o> {
     Dict,
     /// Items without names; also an array of structs with stored parameters.
     List,
-    /// An array.
+    /// An array; also an item that cannot be read, of which [`DudleyFile::array_of`](super::DudleyFile::array_of)
+    /// returns the reason.
     Data(&'o Entry),
     /// A parameter and its value.
     Param(i64, Option<&'o Entry>),
@@ -55,6 +56,8 @@ struct Node {
     item: Option<ItemId>,
     is_list: bool,
     is_grid: bool,
+    /// Whether the layout says that it cannot be read: then it is an array that nobody gets.
+    is_unreadable: bool,
 }
 
 /// The items of a stream as a tree.
@@ -198,6 +201,7 @@ impl Outline {
         if let Some(node) = self.nodes.get_mut(at) {
             node.item = Some(entry.item);
             node.is_list |= entry.typed == ResolvedType::Dynamic && !entry.shape.is_empty();
+            node.is_unreadable = entry.kind == EntryKind::Null && layout.unreadable(entry.item).is_some();
             node.entry = Some(Box::new(entry));
             self.order.push(at);
         }
@@ -245,6 +249,7 @@ impl Outline {
             }
             (Some(entry), _) => match entry.kind {
                 EntryKind::Param => Thing::Param(entry.value.unwrap_or(0), Some(entry)),
+                EntryKind::Null if node.is_unreadable => Thing::Data(entry),
                 EntryKind::Null => Thing::Null,
                 EntryKind::Data => Thing::Data(entry),
             },
@@ -252,6 +257,14 @@ impl Outline {
             (None, None) if node.is_list => Thing::List,
             (None, None) => Thing::Dict,
         }
+    }
+
+    /// The arrays, in the order of the text; those that cannot be read are among them.
+    pub fn arrays(&self) -> impl Iterator<Item = (OutlineId, &Entry)> {
+        let is_array = |(id, _): &(OutlineId, &Entry)| matches!(self.thing(*id), Thing::Data(_));
+        self.entries()
+            .filter(|(_, entry)| entry.kind != EntryKind::Param && entry.typed != ResolvedType::Dynamic)
+            .filter(is_array)
     }
 
     /// The items that have a place in the file, in the order of the text.
@@ -350,6 +363,7 @@ impl Node {
             item: None,
             is_list: false,
             is_grid: false,
+            is_unreadable: false,
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, Setting};
 use crate::layout::{
     Attribute, Byteorder, Dialect, Entry, EntryKind, Evaluation, ItemId, Layout, Located, Options, ParamRequest, ParseOptions,
-    ResolvedType, Supply, parse,
+    ResolvedType, Supply, UNREADABLE, parse,
 };
 use crate::limits::Limits;
 
@@ -274,7 +274,9 @@ impl DudleyFile {
     pub fn attributes(&self, id: OutlineId) -> Result<Vec<(&str, &Attribute)>> {
         let outline = self.outline()?;
         let Some(item) = outline.item(id) else { return Ok(Vec::new()) };
-        let is_storage = |name: &str| outline.is_grid(id) && name.starts_with(grid::PREFIX) && !grid::MEANING.contains(&name);
+        let is_storage = |name: &str| {
+            name == UNREADABLE || (outline.is_grid(id) && name.starts_with(grid::PREFIX) && !grid::MEANING.contains(&name))
+        };
         Ok(self.layout.attributes(item).filter(|(name, _)| !is_storage(name)).collect())
     }
 
@@ -293,6 +295,9 @@ impl DudleyFile {
     /// # Errors
     /// As [`DudleyFile::array_at`].
     pub fn stored_array_of(&self, entry: &Entry) -> Result<Array> {
+        if let Some(why) = self.unreadable(entry) {
+            return Err(why.context(entry.path.clone()));
+        }
         if let Some(grid) = self.grid(&entry.path)? {
             let array = match grid {
                 Ok(grid) => grid.array(&self.source, self.limits()),
@@ -308,6 +313,11 @@ impl DudleyFile {
             super::seen::seen(&self.layout, entry.item, array)
         };
         whole().map_err(|e: Error| e.context(entry.path.clone()))
+    }
+
+    /// Returns the reason if the layout says that an item cannot be read.
+    pub(crate) fn unreadable(&self, entry: &Entry) -> Option<Error> {
+        if entry.kind == EntryKind::Null { self.layout.unreadable(entry.item) } else { None }
     }
 
     /// The bytes in which an item lies, and where it starts in them.
@@ -552,6 +562,9 @@ impl<'f> Items<'f> {
 
     /// An item, or a member of all its structs.
     fn over(&self, entry: &Entry, found: Located) -> Result<Array> {
+        if let Some(why) = self.file.unreadable(entry) {
+            return Err(why);
+        }
         let (source, offset) = self.file.bytes_of(entry)?;
         let inside = match (found.address, entry.address) {
             (Some(member), Some(item)) => member.saturating_sub(item),

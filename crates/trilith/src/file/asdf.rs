@@ -288,6 +288,7 @@ impl Backend for AsdfFile {
                 asdf::Part::Scalar(node) => take(tag(node).as_deref(), Part::Scalar(node.scalar())),
                 asdf::Part::Integer(node, digits) => take(tag(node).as_deref(), Part::Scalar(Scalar::BigInt(digits))),
                 asdf::Part::Array(node, array) => take(tag(node).as_deref(), Part::Array(&array)),
+                asdf::Part::Unreadable(node, why) => take(tag(node).as_deref(), Part::Unreadable(&why)),
                 asdf::Part::Sequence(node) => take(tag(node).as_deref(), Part::List),
                 asdf::Part::Mapping(node) => take(tag(node).as_deref(), Part::Mapping),
                 asdf::Part::Key(node) => take(None, Part::Key(key_name(node))),

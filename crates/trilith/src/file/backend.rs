@@ -144,6 +144,13 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is none.
     fn array(&self, at: &Place) -> Result<Array>;
 
+    /// Returns the reason if the item at a place is there but cannot be read. Such an item is of the kind
+    /// [`ItemKind::Array`] whatever it would be: asking for its array or its description is an error. No element is read,
+    /// so an array whose bytes do not decode is found out by reading it.
+    fn unreadable(&self, at: &Place) -> Option<Error> {
+        if self.kind(at) == ItemKind::Array { self.array(at).err() } else { None }
+    }
+
     /// Problems that do not keep the file from being read.
     fn warnings(&self) -> Vec<String> {
         Vec::new()

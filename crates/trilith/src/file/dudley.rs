@@ -9,8 +9,8 @@ use super::stack::not_an_array;
 use crate::array::{Array, Byteorder};
 use crate::bytes::{Base, SourceRef};
 use crate::dudley::{self, DudleyFile, Outline, OutlineId, Thing};
-use crate::error::{Error, Result};
-use crate::layout::{Attribute, Entry, EntryKind, ItemId, Layout, Literal, ResolvedType, quoted_name};
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::{Attribute, Entry, ItemId, Layout, Literal, ResolvedType, quoted_name};
 use crate::limits::Limits;
 use crate::tree::{Data, Value, index_of};
 use crate::yaml::Scalar;
@@ -40,6 +40,9 @@ impl DudleyFile {
     }
 
     fn described(&self, entry: &Entry) -> Result<Description> {
+        if let Some(why) = self.unreadable(entry) {
+            return Err(why);
+        }
         let mut shape = entry.shape.clone();
         let (mut datatype, mut byteorder) = dudley::datatype_of(&entry.typed, &mut shape)?;
         let mut nbytes = entry.nbytes;
@@ -136,12 +139,13 @@ impl Backend for DudleyFile {
             return Ok(Destination::here(Place::Node(id.index())));
         }
         let items = self.items()?;
+        let mut why = None;
         match items.located(path)?.map(|located| located.typed != ResolvedType::Dynamic) {
             Some(true) => match items.array_at(path) {
                 Ok(array) => return Ok(found(array, false)),
-                // It is there, but cannot be read: its byte order is not known.
-                Err(error) if error.kind().is_request() => {}
-                Err(error) => return Err(error),
+                // It is there, but cannot be read; its item returns the reason.
+                Err(error) if error.kind().is_passing() || error.kind() == ErrorKind::Limit => return Err(error),
+                Err(error) => why = Some(error),
             },
             Some(false) => {}
             // Elements that are not alike are a list, read one by one.
@@ -159,7 +163,10 @@ impl Backend for DudleyFile {
         match self.outline()?.find(path)? {
             Some(id) => Ok(Destination::here(Place::Node(id.index()))),
             // A list is numbered by `[3]` there, and by `/3` in every family.
-            None => backend::by_keys(self, path).map_err(|_| items.no_item(path)),
+            None => match why.filter(|why| !why.kind().is_request()) {
+                Some(why) => Err(why),
+                None => backend::by_keys(self, path).map_err(|_| items.no_item(path)),
+            },
         }
     }
 
@@ -327,12 +334,11 @@ impl Backend for DudleyFile {
 
     fn arrays(&self) -> Result<Vec<ListedArray>> {
         let outline = self.outline()?;
-        let arrays = outline.entries().filter(|(_, entry)| entry.kind == EntryKind::Data && entry.typed != ResolvedType::Dynamic);
         let listed = |(id, entry): (OutlineId, &Entry)| ListedArray {
             path: entry.path.clone(),
             target: Ok(Destination::here(Place::Node(id.index()))),
         };
-        Ok(arrays.map(listed).collect())
+        Ok(outline.arrays().map(listed).collect())
     }
 
     fn moved_to(self: Arc<Self>, _: &Base) -> Result<Arc<dyn Backend>> {

@@ -6,7 +6,7 @@ use super::backend::{Backend, Child, Description, Destination, ListedArray, Plac
 use super::item::ItemKind;
 use crate::array::Array;
 use crate::asdf::outline;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::Value;
 use crate::yaml::{Data, Scalar};
@@ -23,6 +23,8 @@ pub enum Part<'a> {
     Array(&'a Array),
     /// An array whose elements are not asked for.
     Description(&'a Description),
+    /// An array that cannot be read, and why; only with [`ExpandOptions::errors`].
+    Unreadable(&'a Error),
     /// A mapping begins.
     Mapping,
     /// A list begins.
@@ -33,6 +35,12 @@ pub enum Part<'a> {
     End,
     /// An item that contains this place: its path.
     Cycle(String),
+}
+
+/// What is handed over of an array.
+enum Read {
+    Elements(Array),
+    Description(Description),
 }
 
 /// Hands over an item of a family without references of its own.
@@ -48,11 +56,18 @@ pub(super) fn expand<B: Backend + ?Sized>(backend: &B, at: &Place, options: Expa
                 .ok_or_else(|| Limits::exceeded("nodes", limits.nodes, "the file has more items to write out"))?;
             let tag = backend.notes(&place).tag.filter(|_| options.tags);
             match backend.kind(&place) {
-                ItemKind::Array if options.inline => {
-                    let array = backend.presented(backend.array(&place)?)?;
-                    take(tag, Part::Array(&array))?;
+                ItemKind::Array => {
+                    let read = match options.inline {
+                        true => backend.array(&place).and_then(|array| backend.presented(array)).map(Read::Elements),
+                        false => backend.describe(&place).map(Read::Description),
+                    };
+                    match read {
+                        Ok(Read::Elements(array)) => take(tag, Part::Array(&array))?,
+                        Ok(Read::Description(found)) => take(tag, Part::Description(&found))?,
+                        Err(why) if options.errors && !why.kind().is_passing() => take(tag, Part::Unreadable(&why))?,
+                        Err(why) => return Err(why),
+                    }
                 }
-                ItemKind::Array => take(tag, Part::Description(&backend.describe(&place)?))?,
                 kind @ (ItemKind::Mapping | ItemKind::List | ItemKind::Reference) => {
                     take(tag, if kind == ItemKind::List { Part::List } else { Part::Mapping })?;
                     limits.charge_depth(levels.len(), "the tree, written out,")?;
@@ -117,6 +132,7 @@ pub(super) fn to_value<B: Backend + ?Sized>(backend: &B, at: &Place) -> Result<V
                 let shape = Value::seq(found.shape.iter().copied()).flow();
                 put(&mut open, Value::map([("datatype", Value::from(found.datatype.to_string())), ("shape", shape)]));
             }
+            Part::Unreadable(why) => return Err(why.copy()),
             Part::Cycle(path) => put(&mut open, Value::map([("$ref", format!("#{path}"))])),
         }
         Ok(())

@@ -100,8 +100,7 @@ fn open_listing(fits: Arc<FitsFile>, resolve: Arc<dyn Resolve>, stored: bool) ->
 
 /// The text of an ASDF file that describes a FITS file.
 fn listing(fits: &FitsFile, stored: bool) -> Result<String> {
-    let as_stored = |hdu: &Hdu| Ok(fits.stored(hdu)?.map(|array| fits::source_node(hdu.number(), &array)));
-    let mut data = |hdu: &Hdu| if stored { as_stored(hdu) } else { fits::meant_node(fits, hdu) };
+    let mut data = |hdu: &Hdu| if stored { Ok(fits::stored_node(fits, hdu)) } else { fits::meant_node(fits, hdu) };
     let listing = fits::to_value(fits, &mut data)?;
     let list = listing.fits.tagged("tag:astropy.org:astropy/fits/fits-1.0.0");
     let root = Value::map([("fits", list)]).tagged("tag:stsci.edu:asdf/core/asdf-1.1.0");

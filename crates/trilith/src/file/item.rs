@@ -329,6 +329,11 @@ impl<'f> Item<'f> {
         self.backend().kind(&self.place)
     }
 
+    /// Returns the reason if the item is there but cannot be read, as [`Backend::unreadable`].
+    pub fn unreadable(&self) -> Option<Error> {
+        self.backend().unreadable(&self.place)
+    }
+
     /// The children of a mapping or a list in the order of the file; nothing for everything else.
     ///
     /// # Errors

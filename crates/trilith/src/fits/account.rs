@@ -61,7 +61,8 @@ fn says_more(card: &Card, hdu: &Hdu) -> bool {
 pub fn spare(fits: &FitsFile) -> Result<Vec<Diagnostic>> {
     let mut losses = Vec::new();
     let len = fits.source().len();
-    for hdu in fits.hdus() {
+    // All up to the next header belongs to an HDU whose data cannot be found.
+    for hdu in fits.hdus().iter().filter(|hdu| hdu.problem().is_none()) {
         let place = format!("/fits/{}", hdu.number());
         if !is_blank_after_end(fits, hdu)? {
             losses.push(Diagnostic::loss(&format!("{place}/header"), format!("the text after END of {}", hdu.label())));

@@ -3,6 +3,7 @@
 //! FITS Standard 4.0, sections 4.4.1, 6 and 7.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::header::{BLOCK, Header};
 use crate::error::{Error, Result};
@@ -33,6 +34,8 @@ pub struct Hdu {
     pub(super) kind: HduKind,
     pub(super) start: u64,
     pub(super) data: Range<u64>,
+    /// Why its data cannot be found.
+    pub(super) problem: Option<Arc<Error>>,
 }
 
 impl Hdu {
@@ -41,7 +44,17 @@ impl Hdu {
         let kind = kind(&header)?;
         let size = data_size(&header)?;
         let end = data_start.checked_add(size).ok_or_else(|| Error::malformed("the data unit ends beyond byte 2^64"))?;
-        Ok(Self { number, header, kind, start, data: data_start..end })
+        Ok(Self { number, header, kind, start, data: data_start..end, problem: None })
+    }
+
+    /// An HDU whose header does not tell where its data end: all up to the next header belongs to it.
+    pub(super) fn broken(number: usize, header: Header, start: u64, data: Range<u64>, why: Error) -> Self {
+        Self { number, header, kind: HduKind::Other, start, data, problem: Some(Arc::new(why)) }
+    }
+
+    /// Returns the reason if the data of the HDU cannot be found.
+    pub fn problem(&self) -> Option<&Error> {
+        self.problem.as_deref()
     }
 
     /// Its place in the file, from 0.
@@ -88,7 +101,9 @@ impl Hdu {
 
     /// Whether this holds an ASDF file: EXTNAME (or, in the oldest files, XTENSION) is ASDF.
     pub fn is_asdf(&self) -> bool {
-        self.number > 0 && (self.name().eq_ignore_ascii_case("ASDF") || self.header.text("XTENSION") == Some("ASDF"))
+        self.number > 0
+            && self.problem.is_none()
+            && (self.name().eq_ignore_ascii_case("ASDF") || self.header.text("XTENSION") == Some("ASDF"))
     }
 
     /// What to call it in messages.

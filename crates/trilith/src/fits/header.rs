@@ -39,7 +39,18 @@ impl Header {
     /// END, [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a header longer than [`Limits::text`] or
     /// [`Limits::items`] allow.
     pub fn read(source: &dyn Source, at: u64, limits: &Limits) -> Result<(Self, u64)> {
-        let bytes = read_records(source, at, limits)?;
+        match Self::read_some(source, at, limits)? {
+            (header, end, None) => Ok((header, end)),
+            (.., Some(why)) => Err(why),
+        }
+    }
+
+    /// As [`Header::read`]; of a header without an END the cards that are there, and what is wrong.
+    ///
+    /// # Errors
+    /// Returns `Limit` and `Io` as [`Header::read`].
+    pub(super) fn read_some(source: &dyn Source, at: u64, limits: &Limits) -> Result<(Self, u64, Option<Error>)> {
+        let (bytes, why) = read_records(source, at, limits)?;
         let (mut cards, mut rest) = (Vec::new(), bytes.as_slice());
         while !rest.is_empty() {
             let mut len = RECORD;
@@ -51,7 +62,7 @@ impl Header {
             rest = behind;
         }
         let end = at + (bytes.len() as u64 + RECORD as u64).next_multiple_of(BLOCK);
-        Ok((Self { cards }, end))
+        Ok((Self { cards }, end, why))
     }
 
     /// The cards in their order.
@@ -169,15 +180,15 @@ fn wrong(card: &Card, expected: &str) -> Error {
     Error::malformed(format!("the FITS keyword {} is {found}, expected {expected}", card.keyword()))
 }
 
-/// The records of a header up to END, without it.
-fn read_records(source: &dyn Source, at: u64, limits: &Limits) -> Result<Vec<u8>> {
+/// The records of a header up to END, without it; if there is none, those that are there, and what is wrong.
+fn read_records(source: &dyn Source, at: u64, limits: &Limits) -> Result<(Vec<u8>, Option<Error>)> {
     let mut bytes: Vec<u8> = Vec::new();
     let mut step = BLOCK;
     loop {
         let from = at.saturating_add(bytes.len() as u64);
         let n = source.len().saturating_sub(from).min(step) / RECORD as u64 * RECORD as u64;
         if n == 0 {
-            return Err(Error::malformed("the FITS header has no END before the file ends").at_byte(at));
+            return Ok((bytes, Some(Error::malformed("the FITS header has no END before the file ends").at_byte(at))));
         }
         if bytes.len() as u64 + n > limits.text || bytes.len() as u64 / RECORD as u64 > limits.items {
             let what = format_args!("the FITS header has more than {} bytes", bytes.len());
@@ -190,13 +201,13 @@ fn read_records(source: &dyn Source, at: u64, limits: &Limits) -> Result<Vec<u8>
             let keyword = record.get(..8).unwrap_or_default();
             if keyword == b"END     " {
                 bytes.truncate(seen + i * RECORD);
-                return Ok(bytes);
+                return Ok((bytes, None));
             }
             if !keyword.iter().all(|b| (0x20..0x7f).contains(b)) {
                 let place = from + (i * RECORD) as u64;
-                return Err(
-                    Error::malformed("found a record that is not a FITS card before the END of the header").at_byte(place)
-                );
+                bytes.truncate(seen + i * RECORD);
+                let why = Error::malformed("found a record that is not a FITS card before the END of the header");
+                return Ok((bytes, Some(why.at_byte(place))));
             }
         }
         step = (step * 2).min(64 * BLOCK);

@@ -48,7 +48,7 @@ fn physical(header: Header, array: Array) -> Result<Array> {
                 return Ok(array);
             }
             let (start, end) = (array.offset(), array.offset().saturating_add(array.nbytes()));
-            let hdu = Hdu { number: 1, header, kind: of_table, start: 0, data: start..end };
+            let hdu = Hdu { number: 1, header, kind: of_table, start: 0, data: start..end, problem: None };
             meant_of(&hdu, array.source(), array.limits())
         }
         HduKind::Table => {

@@ -41,7 +41,7 @@ mod tree;
 mod write;
 
 pub use account::{left_behind, spare};
-pub use card::{Card, CardValue};
+pub use card::{Card, CardValue, typed_value};
 pub use edit::edited_header;
 pub use hdu::{Hdu, HduKind};
 pub use header::{BLOCK, Header};
@@ -49,5 +49,5 @@ pub use meant::meant;
 pub use part::{Part, corrections, is_image, losses, parts_for};
 pub use read::FitsFile;
 pub use table::{Column, columns};
-pub use tree::{CARDS_KEY, HEAP_KEY, Listing, Taken, from_node, meant_node, named_columns, source_node, to_value};
+pub use tree::{CARDS_KEY, HEAP_KEY, Listing, Taken, from_node, meant_node, named_columns, source_node, stored_node, to_value};
 pub use write::{NewHdu, asdf_hdu, write, write_asdf, write_changed};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::hdu::{self, Hdu, HduKind};
-use super::header::Header;
+use super::header::{BLOCK, Header};
 use super::{groups, image, table, tiles};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{SourceRef, Window};
-use crate::error::{Context, Error, Result};
+use crate::bytes::{Access, SourceRef, Window};
+use crate::error::{Context, Error, ErrorKind, Result};
 use crate::limits::Limits;
 
 /// An open FITS file; opening reads its headers.
@@ -47,15 +47,48 @@ impl FitsFile {
             if number as u64 >= limits.items {
                 return Err(Limits::exceeded("items", limits.items, format_args!("the FITS file has more than {number} HDUs")));
             }
-            let hdu = Header::read(&*file.source, at, limits)
-                .and_then(|(header, data)| Hdu::new(number, header, at, data))
-                .map_err(|e| e.at_byte(at))
-                .doing(|| format!("reading HDU {number} of {}", file.source.name()))?;
+            let doing = || format!("reading HDU {number} of {}", file.source.name());
+            let (header, data, why) = Header::read_some(&*file.source, at, limits).map_err(|e| e.at_byte(at)).doing(doing)?;
+            let read = why.map_or_else(|| Hdu::new(number, header.clone(), at, data), Err);
+            let hdu = match read {
+                Ok(hdu) => hdu,
+                // One bad header does not hide the HDUs around it.
+                Err(why) if why.kind() == ErrorKind::Malformed => {
+                    let end = file.next_header(data)?;
+                    if number == 0 && end == file.source.len() {
+                        return Err(why.at_byte(at)).doing(doing);
+                    }
+                    Hdu::broken(number, header, at, data.min(end)..end, why.at_byte(at))
+                }
+                Err(why) => return Err(why.at_byte(at)).doing(doing),
+            };
             at = hdu.end();
             file.hdus.push(hdu);
         }
+        let broken = file.hdus.iter().filter_map(|hdu| Some(format!("{}: {}", hdu.label(), hdu.problem()?.message())));
+        file.warnings = broken.chain(std::mem::take(&mut file.warnings)).collect();
         file.warnings.extend(file.cut_short());
         Ok(file)
+    }
+
+    /// The byte at which the next header after a byte begins, or the end of the file.
+    fn next_header(&self, after: u64) -> Result<u64> {
+        let (mut at, len, mut start) = (after.next_multiple_of(BLOCK), self.source.len(), [0; 9]);
+        // Of a remote file each look would be a request.
+        while self.source.access() != Access::Requests && at.saturating_add(9) <= len {
+            self.limits.charge_work(BLOCK)?;
+            self.source.read_at(at, &mut start)?;
+            if &start == b"XTENSION=" {
+                return Ok(at);
+            }
+            at += BLOCK;
+        }
+        Ok(len)
+    }
+
+    /// The bytes of the file, if the data of an HDU can be found in them.
+    fn source_of(&self, hdu: &Hdu) -> Result<SourceRef> {
+        hdu.problem().map_or_else(|| Ok(self.source.clone()), |why| Err(why.copy()))
     }
 
     /// Whether a header begins at a byte; nothing may follow the last HDU, but often does.
@@ -149,7 +182,8 @@ impl FitsFile {
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an HDU without data or with broken keywords,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for images compressed in a way that is not known.
     pub fn array(&self, hdu: &Hdu) -> Result<Array> {
-        meant_of(hdu, &self.source, &self.limits).map_err(|e| e.at_byte(hdu.start)).doing(|| hdu.label())
+        let array = self.source_of(hdu).and_then(|source| meant_of(hdu, &source, &self.limits));
+        array.map_err(|e| e.at_byte(hdu.start)).doing(|| hdu.label())
     }
 
     /// The data unit as it can be written again: images and rows as they are stored, but unsigned
@@ -159,20 +193,20 @@ impl FitsFile {
     /// # Errors
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords or bytes that are cut short.
     pub fn stored(&self, hdu: &Hdu) -> Result<Option<Array>> {
-        if hdu.data.is_empty() && !matches!(hdu.kind, HduKind::Image | HduKind::Table) {
+        if hdu.data.is_empty() && hdu.problem.is_none() && !matches!(hdu.kind, HduKind::Image | HduKind::Table) {
             return Ok(None);
         }
-        let array = match hdu.kind {
-            HduKind::Image => image::array(hdu, &self.source, false, &self.limits),
+        let array = self.source_of(hdu).and_then(|source| match hdu.kind {
+            HduKind::Image => image::array(hdu, &source, false, &self.limits),
             HduKind::Table => {
-                let array = table::stored_array(hdu, &self.source, &self.limits);
+                let array = table::stored_array(hdu, &source, &self.limits);
                 match array {
                     Ok(array) if array.nbytes() == hdu.data.end - hdu.data.start => Ok(Some(array)),
-                    _ => bytes(hdu, &self.source, &self.limits).map(Some),
+                    _ => bytes(hdu, &source, &self.limits).map(Some),
                 }
             }
-            _ => bytes(hdu, &self.source, &self.limits).map(Some),
-        };
+            _ => bytes(hdu, &source, &self.limits).map(Some),
+        });
         array.map_err(|e| e.at_byte(hdu.start)).doing(|| hdu.label())
     }
 

@@ -18,7 +18,7 @@ use super::table::Column;
 use crate::array::{Array, Byteorder, Datatype, Field, StructType};
 use crate::bytes::to_usize;
 use crate::error::{Context, Result};
-use crate::tree::{Data, Node, Scalar, Value};
+use crate::tree::{Data, Node, Scalar, UNREADABLE, Value};
 
 /// Where [`Listing::cards`] is kept: beside the `fits` list at the root of the tree.
 pub const CARDS_KEY: &str = "fits_cards";
@@ -58,7 +58,8 @@ pub enum Taken<'t> {
 }
 
 /// Makes the `fits` list; `data` gives the node for the data of an HDU, from [`FitsFile::stored`] or [`FitsFile::array`],
-/// and None for an HDU without data.
+/// and None for an HDU without data. If the array cannot be read, `data` may leave it out, describe it by the reason, or
+/// return the error.
 ///
 /// # Errors
 /// What `data` says, and broken HDUs.
@@ -94,6 +95,7 @@ pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(&Hdu) -> Result<Option<Val
         let mut item = Value::map([("header", Value::seq(triples))]);
         if let Some(node) = data(hdu)? {
             if hdu.kind() == HduKind::Table
+                && hdu.problem().is_none()
                 && let Some(views) = heap::views(fits, hdu, &node)?
             {
                 heaps.set(hdu.number().to_string(), views);
@@ -411,17 +413,19 @@ pub fn source_node(number: usize, array: &Array) -> Value {
 /// # Errors
 /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
 pub fn meant_node(fits: &FitsFile, hdu: &Hdu) -> Result<Option<Value>> {
-    if hdu.kind() == HduKind::Image && hdu.header().integer("NAXIS")? == Some(0)
-        || hdu.data().is_empty() && hdu.kind() == HduKind::Other
-    {
+    let is_without_data = match hdu.kind() {
+        _ if hdu.problem().is_some() => false,
+        HduKind::Image => hdu.header().integer("NAXIS")? == Some(0),
+        HduKind::Other => hdu.data().is_empty(),
+        _ => false,
+    };
+    if is_without_data {
         return Ok(None);
     }
     // What is wrong with a header shows when its array is read.
     let (ragged, rows) = fits.ragged(hdu).unwrap_or_default();
     if ragged.is_empty() {
-        // Why it cannot be read is said by who asks for it.
-        let plain = |_| empty(&hdu.number().to_string());
-        return Ok(Some(fits.array(hdu).map_or_else(plain, |array| source_node(hdu.number(), &array))));
+        return Ok(Some(node_of(&hdu.number().to_string(), fits.array(hdu))));
     }
     let mut columns = Value::map::<&str, Value>([]);
     for (at, (name, column)) in named_columns(hdu)?.into_iter().enumerate() {
@@ -429,7 +433,7 @@ pub fn meant_node(fits: &FitsFile, hdu: &Hdu) -> Result<Option<Value>> {
         columns.set(
             name,
             match column.in_heap() {
-                false => fits.part(hdu, at, None).map_or_else(|_| empty(&spec), |array| described(&spec, &array)),
+                false => node_of(&spec, fits.part(hdu, at, None)),
                 true if rows.saturating_mul(ragged.len() as u64) <= heap::MOST_CELLS => {
                     Value::seq((0..rows).map(|row| empty(&format!("{spec}:{row}")).flow()))
                 }
@@ -438,6 +442,29 @@ pub fn meant_node(fits: &FitsFile, hdu: &Hdu) -> Result<Option<Value>> {
         );
     }
     Ok(Some(columns))
+}
+
+/// As [`source_node`], for the data of an HDU as they are stored; None for an HDU without data.
+pub fn stored_node(fits: &FitsFile, hdu: &Hdu) -> Option<Value> {
+    let array = fits.stored(hdu).transpose()?;
+    Some(node_of(&hdu.number().to_string(), array))
+}
+
+/// The node of an array. One that cannot be read is described as bytes, none of which are there, with the reason: asking
+/// for the array returns it, too.
+fn node_of(spec: &str, array: Result<Array>) -> Value {
+    let why = match array {
+        Ok(array) => return described(spec, &array),
+        Err(why) => why,
+    };
+    Value::map([
+        ("source", Value::from(format!("fits:{spec}"))),
+        ("datatype", "uint8".into()),
+        ("byteorder", "big".into()),
+        ("shape", Value::seq([0u64]).flow()),
+        (UNREADABLE, why.message().into()),
+    ])
+    .tagged(NDARRAY)
 }
 
 /// The columns of a table, each under a name of its own: `col3` for one without, `_` after one that there was before.

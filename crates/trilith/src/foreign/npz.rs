@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use super::text::LayoutText;
 use super::{groups, npy};
-use crate::array::Array;
 #[cfg(feature = "zlib")]
 use crate::array::npy_header_len;
+use crate::array::{Array, Byteorder, Datatype};
 #[cfg(feature = "zlib")]
 use crate::bytes::{MemorySource, Truncated};
 use crate::bytes::{SourceRef, Window, read_vec};
@@ -22,9 +22,9 @@ use crate::limits::Limits;
 /// A file inside an archive.
 struct Entry {
     name: String,
+    is_encrypted: bool,
     method: u16,
     stored: u64,
-    #[cfg_attr(not(feature = "zlib"), allow(dead_code, reason = "asked for by members that are deflated"))]
     size: u64,
     header: u64,
 }
@@ -60,34 +60,61 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     for entry in &entries {
         match entry.name.strip_suffix(".npy") {
             Some(name) => members.push((name.split('/').filter(|step| !step.is_empty()).collect(), entry)),
-            None => text.comment(&format!("{} is not an array", entry.name))?,
+            None if entry.name.ends_with('/') => {}
+            None => members.push((entry.name.split('/').filter(|step| !step.is_empty()).collect(), entry)),
         }
     }
     groups::write(&members, &mut text, &mut |text, name, entry: &&Entry| {
-        declare(source, entry, name, text, limits).doing(|| entry.name.clone())
+        text.or_unreadable(name, |text| declare(source, entry, name, text, limits))
     })?;
     text.finish()
 }
 
 fn declare(source: &SourceRef, entry: &Entry, name: &str, text: &mut LayoutText, limits: &Limits) -> Result<()> {
     let start = begin(source, entry, limits)?;
-    if entry.method != 8 {
-        let array = Array::from_npy(member(source, entry, limits)?, limits)?;
-        return npy::declare(&array, start, name, text);
+    if !entry.name.ends_with(".npy") {
+        return declare_bytes(entry, start, name, text);
     }
-    let array = Array::from_npy(head(source, entry, start, limits)?, limits)?;
+    if entry.method != 8 {
+        return npy::declare(&npy::read(member(source, entry, limits)?, limits)?, start, name, text);
+    }
+    let (array, missing) = npy::read(head(source, entry, start, limits)?, limits)?;
     let size = array.offset().saturating_add(array.nbytes());
     if size != entry.size {
         return Err(Error::malformed(format!("its array ends at byte {size}, the member at byte {}", entry.size)));
     }
     if array.nbytes() == 0 {
-        return text.array(name, array.datatype(), array.byteorder(), array.shape(), start);
+        text.array(name, array.datatype(), array.byteorder(), array.shape(), start)?;
+        return npy::unreadable(&missing, name, text);
     }
     text.item(name, &format!("u1[{}] @{start}", entry.stored))?;
     text.grid(array.shape(), array.shape())?;
     text.elements(array.datatype(), array.byteorder(), &[])?;
     text.attribute("grid_filters", format!("skip({}) rawdeflate", array.offset()).as_str())?;
-    if array.is_c_contiguous() { Ok(()) } else { text.attribute("grid_order", "F") }
+    if !array.is_c_contiguous() {
+        text.attribute("grid_order", "F")?;
+    }
+    npy::unreadable(&missing, name, text)
+}
+
+/// A member that is no array of numpy: its bytes.
+fn declare_bytes(entry: &Entry, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
+    let stored = if entry.size == 0 { 0 } else { entry.stored };
+    text.item(name, &format!("u1[{stored}] @{start}"))?;
+    match entry.method {
+        0 => Ok(()),
+        8 if entry.size == 0 => Ok(()),
+        8 => {
+            text.grid(&[entry.size], &[entry.size])?;
+            text.elements(&Datatype::Uint8, Byteorder::Little, &[])?;
+            text.attribute("grid_filters", "rawdeflate")
+        }
+        method => Err(unknown_method(method)),
+    }
+}
+
+fn unknown_method(method: u16) -> Error {
+    Error::unsupported(format!("cannot read a member of zip method {method}")).hint("numpy writes 0 (stored) and 8 (deflated)")
 }
 
 /// The first bytes of a deflated member, with the header of its array: as long as the whole, of which no more is there.
@@ -163,10 +190,8 @@ fn entry(bytes: &[u8]) -> Result<(Entry, &[u8])> {
     wide(&mut numbers, extra);
     let [size, stored, header] = numbers;
     let name = String::from_utf8_lossy(name).into_owned();
-    if number(bytes, 8, 2) & 1 != 0 {
-        return Err(Error::unsupported(format!("{name} is encrypted")));
-    }
-    Ok((Entry { name, method: number(bytes, 10, 2) as u16, stored, size, header }, after))
+    let is_encrypted = number(bytes, 8, 2) & 1 != 0;
+    Ok((Entry { name, is_encrypted, method: number(bytes, 10, 2) as u16, stored, size, header }, after))
 }
 
 /// Fills in the numbers that need 64 bits, from the extra field of zip64.
@@ -187,6 +212,9 @@ fn wide(numbers: &mut [u64; 3], extra: &[u8]) {
 
 /// The byte of the archive at which those of a member begin.
 fn begin(source: &SourceRef, entry: &Entry, limits: &Limits) -> Result<u64> {
+    if entry.is_encrypted {
+        return Err(Error::unsupported("cannot read a member that is encrypted"));
+    }
     let header = read_vec(&**source, entry.header, 30, limits)?;
     if !header.starts_with(LOCAL) {
         return Err(broken("a member is not where the directory says"));
@@ -217,7 +245,7 @@ fn member(source: &SourceRef, entry: &Entry, limits: &Limits) -> Result<SourceRe
             }
             Ok(Arc::new(MemorySource::new(out, source.name())))
         }
-        method => Err(Error::unsupported(format!("zip method {method}")).hint("numpy writes 0 (stored) and 8 (deflated)")),
+        method => Err(unknown_method(method)),
     }
 }
 

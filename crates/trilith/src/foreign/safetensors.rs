@@ -65,19 +65,14 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
         text.attribute(if name == "dialect" { "dialect (of the file)" } else { name }, value.as_str())?;
     }
     // The header has them in the order of their names or of nothing; in the file they follow each other.
-    let mut placed = Vec::new();
-    for (name, tensor) in &tensors {
-        placed.push(placed_of(tensor, length + 8, source.len()).doing(|| format!("tensor {name}"))?);
-    }
-    let mut order: Vec<usize> = (0..placed.len()).collect();
-    order.sort_by_key(|at| placed.get(*at).map(|tensor| tensor.begin));
-    for at in order {
-        if let (Some((name, _)), Some(tensor)) = (tensors.get(at), placed.get(at)) {
+    let mut placed: Vec<_> = tensors.iter().map(|(name, tensor)| (name, placed_of(tensor, length + 8, source.len()))).collect();
+    placed.sort_by_key(|(_, tensor)| tensor.as_ref().map_or(u64::MAX, |tensor| tensor.begin));
+    for (name, tensor) in placed {
+        text.or_unreadable(name, |text| {
+            let tensor = tensor?;
             text.item(name, &format!("{}{} @{}", tensor.spelled, shaped(&tensor.shape), tensor.begin))?;
-            if let Some(name) = tensor.named {
-                text.attribute("safetensors_dtype", name)?;
-            }
-        }
+            tensor.named.map_or(Ok(()), |name| text.attribute("safetensors_dtype", name))
+        })?;
     }
     text.finish()
 }

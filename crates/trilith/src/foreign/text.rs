@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use crate::array::{Byteorder, Datatype, StructType};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, Literal, primitive_of, quoted_name};
+use crate::layout::{Attribute, Literal, UNREADABLE, primitive_of, quoted_name, reason};
 use crate::limits::Limits;
 
 /// Attributes whose own precision is that of the elements which they decode.
@@ -85,6 +85,39 @@ impl LayoutText {
     /// As [`LayoutText::enter`].
     pub fn named_type(&mut self, name: &str, members: &str, align: u64) -> Result<()> {
         self.line(&format!("{} {members} %{align}", quoted_name(&printable(name))))
+    }
+
+    /// Writes an item, or else the reason for which it cannot be read: one bad part never hides the others. What `write`
+    /// wrote before it failed is taken back.
+    ///
+    /// # Errors
+    /// Returns `Io` if the file could not be read at all, and as [`LayoutText::enter`].
+    pub fn or_unreadable(&mut self, name: &str, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let before = self.mark();
+        match write(self) {
+            Err(error) if !error.kind().is_passing() => {
+                self.back_to(before);
+                self.unreadable(name, &error)
+            }
+            written => written,
+        }
+    }
+
+    /// An item that cannot be read, with the reason.
+    ///
+    /// # Errors
+    /// As [`LayoutText::enter`].
+    pub fn unreadable(&mut self, name: &str, why: &Error) -> Result<()> {
+        self.item(name, "{}")?;
+        self.attribute(UNREADABLE, Said(reason(why)))
+    }
+
+    /// The reason for which the file as a whole is not what its metadata say; goes before all items.
+    ///
+    /// # Errors
+    /// As [`LayoutText::enter`].
+    pub fn damaged(&mut self, why: &Error) -> Result<()> {
+        self.attribute(UNREADABLE, Said(reason(why)))
     }
 
     /// A list of raw items, which the caller spells: `u1[19] @4016`.

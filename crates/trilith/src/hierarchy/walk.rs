@@ -20,6 +20,8 @@ pub(super) enum Built {
     Value(Json),
     Array(Box<Leaf>),
     Group(Group),
+    /// Nothing: it cannot be read, and why is among the problems.
+    Missing,
 }
 
 /// A group before its place is known.
@@ -87,10 +89,10 @@ impl<'l> Walk<'l> {
         }
     }
 
-    /// What cannot be reached is nothing, and is reported.
+    /// What cannot be read is left out, and is reported.
     fn problem(&mut self, path: &str, error: Error) -> Built {
         self.problems.push((path.to_owned(), error));
-        Built::Value(Json::Null)
+        Built::Missing
     }
 
     /// A mapping or a list.
@@ -143,6 +145,9 @@ impl<'l> Walk<'l> {
             }
             match self.item(&child, &format!("{path}/{name}"))? {
                 Built::Value(value) => values.push((name, value)),
+                // The other items of a list keep their numbers.
+                Built::Missing if is_list => values.push((name, Json::Null)),
+                Built::Missing => {}
                 // The items of a family are paths.
                 below if is_family => group.insert(&name, below),
                 below => group.below.push((name, below)),
@@ -205,6 +210,7 @@ impl<'l> Walk<'l> {
     fn value_or_below(&mut self, item: &Item<'_>, name: String, path: &str, group: &mut Group) -> Result<()> {
         match self.item(item, path)? {
             Built::Value(value) => group.attributes.push((name, value)),
+            Built::Missing => {}
             below => group.below.push((name, below)),
         }
         Ok(())
@@ -261,6 +267,7 @@ impl Hierarchy {
             Built::Group(group) => group,
             Built::Array(leaf) => Group { below: vec![("data".to_owned(), Built::Array(leaf))], ..Group::default() },
             Built::Value(value) => Group { attributes: vec![("value".to_owned(), value)], ..Group::default() },
+            Built::Missing => Group::default(),
         };
         self.add("", group, AxisNames::default(), first);
     }
@@ -276,7 +283,7 @@ impl Hierarchy {
             match built {
                 Built::Array(leaf) => leaves.push((key, name, leaf)),
                 Built::Group(group) => groups.push((name, group)),
-                Built::Value(_) => {}
+                Built::Value(_) | Built::Missing => {}
             }
         }
         let known = group.known.as_ref();

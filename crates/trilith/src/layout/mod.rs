@@ -41,6 +41,7 @@ mod sizes;
 mod stack;
 mod translate;
 mod typed;
+mod unreadable;
 mod walk;
 
 pub use crate::array::Byteorder;
@@ -60,3 +61,4 @@ pub use resolve::Evaluation;
 pub(crate) use stack::{Stack, Stretch};
 pub use translate::{Packing, StoredAs, Translation};
 pub use typed::{ResolvedMember, ResolvedType, Structure};
+pub(crate) use unreadable::{UNREADABLE, reason};

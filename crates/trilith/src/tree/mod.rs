@@ -55,6 +55,9 @@ use crate::limits::Limits;
 use crate::span::{Span, line_column};
 use crate::yaml::Head;
 
+/// The key of the reason in the node of an array that cannot be read.
+pub(crate) const UNREADABLE: &str = "unreadable";
+
 /// One node: 20 bytes, in document order.
 #[derive(Debug, Clone, Copy)]
 struct Record {

@@ -3,7 +3,7 @@
 use super::Report;
 use crate::dudley::{DudleyFile, Items, LayoutOrigin};
 use crate::error::{Error, Result};
-use crate::layout::{Entry, EntryKind, ResolvedType};
+use crate::layout::{Entry, EntryKind, ItemId, ResolvedType};
 use crate::progress::Progress;
 
 /// Checks a Dudley stream: every item lies in the file, and outside of header and layout; compressed
@@ -16,6 +16,7 @@ pub fn verify_stream(file: &DudleyFile, deep: bool, progress: Progress<'_>) -> R
     let _call = file.limits().call();
     let items = file.items()?;
     let mut report = Report { warnings: file.warnings(), ..Report::default() };
+    report.structure.extend(file.layout().unreadable(ItemId::ROOT));
     for entry in items.entries() {
         let entry = entry?;
         if let Err(error) = check_item(&items, &entry, deep, progress) {
@@ -50,6 +51,9 @@ fn check_grids(file: &DudleyFile, deep: bool, progress: Progress<'_>, report: &m
 
 fn check_item(items: &Items<'_>, entry: &Entry, deep: bool, progress: Progress<'_>) -> Result<()> {
     let file = items.file();
+    if let Some(why) = file.unreadable(entry) {
+        return Err(why);
+    }
     let place = entry.address.and_then(|at| at.checked_add(file.base())).zip(entry.nbytes.filter(|size| *size > 0));
     if let (Some((at, size)), LayoutOrigin::Embedded(layout)) = (place, file.origin())
         && at.saturating_add(size) > *layout

@@ -23,31 +23,28 @@ pub(super) struct Attribute {
     pub address: u64,
 }
 
-/// All attributes of an object, in the order of the file; the second is why some cannot be read.
-pub(super) fn all(file: &H5, header: &Header) -> (Vec<Attribute>, Vec<String>) {
+/// An attribute that cannot be read.
+pub(super) struct Refused {
+    /// Its name; empty if not even that can be read.
+    pub name: String,
+    pub why: Error,
+}
+
+/// All attributes of an object, in the order of the file, and those that cannot be read.
+pub(super) fn all(file: &H5, header: &Header) -> (Vec<Attribute>, Vec<Refused>) {
     let (mut found, mut refused) = (Vec::new(), Vec::new());
-    let mut take = |message: &Message| match read(file, message) {
-        Ok(attribute) => found.push(attribute),
-        Err(error) => refused.push(format!("an attribute: {}", error.message())),
-    };
-    let mut dense = Vec::new();
-    for message in &header.messages {
-        match message.kind {
-            kind::ATTRIBUTE => take(message),
-            kind::ATTRIBUTE_INFO => dense.push(message),
-            _ => {}
-        }
-    }
     let mut more = Vec::new();
-    for message in dense {
-        if let Err(error) = in_heap(file, message, &mut more) {
-            refused.push(format!("attributes: {}", error.message()));
+    for message in &header.messages {
+        if message.kind == kind::ATTRIBUTE_INFO
+            && let Err(why) = in_heap(file, message, &mut more)
+        {
+            refused.push(Refused { name: String::new(), why });
         }
     }
-    for message in &more {
+    for message in header.messages.iter().filter(|message| message.kind == kind::ATTRIBUTE).chain(&more) {
         match read(file, message) {
             Ok(attribute) => found.push(attribute),
-            Err(error) => refused.push(format!("an attribute: {}", error.message())),
+            Err(error) => refused.push(error),
         }
     }
     (found, refused)
@@ -67,13 +64,22 @@ fn in_heap(file: &H5, message: &Message, found: &mut Vec<Message>) -> Result<()>
         }
         let (id, flags) = (at.take(8)?, at.uint(1)?);
         let (data, address) = heap.object(file, id)?;
-        let message = Message { kind: kind::ATTRIBUTE, data, address };
-        found.push(if flags & 2 == 0 { message } else { shared(file, &message)? });
+        found.push(Message { kind: kind::ATTRIBUTE, data, address, is_shared: flags & 2 != 0 });
         Ok(())
     })
 }
 
-fn read(file: &H5, message: &Message) -> Result<Attribute> {
+fn read(file: &H5, message: &Message) -> Result<Attribute, Refused> {
+    let mut name = String::new();
+    let read = match message.is_shared {
+        true => shared(file, message).and_then(|message| read_message(file, &message, &mut name)),
+        false => read_message(file, message, &mut name),
+    };
+    read.map_err(|why| Refused { name, why })
+}
+
+/// Reads an attribute; its name is given out as soon as it is known.
+fn read_message(file: &H5, message: &Message, found: &mut String) -> Result<Attribute> {
     let mut at = file.fields(&message.data, message.address);
     let (version, flags) = (at.uint(1)?, at.uint(1)?);
     if !(1..=3).contains(&version) {
@@ -85,15 +91,16 @@ fn read(file: &H5, message: &Message) -> Result<Attribute> {
     let name = at.take(padded(sizes.0))?;
     let name = name.split(|byte| *byte == 0).next().unwrap_or(name);
     let name = String::from_utf8_lossy(name).into_owned();
+    found.clone_from(&name);
     let part = |at: &mut super::file::Fields<'_>, size: usize, kind: u64, is_shared: bool| -> Result<Message> {
         let address = at.position().saturating_sub(file.base);
         let data = at.take(padded(size))?.to_vec();
-        let message = Message { kind, data, address };
+        let message = Message { kind, data, address, is_shared };
         if is_shared { shared(file, &message) } else { Ok(message) }
     };
     let datatype = part(&mut at, sizes.1, kind::DATATYPE, version > 1 && flags & 1 != 0)?;
     let space = part(&mut at, sizes.2, kind::DATASPACE, version > 1 && flags & 2 != 0)?;
-    let typed = Typed::read(file, &datatype.data, datatype.address).map_err(|e| e.context(name.clone()))?;
+    let typed = Typed::read(file, &datatype.data, datatype.address)?;
     let space = Space::read(file, &space.data, space.address)?;
     let address = if message.address == 0 { 0 } else { at.position().saturating_sub(file.base) };
     Ok(Attribute { name, typed, space, data: at.rest().to_vec(), address })

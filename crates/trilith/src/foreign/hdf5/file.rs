@@ -29,6 +29,8 @@ pub(super) struct H5 {
     lengths: usize,
     /// The address of the header of the root group.
     pub root: u64,
+    /// The address of the end of the file, as the superblock says.
+    end: Option<u64>,
     blocks: RefCell<HashMap<u64, Arc<Vec<u8>>>>,
 }
 
@@ -49,7 +51,8 @@ impl H5 {
         }
         let blocks = RefCell::default();
         let (offsets, lengths) = (8, 8);
-        let mut file = Self { source: source.clone(), limits: limits.clone(), base, offsets, lengths, root: 0, blocks };
+        let mut file =
+            Self { source: source.clone(), limits: limits.clone(), base, offsets, lengths, root: 0, end: None, blocks };
         file.superblock()?;
         Ok(file)
     }
@@ -65,7 +68,9 @@ impl H5 {
                 (self.offsets, self.lengths) = (size_of_field(at.uint(1)?)?, size_of_field(at.uint(1)?)?);
                 at.skip(if version == 0 { 9 } else { 13 })?;
                 let mut at = Fields { offsets: self.offsets, lengths: self.lengths, ..at };
-                at.skip(4 * self.offsets)?;
+                at.skip(2 * self.offsets)?;
+                self.end = at.address()?;
+                at.skip(self.offsets)?;
                 // The symbol table entry of the root: where its name is, then its header.
                 at.skip(self.offsets)?;
                 self.root = at.address()?.ok_or_else(|| Error::malformed("the root group has no address"))?;
@@ -74,7 +79,8 @@ impl H5 {
                 (self.offsets, self.lengths) = (size_of_field(at.uint(1)?)?, size_of_field(at.uint(1)?)?);
                 at.skip(1)?;
                 let mut at = Fields { offsets: self.offsets, lengths: self.lengths, ..at };
-                at.skip(3 * self.offsets)?;
+                at.skip(2 * self.offsets)?;
+                self.end = at.address()?;
                 self.root = at.address()?.ok_or_else(|| Error::malformed("the root group has no address"))?;
             }
             other => return Err(Error::unsupported(format!("a superblock of version {other}, known are 0 to 3"))),
@@ -85,6 +91,16 @@ impl H5 {
     /// Bytes behind address 0.
     pub fn len(&self) -> u64 {
         self.source.len().saturating_sub(self.base)
+    }
+
+    /// Returns an error if the superblock says that the file is longer than it is.
+    pub fn cut_short(&self) -> Option<Error> {
+        // The one address that counts from the start of the file, a user block included.
+        let end = self.end.filter(|end| *end > self.source.len())?;
+        Some(Error::malformed(format!(
+            "the file is cut short: its superblock declares {end} bytes, and {} are there",
+            self.source.len()
+        )))
     }
 
     /// Bytes of an address.

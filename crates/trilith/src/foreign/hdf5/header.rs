@@ -32,6 +32,17 @@ pub(super) struct Message {
     pub data: Vec<u8>,
     /// The address of its first byte.
     pub address: u64,
+    /// Whether it only says where the message is.
+    pub is_shared: bool,
+}
+
+/// The treatment of messages that are stored in another header.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Shared {
+    /// Each is replaced by the message that it refers to.
+    Followed,
+    /// Each stays as it is stored.
+    Kept,
 }
 
 /// An object header.
@@ -43,6 +54,10 @@ pub(super) struct Header {
 impl Header {
     /// Reads the header at an address, with all its parts.
     pub fn read(file: &H5, address: u64) -> Result<Self> {
+        Self::read_with(file, address, Shared::Followed)
+    }
+
+    fn read_with(file: &H5, address: u64, how: Shared) -> Result<Self> {
         let start = file.bytes_up_to(address, 512)?;
         let mut header = Self::default();
         let mut todo = Vec::new();
@@ -57,7 +72,7 @@ impl Header {
             let size = at.uint(1 << (flags & 3))?;
             let from = address.saturating_add(at.done() as u64);
             todo.push((from, size));
-            header.parts(file, todo, Some(flags & 4 != 0))?;
+            header.parts(file, todo, Some(flags & 4 != 0), how)?;
         } else {
             let mut at = file.fields(&start, address);
             let version = at.uint(1)?;
@@ -69,13 +84,13 @@ impl Header {
             at.skip(7)?;
             let size = at.uint(4)?;
             todo.push((address.saturating_add(16), size));
-            header.parts(file, todo, None)?;
+            header.parts(file, todo, None, how)?;
         }
         Ok(header)
     }
 
     /// The messages of the parts; `ordered` is of version 2, and whether each has its creation order.
-    fn parts(&mut self, file: &H5, mut todo: Vec<(u64, u64)>, ordered: Option<bool>) -> Result<()> {
+    fn parts(&mut self, file: &H5, mut todo: Vec<(u64, u64)>, ordered: Option<bool>, how: Shared) -> Result<()> {
         let mut sum = 0u64;
         let mut next = 0;
         while let Some((address, size)) = todo.get(next).copied() {
@@ -119,8 +134,12 @@ impl Header {
                     });
                     continue;
                 }
-                let message = Message { kind, data: data.to_vec(), address: place };
-                self.messages.push(if flags & 2 == 0 { message } else { shared(file, &message)? });
+                let message = Message { kind, data: data.to_vec(), address: place, is_shared: flags & 2 != 0 };
+                self.messages.push(match how {
+                    // One attribute that cannot be found does not hide the object.
+                    Shared::Followed if message.is_shared && kind != kind::ATTRIBUTE => shared(file, &message)?,
+                    _ => message,
+                });
             }
         }
         Ok(())
@@ -151,57 +170,13 @@ pub(super) fn shared(file: &H5, message: &Message) -> Result<Message> {
     if address == message.address || start.is_empty() {
         return Err(Error::malformed("a shared message that leads to itself"));
     }
-    // The header of a committed datatype has no shared messages of its own: it is read without following any.
-    let mut found = None;
-    for other in Raw::messages(file, address)? {
-        if other.kind == message.kind {
-            found = Some(other);
-            break;
-        }
-    }
-    found.ok_or_else(|| Error::malformed(format!("no message of kind {} at address {address}, where it is shared", message.kind)))
-}
-
-/// Headers whose shared messages are not followed.
-struct Raw;
-
-impl Raw {
-    /// The messages of the first part of a header.
-    fn messages(file: &H5, address: u64) -> Result<Vec<Message>> {
-        let start = file.bytes_up_to(address, 64)?;
-        let mut at = file.fields(&start, address);
-        let (from, size, ordered) = if start.starts_with(b"OHDR") {
-            at.skip(5)?;
-            let flags = at.uint(1)?;
-            at.skip(if flags & 0x20 == 0 { 0 } else { 16 } + if flags & 0x10 == 0 { 0 } else { 4 })?;
-            let size = at.uint(1 << (flags & 3))?;
-            (address.saturating_add(at.done() as u64), size, Some(flags & 4 != 0))
-        } else {
-            at.skip(8)?;
-            (address.saturating_add(16), at.uint(4)?, None)
-        };
-        let bytes = file.bytes(from, size.min(1 << 20))?;
-        let mut at = file.fields(&bytes, from);
-        let mut all = Vec::new();
-        while at.rest().len() >= 8 {
-            let (kind, length) = match ordered {
-                None => {
-                    let found = (at.uint(2)?, at.uint(2)?);
-                    at.skip(4)?;
-                    found
-                }
-                Some(ordered) => {
-                    let found = (at.uint(1)?, at.uint(2)?);
-                    at.skip(if ordered { 3 } else { 1 })?;
-                    found
-                }
-            };
-            if at.rest().len() < length as usize {
-                break;
-            }
-            let place = from.saturating_add(at.done() as u64);
-            all.push(Message { kind, data: at.take(length as usize)?.to_vec(), address: place });
-        }
-        Ok(all)
-    }
+    // The header of a committed datatype has no shared messages that matter: none is followed, so that no two can lead to
+    // each other.
+    let header = Header::read_with(file, address, Shared::Kept)?;
+    let found = header.messages.into_iter().find(|other| other.kind == message.kind && !other.is_shared);
+    found.ok_or_else(|| {
+        let what =
+            if message.kind == kind::DATATYPE { "datatype".to_owned() } else { format!("message of kind {}", message.kind) };
+        Error::malformed(format!("the object header at address {address}, to which it refers, has no {what}"))
+    })
 }

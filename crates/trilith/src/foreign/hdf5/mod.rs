@@ -1,8 +1,8 @@
 //! HDF5, and netCDF-4, which is HDF5 with conventions.
 //!
 //! Read are superblocks of version 0 to 3, old and new groups, and compact, contiguous and chunked storage with every index.
-//! Groups become dicts, datasets arrays (in chunks, where they are), attributes `#:` comments. What cannot be read is there as
-//! an item without data, with the reason in its documentation.
+//! Groups become dicts, datasets arrays (in chunks, where they are), attributes `#:` comments. A part that cannot be read is an
+//! unreadable item; an attribute is then the item `OWNER@NAME`. A soft link to a dataset is that dataset again.
 
 mod attributes;
 mod chunks;
@@ -16,9 +16,10 @@ mod trees;
 mod types;
 
 use std::cell::OnceCell;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-use self::attributes::{Attribute, Value};
+use self::attributes::{Attribute, Refused, Value};
 use self::dataset::Dataset;
 use self::file::H5;
 use self::header::{Header, kind};
@@ -27,7 +28,7 @@ use self::links::{Link, Target, members};
 use super::text::LayoutText;
 use crate::array::Datatype;
 use crate::bytes::SourceRef;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::layout::Literal;
 use crate::limits::Limits;
 
@@ -42,10 +43,13 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     let file = H5::open(source, limits)?;
     let text = LayoutText::new("an HDF5 file", limits);
     let heaps = GlobalHeaps::default();
-    let mut writer = Writer { source, file, heaps, text, groups: HashMap::new(), paths: OnceCell::new(), items: 0 };
+    let mut writer =
+        Writer { source, file, heaps, text, groups: HashMap::new(), paths: OnceCell::new(), links: HashMap::new(), items: 0 };
     let root = writer.file.root;
+    writer.file.cut_short().iter().try_for_each(|why| writer.text.damaged(why))?;
     let header = Header::read(&writer.file, root)?;
-    writer.group(&header, root, "")?;
+    let links = members(&writer.file, &header)?;
+    writer.group(&header, links, root, "")?;
     writer.text.finish()
 }
 
@@ -58,87 +62,139 @@ struct Writer<'s> {
     groups: HashMap<u64, String>,
     /// The paths of all objects, once somebody refers to one.
     paths: OnceCell<HashMap<u64, String>>,
+    /// The links of the groups through which a soft link leads, by their addresses.
+    links: HashMap<u64, HashMap<String, Target>>,
     items: u64,
 }
 
 impl Writer<'_> {
     /// The members of a group; the text limits how deep they nest.
-    fn group(&mut self, header: &Header, address: u64, path: &str) -> Result<()> {
+    fn group(&mut self, header: &Header, links: Vec<Link>, address: u64, path: &str) -> Result<()> {
         self.groups.insert(address, if path.is_empty() { "/".to_owned() } else { path.to_owned() });
-        let (attributes, refused) = attributes::all(&self.file, header);
-        let items = self.attributes(&attributes, &[])?;
-        refused.iter().try_for_each(|why| self.text.doc(&format!("not read: {why}")))?;
-        self.attribute_items("", items)?;
-        let links = members(&self.file, header)?;
+        self.all_attributes("", header)?;
         for (number, link) in links.iter().enumerate() {
             self.file.announce(links.iter().skip(number).filter_map(Link::object))?;
             self.items += 1;
             if self.items > self.file.limits.items {
                 return Err(Limits::exceeded("items", self.file.limits.items, "the file has more groups and datasets"));
             }
-            let said = match &link.target {
-                Target::Hard(address) => {
-                    self.object(&link.name, *address, &format!("{path}/{}", link.name))?;
-                    continue;
+            match &link.target {
+                Target::Hard(address) => self.object(&link.name, *address, &format!("{path}/{}", link.name))?,
+                Target::Soft(to) => self.soft(&link.name, to, address)?,
+                Target::External(file, to) => {
+                    let why = Error::unsupported(format!("a link to {to} in the file {file}"))
+                        .hint("open that file; links to other files are not followed");
+                    self.text.unreadable(&link.name, &why)?;
+                    self.text.attribute("hdf5_external_link", format!("{file}:{to}").as_str())?;
                 }
-                Target::Soft(to) => ("hdf5_link", to.clone()),
-                Target::External(file, to) => ("hdf5_external_link", format!("{file}:{to}")),
-                Target::Other(kind) => ("hdf5_link", format!("a link of kind {kind}")),
-            };
-            self.text.item(&link.name, "{}")?;
-            self.text.attribute(said.0, said.1.as_str())?;
+                Target::Other(kind) => {
+                    self.text.unreadable(&link.name, &Error::unsupported(format!("a link of the user-defined kind {kind}")))?;
+                }
+            }
         }
         Ok(())
+    }
+
+    /// A link to a path of the same file, from the group at an address: a dataset is written again, a group is named.
+    fn soft(&mut self, name: &str, to: &str, group: u64) -> Result<()> {
+        let header = self.led(to, group).and_then(|address| Ok((address, Header::read(&self.file, address)?)));
+        let (address, header) = match header {
+            Ok(found) => found,
+            Err(why) => {
+                self.text.unreadable(name, &why)?;
+                return self.text.attribute("hdf5_link", to);
+            }
+        };
+        if header.message(kind::LAYOUT).is_some() {
+            return self.dataset(name, &header);
+        }
+        self.text.item(name, "{}")?;
+        let path = self.paths().get(&address).cloned().unwrap_or_else(|| to.to_owned());
+        self.text.attribute("hdf5_link", path.as_str())
+    }
+
+    /// Returns the address of the object header to which a path leads from the group at an address.
+    fn led(&mut self, to: &str, group: u64) -> Result<u64> {
+        /// Links that lead to links: h5py follows as many.
+        const HOPS: usize = 16;
+        let steps = |path: &str| -> Vec<String> {
+            path.rsplit('/').filter(|step| !matches!(*step, "" | ".")).map(str::to_owned).collect()
+        };
+        let (mut at, mut todo, mut hops) = (if to.starts_with('/') { self.file.root } else { group }, steps(to), 0);
+        while let Some(step) = todo.pop() {
+            match self.links_of(at)?.get(&step) {
+                Some(Target::Hard(address)) => at = *address,
+                Some(Target::Soft(next)) if hops < HOPS => {
+                    hops += 1;
+                    todo.extend(steps(next));
+                    if next.starts_with('/') {
+                        at = self.file.root;
+                    }
+                }
+                Some(Target::Soft(_)) => {
+                    return Err(Error::malformed(format!("a link to {to}, which leads to more than {HOPS} links")));
+                }
+                Some(_) => return Err(Error::unsupported(format!("a link to {to}, which leads to another file"))),
+                None => return Err(Error::malformed(format!("a link to {to}, which is not in the file"))),
+            }
+        }
+        Ok(at)
+    }
+
+    /// The links of a group, by their names.
+    fn links_of(&mut self, group: u64) -> Result<&HashMap<String, Target>> {
+        match self.links.entry(group) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(place) => {
+                let links = members(&self.file, &Header::read(&self.file, group)?)?;
+                // The names and a place for each.
+                let size = links.iter().fold(0u64, |sum, link| sum.saturating_add(link.name.len() as u64 + 96));
+                self.file.limits.charge_memory(size, "the links of a group")?;
+                Ok(place.insert(links.into_iter().map(|link| (link.name, link.target)).collect()))
+            }
+        }
     }
 
     /// A group, a dataset or a datatype.
     fn object(&mut self, name: &str, address: u64, path: &str) -> Result<()> {
         let header = match Header::read(&self.file, address) {
             Ok(header) => header,
-            Err(error) => return self.refused(name, &error),
+            Err(why) => return self.text.unreadable(name, &why),
         };
         if header.is_group() {
             if let Some(known) = self.groups.get(&address).cloned() {
                 self.text.item(name, "{}")?;
                 return self.text.attribute("hdf5_link", known.as_str());
             }
+            let links = match members(&self.file, &header) {
+                Ok(links) => links,
+                Err(why) => return self.text.unreadable(name, &why),
+            };
             self.text.enter(name)?;
-            self.group(&header, address, path)?;
+            self.group(&header, links, address, path)?;
             return self.text.leave();
         }
         if header.message(kind::LAYOUT).is_none() {
             self.text.item(name, "{}")?;
-            return self.text.doc("a committed datatype");
+            self.text.doc("a committed datatype")?;
+            return self.all_attributes(name, &header);
         }
         self.dataset(name, &header)
     }
 
-    /// An item without data, and why.
-    fn refused(&mut self, name: &str, error: &Error) -> Result<()> {
-        if matches!(error.kind(), ErrorKind::Limit | ErrorKind::Io) {
-            return Err(Error::new(error.kind(), error.message()).context(name.to_owned()));
-        }
-        self.text.item(name, "{}")?;
-        self.text.doc(&format!("not read: {}", error.message()))
-    }
-
     fn dataset(&mut self, name: &str, header: &Header) -> Result<()> {
-        let (attributes, refused) = attributes::all(&self.file, header);
+        let (attributes, mut refused) = attributes::all(&self.file, header);
         let dataset = match Dataset::read(&self.file, header) {
             Ok(dataset) => dataset,
-            Err(error) => return self.refused(name, &error),
+            Err(why) => return self.text.unreadable(name, &why),
         };
         let is_scale = self.said(&attributes, "CLASS").is_some_and(|class| class == "DIMENSION_SCALE");
         let scale = self.said(&attributes, "NAME").filter(|_| is_scale);
         if let (Some(true), Some([length])) = (scale.map(|name| name.starts_with(NO_VARIABLE)), dataset.space.shape.as_deref()) {
             return self.text.parameter(name, *length);
         }
-        // What fails is written again as an item without data.
-        let before = self.text.mark();
-        if let Err(error) = dataset.write(&self.file, self.source, &self.heaps, name, &mut self.text) {
-            self.text.back_to(before);
-            return self.refused(name, &error);
-        }
+        let (file, source, heaps) = (&self.file, self.source, &self.heaps);
+        self.text.or_unreadable(name, |text| dataset.write(file, source, heaps, name, text))?;
         dataset.remarks(&mut self.text)?;
         let dims = self.dimensions(&attributes, &dataset)?;
         match dims {
@@ -154,9 +210,18 @@ impl Writer<'_> {
         let singles = attributes.iter().filter(|attribute| attribute.typed.datatype == Datatype::Float32);
         self.text.singles(singles.map(|attribute| attribute.name.as_str()))?;
         let hidden = if is_scale { OF_SCALES } else { OF_SCALES.get(2..).unwrap_or(&[]) };
-        let items = self.attributes(&attributes, hidden)?;
-        refused.iter().try_for_each(|why| self.text.doc(&format!("not read: {why}")))?;
-        self.attribute_items(name, items)
+        let (items, more) = self.attributes(&attributes, hidden)?;
+        refused.retain(|refused| !hidden.contains(&refused.name.as_str()));
+        refused.extend(more);
+        self.attribute_items(name, items, refused)
+    }
+
+    /// The attributes of a group or a datatype, whose item is written already.
+    fn all_attributes(&mut self, owner: &str, header: &Header) -> Result<()> {
+        let (attributes, mut refused) = attributes::all(&self.file, header);
+        let (items, more) = self.attributes(&attributes, &[])?;
+        refused.extend(more);
+        self.attribute_items(owner, items, refused)
     }
 
     /// The text of an attribute.
@@ -182,34 +247,38 @@ impl Writer<'_> {
         Ok((names.len() == rank && rank > 0).then_some(names))
     }
 
-    /// Writes attributes behind their item; those that need an item of their own are given back.
-    fn attributes<'a>(&mut self, attributes: &'a [Attribute], hidden: &[&str]) -> Result<Vec<&'a Attribute>> {
-        let mut items = Vec::new();
+    /// Writes attributes behind their item. Those that need an item, and those that cannot be read, are given back.
+    fn attributes<'a>(&mut self, attributes: &'a [Attribute], hidden: &[&str]) -> Result<(Vec<&'a Attribute>, Vec<Refused>)> {
+        let (mut items, mut refused) = (Vec::new(), Vec::new());
         for attribute in attributes.iter().filter(|attribute| !hidden.contains(&attribute.name.as_str())) {
             let paths = |address: u64| self.paths().get(&address).cloned().unwrap_or_else(|| format!("address {address}"));
             match attribute.value(&self.file, &self.heaps, &paths) {
                 Ok(Value::One(value)) => self.text.attribute(&attribute.name, value)?,
                 Ok(Value::List(values)) => self.text.attribute(&attribute.name, values)?,
                 Ok(Value::Item) => items.push(attribute),
-                Err(error) => self.text.doc(&format!("not read: the attribute {}: {}", attribute.name, error.message()))?,
+                Err(why) => refused.push(Refused { name: attribute.name.clone(), why }),
             }
         }
-        Ok(items)
+        Ok((items, refused))
     }
 
     /// Attributes that are items: `NAME@attribute`.
-    fn attribute_items(&mut self, owner: &str, attributes: Vec<&Attribute>) -> Result<()> {
+    fn attribute_items(&mut self, owner: &str, attributes: Vec<&Attribute>, refused: Vec<Refused>) -> Result<()> {
         for attribute in attributes {
             let name = format!("{owner}@{}", attribute.name);
             let shape = attribute.space.shape.clone().unwrap_or_default();
             let shape: Vec<u64> = shape.into_iter().chain(attribute.typed.dims.iter().copied()).collect();
             if attribute.address == 0 || attribute.is_elsewhere() {
-                self.text.item(&name, "{}")?;
-                self.text.doc("not read: an attribute of many elements of variable length")?;
+                self.text.unreadable(&name, &Error::unsupported("an attribute of many elements of variable length"))?;
                 continue;
             }
             let at = attribute.address.saturating_add(self.file.base);
-            self.text.array(&name, &attribute.typed.datatype, attribute.typed.order, &shape, at)?;
+            self.text
+                .or_unreadable(&name, |text| text.array(&name, &attribute.typed.datatype, attribute.typed.order, &shape, at))?;
+        }
+        for Refused { name, why } in refused {
+            let name = if name.is_empty() { "attributes" } else { &name };
+            self.text.unreadable(&format!("{owner}@{name}"), &why)?;
         }
         Ok(())
     }

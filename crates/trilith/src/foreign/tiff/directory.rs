@@ -99,22 +99,30 @@ impl<'s> Tiff<'s> {
         if self.order == Byteorder::Big { header.big(len) } else { header.little(len) }
     }
 
-    /// The directories in a row that begins at a byte, those that `seen` has left out.
-    pub fn row(&self, first: u64, seen: &mut HashSet<u64>) -> Result<Vec<Directory>> {
+    /// The directories in a row that begins at a byte, those that `seen` has left out; and why the next one cannot be read.
+    pub fn row(&self, first: u64, seen: &mut HashSet<u64>) -> Result<(Vec<Directory>, Option<Error>)> {
         let (mut found, mut next) = (Vec::new(), first);
         while next != 0 && seen.insert(next) {
             if seen.len() as u64 > self.limits.items {
                 return Err(Limits::exceeded("items", self.limits.items, "the file has more images"));
             }
-            let (directory, behind) = self.directory(next).doing(|| format!("reading the directory at byte {next}"))?;
-            found.push(directory);
-            next = behind;
+            match self.directory(next) {
+                Ok((directory, behind)) => {
+                    found.push(directory);
+                    next = behind;
+                }
+                Err(error) if error.kind().is_passing() => return Err(error),
+                Err(error) => {
+                    let why = Error::new(error.kind(), format!("the directory at byte {next}: {}", error.message()));
+                    return Ok((found, Some(why)));
+                }
+            }
         }
-        Ok(found)
+        Ok((found, None))
     }
 
     /// The directories of the file.
-    pub fn directories(&self, seen: &mut HashSet<u64>) -> Result<Vec<Directory>> {
+    pub fn directories(&self, seen: &mut HashSet<u64>) -> Result<(Vec<Directory>, Option<Error>)> {
         self.row(self.first, seen)
     }
 

@@ -146,7 +146,7 @@ impl Image {
     }
 
     /// Writes an array whose elements lie behind each other; those of other pages may follow.
-    fn contiguous(&self, file: &Tiff<'_>, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
+    fn contiguous(&self, file: &Tiff<'_>, start: u64, name: &str, text: &mut LayoutText) -> Result<Option<Error>> {
         let size = self.shape.iter().fold(self.datatype.item_size(), |n, len| n.saturating_mul(*len));
         let all_are_there = start.saturating_add(size.saturating_mul(self.pages)) <= file.len();
         let mut image = self.clone();
@@ -156,22 +156,20 @@ impl Image {
         }
         text.array(name, &image.datatype, image.order, &image.shape, start)?;
         image.dims(text)?;
-        image.remark(text)
+        Ok(image.missing())
     }
 
-    /// Says that there are pages which no directory describes.
-    fn remark(&self, text: &mut LayoutText) -> Result<()> {
-        if self.pages < 2 {
-            return Ok(());
-        }
-        text.doc(&format!("not read: the other {} pages that ImageJ says: no directory tells where they are", self.pages - 1))
+    /// Returns the reason if there are pages that no directory describes.
+    fn missing(&self) -> Option<Error> {
+        let more = self.pages.checked_sub(1).filter(|more| *more > 0)?;
+        Some(Error::malformed(format!("ImageJ declares {more} more pages, and no directory gives their places")))
     }
 
-    /// Writes the item, and what is needed to find its chunks.
+    /// Writes the item, and what is needed to find its chunks; returns why some of its pages are missing.
     ///
     /// # Errors
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the places are not as many as the chunks.
-    pub fn write(&self, file: &Tiff<'_>, tags: &Directory, name: &str, text: &mut LayoutText) -> Result<()> {
+    pub fn write(&self, file: &Tiff<'_>, tags: &Directory, name: &str, text: &mut LayoutText) -> Result<Option<Error>> {
         let (at, len) = match self.is_tiled {
             true => (id::TILE_OFFSETS, id::TILE_BYTES),
             false => (id::STRIP_OFFSETS, id::STRIP_BYTES),
@@ -230,8 +228,8 @@ impl Image {
             text.attribute("grid_bytes", format!("/{bytes}").as_str())?;
         }
         self.dims(text)?;
-        self.remark(text)?;
-        table.map_or(Ok(()), |(said, bytes)| text.item(&bytes, &said))
+        table.map_or(Ok(()), |(said, bytes)| text.item(&bytes, &said))?;
+        Ok(self.missing())
     }
 
     /// GDAL's number for missing elements, which fills the tiles that were never written.

@@ -14,7 +14,7 @@ use self::directory::{Directory, Tag, Tiff, Values};
 use self::image::Image;
 use super::text::{LayoutText, Said, integer};
 use crate::bytes::SourceRef;
-use crate::error::{Context, Error, ErrorKind, Result};
+use crate::error::{Context, Error, Result};
 use crate::layout::Literal;
 use crate::limits::Limits;
 
@@ -121,57 +121,78 @@ const FEW: u64 = 256;
 pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     let file = Tiff::open(source, limits)?;
     let mut seen = HashSet::new();
-    let pages = file.directories(&mut seen)?;
+    let (pages, broken) = file.directories(&mut seen)?;
     if pages.is_empty() {
-        return Err(Error::malformed("no image in the file"));
+        return Err(broken.unwrap_or_else(|| Error::malformed("no image in the file")));
     }
     let mut text = LayoutText::new("a TIFF file", limits);
+    let is_alone = pages.len() == 1 && broken.is_none();
     for (number, page) in pages.iter().enumerate() {
-        let name = if pages.len() == 1 { "image".to_owned() } else { format!("page{number}") };
-        described(&file, (page, pages.len() == 1), &name, &mut text)?;
-        let mut smaller = Vec::new();
-        for first in page.numbers(&file, id::SMALLER)?.unwrap_or_default() {
-            smaller.extend(file.row(first, &mut seen)?);
-        }
-        if !smaller.is_empty() {
+        let name = if is_alone { "image".to_owned() } else { format!("page{number}") };
+        described(&file, (page, is_alone), &name, &mut text)?;
+        let (smaller, why) = below(&file, page, &mut seen)?;
+        if !smaller.is_empty() || why.is_some() {
             text.enter(&format!("{name}@smaller"))?;
             for (number, page) in smaller.iter().enumerate() {
                 described(&file, (page, false), &format!("level{number}"), &mut text)?;
             }
+            if let Some(why) = why {
+                text.unreadable(&format!("level{}", smaller.len()), &why)?;
+            }
             text.leave()?;
         }
+    }
+    if let Some(why) = broken {
+        text.unreadable(&format!("page{}", pages.len()), &why)?;
     }
     text.finish()
 }
 
+/// The smaller versions of a page, and why there are no more of them.
+fn below(file: &Tiff<'_>, page: &Directory, seen: &mut HashSet<u64>) -> Result<(Vec<Directory>, Option<Error>)> {
+    let mut smaller = Vec::new();
+    let firsts = match page.numbers(file, id::SMALLER) {
+        Ok(firsts) => firsts.unwrap_or_default(),
+        Err(error) if error.kind().is_passing() => return Err(error),
+        Err(error) => return Ok((smaller, Some(error))),
+    };
+    for first in firsts {
+        let (more, why) = file.row(first, seen)?;
+        smaller.extend(more);
+        if why.is_some() {
+            return Ok((smaller, why));
+        }
+    }
+    Ok((smaller, None))
+}
+
 /// An image with its tags; one that cannot be read is an item without data, which says why.
 fn described(file: &Tiff<'_>, (tags, is_alone): (&Directory, bool), name: &str, text: &mut LayoutText) -> Result<()> {
-    let before = text.mark();
-    let image = Image::read(file, tags).map(|image| if is_alone { image.alone(file, tags) } else { image });
-    let written = image.and_then(|image| image.write(file, tags, name, text));
-    if let Err(error) = written {
-        if matches!(error.kind(), ErrorKind::Limit | ErrorKind::Io) {
-            return Err(error).doing(|| format!("{name}, whose directory begins at byte {}", tags.at));
-        }
-        text.back_to(before);
-        text.item(name, "{}")?;
-        text.doc(&format!("not read: {}", error.message()))?;
-    }
-    let mut items = Vec::new();
+    let (mut items, mut refused) = (Vec::new(), Vec::new());
+    text.or_unreadable(name, |text| {
+        let image = Image::read(file, tags).map(|image| if is_alone { image.alone(file, tags) } else { image });
+        refused.extend(image?.write(file, tags, name, text)?.map(|why| ("pages".to_owned(), why)));
+        Ok(())
+    })
+    .doing(|| format!("{name}, whose directory begins at byte {}", tags.at))?;
     for tag in tags.tags.iter().filter(|tag| !STRUCTURE.contains(&tag.id)) {
         let known = NAMES.iter().find(|row| row.0 == tag.id);
         let said = known.map_or_else(|| format!("tag{}", tag.id), |row| row.1.to_owned());
         match attribute(file, tag) {
             Ok(Some(value)) => text.attribute(&said, value)?,
             Ok(None) => items.push((said, tag)),
-            Err(error) if matches!(error.kind(), ErrorKind::Limit | ErrorKind::Io) => return Err(error),
-            Err(error) => text.doc(&format!("not read: {said}: {}", error.message()))?,
+            Err(error) if error.kind().is_passing() => return Err(error),
+            Err(error) => refused.push((said, error)),
         }
     }
     for (said, tag) in items {
         if let Some(typed) = file.spelled(tag) {
-            text.item(&format!("{name}@{said}"), &format!("{typed} @{}", tag.at))?;
+            let name = format!("{name}@{said}");
+            text.or_unreadable(&name, |text| text.item(&name, &format!("{typed} @{}", tag.at)))?;
         }
+    }
+    for (said, why) in refused {
+        text.unreadable(&format!("{name}@{said}"), &why)?;
     }
     Ok(())
 }

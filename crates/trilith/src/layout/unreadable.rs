@@ -1,0 +1,38 @@
+//! Items that are in a file but cannot be read: an item without data, with the reason as an attribute.
+//!
+//! A derived layout declares such an item as `NAME = {}` with `grid_unreadable`, a list of the kind of the error, its
+//! message and perhaps a hint. On the root the attribute is about the file as a whole, which is readable all the same.
+
+use super::model::{Attribute, ItemId, Layout, Literal};
+use crate::error::{Error, ErrorKind};
+
+/// The attribute that gives the reason.
+pub(crate) const UNREADABLE: &str = "grid_unreadable";
+
+/// The value of the attribute for an error.
+pub(crate) fn reason(error: &Error) -> Attribute {
+    let texts = [error.kind().name().to_owned(), error.message().to_owned()].into_iter().chain(error.advice());
+    Attribute::List(texts.map(Literal::Text).collect())
+}
+
+impl Layout {
+    /// Returns the reason if an item cannot be read.
+    pub(crate) fn unreadable(&self, item: ItemId) -> Option<Error> {
+        let (_, value) = self.attributes(item).find(|(name, _)| *name == UNREADABLE)?;
+        let values = match value {
+            Attribute::List(values) => values.as_slice(),
+            Attribute::Value(value) => std::slice::from_ref(value),
+            Attribute::Flag => &[],
+        };
+        let text = |at: usize| match values.get(at) {
+            Some(Literal::Text(text)) => Some(text.as_str()),
+            _ => None,
+        };
+        let kind = text(0).and_then(ErrorKind::named).unwrap_or(ErrorKind::Malformed);
+        let error = Error::new(kind, text(1).unwrap_or("the layout gives no reason"));
+        Some(match text(2) {
+            Some(hint) => error.hint(hint),
+            None => error,
+        })
+    }
+}
