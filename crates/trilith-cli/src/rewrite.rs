@@ -7,7 +7,7 @@ use serde_json::json;
 use trilith::array::Array;
 use trilith::asdf::{ArrayOptions, AsdfFile};
 use trilith::bytes::Basis;
-use trilith::change::{Change, Output, SaveOptions};
+use trilith::change::{Change, Output, SaveOptions, Syntax};
 use trilith::{Error, Result, TreePath, Value};
 
 use crate::Outcome;
@@ -104,14 +104,48 @@ impl FromArray {
     }
 }
 
-/// A value from the command line, as YAML under the file's `%TAG` handles; nothing that ASDF forbids to write.
-pub fn new_value(file: &AsdfFile, yaml: &str, tag: Option<&str>) -> Result<Value> {
-    let mut value = file.tree().parse_value(yaml, file.limits())?;
-    if let Some(tag) = tag {
-        value.tag = Some(tag.to_owned());
+/// A value from the command line.
+#[derive(Debug, Args)]
+pub struct Typed {
+    /// The value. A FITS card takes FITS syntax: 3, 1.5D3, T, or any text. A tree takes YAML with the numbers of JSON: 3, 1.5e5,
+    /// text, '[1, 2]', '{a: 1}'
+    ///
+    /// A text that only YAML 1.1 reads as something else (12:30:00, 010, yes, NO) is refused: quote it within the quotes
+    /// of the shell, '"12:30:00"', or add --string or --yaml.
+    #[arg(value_name = "VALUE", allow_hyphen_values = true, required_unless_present = "from", conflicts_with = "from")]
+    value: Option<String>,
+    /// Take the value as YAML 1.1: 12:30:00 is 45000, 010 is 8, NO is false
+    #[arg(long, conflicts_with_all = ["from", "string"])]
+    yaml: bool,
+    /// Take the value as a string, whatever it looks like
+    #[arg(long, conflicts_with = "from")]
+    string: bool,
+    /// The whole tag of the value
+    #[arg(long, value_name = "TAG")]
+    tag: Option<String>,
+}
+
+impl Typed {
+    /// The value for a path under the file's `%TAG` handles; nothing that ASDF forbids to write.
+    pub fn value(&self, change: &mut Change<'_>, path: &TreePath) -> Result<Value> {
+        let Some(text) = &self.value else { return Err(Error::usage("neither a value nor --from")) };
+        let syntax = match (self.yaml, self.string) {
+            (true, _) => Syntax::Yaml,
+            (_, true) => Syntax::String,
+            _ => Syntax::Checked,
+        };
+        let mut value = change.typed(path, text, syntax).map_err(|error| match error.advice() {
+            Some(advice) if error.kind() == trilith::ErrorKind::Usage => {
+                error.hint(format!("{advice}; --yaml takes it as YAML 1.1, --string as a string"))
+            }
+            _ => error,
+        })?;
+        if let Some(tag) = &self.tag {
+            value.tag = Some(tag.clone());
+        }
+        value.check_subset()?;
+        Ok(value)
     }
-    value.check_subset()?;
-    Ok(value)
 }
 
 /// Opens the file of an item and makes an edit; a path that leads nowhere is a No, not a failure.

@@ -2,11 +2,11 @@
 
 use clap::Args;
 use trilith::asdf::ndarray::is_ndarray;
-use trilith::{Error, Result};
+use trilith::Result;
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::rewrite::{FromArray, Save, change, new_value};
+use crate::rewrite::{FromArray, Save, Typed, change};
 
 /// Set a value in the tree, or an array; comments, key order and everything else stay as they are
 ///
@@ -18,12 +18,8 @@ pub struct Set {
     /// The file and the path of what to set; a missing key is added
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
-    /// The value, as YAML: 3, 1.5, text, '[1, 2]', '{a: 1}'
-    #[arg(value_name = "VALUE", allow_hyphen_values = true, required_unless_present = "from", conflicts_with = "from")]
-    value: Option<String>,
-    /// The whole tag of the value
-    #[arg(long, value_name = "TAG")]
-    tag: Option<String>,
+    #[command(flatten)]
+    typed: Typed,
     #[command(flatten)]
     array: FromArray,
     #[command(flatten)]
@@ -35,16 +31,15 @@ impl Set {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         change(&self.item, options, &self.save, |change, path| {
             let file = change.file();
-            match (self.array.array(options)?, &self.value) {
-                (Some((array, how)), _) => change.set_array(path, &array, &how),
-                (None, Some(value)) => {
-                    let value = new_value(file, value, self.tag.as_deref())?;
+            match self.array.array(options)? {
+                Some((array, how)) => change.set_array(path, &array, &how),
+                None => {
+                    let value = self.typed.value(change, path)?;
                     if file.tree().find(path).is_some_and(is_ndarray) {
                         options.warn(&format!("an array at {path} is replaced by a value; --from replaces it by another array"));
                     }
                     change.edit(|edit, _| edit.set(path, &value))
                 }
-                (None, None) => Err(Error::usage("neither a value nor --from")),
             }
         })
     }

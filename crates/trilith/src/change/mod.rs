@@ -29,11 +29,13 @@ mod pending;
 mod rows;
 mod save;
 mod streamed;
+mod typed;
 
 pub use history::history;
 pub use rows::{Added, RowOptions, RowWriter};
 pub use save::{Output, SaveOptions, Saved};
 pub use streamed::finalise;
+pub use typed::Syntax;
 
 impl File {
     /// Starts a change of the file, to be saved in place or as a new file.

@@ -5,6 +5,7 @@
 
 use super::number;
 use crate::error::{Error, Result};
+use crate::tree::{Data, Value};
 
 /// Bytes of one record of a header.
 pub const RECORD: usize = 80;
@@ -79,6 +80,32 @@ impl CardValue {
     /// The value that stands in a value field without quotes.
     pub(super) fn of_token(token: &str) -> Self {
         parse_token(token.trim())
+    }
+}
+
+/// The value of a card that a person typed, as a value of a tree: `T`, `F`, a number, or else a string, with or without
+/// the apostrophes of FITS (section 4.2).
+///
+/// ```
+/// use trilith::{fits::typed_value, tree::Value};
+/// assert_eq!(typed_value("1.5D3"), Value::from(1500.0));
+/// assert_eq!(typed_value("010"), Value::from(10));
+/// assert_eq!(typed_value("12:30:00"), Value::from("12:30:00"));
+/// assert_eq!(typed_value("'010'"), Value::from("010"));
+/// ```
+pub fn typed_value(text: &str) -> Value {
+    let typed = text.trim();
+    if let Some(inner) = typed.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''))
+        && !inner.replace("''", "").contains('\'')
+    {
+        return Value::from(inner.replace("''", "'").trim_end_matches(' '));
+    }
+    match CardValue::of_token(typed) {
+        CardValue::Undefined => Value::null(),
+        CardValue::Logical(value) => Value::from(value),
+        CardValue::Integer(n) => i64::try_from(n).map_or_else(|_| Data::BigInt(n.to_string()).into(), Value::from),
+        CardValue::Float(x) if x.is_finite() => Value::from(x),
+        _ => Value::from(text),
     }
 }
 

@@ -55,6 +55,38 @@ impl Tree {
     }
 }
 
+/// What a path in a FITS header stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CardPlace {
+    /// The value of a card; with `list` also a row, whose item of this number is the value.
+    Value { list: Option<usize> },
+    /// A keyword, a comment, or the text of a commentary card.
+    Text,
+}
+
+impl Tree {
+    /// Returns what a path in a FITS header stands for; None for any other path.
+    pub(crate) fn card_place(&self, path: &TreePath) -> Option<CardPlace> {
+        let ([list, hdu, header, key] | [list, hdu, header, key, _]) = path.keys() else { return None };
+        if list != "fits" || header != "header" {
+            return None;
+        }
+        let above: TreePath = [list, hdu, header].into_iter().cloned().collect();
+        let rows = self.find(&above).filter(|rows| rows.is_sequence())?;
+        let row = index_of(key);
+        if row.is_none() && key != "-" {
+            let is_text = is_commentary(&key.to_ascii_uppercase());
+            return Some(if is_text { CardPlace::Text } else { CardPlace::Value { list: Some(0) } });
+        }
+        let keyword = row.and_then(|row| rows.index(row)).and_then(keyword_of);
+        match path.keys().get(4).map(String::as_str) {
+            None => Some(CardPlace::Value { list: Some(1) }),
+            Some("1") if !keyword.is_some_and(|keyword| is_commentary(&keyword)) => Some(CardPlace::Value { list: None }),
+            Some(_) => Some(CardPlace::Text),
+        }
+    }
+}
+
 impl<'t> CardPath<'t> {
     /// The card that a path names by its keyword; None for any other path.
     ///

@@ -92,12 +92,17 @@ impl Tree {
     /// # Errors
     /// As [`Tree::parse`] and [`Node::to_value`].
     pub fn parse_value(&self, yaml: &str, limits: &Limits) -> Result<Value> {
+        self.parse_under(yaml, limits)?.root().to_value(limits)
+    }
+
+    /// Parses a document under the `%TAG` handles of this tree; its text ends with `yaml`.
+    pub(crate) fn parse_under(&self, yaml: &str, limits: &Limits) -> Result<Tree> {
         let mut text = String::from("%YAML 1.1\n");
         for (handle, prefix) in self.tag_handles() {
             text.push_str(&format!("%TAG {handle} {prefix}\n"));
         }
         text.push_str("---\n");
         text.push_str(yaml);
-        Tree::parse(text, limits)?.root().to_value(limits)
+        Tree::parse(text, limits)
     }
 }

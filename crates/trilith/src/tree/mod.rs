@@ -33,6 +33,7 @@ mod walk;
 mod warn;
 
 pub use crate::yaml::{Data, Layout, PrintOptions, Scalar, Style, Value, print_document, print_value};
+pub(crate) use cards::CardPlace;
 pub use children::{Entries, Items};
 pub use de::from_node;
 pub use edit::Edit;

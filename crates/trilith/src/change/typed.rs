@@ -1,0 +1,178 @@
+//! Values that people type: the text of a command line as a value of the tree.
+//!
+//! A tree is YAML 1.1, of which few people know that `12:30:00` is a number, `010` is 8 and `NO` is a boolean. JSON and
+//! YAML 1.2 read such a text as a string or as another number. So a text that only YAML 1.1 reads in a surprising way is
+//! refused, and numbers are those of JSON. A card of a FITS header takes the syntax of FITS (FITS Standard 4.0, section 4.2).
+
+use super::Change;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::tree::{CardPlace, Data, Node, Style, Tree, TreePath, Value};
+use crate::yaml::Scalar;
+
+/// The syntax of a typed value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Syntax {
+    /// FITS for a card. Otherwise YAML of which versions 1.1 and 1.2 agree, with the numbers of JSON.
+    #[default]
+    Checked,
+    /// YAML 1.1.
+    Yaml,
+    /// The text itself, as a string.
+    String,
+}
+
+impl Change<'_> {
+    /// Returns the value that a typed text is, for a place in the tree.
+    ///
+    /// ```
+    /// use trilith::change::Syntax;
+    /// use trilith::{TreePath, Value};
+    /// let file = trilith::OpenOptions::new().open_bytes(b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: 1}\n...\n".to_vec())?;
+    /// let (mut change, path) = (file.edit()?, TreePath::parse("/a")?);
+    /// assert_eq!(change.typed(&path, "1.5e5", Syntax::Checked)?, Value::from(150000.0));
+    /// assert!(change.typed(&path, "12:30:00", Syntax::Checked).is_err());
+    /// assert_eq!(change.typed(&path, "12:30:00", Syntax::String)?, Value::from("12:30:00"));
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns `Usage` if only YAML 1.1 reads the text as something else, with the quoted form to use, and `Malformed` if
+    /// the text is not YAML, and as [`Change::tree`].
+    pub fn typed(&mut self, path: &TreePath, text: &str, syntax: Syntax) -> Result<Value> {
+        let file = self.file;
+        let (tree, limits) = (self.tree()?, file.limits());
+        match (syntax, tree.card_place(path)) {
+            (Syntax::String, _) => Ok(Value::from(text)),
+            (Syntax::Yaml, _) => tree.parse_value(text, limits),
+            (Syntax::Checked, None) => checked(tree, text, limits),
+            (Syntax::Checked, Some(place)) => card(tree, text, place, limits),
+        }
+    }
+}
+
+/// A value of which YAML 1.1 and 1.2 agree.
+fn checked(under: &Tree, text: &str, limits: &Limits) -> Result<Value> {
+    let tree = under.parse_under(text, limits)?;
+    let start = tree.text().len() - text.len();
+    let mut scalars = Vec::new();
+    let mut walk = tree.root().walk(limits).as_written();
+    while let Some(visit) = walk.step()? {
+        for node in visit.key.into_iter().chain([visit.node]).filter(|node| node.is_scalar()) {
+            check_scalar(node)?;
+            scalars.push(node.span());
+        }
+    }
+    for (at, _) in text.match_indices('#') {
+        let is_after_space = text.get(..at).is_none_or(|before| before.is_empty() || before.ends_with(char::is_whitespace));
+        let place = (start + at) as u32;
+        if is_after_space && !scalars.iter().any(|span| (span.start..span.end).contains(&place)) {
+            return Err(refused(text, "YAML takes what follows the # for a comment", text));
+        }
+    }
+    Ok(with_numbers(tree.root().to_value(limits)?))
+}
+
+/// Refuses a scalar without quotes that only YAML 1.1 reads as something else than a string, or as another number.
+fn check_scalar(node: Node<'_>) -> Result<()> {
+    let raw = node.raw();
+    if node.style() != Some(Style::Plain) || node.tag().is_some() || raw == "<<" {
+        return Ok(());
+    }
+    let digits = raw.trim_start_matches(['+', '-']);
+    let reads = match node.scalar() {
+        Scalar::Bool(value) if !matches!(raw.to_ascii_lowercase().as_str(), "true" | "false") => format!("the boolean {value}"),
+        Scalar::Int(_) | Scalar::BigInt(_) | Scalar::Float(_) if raw.contains(':') => {
+            format!("{}, a number in base 60", shown(&node.scalar()))
+        }
+        Scalar::Int(_) | Scalar::BigInt(_) | Scalar::Float(_) if raw.contains('_') => shown(&node.scalar()),
+        Scalar::Int(_) | Scalar::BigInt(_) if digits.starts_with("0b") => format!("{}, a binary number", shown(&node.scalar())),
+        Scalar::Int(_) | Scalar::BigInt(_) if digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0x") => {
+            format!("{}, an octal number", shown(&node.scalar()))
+        }
+        _ => return Ok(()),
+    };
+    Err(refused(raw, &format!("YAML 1.1 alone reads it as {reads}"), raw))
+}
+
+fn shown(number: &Scalar<'_>) -> String {
+    match number {
+        Scalar::Int(value) => value.to_string(),
+        Scalar::BigInt(digits) => digits.clone(),
+        Scalar::Float(value) => format!("{value:?}"),
+        _ => String::new(),
+    }
+}
+
+#[cold]
+fn refused(text: &str, why: &str, meant: &str) -> Error {
+    let quoted = format!("\"{}\"", meant.replace('\\', "\\\\").replace('"', "\\\""));
+    Error::usage(format!("cannot take {text} as a value: {why}"))
+        .hint(format!("write '{quoted}', with both quotes, for the string"))
+}
+
+/// The value with numbers that JSON has and YAML 1.1 has not, such as `1.5e5`. As deep as [`Node::to_value`] goes.
+fn with_numbers(mut value: Value) -> Value {
+    match &mut value.data {
+        Data::Str(text) if value.style.is_none() && value.tag.is_none() => {
+            if let Some(number) = json_float(text) {
+                value.data = Data::Float(number);
+            }
+        }
+        Data::Seq(items) => items.iter_mut().for_each(|item| *item = with_numbers(std::mem::replace(item, Value::null()))),
+        Data::Map(pairs) => {
+            for (_, item) in pairs.iter_mut() {
+                *item = with_numbers(std::mem::replace(item, Value::null()));
+            }
+        }
+        _ => {}
+    }
+    value
+}
+
+/// The number of a text that is one of JSON with an exponent (RFC 8259, section 6).
+fn json_float(text: &str) -> Option<f64> {
+    let (mantissa, exponent) = text.split_once(['e', 'E'])?;
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let mantissa = mantissa.strip_prefix('-').unwrap_or(mantissa);
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
+    let is_whole = is_digits(whole) && (whole == "0" || !whole.starts_with('0'));
+    let is_number = is_whole && is_digits(fraction) && is_digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent));
+    if is_number { text.parse().ok().filter(|number: &f64| number.is_finite()) } else { None }
+}
+
+/// A value of a card, or a list with its comment.
+#[cfg(feature = "fits")]
+fn card(under: &Tree, text: &str, place: CardPlace, limits: &Limits) -> Result<Value> {
+    let value_at = match place {
+        CardPlace::Text => return Ok(quoted(under, text, limits)?.unwrap_or_else(|| Value::from(text))),
+        CardPlace::Value { list } => list,
+    };
+    let typed = text.trim();
+    if let Some(at) = value_at.filter(|_| typed.starts_with('[') && typed.ends_with(']')) {
+        let tree = under.parse_under(text, limits)?;
+        let items = tree.root().items().enumerate().map(|(n, item)| match item.style() {
+            Some(Style::Plain) if n == at && item.tag().is_none() => Ok(crate::fits::typed_value(item.raw())),
+            Some(Style::Plain) if item.tag().is_none() => Ok(Value::from(item.raw())),
+            _ => item.to_value(limits),
+        });
+        return Ok(Value::seq(items.collect::<Result<Vec<_>>>()?).flow());
+    }
+    Ok(quoted(under, text, limits)?.unwrap_or_else(|| crate::fits::typed_value(text)))
+}
+
+/// The string in a text in double quotes, which are those of YAML; None for any other text.
+#[cfg(feature = "fits")]
+fn quoted(under: &Tree, text: &str, limits: &Limits) -> Result<Option<Value>> {
+    let typed = text.trim();
+    if typed.len() < 2 || !typed.starts_with('"') || !typed.ends_with('"') {
+        return Ok(None);
+    }
+    Ok(under.parse_value(typed, limits).ok().filter(|value| value.as_str().is_some()))
+}
+
+#[cfg(not(feature = "fits"))]
+fn card(under: &Tree, text: &str, _: CardPlace, limits: &Limits) -> Result<Value> {
+    checked(under, text, limits)
+}
