@@ -192,6 +192,7 @@ class Unreadable(peer.Case):
                 "table": ["table", path, "-c", f"x={bad}@mean"],
                 "manifest": ["manifest", path, "-o", self.folder / "x.json"],
                 "convert": ["convert", path, self.folder / "x.asdf"],
+                "convert to Dudley": ["convert", path, self.folder / "x.bd"],
             }
             if name in COPIED:
                 del commands["convert"], commands["get root"]

@@ -52,3 +52,10 @@ def test_zarr_leaves_out_what_cannot_be_read(archive):
         group = trilith.zarr.open(archive)
     assert "bad" not in group
     assert "bad" not in group.attrs
+
+
+def test_xarray_leaves_out_what_cannot_be_read(archive):
+    xarray = pytest.importorskip("xarray")
+    with pytest.warns(UserWarning, match="bad is left out"):
+        dataset = xarray.open_dataset(archive, engine="trilith")
+    assert list(dataset) == ["good"]

@@ -2,6 +2,7 @@
 
 import copy
 import os
+import warnings
 
 import numpy
 import xarray
@@ -9,7 +10,7 @@ from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.core import indexing
 
 from . import _chunks, _dims, _kept, _laid_out
-from ._trilith import Array, Sequence, _AxisNames, _Keyed, open
+from ._trilith import Array, FormatError, LimitError, Sequence, _AxisNames, _Keyed, open
 
 _SCALARS = (str, int, float, bool, complex, numpy.generic)
 
@@ -55,7 +56,7 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
             axes = copy.copy(above)
             groups[path] = _opened(node, how, axes)
             below = node.get("children") if _is_written(node) else node
-            for key, value in below.items() if below is not None else ():
+            for key, value in _readable(below, below) if below is not None else ():
                 if _is_group(value) and _array(value) is None and isinstance(key, str) and "/" not in key:
                     todo.append((path.rstrip("/") + "/" + key, value, axes))
         return dict(sorted(groups.items()))
@@ -100,14 +101,15 @@ def _dataset(node, drop, dims, axes):
     drop = {drop} if isinstance(drop, str) else set(drop or ())
     if _is_written(node):
         return _written(node, drop)
-    found = {str(key): value for key, value in node.items() if key not in drop and _array(value) is not None}
+    items = dict(_readable(node, drop))
+    found = {str(key): value for key, value in items.items() if key not in drop and _array(value) is not None}
     arrays = {key: _array(value) for key, value in found.items()}
     laid_out = _is_laid_out(node)
     names = _dimensions(node, arrays, dims or {}, axes)
     said = {key: _laid_out.attributes(array) for key, array in arrays.items()} if laid_out else {}
     variables = {key: _variable(array, names[key], found[key], said.get(key)) for key, array in arrays.items()}
     attributes = _laid_out.attributes(node) if laid_out else node.attrs if _is_set(node) else {}
-    for key, value in node.items():
+    for key, value in items.items():
         if laid_out and node._form == "derived":
             continue  # the lengths of dimensions
         if isinstance(value, _SCALARS):
@@ -117,6 +119,16 @@ def _dataset(node, drop, dims, axes):
             if items and all(isinstance(item, (str, int, float)) for item in items):
                 attributes[str(key)] = items
     return xarray.Dataset(variables, attrs=attributes)
+
+
+def _readable(node, drop):
+    """The items of a mapping that can be read; of the others, unless they are dropped, a warning says why."""
+    for key in node:
+        try:
+            yield key, node[key]
+        except (NotImplementedError, FormatError, LimitError) as error:
+            if key not in drop:
+                warnings.warn(f"{key} is left out: {error}", stacklevel=5)
 
 
 def _array(value):

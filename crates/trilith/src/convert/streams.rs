@@ -2,14 +2,15 @@
 
 use super::any::as_new_asdf;
 use super::families::{Reading, asdf_to_draft_with, stream_to_asdf_with};
-use super::loss::refuses;
+use super::loss::{refuses, skipped};
 use super::{CodecChoice, ConvertOptions, Converted, To};
 use crate::asdf::{ArrayOptions, AsdfFile};
 use crate::bytes::WriteSeek;
 use crate::codec::CodecId;
+use crate::diagnostic::Diagnostic;
 use crate::dudley::{DudleyFile, Rewrite};
 use crate::error::{Error, Result, Setting};
-use crate::layout::{Byteorder, Dialect, Packing, StoredAs};
+use crate::layout::{Byteorder, Dialect, Packing, StoredAs, UNREADABLE};
 use crate::progress::Progress;
 
 /// A file of the ASDF family as a native Dudley file.
@@ -49,8 +50,18 @@ pub(super) fn of_stream(
     let mut how = Rewrite::default();
     (how.dialect, how.order) = (dialect, options.byteorder);
     how.stored = stored_as(dialect.unwrap_or(file.layout().dialect()), options)?;
-    let losses = file.rewrite(&how, &mut &mut *out)?;
+    let mut losses = unreadable(file, options.skip_unreadable)?;
+    losses.extend(file.rewrite(&how, &mut &mut *out)?);
     Ok(Converted { losses, ..Converted::default() })
+}
+
+/// The items of which the layout says that they cannot be read, if they are skipped.
+fn unreadable(file: &DudleyFile, skip: bool) -> Result<Vec<Diagnostic>> {
+    if !file.layout().text().contains(UNREADABLE) {
+        return Ok(Vec::new());
+    }
+    let found = file.outline()?.arrays().filter_map(|(_, entry)| Some((entry, file.unreadable(entry)?)));
+    found.map(|(entry, why)| skipped(&entry.path, why, skip)).collect()
 }
 
 /// The only codec of blocks that is one of Dudley files, too.
