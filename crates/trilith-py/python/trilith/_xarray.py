@@ -101,15 +101,15 @@ def _dataset(node, drop, dims, axes):
     drop = {drop} if isinstance(drop, str) else set(drop or ())
     if _is_written(node):
         return _written(node, drop)
-    items = dict(_readable(node, drop))
-    found = {str(key): value for key, value in items.items() if key not in drop and _array(value) is not None}
+    readable = dict(_readable(node, drop))
+    found = {str(key): value for key, value in readable.items() if key not in drop and _array(value) is not None}
     arrays = {key: _array(value) for key, value in found.items()}
     laid_out = _is_laid_out(node)
     names = _dimensions(node, arrays, dims or {}, axes)
     said = {key: _laid_out.attributes(array) for key, array in arrays.items()} if laid_out else {}
     variables = {key: _variable(array, names[key], found[key], said.get(key)) for key, array in arrays.items()}
     attributes = _laid_out.attributes(node) if laid_out else node.attrs if _is_set(node) else {}
-    for key, value in items.items():
+    for key, value in readable.items():
         if laid_out and node._form == "derived":
             continue  # the lengths of dimensions
         if isinstance(value, _SCALARS):
