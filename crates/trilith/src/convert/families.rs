@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use super::expansion::Budget;
 use super::loss::{read_through, skipped};
+use super::stored::{Apart, Reading, Stored};
 use crate::array::{Array, Datatype};
-use crate::asdf::{self, ArrayOptions, AsdfFile, Builder, Container, FitsArrays, Target, ndarray};
+use crate::asdf::{self, ArrayOptions, AsdfFile, Builder, Container, Target, ndarray};
 use crate::bytes::{Derived, MemorySource};
 use crate::diagnostic::Diagnostic;
 use crate::dudley::{Draft, DraftKind, DudleyFile, Items, Outline, OutlineId, Thing, presented};
@@ -49,15 +50,6 @@ pub fn stream_to_asdf<W: Write + Seek>(
     stream_to_asdf_with(file, target, how, Reading { stack, skip: false }, out)
 }
 
-/// The treatment of items on the way to a tree.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Reading {
-    /// Whether a list of equal arrays is one array.
-    pub stack: bool,
-    /// Whether items that cannot be read are left out.
-    pub skip: bool,
-}
-
 /// As [`stream_to_asdf`]; items that are skipped are among the losses.
 pub(super) fn stream_to_asdf_with<W: Write + Seek>(
     file: &DudleyFile,
@@ -91,41 +83,6 @@ pub fn stream_as_asdf(file: &DudleyFile) -> Result<AsdfFile> {
     let container = Container { hdu: 1, offset: 0, size: file.source().len() };
     let Stored::Apart(arrays) = stored else { return Ok(made) };
     Ok(made.within(container, Arc::new(Apart(arrays))))
-}
-
-/// The place of the arrays of a tree.
-enum Stored<'a> {
-    /// Blocks of a file that is written.
-    Blocks(Builder<'static>, &'a ArrayOptions),
-    /// The file that they come from.
-    Apart(Vec<Array>),
-}
-
-impl Stored<'_> {
-    /// The node of an array.
-    fn node(&mut self, array: &Array) -> Result<Value> {
-        match self {
-            Self::Blocks(builder, how) => builder.array(array, how),
-            Self::Apart(arrays) => {
-                arrays.push(array.clone());
-                let source = format!("fits:{}", arrays.len() - 1);
-                let shape = Value::seq::<u64>([]).flow();
-                let node =
-                    [("source", source.into()), ("datatype", "int8".into()), ("byteorder", "little".into()), ("shape", shape)];
-                Ok(Value::map(node).tagged("tag:stsci.edu:asdf/core/ndarray-1.1.0"))
-            }
-        }
-    }
-}
-
-/// Arrays by their numbers.
-struct Apart(Vec<Array>);
-
-impl FitsArrays for Apart {
-    fn hdu(&self, spec: &str) -> Result<Array> {
-        let found = spec.parse::<usize>().ok().and_then(|number| self.0.get(number));
-        found.cloned().ok_or_else(|| Error::malformed(format!("there is no array {spec}")))
-    }
 }
 
 /// The tree of a stream, and what it loses.

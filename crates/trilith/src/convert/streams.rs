@@ -1,8 +1,9 @@
 //! Dudley streams written in any form, and files of the ASDF family as Dudley streams.
 
 use super::any::as_new_asdf;
-use super::families::{Reading, asdf_to_draft_with, stream_to_asdf_with};
+use super::families::{asdf_to_draft_with, stream_to_asdf_with};
 use super::loss::{refuses, skipped};
+use super::stored::Reading;
 use super::{CodecChoice, ConvertOptions, Converted, To};
 use crate::asdf::{ArrayOptions, AsdfFile};
 use crate::bytes::WriteSeek;
