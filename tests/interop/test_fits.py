@@ -363,7 +363,7 @@ class Fits(peer.CaseWithoutAstropy):
                   "ESO INS MODE NAME": "shallow", "NEW LONG KEYWORD": 4, "EMPTY": "x", "NOTHING": 3, "DATE-OBS": "2016-01-01T00:00:00"}
         before = self.judged(path)
         for keyword, value in values.items():
-            text = {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
+            text = {True: "T", False: "F"}[value] if isinstance(value, bool) else repr(value)
             if isinstance(value, float):
                 text = f"{value:.17e}"
             if isinstance(value, str):
