@@ -137,6 +137,7 @@ fn every_example_of_the_help_runs() {
 /// Lines that show a form, not a command.
 const SCHEMES: &[&str] = &[
     "trilith info /dev/zero",
+    "trilith get FILE",
     "trilith verify --conform DOCUMENT FILE",
     // The folder in which lines run was made by it.
     "trilith tour .",

@@ -211,10 +211,13 @@ pub(crate) fn numpy_descr(datatype: &Datatype) -> Result<Literal> {
     literal::parse(&descr(datatype)?)
 }
 
+/// Returns an error if a datatype may not be used.
+type Known<'k> = dyn Fn(&Datatype) -> Result<()> + 'k;
+
 /// Reads datatypes of numpy; columns that there is no word for may be left out.
 struct Columns<'k> {
     /// Whether a datatype may be used; None if every column must be read.
-    known: Option<&'k dyn Fn(&Datatype) -> Result<()>>,
+    known: Option<&'k Known<'k>>,
     /// The names of the columns around the one that is read.
     path: Vec<String>,
     /// The columns that were left out, and why.

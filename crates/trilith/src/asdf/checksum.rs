@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use super::md5::{self, Md5};
-use crate::bytes::{Form, Source, SourceRef, Window};
+use crate::bytes::{self, Form, Source, SourceRef, Window};
 use crate::codec::{self, CodecId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -140,7 +140,7 @@ impl Source for Stated {
 
     fn check_whole(&self) -> Result<()> {
         let compared = self.compared.get_or_init(|| {
-            let found = md5_of(&*self.stored)?;
+            let found = bytes::uncounted(|| md5_of(&*self.stored))?;
             compare(&self.sum, &found, self.stored.clone(), &Limits::default())
                 .map(drop)
                 .map_err(|error| error.at_byte(self.sum.offset).hint(UNDAMAGED))

@@ -1,5 +1,6 @@
 //! Files on this machine: positioned reads, and maps where views are wanted.
 
+use std::cell::Cell;
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,6 +47,19 @@ const HEAD: u64 = 4 << 10;
 
 /// Bytes that this process has read from files, without those of views.
 static READ: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    /// Whether what this thread reads is read a second time for the work.
+    static UNCOUNTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does `work`, whose reads on this thread [`bytes_read`] leaves out: the bytes are read once more for the work itself.
+pub(crate) fn uncounted<R>(work: impl FnOnce() -> R) -> R {
+    let before = UNCOUNTED.replace(true);
+    let done = work();
+    UNCOUNTED.set(before);
+    done
+}
 
 /// How many bytes this process has read from files of this machine so far, temporary ones included, without what was
 /// seen through maps: for showing how far a long piece of work is.
@@ -139,7 +153,9 @@ impl LocalFile {
     /// Bytes as they are in the file now.
     fn read(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         let read = super::disk::reading(&self.name, offset, into.len()).and_then(|()| read_exact_at(&self.file, offset, into));
-        READ.fetch_add(into.len() as u64, Ordering::Relaxed);
+        if !UNCOUNTED.get() {
+            READ.fetch_add(into.len() as u64, Ordering::Relaxed);
+        }
         read.map_err(|error| {
             if error.kind() == std::io::ErrorKind::UnexpectedEof {
                 Error::new(crate::ErrorKind::Io, "the file was truncated while it was open").at_byte(offset)

@@ -56,6 +56,7 @@ pub use here::Shown;
 pub use journal::Journal;
 pub(crate) use large::{LargePages, Memory, large_pages, prefer_large_pages};
 pub(crate) use listing::{files_of, is_plain_file};
+pub(crate) use local::uncounted;
 pub use local::{LocalFile, LocalOptions, bytes_read, is_one_file};
 pub use lock::{Basis, remove_stale};
 pub use metered::Metered;

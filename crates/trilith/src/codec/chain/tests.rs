@@ -35,7 +35,8 @@ fn encode(steps: &[Step], data: &[u8], array: &Described, cut: usize) -> Vec<u8>
 }
 
 fn decode(steps: &[Step], stored: Vec<u8>, len: Option<u64>, array: &Described) -> Result<Vec<u8>> {
-    let source = decoder(steps, source(stored), len, Some(array), Byteorder::Little, &Limits::default())?;
+    let order = if array.big_endian { Byteorder::Big } else { Byteorder::Little };
+    let source = decoder(steps, source(stored), len, Some(array), order, &Limits::default())?;
     let mut bytes = vec![0; source.len() as usize];
     source.read_at(0, &mut bytes)?;
     Ok(bytes)

@@ -49,7 +49,7 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     writer.file.cut_short().iter().try_for_each(|why| writer.text.damaged(why))?;
     let header = Header::read(&writer.file, root)?;
     let links = members(&writer.file, &header)?;
-    writer.group(&header, links, root, "")?;
+    writer.group(&header, &links, root, "")?;
     writer.text.finish()
 }
 
@@ -69,7 +69,7 @@ struct Writer<'s> {
 
 impl Writer<'_> {
     /// The members of a group; the text limits how deep they nest.
-    fn group(&mut self, header: &Header, links: Vec<Link>, address: u64, path: &str) -> Result<()> {
+    fn group(&mut self, header: &Header, links: &[Link], address: u64, path: &str) -> Result<()> {
         self.groups.insert(address, if path.is_empty() { "/".to_owned() } else { path.to_owned() });
         self.all_attributes("", header)?;
         for (number, link) in links.iter().enumerate() {
@@ -171,7 +171,7 @@ impl Writer<'_> {
                 Err(why) => return self.text.unreadable(name, &why),
             };
             self.text.enter(name)?;
-            self.group(&header, links, address, path)?;
+            self.group(&header, &links, address, path)?;
             return self.text.leave();
         }
         if header.message(kind::LAYOUT).is_none() {

@@ -1,0 +1,101 @@
+//! Arrays in files of their own: the names of these files, and writing and removing them with the tree that names them.
+
+use std::collections::BTreeSet;
+use std::io::BufWriter;
+use std::path::Path;
+
+use super::{Change, refuse_damaged};
+use crate::asdf::{AsdfFile, FileWriter, StoredBlock, WriteOptions, walk};
+use crate::assemble::{Parts, is_own_part};
+use crate::bytes::{self, AtomicFile, Basis};
+use crate::error::Result;
+use crate::tree::Tree;
+
+impl Change<'_> {
+    /// Writes a new file of the exploded form, which must not be there yet.
+    pub(super) fn write_part(&self, path: &Path, new: &StoredBlock) -> Result<()> {
+        let mut out = AtomicFile::create(path, Basis::Absent)?;
+        let mut writer = FileWriter::new(BufWriter::new(&mut out), new.block.generation, WriteOptions::default());
+        writer.header(&self.file.sections().header().line, &[], None)?;
+        writer.copy(&new.stored, &new.block)?;
+        refuse_damaged(&writer.finish()?)?;
+        out.commit().map(drop)
+    }
+
+    /// Writes the new files of the exploded form, and then what names them. Where that fails and the file is as
+    /// it was, those that were written are removed again.
+    pub(super) fn beside_first<T>(&self, then: impl FnOnce() -> Result<T>, is_done: fn(&T) -> bool) -> Result<T> {
+        let (folder, mut written) = (self.folder(), Vec::new());
+        let parts = self.beside.iter().try_for_each(|(name, content)| {
+            let path = folder.join(name);
+            self.write_part(&path, content).inspect(|()| written.push(path.clone()))
+        });
+        let done = parts.and_then(|()| then());
+        if !done.as_ref().is_ok_and(is_done) && !self.file.sections().source().is_changed() {
+            written.iter().for_each(|path| drop(bytes::remove(path)));
+        }
+        done
+    }
+
+    /// Removes the files of the exploded form that the new tree no longer names: those of the file's own
+    /// numbered series, in its own folder, that this program made and nobody else refers to.
+    pub(super) fn remove_beside(&self) -> Result<Parts> {
+        let Some(tree) = self.tree.as_ref().filter(|_| !self.keeps_blocks) else { return Ok(Parts::default()) };
+        let names = |tree: &Tree| -> Result<BTreeSet<String>> {
+            let nodes = walk::sourced_in(tree, self.file.limits())?;
+            let external = nodes.iter().filter(|(_, source)| source.as_i64().is_none());
+            Ok(external.filter_map(|(_, source)| bytes::percent_decode(&source.text())).collect())
+        };
+        let series = Series::of(self.file)?;
+        let (old, new) = (names(self.file.tree())?, names(tree)?);
+        let (folder, mut parts) = (self.folder(), Parts::default());
+        for name in old.difference(&new).filter(|name| series.holds(name)) {
+            let path = folder.join(name);
+            let is_own = is_own_part(&folder, name, tree, |name| series.holds(name), self.file.limits()).unwrap_or(false);
+            if is_own && bytes::remove(&path).is_ok() {
+                parts.removed.push(path);
+            } else if path.exists() {
+                parts.left.push(path);
+            }
+        }
+        Ok(parts)
+    }
+}
+
+/// The names of the files of an exploded form: a stem, four digits, an extension.
+pub(super) struct Series {
+    stem: String,
+    extension: String,
+}
+
+impl Series {
+    /// That of the file's external arrays, or else one that is named like the file.
+    pub(super) fn of(file: &AsdfFile) -> Result<Self> {
+        let main = Path::new(file.sections().source().name());
+        let own = main.file_stem().map_or_else(|| "array".to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let extension = main.extension().map_or_else(|| "asdf".to_owned(), |e| e.to_string_lossy().into_owned());
+        let own = Self { stem: own, extension };
+        for (_, source) in walk::sourced(file)? {
+            let name = bytes::percent_decode(&source.text()).unwrap_or_default();
+            if source.as_i64().is_none()
+                && let Some((stem, extension)) = name.rsplit_once('.')
+                && !name.contains('/')
+                && let Some((stem, digits)) = stem.split_at_checked(stem.len().saturating_sub(4))
+                && digits.bytes().all(|b| b.is_ascii_digit())
+                && stem == own.stem
+            {
+                return Ok(Self { stem: stem.to_owned(), extension: extension.to_owned() });
+            }
+        }
+        Ok(own)
+    }
+
+    pub(super) fn name(&self, number: usize) -> String {
+        format!("{}{number:04}.{}", self.stem, self.extension)
+    }
+
+    pub(super) fn holds(&self, name: &str) -> bool {
+        let middle = name.strip_prefix(&self.stem).and_then(|rest| rest.strip_suffix(&format!(".{}", self.extension)));
+        middle.is_some_and(|digits| digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit()))
+    }
+}
