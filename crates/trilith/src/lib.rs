@@ -81,6 +81,10 @@
 //! for `wasm32-unknown-unknown`. What was left out of a build says so and names its feature.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(all(feature = "dudley", feature = "fits", feature = "hdf5", feature = "schema")),
+    allow(dead_code, unused_imports, reason = "some helpers serve only formats that were left out")
+)]
 
 pub mod diagnostic;
 pub mod error;
