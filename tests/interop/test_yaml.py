@@ -450,7 +450,9 @@ def edits(seeds):
             if words is None or "\0" in words[1]:
                 continue
             path.write_bytes(b"#ASDF 1.0.0\n" + text.encode())
-            command = [PROGRAM, words[0], f"{path}#{words[1]}", *words[2:]]
+            # The values are YAML 1.1, as PyYAML reads them.
+            as_yaml = ["--yaml"] if words[0] in ("set", "insert") else []
+            command = [PROGRAM, words[0], *as_yaml, f"{path}#{words[1]}", *words[2:]]
             ended = subprocess.run(command, capture_output=True, check=False)
             after = path.read_bytes().removeprefix(b"#ASDF 1.0.0\n")
             try:

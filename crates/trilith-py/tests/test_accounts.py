@@ -172,7 +172,7 @@ def test_nothing_vouches_for_a_damaged_block(tmp_path):
     with pytest.warns(UserWarning, match="damaged"):
         f.update()
     assert not verifies(path)
-    for use in [lambda ff: ff.write_to(out), lambda ff: ff.update()]:
+    for use in [lambda ff: ff.update()]:
         path = damaged(tmp_path / "x.asdf")
         out.unlink(missing_ok=True)
         with trilith.asdf.everywhere(write=True), asdf.open(path, mode="rw") as ff:

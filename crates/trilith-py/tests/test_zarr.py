@@ -280,7 +280,9 @@ def test_datasets_are_those_of_the_engine_of_xarray(tmp_path):
     store = trilith.zarr.Store(tmp_path / "r.asdf")
     with xarray.open_zarr(store, group="roman") as ours, xarray.open_dataset(tmp_path / "r.asdf", engine="trilith", group="roman") as theirs:
         assert {name: ours[name].dims for name in ours} == {name: theirs[name].dims for name in theirs}
-        xarray.testing.assert_equal(ours.load(), theirs.load())
+        # Missing values are masks, which a Zarr store has as arrays of their own.
+        values = ours.load().drop_vars([name for name in ours if name.endswith("_mask")])
+        xarray.testing.assert_equal(values, theirs.load())
         assert ours.attrs["meta"] == tree["meta"]
     with xarray.open_datatree(store, engine="zarr") as ours:
         np.testing.assert_array_equal(ours["roman/data"], pixels)
@@ -314,7 +316,9 @@ def test_netcdf_is_decoded_by_its_conventions(tmp_path):
         nans = file.createVariable("nans", "f4", ("time",), fill_value=np.float32("nan"))
         nans[:] = [1, np.nan, 3]
     with xarray.open_zarr(trilith.zarr.Store(tmp_path / "x.nc")) as ours, xarray.open_dataset(tmp_path / "x.nc", engine="netcdf4") as theirs:
-        xarray.testing.assert_equal(ours.load(), theirs.load())
+        # Missing values are masks, which a Zarr store has as arrays of their own.
+        values = ours.load().drop_vars([name for name in ours if name.endswith("_mask")])
+        xarray.testing.assert_equal(values, theirs.load())
         assert ours.attrs == theirs.attrs and ours.t.dims == ("time",)
 
 
