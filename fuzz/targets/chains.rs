@@ -4,6 +4,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
+use trilith::array::Byteorder;
 use trilith::asdf::chain::{parse, print};
 use trilith::codec::chain::{Described, Step, decoder, encoder, filled};
 use trilith_fuzz::{limits, memory};
@@ -72,7 +73,7 @@ fuzz_target!(|input: Input| {
             let document = printed.trim_end_matches("...\n");
             let again = parse(document, &limits).unwrap_or_else(|error| panic!("{error}\n{printed}"));
             assert_eq!(print(&again), printed);
-            let source = decoder(&again, memory(stored), Some(total), Some(&array), &limits);
+            let source = decoder(&again, memory(stored), Some(total), Some(&array), order(input.big_endian), &limits);
             // Zeros may become fewer bytes than the limit of the ratio allows to be believed.
             let is_limit = |error: &trilith::Error| error.kind() == trilith::ErrorKind::Limit;
             if source.as_ref().is_err_and(is_limit) {
@@ -97,10 +98,14 @@ fuzz_target!(|input: Input| {
     }
 });
 
+fn order(big_endian: bool) -> Byteorder {
+    if big_endian { Byteorder::Big } else { Byteorder::Little }
+}
+
 fn any(steps: &[Step], input: &Input, array: &Described) {
     let array = input.described.then_some(array);
     let claimed = input.claimed.map(|n| u64::from(n % (1 << 20)));
-    let Ok(source) = decoder(steps, memory(input.bytes.clone()), claimed, array, &limits()) else { return };
+    let Ok(source) = decoder(steps, memory(input.bytes.clone()), claimed, array, order(input.big_endian), &limits()) else { return };
     if let Some(claimed) = claimed {
         assert_eq!(source.len(), claimed);
     }
