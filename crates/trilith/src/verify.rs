@@ -148,7 +148,7 @@ fn verify_items(file: &File, deep: bool, progress: Progress<'_>) -> Result<Repor
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where not even the blocks can be found.
+/// [`ErrorKind::Malformed`] where not even the blocks can be found.
 pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Report> {
     let _call = file.limits().call();
     let blocks = file.sections().blocks()?;
@@ -215,7 +215,7 @@ fn check_text(array: &Array) -> Result<()> {
 /// Checks what the texts of one datatype hold.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with the first byte or code point that is none of its
+/// Returns [`ErrorKind::Malformed`] with the first byte or code point that is none of its
 /// characters, and as [`Array::for_each_piece`].
 pub(crate) fn check_texts(array: &Array, kind: Text) -> Result<()> {
     let mut places = Vec::new();

@@ -66,7 +66,7 @@ struct Level {
 ///
 /// # Errors
 /// What following references and reading arrays says, what `take` returns, and
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes or too deep a nesting.
+/// [`ErrorKind::Limit`] for too many nodes or too deep a nesting.
 pub fn expand(
     file: &AsdfFile,
     start: &Found,
@@ -181,7 +181,7 @@ pub(crate) fn expand_within(
 /// A node and all below it as a value, references followed; keys of the node itself that `left_out` names are left out.
 ///
 /// # Errors
-/// As [`expand`]; [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a node that contains itself.
+/// As [`expand`]; [`ErrorKind::Malformed`] for a node that contains itself.
 pub(super) fn value_of(file: &AsdfFile, node: Node<'_>, left_out: &dyn Fn(&str) -> bool) -> Result<Value> {
     let mut budget = Expansion::of(file);
     let mut whole = |node: Node<'_>| {
@@ -316,8 +316,8 @@ pub fn key_name(key: Node<'_>) -> Cow<'_, str> {
 /// The digits of a core/integer: its words are 32-bit pieces, the least significant first.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where words or sign are missing,
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for more than 4,096 words.
+/// [`ErrorKind::Malformed`] where words or sign are missing,
+/// [`ErrorKind::Limit`] for more than 4,096 words.
 pub fn integer(file: &AsdfFile, node: Node<'_>) -> Result<String> {
     const MOST: u64 = 4096;
     let words = file.array(node.require("words")?)?;

@@ -57,7 +57,7 @@ impl Query {
     /// about any item.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for what is no column, and for two of one name.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no column, and for two of one name.
     pub fn new<S: AsRef<str>>(columns: impl IntoIterator<Item = S>) -> Result<Self> {
         Self::of(columns.into_iter().map(|text| Column::parse(text.as_ref())).collect::<Result<Vec<_>>>()?)
     }
@@ -87,7 +87,7 @@ impl Query {
     /// item itself; those that begin with `//` begin at the root of the file, and `@index` is the number of the item.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for what is no path.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no path.
     pub fn each(mut self, path: &str) -> Result<Self> {
         if !path.is_empty() && !path.starts_with('/') {
             return Err(Error::usage(format!("the path {path:?} does not begin with /")));
@@ -100,7 +100,7 @@ impl Query {
     /// `and`, `or`, `not` and parentheses. A comparison with null is false.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] with the place in the text, and [`ErrorKind::Limit`] for one that nests too deep.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the place in the text, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) for one that nests too deep.
     pub fn filter(mut self, condition: &str) -> Result<Self> {
         self.filter = Some(Filter::parse(condition, &self.names)?);
         Ok(self)
@@ -109,7 +109,7 @@ impl Query {
     /// Sorts by columns, `NAME` or `NAME:desc` with commas between; without, rows are in the order of the files.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for an unknown column.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown column.
     pub fn sort(mut self, columns: &str) -> Result<Self> {
         for part in columns.split(',') {
             let (name, descends) = match part.rsplit_once(':') {
