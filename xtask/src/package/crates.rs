@@ -8,7 +8,7 @@ use crate::files::{copy, empty, read, write};
 use crate::shell::{cargo, root, run, target};
 
 /// What is published, in the order in which it must be.
-const CRATES: &[&str] = &["trilith", "trilith-view", "trilith-cli", "trilith-c"];
+const CRATES: &[&str] = &["trilith-wcs", "trilith", "trilith-view", "trilith-cli", "trilith-c"];
 
 /// Writes the file that the program of README.md reads.
 const WRITER: &str = "fn main() -> trilith::Result<()> {\n    let mut writer = trilith::Writer::new();\n    \
@@ -44,7 +44,7 @@ pub fn try_out(place: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), Str
     let members: Vec<String> = CRATES.iter().map(|name| format!("\"{name}-{version}\"")).collect();
     let mut manifest =
         format!("[workspace]\nresolver = \"3\"\nmembers = [{}, \"readme\"]\n\n[patch.crates-io]\n", members.join(", "));
-    for name in ["trilith", "trilith-view"] {
+    for name in ["trilith-wcs", "trilith", "trilith-view"] {
         let _ = writeln!(manifest, "{name} = {{ path = \"{name}-{version}\" }}");
     }
     // The profiles of the workspace, so that what was compiled for it can be used.

@@ -1,0 +1,70 @@
+//! Bounding boxes of pixels.
+
+/// Intervals of the pixel axes in which a transform is valid, ends included; an axis without one is free.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoundingBox(Form);
+
+/// An interval for each pixel axis, x first.
+type Intervals = Vec<Option<(f64, f64)>>;
+
+#[derive(Debug, Clone, PartialEq)]
+enum Form {
+    One(Intervals),
+    /// A box for each value of some inputs.
+    Several {
+        inputs: Vec<usize>,
+        cases: Vec<(Vec<f64>, Intervals)>,
+    },
+}
+
+impl BoundingBox {
+    /// Returns a box of an interval for each pixel axis, x first.
+    pub fn new(intervals: Intervals) -> Self {
+        Self(Form::One(intervals))
+    }
+
+    /// Returns one box for each combination of values of some inputs, as `compound_bounding_box` has them. A point with other
+    /// values is outside.
+    pub fn compound(inputs: Vec<usize>, cases: Vec<(Vec<f64>, Intervals)>) -> Self {
+        Self(Form::Several { inputs, cases })
+    }
+
+    /// Interval of each axis, which of several boxes holds them all.
+    pub fn intervals(&self) -> Intervals {
+        match &self.0 {
+            Form::One(intervals) => intervals.clone(),
+            Form::Several { cases, .. } => {
+                let mut all: Intervals = cases.first().map(|case| case.1.clone()).unwrap_or_default();
+                for (_, intervals) in cases {
+                    for (sum, one) in all.iter_mut().zip(intervals) {
+                        *sum = sum.zip(*one).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
+                    }
+                }
+                all
+            }
+        }
+    }
+
+    /// Brings a point that is outside by less than `room` for each axis to the edge. Returns whether it is inside then.
+    pub(crate) fn hold(&self, point: &mut [f64], room: &[f64]) -> bool {
+        let intervals = match &self.0 {
+            Form::One(intervals) => intervals,
+            Form::Several { inputs, cases } => {
+                let is_it = |key: &[f64]| {
+                    inputs.iter().zip(key).all(|(input, wanted)| point.get(*input).is_some_and(|found| found == wanted))
+                };
+                let Some((_, intervals)) = cases.iter().find(|(key, _)| is_it(key)) else { return false };
+                intervals
+            }
+        };
+        point.iter_mut().zip(intervals).enumerate().all(|(axis, (x, interval))| {
+            let Some((low, high)) = *interval else { return !x.is_nan() };
+            let room = room.get(axis).copied().unwrap_or(0.0);
+            let is_near = *x >= low - room && *x <= high + room;
+            if is_near && low <= high {
+                *x = x.clamp(low, high);
+            }
+            is_near
+        })
+    }
+}

@@ -1,0 +1,56 @@
+//! Reasons why there are no coordinates.
+
+use std::fmt;
+
+/// Reason why a coordinate system cannot be built or evaluated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The description is valid, but uses something that this crate does not evaluate.
+    Unsupported(String),
+    /// The description contradicts itself.
+    Invalid(String),
+    /// The description needs more than the [`Limits`] allow.
+    Limit(String),
+}
+
+/// Result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsupported(text) | Self::Invalid(text) | Self::Limit(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Upper bounds for what a description may ask for.
+///
+/// ```
+/// assert_eq!(trilith_wcs::Limits::default().degree, 64);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Nodes of a transform, each use of a shared node counted.
+    pub nodes: usize,
+    /// Nodes above each other.
+    pub depth: usize,
+    /// Inputs or outputs of a transform.
+    pub axes: usize,
+    /// Degree of a polynomial in one variable.
+    pub degree: usize,
+    /// Elements of a table.
+    pub table: usize,
+    /// Steps of an iteration.
+    pub iterations: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { nodes: 10_000, depth: 64, axes: 32, degree: 64, table: 16 << 20, iterations: 40 }
+    }
+}

@@ -1,0 +1,347 @@
+//! The exact inverse: Newton's method on the forward transform.
+
+use crate::wcs::{Wcs, offset};
+use crate::{Error, Result};
+
+/// Points that are solved together.
+const TOGETHER: usize = 1024;
+/// Length of the step with which derivatives are taken, in pixels.
+const STEP: f64 = 0.05;
+/// A smaller step changes no pixel that anybody could measure.
+const SMALL: f64 = 1e-10;
+/// The room that rounding gets at the edges of a box, in pixels.
+const ROOM: f64 = 1e-8;
+/// Points along each axis of a grid from which to start.
+const GRID: usize = 25;
+
+/// Where a point stands in the iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Active,
+    Found,
+    Lost,
+}
+
+impl Wcs {
+    /// Pixels of world coordinates, and for each the room that rounding needs at the edges of a box.
+    pub(crate) fn solve(&self, world: &[&[f64]]) -> Result<(Vec<Vec<f64>>, Vec<f64>)> {
+        let axes = self.pixel_axes();
+        if axes != self.world_axes() {
+            return Err(Error::Unsupported(format!("no inverse: {} world coordinates of {axes} pixel axes", self.world_axes())));
+        }
+        if self.rough.is_none() && self.extent().is_none() {
+            return Err(Error::Unsupported("no inverse: none is given, and neither a bounding box nor a shape".to_owned()));
+        }
+        if self.rough.is_none() && axes > 2 {
+            return Err(Error::Unsupported(format!("no inverse: none is given for {axes} axes")));
+        }
+        let count = world.first().map_or(0, |column| column.len());
+        let (mut pixels, mut rooms) = (vec![Vec::with_capacity(count); axes], Vec::with_capacity(count));
+        let mut grid = None;
+        let mut start = 0;
+        while start < count {
+            let end = count.min(start + TOGETHER);
+            let part: Vec<&[f64]> = world.iter().map(|column| column.get(start..end).unwrap_or(&[])).collect();
+            let starts = match &self.rough {
+                Some(rough) => rough.evaluate(&part)?,
+                None => vec![vec![f64::NAN; end - start]; axes],
+            };
+            let mut newton = Newton::new(self, &part, &starts);
+            newton.run(self.iterations);
+            let lost: Vec<usize> = (0..end - start).filter(|at| newton.state[*at] == State::Lost).collect();
+            if !lost.is_empty() && axes <= 2 {
+                let grid = grid.get_or_insert_with(|| self.grid());
+                newton.restart(&lost, grid);
+                newton.run(self.iterations);
+            }
+            newton.finish(&mut pixels, &mut rooms);
+            start = end;
+        }
+        Ok((pixels, rooms))
+    }
+
+    /// Pixels of a grid over the extent, with their world coordinates.
+    fn grid(&self) -> Vec<(Vec<f64>, Vec<f64>)> {
+        let Some(extent) = self.extent() else { return Vec::new() };
+        let share = |at: usize| (at as f64 + 0.5) / GRID as f64;
+        let place = |(low, high): &(f64, f64), at: usize| low + (high - low) * share(at);
+        let count = GRID.pow(extent.len().min(2) as u32);
+        let columns: Vec<Vec<f64>> = extent
+            .iter()
+            .enumerate()
+            .map(|(axis, interval)| (0..count).map(|n| place(interval, if axis == 0 { n % GRID } else { n / GRID })).collect())
+            .collect();
+        let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        let world = self.forward.evaluate(&slices).unwrap_or_default();
+        let row = |columns: &[Vec<f64>], at: usize| columns.iter().map(|column| column[at]).collect::<Vec<f64>>();
+        (0..count).map(|at| (row(&columns, at), row(&world, at))).collect()
+    }
+
+    /// How far a point is from where it should be: on the sky east and north, in the unit of the axes.
+    fn fault(&self, wanted: &[f64], found: &[f64], out: &mut [f64]) {
+        for (place, (found, wanted)) in out.iter_mut().zip(found.iter().zip(wanted)) {
+            *place = found - wanted;
+        }
+        if let Some((longitude, latitude, unit)) = self.sky {
+            let [east, north] =
+                offset([wanted[longitude] * unit, wanted[latitude] * unit], [found[longitude] * unit, found[latitude] * unit]);
+            (out[longitude], out[latitude]) = (east / unit, north / unit);
+        }
+    }
+
+    /// The faults that rounding alone may make: two units in the last place of each coordinate.
+    fn rounding(&self, wanted: &[f64], axis: usize) -> f64 {
+        let size = match self.sky {
+            Some((longitude, latitude, _)) if axis == longitude || axis == latitude => {
+                wanted[longitude].abs().max(wanted[latitude].abs())
+            }
+            _ => wanted[axis].abs(),
+        };
+        2.0 * f64::EPSILON * size
+    }
+}
+
+/// The iteration of some points. Lists have a number for each axis of a point, point after point.
+struct Newton<'w> {
+    wcs: &'w Wcs,
+    axes: usize,
+    wanted: Vec<f64>,
+    at: Vec<f64>,
+    before: Vec<f64>,
+    /// The inverse of the derivatives.
+    slopes: Vec<f64>,
+    /// The length of the last step.
+    step: Vec<f64>,
+    is_fresh: Vec<bool>,
+    halved: Vec<u8>,
+    state: Vec<State>,
+    room: Vec<f64>,
+}
+
+impl<'w> Newton<'w> {
+    fn new(wcs: &'w Wcs, world: &[&[f64]], starts: &[Vec<f64>]) -> Self {
+        let (axes, count) = (starts.len(), starts.first().map_or(0, Vec::len));
+        let rows = |columns: &[&[f64]]| (0..count).flat_map(|at| columns.iter().map(move |c| c[at])).collect::<Vec<f64>>();
+        let starts: Vec<&[f64]> = starts.iter().map(Vec::as_slice).collect();
+        let (wanted, at) = (rows(world), rows(&starts));
+        let state = at.chunks(axes).zip(wanted.chunks(axes)).map(|(x, wanted)| {
+            let is_good = x.iter().chain(wanted).all(|number| number.is_finite());
+            if is_good { State::Active } else { State::Lost }
+        });
+        let state = state.collect();
+        let before = at.clone();
+        Self {
+            wcs,
+            axes,
+            wanted,
+            at,
+            before,
+            slopes: vec![0.0; count * axes * axes],
+            step: vec![f64::INFINITY; count],
+            is_fresh: vec![false; count],
+            halved: vec![0; count],
+            state,
+            room: vec![ROOM; count],
+        }
+    }
+
+    /// Starts points again from the places of a grid that are nearest on the sky.
+    fn restart(&mut self, lost: &[usize], grid: &[(Vec<f64>, Vec<f64>)]) {
+        let axes = self.axes;
+        let mut fault = vec![0.0; axes];
+        for point in lost {
+            let wanted = &self.wanted[point * axes..(point + 1) * axes];
+            if wanted.iter().any(|number| !number.is_finite()) {
+                continue;
+            }
+            let mut best = (f64::INFINITY, None);
+            for (pixel, world) in grid {
+                self.wcs.fault(wanted, world, &mut fault);
+                let far = fault.iter().map(|x| x * x).sum::<f64>();
+                if far < best.0 {
+                    best = (far, Some(pixel));
+                }
+            }
+            if let Some(pixel) = best.1 {
+                self.at[point * axes..(point + 1) * axes].copy_from_slice(pixel);
+                self.before[point * axes..(point + 1) * axes].copy_from_slice(pixel);
+                (self.state[*point], self.step[*point], self.is_fresh[*point]) = (State::Active, f64::INFINITY, false);
+                self.halved[*point] = 0;
+            }
+        }
+    }
+
+    /// World coordinates of some points, each moved along an axis; axis after axis.
+    fn evaluate(&self, points: &[usize], moved: Option<(usize, f64)>) -> Vec<Vec<f64>> {
+        let by = |axis: usize| moved.filter(|(along, _)| *along == axis).map_or(0.0, |(_, by)| by);
+        let columns: Vec<Vec<f64>> =
+            (0..self.axes).map(|axis| points.iter().map(|p| self.at[p * self.axes + axis] + by(axis)).collect()).collect();
+        let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        self.wcs.forward.evaluate(&slices).unwrap_or_default()
+    }
+
+    /// The faults of some points, point after point.
+    fn faults(&self, points: &[usize], moved: Option<(usize, f64)>) -> Vec<f64> {
+        let (axes, world) = (self.axes, self.evaluate(points, moved));
+        let mut faults = vec![f64::NAN; points.len() * axes];
+        let mut found = vec![0.0; axes];
+        for (n, point) in points.iter().enumerate() {
+            found.iter_mut().zip(&world).for_each(|(place, column)| *place = column[n]);
+            let wanted = &self.wanted[point * axes..(point + 1) * axes];
+            self.wcs.fault(wanted, &found, &mut faults[n * axes..(n + 1) * axes]);
+        }
+        faults
+    }
+
+    fn run(&mut self, iterations: usize) {
+        for _ in 0..iterations {
+            let active: Vec<usize> = (0..self.state.len()).filter(|at| self.state[*at] == State::Active).collect();
+            if active.is_empty() {
+                return;
+            }
+            let faults = self.faults(&active, None);
+            self.derive(&active, &faults);
+            for (n, point) in active.iter().enumerate() {
+                self.advance(*point, &faults[n * self.axes..(n + 1) * self.axes]);
+            }
+        }
+        self.state.iter_mut().filter(|state| **state == State::Active).for_each(|state| *state = State::Lost);
+    }
+
+    /// Takes derivatives at the points that need them.
+    fn derive(&mut self, active: &[usize], faults: &[f64]) {
+        let axes = self.axes;
+        let is_due = |(n, point): &(usize, &usize)| {
+            !self.is_fresh[**point] && faults[n * axes..(n + 1) * axes].iter().all(|fault| fault.is_finite())
+        };
+        let (places, points): (Vec<usize>, Vec<usize>) =
+            active.iter().enumerate().filter(is_due).map(|(n, point)| (n, *point)).unzip();
+        if points.is_empty() {
+            return;
+        }
+        let mut matrices = vec![0.0; points.len() * axes * axes];
+        for axis in 0..axes {
+            let there = self.faults(&points, Some((axis, STEP)));
+            let mut back: Option<Vec<f64>> = None;
+            for (n, place) in places.iter().enumerate() {
+                for row in 0..axes {
+                    let here = faults[place * axes + row];
+                    let mut slope = (there[n * axes + row] - here) / STEP;
+                    if !slope.is_finite() {
+                        // At the edge of what is defined: the other way.
+                        let back = back.get_or_insert_with(|| self.faults(&points, Some((axis, -STEP))));
+                        slope = (here - back[n * axes + row]) / STEP;
+                    }
+                    matrices[(n * axes + row) * axes + axis] = slope;
+                }
+            }
+        }
+        for (n, point) in points.iter().enumerate() {
+            let matrix = &mut matrices[n * axes * axes..(n + 1) * axes * axes];
+            let slopes = &mut self.slopes[point * axes * axes..(point + 1) * axes * axes];
+            if invert(matrix, slopes, axes) {
+                self.is_fresh[*point] = true;
+            } else {
+                self.state[*point] = State::Lost;
+            }
+        }
+    }
+
+    /// Moves a point by one step, or ends its iteration.
+    fn advance(&mut self, point: usize, faults: &[f64]) {
+        let axes = self.axes;
+        if self.state[point] != State::Active {
+            return;
+        }
+        let slopes = &self.slopes[point * axes * axes..(point + 1) * axes * axes];
+        let step: Vec<f64> =
+            slopes.chunks(axes).map(|row| -row.iter().zip(faults).map(|(slope, fault)| slope * fault).sum::<f64>()).collect();
+        let length = step.iter().fold(0.0, |most: f64, x| if x.is_nan() { f64::NAN } else { most.max(x.abs()) });
+        let range = point * axes..(point + 1) * axes;
+        let is_worse = !length.is_finite() || length > 2.0 * self.step[point];
+        if is_worse && self.step[point].is_finite() {
+            // Back half of the way.
+            self.halved[point] += 1;
+            if self.halved[point] > 30 {
+                self.state[point] = State::Lost;
+                return;
+            }
+            for (at, before) in self.at[range.clone()].iter_mut().zip(&self.before[range]) {
+                *at = (*at + before) / 2.0;
+            }
+            self.is_fresh[point] = false;
+            return;
+        }
+        if !length.is_finite() {
+            self.state[point] = State::Lost;
+            return;
+        }
+        let wanted = &self.wanted[range.clone()];
+        let is_exact = (0..axes).all(|axis| faults[axis].abs() <= self.wcs.rounding(wanted, axis));
+        // What rounding of the coordinates alone moves the pixel by.
+        let noise = slopes
+            .chunks(axes)
+            .map(|row| row.iter().enumerate().map(|(axis, slope)| slope.abs() * self.wcs.rounding(wanted, axis)).sum::<f64>());
+        let noise = noise.fold(0.0, f64::max);
+        let is_stalled = length > self.step[point] / 2.0 && length <= SMALL.max(4.0 * noise);
+        if is_exact || is_stalled {
+            self.room[point] = ROOM.max(4.0 * noise);
+            self.state[point] = State::Found;
+            return;
+        }
+        self.before[range.clone()].copy_from_slice(&self.at[range.clone()]);
+        self.at[range].iter_mut().zip(&step).for_each(|(at, step)| *at += step);
+        // Derivatives hardly change over a small step.
+        self.is_fresh[point] = length < 0.1;
+        self.step[point] = length;
+        if length <= SMALL {
+            self.room[point] = ROOM.max(4.0 * noise);
+            self.state[point] = State::Found;
+        }
+    }
+
+    fn finish(self, pixels: &mut [Vec<f64>], rooms: &mut Vec<f64>) {
+        for (point, state) in self.state.iter().enumerate() {
+            let row = &self.at[point * self.axes..(point + 1) * self.axes];
+            for (column, x) in pixels.iter_mut().zip(row) {
+                column.push(if *state == State::Found { *x } else { f64::NAN });
+            }
+        }
+        rooms.extend(self.room);
+    }
+}
+
+/// The inverse of a matrix, which is used up; false for one that has none.
+fn invert(matrix: &mut [f64], out: &mut [f64], n: usize) -> bool {
+    if let ([a, b, c, d], 2) = (&*matrix, n) {
+        let determinant = a * d - b * c;
+        let found = [d / determinant, -b / determinant, -c / determinant, a / determinant];
+        out.copy_from_slice(&found);
+        return found.iter().all(|x| x.is_finite());
+    }
+    out.fill(0.0);
+    (0..n).for_each(|i| out[i * n + i] = 1.0);
+    for pivot in 0..n {
+        let best = (pivot..n).max_by(|a, b| matrix[a * n + pivot].abs().total_cmp(&matrix[b * n + pivot].abs())).unwrap_or(pivot);
+        for column in 0..n {
+            matrix.swap(pivot * n + column, best * n + column);
+            out.swap(pivot * n + column, best * n + column);
+        }
+        let scale = matrix[pivot * n + pivot];
+        if scale == 0.0 || !scale.is_finite() {
+            return false;
+        }
+        for column in 0..n {
+            matrix[pivot * n + column] /= scale;
+            out[pivot * n + column] /= scale;
+        }
+        for row in (0..n).filter(|row| *row != pivot) {
+            let factor = matrix[row * n + pivot];
+            for column in 0..n {
+                matrix[row * n + column] -= factor * matrix[pivot * n + column];
+                out[row * n + column] -= factor * out[pivot * n + column];
+            }
+        }
+    }
+    out.iter().all(|x| x.is_finite())
+}

@@ -1,0 +1,50 @@
+//! World coordinate systems: from the pixels of an image to the sky and back.
+//!
+//! This crate is mathematics only: it reads no files, depends on nothing, and compiles to WebAssembly.
+//!
+//! - [`Transform`] is a function of several numbers: the nodes of GWCS (matrices, polynomials, rotations, tables, …), evaluated for
+//!   many points at once.
+//! - [`Projection`] has the 27 projections of FITS in both directions.
+//! - [`Wcs`] is a chain of transforms between named frames, with a bounding box. It evaluates both ways: its inverse is exact.
+//! - [`Keywords`] makes a [`Wcs`] of the keywords of a FITS header: linear axes, projections, SIP and TPV.
+//!
+//! ```
+//! use trilith_wcs::{Inverse, Keywords, Options};
+//!
+//! let mut keywords = Keywords::default();
+//! for (key, text) in [("CTYPE1", "RA---TAN"), ("CTYPE2", "DEC--TAN")] {
+//!     keywords.text(key, text);
+//! }
+//! for (key, number) in [("CRPIX1", 50.5), ("CRPIX2", 50.5), ("CRVAL1", 10.0), ("CRVAL2", 20.0), ("CDELT1", -0.01), ("CDELT2", 0.01)] {
+//!     keywords.number(key, number);
+//! }
+//! let wcs = keywords.wcs(&Default::default())?.expect("the keywords give coordinates");
+//! let sky = wcs.pixel_to_world(&[&[49.5], &[49.5]], Options::default())?;
+//! assert!((sky[0][0] - 10.0).abs() < 1e-12 && (sky[1][0] - 20.0).abs() < 1e-12);
+//! let pixel = wcs.world_to_pixel(&[&sky[0], &sky[1]], Options::default())?;
+//! assert!((pixel[0][0] - 49.5).abs() < 1e-8);
+//! # Ok::<(), trilith_wcs::Error>(())
+//! ```
+
+#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "a comparison with NaN has to fail")]
+
+mod bounds;
+mod error;
+mod header;
+mod inverse;
+mod polynomial;
+mod projection;
+mod rotation;
+mod table;
+mod transform;
+mod wcs;
+
+pub use bounds::BoundingBox;
+pub use error::{Error, Limits, Result};
+pub use header::Keywords;
+pub use polynomial::{Basis, Map, Polynomial};
+pub use projection::Projection;
+pub use rotation::{Matrix3, native_to_celestial, pole, sequence, transposed};
+pub use table::{Method, Outside, Table, Table2};
+pub use transform::{Operation, Transform};
+pub use wcs::{Axis, Frame, Inverse, Options, Step, Wcs};

@@ -1,0 +1,191 @@
+//! Polynomials in one and two variables, in four bases.
+
+use crate::{Error, Limits, Result};
+
+/// Functions that a polynomial is a sum of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Basis {
+    /// Powers.
+    Power,
+    /// Chebyshev polynomials of the first kind.
+    Chebyshev,
+    /// Legendre polynomials.
+    Legendre,
+    /// Hermite polynomials of physicists: H₁ = 2x.
+    Hermite,
+}
+
+/// A polynomial in one or two variables.
+///
+/// Row `i` of the coefficients belongs to the `i`th function of the first variable, and its column `j` to the `j`th of the
+/// second variable; with one variable there is one row, of its own functions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Polynomial {
+    basis: Basis,
+    rows: Vec<Vec<f64>>,
+    /// For each variable factor and offset, from its domain to its window.
+    maps: Vec<(f64, f64)>,
+}
+
+/// An interval of a variable, and the one that it is mapped to before the functions are evaluated.
+pub type Map = ((f64, f64), (f64, f64));
+
+impl Polynomial {
+    /// Returns a polynomial of one variable.
+    ///
+    /// # Errors
+    /// Returns [`Error::Limit`] for a degree above the limit, and [`Error::Invalid`] for no coefficients or an empty domain.
+    pub fn one(basis: Basis, coefficients: &[f64], map: Option<Map>, limits: &Limits) -> Result<Self> {
+        Self::new(basis, vec![coefficients.to_vec()], &[map], limits)
+    }
+
+    /// Returns a polynomial of two variables: `columns` coefficients a row.
+    ///
+    /// Of powers only terms up to the degree of the first variable count: those with `i + j` above it are left out, as the ASDF
+    /// transform schemas define.
+    ///
+    /// # Errors
+    /// As [`Polynomial::one`].
+    pub fn two(basis: Basis, coefficients: &[f64], columns: usize, maps: [Option<Map>; 2], limits: &Limits) -> Result<Self> {
+        let mut rows: Vec<Vec<f64>> = coefficients.chunks(columns.max(1)).map(<[f64]>::to_vec).collect();
+        if basis == Basis::Power {
+            let count = rows.len();
+            for (i, row) in rows.iter_mut().enumerate() {
+                row.truncate(count - i);
+            }
+        }
+        Self::new(basis, rows, &maps, limits)
+    }
+
+    fn new(basis: Basis, rows: Vec<Vec<f64>>, maps: &[Option<Map>], limits: &Limits) -> Result<Self> {
+        let degree = rows.len().max(rows.iter().map(Vec::len).max().unwrap_or(0)).saturating_sub(1);
+        if degree > limits.degree {
+            return Err(Error::Limit(format!("a polynomial of degree {degree} (at most {})", limits.degree)));
+        }
+        if rows.iter().all(Vec::is_empty) {
+            return Err(Error::Invalid("a polynomial without coefficients".to_owned()));
+        }
+        let map = |map: &Option<Map>| match map {
+            None => Ok((1.0, 0.0)),
+            Some((domain, window)) if domain == window => Ok((1.0, 0.0)),
+            Some(((low, high), (to_low, to_high))) if high != low => {
+                Ok(((to_high - to_low) / (high - low), (to_low * high - to_high * low) / (high - low)))
+            }
+            Some((domain, _)) => Err(Error::Invalid(format!("a polynomial with the empty domain {domain:?}"))),
+        };
+        Ok(Self { basis, rows, maps: maps.iter().map(map).collect::<Result<_>>()? })
+    }
+
+    /// Number of variables.
+    pub fn variables(&self) -> usize {
+        self.maps.len()
+    }
+
+    /// Highest degree in one variable.
+    pub fn degree(&self) -> usize {
+        self.rows.len().max(self.rows.iter().map(Vec::len).max().unwrap_or(0)).saturating_sub(1)
+    }
+
+    /// Adds a multiple of the first variable, for polynomials of powers without a domain.
+    pub(crate) fn add_term(&mut self, i: usize, j: usize, value: f64) {
+        while self.rows.len() <= i {
+            self.rows.push(Vec::new());
+        }
+        if let Some(row) = self.rows.get_mut(i) {
+            if row.len() <= j {
+                row.resize(j + 1, 0.0);
+            }
+            if let Some(term) = row.get_mut(j) {
+                *term += value;
+            }
+        }
+    }
+
+    /// Writes the values at points into `out`; all slices have its length.
+    pub(crate) fn values(&self, variables: &[&[f64]], out: &mut [f64], scratch: &mut Vec<f64>) {
+        let count = out.len();
+        let mapped = |axis: usize| self.maps.get(axis).copied().unwrap_or((1.0, 0.0));
+        let [x, y] = [variables.first(), variables.get(1)].map(|points| points.copied().unwrap_or(&[]));
+        if self.basis == Basis::Power {
+            match self.maps.len() {
+                1 => horner(self.rows.first().map_or(&[][..], Vec::as_slice), x, mapped(0), out),
+                _ => self.powers(x, y, scratch, out),
+            }
+            return;
+        }
+        let (fx, fy) = (self.degree() + 1, self.rows.iter().map(Vec::len).max().unwrap_or(0));
+        let mut at_x = vec![0.0; fx];
+        let mut at_y = vec![0.0; fy];
+        for point in 0..count {
+            let turned =
+                |points: &[f64], axis: usize| points.get(point).map_or(f64::NAN, |at| at * mapped(axis).0 + mapped(axis).1);
+            self.functions(turned(x, 0), &mut at_x);
+            let value = if self.maps.len() == 1 {
+                self.rows.first().map_or(0.0, |row| row.iter().zip(&at_x).map(|(term, f)| term * f).sum())
+            } else {
+                self.functions(turned(y, 1), &mut at_y);
+                let row = |row: &Vec<f64>| row.iter().zip(&at_y).map(|(term, f)| term * f).sum::<f64>();
+                self.rows.iter().zip(&at_x).map(|(terms, f)| f * row(terms)).sum()
+            };
+            if let Some(place) = out.get_mut(point) {
+                *place = value;
+            }
+        }
+    }
+
+    /// Horner's scheme in both variables, coefficient by coefficient over all points.
+    fn powers(&self, x: &[f64], y: &[f64], scratch: &mut Vec<f64>, out: &mut [f64]) {
+        let [(a, b), (c, d)] = [self.maps.first(), self.maps.get(1)].map(|map| map.copied().unwrap_or((1.0, 0.0)));
+        let (is_x, is_y) = ((a, b) == (1.0, 0.0), (c, d) == (1.0, 0.0));
+        out.fill(0.0);
+        scratch.clear();
+        scratch.resize(out.len(), 0.0);
+        for row in self.rows.iter().rev() {
+            if row.is_empty() {
+                out.iter_mut().zip(x).for_each(|(sum, x)| *sum *= if is_x { *x } else { x * a + b });
+                continue;
+            }
+            if is_y {
+                scratch.fill(0.0);
+                for term in row.iter().rev() {
+                    scratch.iter_mut().zip(y).for_each(|(sum, y)| *sum = *sum * y + term);
+                }
+            } else {
+                horner(row, y, (c, d), scratch);
+            }
+            if is_x {
+                out.iter_mut().zip(x).zip(&*scratch).for_each(|((sum, x), row)| *sum = *sum * x + row);
+            } else {
+                out.iter_mut().zip(x).zip(&*scratch).for_each(|((sum, x), row)| *sum = *sum * (x * a + b) + row);
+            }
+        }
+    }
+
+    /// The functions of the basis at a place.
+    fn functions(&self, x: f64, out: &mut [f64]) {
+        for n in 0..out.len() {
+            let before = |k: usize| n.checked_sub(k).and_then(|at| out.get(at)).copied().unwrap_or(0.0);
+            let (one, two, m) = (before(1), before(2), n as f64 - 1.0);
+            let value = match (n, self.basis) {
+                (0, _) => 1.0,
+                (1, Basis::Hermite) => 2.0 * x,
+                (1, _) => x,
+                (_, Basis::Power) => one * x,
+                (_, Basis::Chebyshev) => 2.0 * x * one - two,
+                (_, Basis::Legendre) => ((2.0 * m + 1.0) * x * one - m * two) / (m + 1.0),
+                (_, Basis::Hermite) => 2.0 * x * one - 2.0 * m * two,
+            };
+            if let Some(place) = out.get_mut(n) {
+                *place = value;
+            }
+        }
+    }
+}
+
+fn horner(terms: &[f64], x: &[f64], (factor, offset): (f64, f64), out: &mut [f64]) {
+    out.fill(0.0);
+    for term in terms.iter().rev() {
+        out.iter_mut().zip(x).for_each(|(sum, x)| *sum = *sum * (x * factor + offset) + term);
+    }
+}

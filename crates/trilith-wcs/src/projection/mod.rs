@@ -1,0 +1,307 @@
+//! Projections of the sphere onto a plane (Calabretta and Greisen 2002, and the HEALPix papers).
+//!
+//! All angles and all coordinates in the plane are in degrees.
+
+mod conic;
+mod cube;
+mod cylindrical;
+mod healpix;
+mod zenithal;
+
+use crate::{Error, Result};
+
+use conic::{Conic, Kind};
+
+/// Degrees in a radian.
+pub(crate) const R0: f64 = 180.0 / std::f64::consts::PI;
+
+/// Room for rounding at the edge of a projection.
+const EDGE: f64 = 1e-12;
+
+/// A projection with its parameters. Build one with [`Projection::new`].
+///
+/// ```
+/// use trilith_wcs::Projection;
+///
+/// let projection = Projection::new("TAN", &[])?;
+/// let (x, y) = projection.to_plane(0.0, 45.0).expect("a point in front of the plane");
+/// let (phi, theta) = projection.to_sphere(x, y).expect("every point of the plane is on the sphere");
+/// assert!(phi.abs() < 1e-12 && (theta - 45.0).abs() < 1e-12);
+/// # Ok::<(), trilith_wcs::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Projection(Form);
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Form {
+    Azp { mu: f64, gamma: f64 },
+    Szp { mu: f64, xp: f64, yp: f64, zp: f64 },
+    Tan,
+    Stg,
+    Sin { xi: f64, eta: f64 },
+    Arc,
+    Zea,
+    Air { slope: f64 },
+    Cyp { mu: f64, lambda: f64 },
+    Cea { lambda: f64 },
+    Car,
+    Mer,
+    Sfl,
+    Par,
+    Mol,
+    Ait,
+    Conic(Conic),
+    Bon { theta: f64, apex: f64 },
+    Pco,
+    Tsc,
+    Csc,
+    Qsc,
+    Hpx { h: f64, k: f64 },
+    Xph,
+}
+
+/// Codes of all projections, with the number and the defaults of their parameters, in the order of `PVi_1`, `PVi_2`, …
+const CODES: &[(&str, &[f64])] = &[
+    ("AZP", &[0.0, 0.0]),
+    ("SZP", &[0.0, 0.0, 90.0]),
+    ("TAN", &[]),
+    ("STG", &[]),
+    ("SIN", &[0.0, 0.0]),
+    ("ARC", &[]),
+    ("ZEA", &[]),
+    ("AIR", &[90.0]),
+    ("CYP", &[1.0, 1.0]),
+    ("CEA", &[1.0]),
+    ("CAR", &[]),
+    ("MER", &[]),
+    ("SFL", &[]),
+    ("PAR", &[]),
+    ("MOL", &[]),
+    ("AIT", &[]),
+    ("COP", &[f64::NAN, 0.0]),
+    ("COE", &[f64::NAN, 0.0]),
+    ("COD", &[f64::NAN, 0.0]),
+    ("COO", &[f64::NAN, 0.0]),
+    ("BON", &[f64::NAN]),
+    ("PCO", &[]),
+    ("TSC", &[]),
+    ("CSC", &[]),
+    ("QSC", &[]),
+    ("HPX", &[4.0, 3.0]),
+    ("XPH", &[]),
+];
+
+impl Projection {
+    /// Returns the projection of a code of three letters, as in `CTYPE`.
+    ///
+    /// The parameters are those of `PVi_1`, `PVi_2`, … of the latitude axis. Those that are missing or NaN have the defaults of
+    /// the standard.
+    ///
+    /// # Errors
+    /// Returns [`Error::Unsupported`] for an unknown code, and [`Error::Invalid`] for parameters without a projection.
+    pub fn new(code: &str, parameters: &[f64]) -> Result<Self> {
+        let Some((_, defaults)) = CODES.iter().find(|(name, _)| *name == code) else {
+            return Err(Error::Unsupported(format!("projection {code}")));
+        };
+        let mut p = [0.0; 3];
+        for (place, (number, default)) in p.iter_mut().zip(defaults.iter().enumerate()) {
+            *place = parameters.get(number).copied().filter(|value| !value.is_nan()).unwrap_or(*default);
+            if !place.is_finite() {
+                return Err(Error::Invalid(format!("projection {code} lacks parameter {}", number + 1)));
+            }
+        }
+        let form = Self::form(code, p).filter(|form| form.is_finite());
+        form.map(Self).ok_or_else(|| {
+            Error::Invalid(format!(
+                "projection {code} has parameters without a projection: {:?}",
+                p.get(..defaults.len()).unwrap_or(&p)
+            ))
+        })
+    }
+
+    fn form(code: &str, p: [f64; 3]) -> Option<Form> {
+        let (sin, cos) = (|angle: f64| angle.to_radians().sin(), |angle: f64| angle.to_radians().cos());
+        Some(match code {
+            "AZP" if p[0] != -1.0 && cos(p[1]).abs() > EDGE => Form::Azp { mu: p[0], gamma: p[1] },
+            "SZP" => {
+                let (mu, across) = (p[0], cos(p[2]));
+                let zp = mu * sin(p[2]) + 1.0;
+                if zp == 0.0 {
+                    return None;
+                }
+                Form::Szp { mu, xp: -mu * across * sin(p[1]), yp: mu * across * cos(p[1]), zp }
+            }
+            "TAN" => Form::Tan,
+            "STG" => Form::Stg,
+            "SIN" => Form::Sin { xi: p[0], eta: p[1] },
+            "ARC" => Form::Arc,
+            "ZEA" => Form::Zea,
+            "AIR" if p[0] > -90.0 && p[0] <= 90.0 => Form::Air { slope: zenithal::air_slope(p[0]) },
+            "CYP" if p[1] != 0.0 && p[0] != -p[1] => Form::Cyp { mu: p[0], lambda: p[1] },
+            "CEA" if p[0] > 0.0 && p[0] <= 1.0 => Form::Cea { lambda: p[0] },
+            "CAR" => Form::Car,
+            "MER" => Form::Mer,
+            "SFL" => Form::Sfl,
+            "PAR" => Form::Par,
+            "MOL" => Form::Mol,
+            "AIT" => Form::Ait,
+            "COP" => Form::Conic(Conic::new(Kind::Perspective, p[0], p[1])?),
+            "COE" => Form::Conic(Conic::new(Kind::EqualArea, p[0], p[1])?),
+            "COD" => Form::Conic(Conic::new(Kind::Equidistant, p[0], p[1])?),
+            "COO" => Form::Conic(Conic::new(Kind::Orthomorphic, p[0], p[1])?),
+            // The cone of this one is open to the cylinder of SFL.
+            "BON" if p[0] == 0.0 => Form::Sfl,
+            "BON" if p[0].abs() <= 90.0 => Form::Bon { theta: p[0], apex: R0 / p[0].to_radians().tan() + p[0] },
+            "PCO" => Form::Pco,
+            "TSC" => Form::Tsc,
+            "CSC" => Form::Csc,
+            "QSC" => Form::Qsc,
+            "HPX" if p[0] >= 1.0 && p[1] >= 1.0 && p[0].fract() == 0.0 && p[1].fract() == 0.0 => Form::Hpx { h: p[0], k: p[1] },
+            "XPH" => Form::Xph,
+            _ => return None,
+        })
+    }
+
+    /// Native latitude of the reference point; its native longitude is 0.
+    pub fn reference(&self) -> f64 {
+        match self.0 {
+            Form::Azp { .. } | Form::Szp { .. } | Form::Tan | Form::Stg | Form::Sin { .. } => 90.0,
+            Form::Arc | Form::Zea | Form::Air { .. } | Form::Xph => 90.0,
+            Form::Conic(conic) => conic.middle(),
+            _ => 0.0,
+        }
+    }
+
+    /// Returns native longitude and latitude of a point in the plane, or `None` if no point of the sphere is there.
+    pub fn to_sphere(&self, x: f64, y: f64) -> Option<(f64, f64)> {
+        if !(x.is_finite() && y.is_finite()) {
+            return None;
+        }
+        let found = match self.0 {
+            Form::Azp { mu, gamma } => zenithal::azp_sphere(mu, gamma, x, y),
+            Form::Szp { xp, yp, zp, .. } => zenithal::szp_sphere(xp, yp, zp, x, y),
+            Form::Sin { xi, eta } => zenithal::sin_sphere(xi, eta, x, y),
+            Form::Tan => zenithal::sphere(x, y, |r| Some(R0.atan2(r).to_degrees())),
+            Form::Stg => zenithal::sphere(x, y, |r| Some(90.0 - 2.0 * (r / (2.0 * R0)).atan().to_degrees())),
+            Form::Arc => zenithal::sphere(x, y, |r| (r <= 180.0 + EDGE).then_some(90.0 - r)),
+            Form::Zea => zenithal::sphere(x, y, |r| Some(90.0 - 2.0 * asin(r / (2.0 * R0))?)),
+            Form::Air { slope } => zenithal::sphere(x, y, |r| zenithal::air_latitude(slope, r)),
+            Form::Cyp { mu, lambda } => cylindrical::cyp_sphere(mu, lambda, x, y),
+            Form::Cea { lambda } => Some((x, asin(y / R0 * lambda)?)),
+            Form::Car => Some((x, y)),
+            Form::Mer => Some((x, 2.0 * (y / R0).exp().atan().to_degrees() - 90.0)),
+            Form::Sfl => cylindrical::sfl_sphere(x, y),
+            Form::Par => cylindrical::par_sphere(x, y),
+            Form::Mol => cylindrical::mol_sphere(x, y),
+            Form::Ait => cylindrical::ait_sphere(x, y),
+            Form::Conic(conic) => conic.sphere(x, y),
+            Form::Bon { theta, apex } => conic::bon_sphere(theta, apex, x, y),
+            Form::Pco => conic::pco_sphere(x, y),
+            Form::Tsc => cube::sphere(x, y, cube::tsc_face),
+            Form::Csc => cube::sphere(x, y, cube::csc_face),
+            Form::Qsc => cube::sphere(x, y, cube::qsc_face),
+            Form::Hpx { h, k } => healpix::sphere(h, k, x, y),
+            Form::Xph => healpix::polar_sphere(x, y),
+        };
+        let (phi, theta) = found?;
+        let is_there = phi.abs() <= 180.0 + 1e-9 && theta.abs() <= 90.0 + 1e-9;
+        is_there.then(|| (phi.clamp(-180.0, 180.0), theta.clamp(-90.0, 90.0)))
+    }
+
+    /// Returns the point in the plane for native longitude and latitude, or `None` if the projection does not draw it.
+    ///
+    /// The longitude is taken as it is, so that a map whose plane is a cylinder is drawn around it more than once.
+    pub fn to_plane(&self, phi: f64, theta: f64) -> Option<(f64, f64)> {
+        if !phi.is_finite() || theta.is_nan() || theta.abs() > 90.0 + 1e-9 {
+            return None;
+        }
+        let theta = theta.clamp(-90.0, 90.0);
+        match self.0 {
+            Form::Azp { mu, gamma } => zenithal::azp_plane(mu, gamma, phi, theta),
+            Form::Szp { mu, xp, yp, zp } => zenithal::szp_plane(mu, xp, yp, zp, phi, theta),
+            Form::Sin { xi, eta } => zenithal::sin_plane(xi, eta, phi, theta),
+            Form::Tan => zenithal::plane(phi, (theta > 0.0).then(|| R0 / theta.to_radians().tan())?),
+            Form::Stg => {
+                let half = (90.0 - theta) / 2.0;
+                zenithal::plane(phi, (half < 90.0).then(|| 2.0 * R0 * half.to_radians().tan())?)
+            }
+            Form::Arc => zenithal::plane(phi, 90.0 - theta),
+            Form::Zea => zenithal::plane(phi, 2.0 * R0 * ((90.0 - theta) / 2.0).to_radians().sin()),
+            Form::Air { slope } => zenithal::plane(phi, zenithal::air_distance(slope, theta)?),
+            Form::Cyp { mu, lambda } => cylindrical::cyp_plane(mu, lambda, phi, theta),
+            Form::Cea { lambda } => Some((phi, R0 * theta.to_radians().sin() / lambda)),
+            Form::Car => Some((phi, theta)),
+            Form::Mer => (theta.abs() < 90.0).then(|| (phi, R0 * ((90.0 + theta) / 2.0).to_radians().tan().ln())),
+            Form::Sfl => Some((phi * theta.to_radians().cos(), theta)),
+            Form::Par => {
+                let (third, two) = ((theta / 3.0).to_radians(), (2.0 * theta / 3.0).to_radians());
+                Some((phi * (2.0 * two.cos() - 1.0), 180.0 * third.sin()))
+            }
+            Form::Mol => Some(cylindrical::mol_plane(phi, theta)),
+            Form::Ait => cylindrical::ait_plane(phi, theta),
+            Form::Conic(conic) => conic.plane(phi, theta),
+            Form::Bon { theta: parallel, apex } => Some(conic::bon_plane(parallel, apex, phi, theta)),
+            Form::Pco => Some(conic::pco_plane(phi, theta)),
+            Form::Tsc => cube::plane(phi, theta, cube::tsc_plane),
+            Form::Csc => cube::plane(phi, theta, cube::csc_plane),
+            Form::Qsc => cube::plane(phi, theta, cube::qsc_plane),
+            Form::Hpx { h, k } => Some(healpix::plane(h, k, phi, theta)),
+            Form::Xph => Some(healpix::polar_plane(phi, theta)),
+        }
+    }
+}
+
+impl Form {
+    /// Whether the parameters give numbers to compute with.
+    fn is_finite(&self) -> bool {
+        match self {
+            Self::Conic(conic) => conic.is_finite(),
+            Self::Bon { apex, .. } => apex.is_finite(),
+            Self::Air { slope } => slope.is_finite(),
+            _ => true,
+        }
+    }
+}
+
+/// Arc of a sine in degrees, or `None` if there is none; with room for rounding.
+fn asin(sine: f64) -> Option<f64> {
+    (sine.abs() <= 1.0 + EDGE).then(|| sine.clamp(-1.0, 1.0).asin().to_degrees())
+}
+
+/// Angle brought to the interval from -180 to 180 by whole turns, for numbers that are not in it.
+fn around(angle: f64) -> f64 {
+    if (-180.0..=180.0).contains(&angle) { angle } else { (angle + 180.0).rem_euclid(360.0) - 180.0 }
+}
+
+/// Finds where a function is zero between two places at which it has different signs.
+///
+/// Bisection with secants: each round at least halves what three rounds of bisection would.
+fn root(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> Option<f64> {
+    let (mut at_low, mut at_high) = (f(low), f(high));
+    if at_low == 0.0 {
+        return Some(low);
+    }
+    if at_high == 0.0 {
+        return Some(high);
+    }
+    if !(at_low * at_high < 0.0) {
+        return None;
+    }
+    for round in 0..200 {
+        let share = if round % 3 == 2 { 0.5 } else { at_low / (at_low - at_high) };
+        let middle = low + (high - low) * share;
+        if middle == low || middle == high || (high - low).abs() <= f64::EPSILON * middle.abs() {
+            return Some(if at_low.abs() < at_high.abs() { low } else { high });
+        }
+        let value = f(middle);
+        if value == 0.0 {
+            return Some(middle);
+        }
+        if value * at_low < 0.0 {
+            (high, at_high) = (middle, value);
+        } else {
+            (low, at_low) = (middle, value);
+        }
+    }
+    Some(if at_low.abs() < at_high.abs() { low } else { high })
+}

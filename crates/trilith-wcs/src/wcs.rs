@@ -1,0 +1,421 @@
+//! A coordinate system: frames, the transforms between them, a bounding box.
+
+use crate::{BoundingBox, Error, Limits, Result, Transform};
+
+/// An axis of a frame.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Axis {
+    /// Name, as `lon` or `RA`; empty if the frame has none.
+    pub name: String,
+    /// Unit of its values, as `deg` or `pixel`; empty if the frame has none.
+    pub unit: String,
+    /// Physical type in the words of the virtual observatory, as `pos.eq.ra`; empty if the frame has none.
+    pub physical: String,
+}
+
+impl Axis {
+    /// Returns an axis.
+    pub fn new(name: impl Into<String>, unit: impl Into<String>, physical: impl Into<String>) -> Self {
+        Self { name: name.into(), unit: unit.into(), physical: physical.into() }
+    }
+}
+
+/// A coordinate frame.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Frame {
+    /// Name, as `detector` or `world`.
+    pub name: String,
+    /// Axes in the order of the transforms; none if only the name is known.
+    pub axes: Vec<Axis>,
+    /// Reference frame of positions on the sky, as `ICRS`; empty if there is none.
+    pub reference: String,
+    /// Which axes are longitude and latitude on the sky.
+    pub sky: Option<(usize, usize)>,
+}
+
+impl Frame {
+    /// Returns a frame of which only the name is known.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+}
+
+/// A frame, and the transform from it to the next one; the last has none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// The frame.
+    pub frame: Frame,
+    /// The transform to the frame of the next step.
+    pub transform: Option<Transform>,
+}
+
+/// Way to compute pixels from world coordinates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Inverse {
+    /// Iterates until the forward transform gives the world coordinates, to the last digits of a double.
+    #[default]
+    Exact,
+    /// Evaluates the inverse that the file gives, or the analytic one, as Python's gwcs does.
+    File,
+}
+
+/// Choices for evaluating.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options {
+    /// Whether points outside of the bounding box have no values.
+    pub bounding_box: bool,
+    /// Way to compute pixels.
+    pub inverse: Inverse,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { bounding_box: true, inverse: Inverse::Exact }
+    }
+}
+
+impl Options {
+    /// Returns the choices with or without the bounding box.
+    #[must_use]
+    pub fn with_bounding_box(mut self, yes: bool) -> Self {
+        self.bounding_box = yes;
+        self
+    }
+
+    /// Returns the choices with a way to compute pixels.
+    #[must_use]
+    pub fn with_inverse(mut self, inverse: Inverse) -> Self {
+        self.inverse = inverse;
+        self
+    }
+}
+
+/// The coordinate system of an array. Pixels are counted from 0 at the middle of the first; x, the last axis of the array, is first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wcs {
+    name: String,
+    frames: Vec<Frame>,
+    transforms: Vec<Transform>,
+    pub(crate) forward: Transform,
+    backward: std::result::Result<Transform, Error>,
+    pub(crate) rough: Option<Transform>,
+    bounds: Option<BoundingBox>,
+    shape: Option<Vec<u64>>,
+    /// Longitude, latitude, and degrees in their unit.
+    pub(crate) sky: Option<(usize, usize, f64)>,
+    pub(crate) iterations: usize,
+}
+
+/// Degrees in a unit of angle.
+pub(crate) fn degrees(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "" | "deg" | "degree" | "degrees" => 1.0,
+        "arcmin" => 1.0 / 60.0,
+        "arcsec" => 1.0 / 3600.0,
+        "mas" => 1.0 / 3.6e6,
+        "uas" => 1.0 / 3.6e9,
+        "rad" => 180.0 / std::f64::consts::PI,
+        "hourangle" | "h" => 15.0,
+        _ => return None,
+    })
+}
+
+impl Wcs {
+    /// Returns a coordinate system of frames and the transforms between them.
+    ///
+    /// `shape` is the number of pixels along each axis, x first.
+    ///
+    /// # Errors
+    /// Returns [`Error::Invalid`] if a transform is missing, or does not fit its successor, and [`Error::Limit`] if they are too
+    /// large.
+    pub fn new(
+        name: impl Into<String>,
+        steps: Vec<Step>,
+        bounds: Option<BoundingBox>,
+        shape: Option<Vec<u64>>,
+        limits: &Limits,
+    ) -> Result<Self> {
+        let count = steps.len();
+        let (mut frames, mut transforms) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for (number, Step { frame, transform }) in steps.into_iter().enumerate() {
+            match transform {
+                Some(transform) if number + 1 < count => transforms.push(transform),
+                None if number + 1 < count => {
+                    return Err(Error::Invalid(format!("no transform from frame {:?} to the next", frame.name)));
+                }
+                _ => {}
+            }
+            frames.push(frame);
+        }
+        if transforms.is_empty() {
+            return Err(Error::Invalid("coordinates of fewer than two frames".to_owned()));
+        }
+        let forward = Transform::chain(transforms.clone())?;
+        forward.check(limits)?;
+        let sky = frames.last().and_then(|frame| {
+            let (longitude, latitude) = frame.sky?;
+            let unit = |axis: usize| frame.axes.get(axis).and_then(|axis| degrees(&axis.unit));
+            let (one, two) = (unit(longitude)?, unit(latitude)?);
+            (one == two && longitude.max(latitude) < forward.outputs()).then_some((longitude, latitude, one))
+        });
+        let (backward, rough) = (forward.inverse(), forward.rough_inverse().ok());
+        let name = name.into();
+        Ok(Self { name, frames, transforms, forward, backward, rough, bounds, shape, sky, iterations: limits.iterations })
+    }
+
+    /// Name; empty if there is none.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Frames, from the pixels to the world.
+    pub fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    /// Number of pixel axes.
+    pub fn pixel_axes(&self) -> usize {
+        self.forward.inputs()
+    }
+
+    /// Number of world axes.
+    pub fn world_axes(&self) -> usize {
+        self.forward.outputs()
+    }
+
+    /// Axis of the world; one without names if the frame does not describe it.
+    pub fn world_axis(&self, axis: usize) -> Axis {
+        self.frames.last().and_then(|frame| frame.axes.get(axis)).cloned().unwrap_or_default()
+    }
+
+    /// Which world axes are longitude and latitude on the sky.
+    pub fn sky(&self) -> Option<(usize, usize)> {
+        self.sky.map(|(longitude, latitude, _)| (longitude, latitude))
+    }
+
+    /// Bounding box of the pixels.
+    pub fn bounding_box(&self) -> Option<&BoundingBox> {
+        self.bounds.as_ref()
+    }
+
+    /// Number of pixels along each axis, x first.
+    pub fn pixel_shape(&self) -> Option<&[u64]> {
+        self.shape.as_deref()
+    }
+
+    /// Takes the number of pixels along each axis, x first, if the coordinates themselves do not give it.
+    pub fn set_pixel_shape(&mut self, shape: Vec<u64>) {
+        if self.shape.is_none() && shape.len() == self.pixel_axes() {
+            self.shape = Some(shape);
+        }
+    }
+
+    /// The transform from pixels to world coordinates.
+    pub fn forward(&self) -> &Transform {
+        &self.forward
+    }
+
+    /// Returns the transform from one frame to another, both by name.
+    ///
+    /// # Errors
+    /// Returns [`Error::Invalid`] if there is no such frame, and [`Error::Unsupported`] if an inverse is needed that there is not.
+    pub fn between(&self, from: &str, to: &str) -> Result<Transform> {
+        let place = |name: &str| {
+            self.frames.iter().position(|frame| frame.name == name).ok_or_else(|| {
+                let names: Vec<&str> = self.frames.iter().map(|frame| frame.name.as_str()).collect();
+                Error::Invalid(format!("no frame {name:?} (there are {})", names.join(", ")))
+            })
+        };
+        let (from, to) = (place(from)?, place(to)?);
+        let part = |from: usize, to: usize| Transform::chain(self.transforms.get(from..to).unwrap_or(&[]).to_vec());
+        match from.cmp(&to) {
+            std::cmp::Ordering::Less => part(from, to),
+            std::cmp::Ordering::Greater => part(to, from)?.inverse(),
+            std::cmp::Ordering::Equal => {
+                let axes = self.transforms.get(from).map_or(self.world_axes(), Transform::inputs);
+                Ok(Transform::identity(axes))
+            }
+        }
+    }
+
+    /// Returns the same coordinates with a frame in the middle as the last one.
+    ///
+    /// # Errors
+    /// Returns [`Error::Invalid`] if there is no such frame after the first.
+    pub fn ending_at(&self, frame: &str) -> Result<Self> {
+        let last = self.frames.iter().skip(1).position(|known| known.name == frame);
+        let Some(last) = last.map(|at| at + 1) else {
+            let names: Vec<&str> = self.frames.iter().skip(1).map(|known| known.name.as_str()).collect();
+            return Err(Error::Invalid(format!("no frame {frame:?} to compute (there are {})", names.join(", "))));
+        };
+        let steps =
+            self.frames.iter().take(last + 1).enumerate().map(|(at, frame)| Step {
+                frame: frame.clone(),
+                transform: self.transforms.get(at).filter(|_| at < last).cloned(),
+            });
+        let limits = Limits { iterations: self.iterations, ..Limits::default() };
+        Self::new(self.name.clone(), steps.collect(), self.bounds.clone(), self.shape.clone(), &limits)
+    }
+
+    /// Returns world coordinates of pixels: a slice for each pixel axis, a vector for each world axis.
+    ///
+    /// A point without coordinates is NaN in all of them, or in longitude and latitude if only the position is missing.
+    ///
+    /// # Errors
+    /// Returns [`Error::Invalid`] if there are not as many slices as pixel axes, or if they differ in length.
+    pub fn pixel_to_world(&self, pixels: &[&[f64]], options: Options) -> Result<Vec<Vec<f64>>> {
+        let mut world = self.forward.evaluate(pixels)?;
+        let count = pixels.first().map_or(0, |column| column.len());
+        if let Some(bounds) = self.bounds.as_ref().filter(|_| options.bounding_box) {
+            let mut point = vec![0.0; pixels.len()];
+            for at in 0..count {
+                point.iter_mut().zip(pixels).for_each(|(x, column)| *x = column.get(at).copied().unwrap_or(f64::NAN));
+                if !bounds.hold(&mut point, &[]) {
+                    blank(&mut world, at, |_| true);
+                }
+            }
+        }
+        if let Some((longitude, latitude, _)) = self.sky {
+            let is_nan = |axis: usize, at: usize| world.get(axis).and_then(|column| column.get(at)).is_none_or(|x| x.is_nan());
+            let lost: Vec<usize> = (0..count).filter(|at| is_nan(longitude, *at) || is_nan(latitude, *at)).collect();
+            lost.into_iter().for_each(|at| blank(&mut world, at, |axis| axis == longitude || axis == latitude));
+        }
+        Ok(world)
+    }
+
+    /// Returns pixels of world coordinates: a slice for each world axis, a vector for each pixel axis.
+    ///
+    /// A point without a pixel is NaN in all of them: outside of the bounding box, or if no pixel has these coordinates.
+    ///
+    /// # Errors
+    /// Returns [`Error::Invalid`] if there are not as many slices as world axes, or if they differ in length, and
+    /// [`Error::Unsupported`] if there is no inverse of the kind that [`Options`] name.
+    pub fn world_to_pixel(&self, world: &[&[f64]], options: Options) -> Result<Vec<Vec<f64>>> {
+        if world.len() != self.world_axes() || world.iter().any(|column| column.len() != world.first().map_or(0, |c| c.len())) {
+            return Err(Error::Invalid(format!("{} columns of coordinates for {} axes", world.len(), self.world_axes())));
+        }
+        let (mut pixels, room) = match options.inverse {
+            Inverse::File => {
+                let backward = self.backward.as_ref().map_err(Clone::clone)?;
+                (backward.evaluate(world)?, vec![0.0; world.first().map_or(0, |column| column.len())])
+            }
+            Inverse::Exact => self.solve(world)?,
+        };
+        let mut point = vec![0.0; pixels.len()];
+        for (at, room) in room.iter().enumerate() {
+            point.iter_mut().zip(&pixels).for_each(|(x, column)| *x = column.get(at).copied().unwrap_or(f64::NAN));
+            let rooms = vec![*room; point.len()];
+            let bounds = self.bounds.as_ref().filter(|_| options.bounding_box);
+            if point.iter().any(|x| x.is_nan()) || bounds.is_some_and(|bounds| !bounds.hold(&mut point, &rooms)) {
+                point.fill(f64::NAN);
+            }
+            pixels.iter_mut().zip(&point).for_each(|(column, x)| {
+                if let Some(place) = column.get_mut(at) {
+                    *place = *x;
+                }
+            });
+        }
+        Ok(pixels)
+    }
+
+    /// Interval of each pixel axis: of the bounding box, else from the first pixel to the last. `None` if neither is known.
+    pub fn extent(&self) -> Option<Vec<(f64, f64)>> {
+        let boxed = self.bounds.as_ref().map(BoundingBox::intervals).unwrap_or_default();
+        let whole = |axis: usize| self.shape.as_ref()?.get(axis).map(|length| (-0.5, *length as f64 - 0.5));
+        (0..self.pixel_axes()).map(|axis| boxed.get(axis).copied().flatten().or_else(|| whole(axis))).collect()
+    }
+
+    /// Returns longitudes and latitudes, in degrees, of places in the first two pixel axes; the others are in the middle.
+    fn on_sky(&self, places: &[(f64, f64)]) -> Option<Vec<[f64; 2]>> {
+        let (longitude, latitude, unit) = self.sky?;
+        let extent = self.extent()?;
+        if extent.len() < 2 {
+            return None;
+        }
+        let columns: Vec<Vec<f64>> = extent
+            .iter()
+            .enumerate()
+            .map(|(axis, (low, high))| {
+                let middle = (low + high) / 2.0;
+                places.iter().map(|(x, y)| [*x, *y].get(axis).copied().unwrap_or(middle)).collect()
+            })
+            .collect();
+        let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        let world = self.forward.evaluate(&slices).ok()?;
+        let column = |axis: usize| world.get(axis).into_iter().flatten();
+        Some(column(longitude).zip(column(latitude)).map(|(a, b)| [a * unit, b * unit]).collect())
+    }
+
+    /// Returns longitude and latitude, in degrees, of the corners of the bounding box (else of the array): lower left, upper left,
+    /// upper right, lower right. `None` if the world has no sky, or if the pixels have no extent.
+    pub fn footprint(&self) -> Option<[[f64; 2]; 4]> {
+        let [(left, right), (low, high)] = self.extent()?.get(..2)?.try_into().ok()?;
+        let corners = self.on_sky(&[(left, low), (left, high), (right, high), (right, low)])?;
+        corners.try_into().ok()
+    }
+
+    /// Returns longitude and latitude, in degrees, of the middle.
+    pub fn centre(&self) -> Option<[f64; 2]> {
+        let [(left, right), (low, high)] = self.extent()?.get(..2)?.try_into().ok()?;
+        self.on_sky(&[((left + right) / 2.0, (low + high) / 2.0)])?.first().copied()
+    }
+
+    /// Returns the length of a pixel in the middle, in seconds of arc: the root of its area.
+    pub fn scale(&self) -> Option<f64> {
+        let [(left, right), (low, high)] = self.extent()?.get(..2)?.try_into().ok()?;
+        let (x, y) = ((left + right) / 2.0, (low + high) / 2.0);
+        let found = self.on_sky(&[(x - 0.5, y), (x + 0.5, y), (x, y - 0.5), (x, y + 0.5)])?;
+        let [a, b, c, d] = found.get(..4)?.try_into().ok()?;
+        let ([e, n], [p, q]) = (offset(a, b), offset(c, d));
+        Some((e * q - n * p).abs().sqrt() * 3600.0)
+    }
+
+    /// Returns the derivatives of the world coordinates at a pixel, in their units: a row for each world axis.
+    ///
+    /// # Errors
+    /// Returns [`Error::Invalid`] if the pixel has not as many numbers as there are pixel axes.
+    pub fn jacobian(&self, pixel: &[f64]) -> Result<Vec<Vec<f64>>> {
+        let step = 0.5;
+        let mut columns = Vec::with_capacity(pixel.len());
+        for axis in 0..pixel.len() {
+            let moved =
+                |by: f64| pixel.iter().enumerate().map(|(at, x)| if at == axis { x + by } else { *x }).collect::<Vec<f64>>();
+            let (before, after) = (self.forward.at(&moved(-step))?, self.forward.at(&moved(step))?);
+            let mut column: Vec<f64> = before.iter().zip(&after).map(|(a, b)| (b - a) / (2.0 * step)).collect();
+            if let Some((longitude, _, unit)) = self.sky
+                && let Some(turn) = column.get_mut(longitude)
+            {
+                let whole = 360.0 / unit;
+                *turn = (*turn + whole / 2.0).rem_euclid(whole) - whole / 2.0;
+            }
+            columns.push(column);
+        }
+        Ok((0..self.world_axes())
+            .map(|row| columns.iter().map(|column| column.get(row).copied().unwrap_or(f64::NAN)).collect())
+            .collect())
+    }
+}
+
+fn blank(columns: &mut [Vec<f64>], at: usize, is_meant: impl Fn(usize) -> bool) {
+    for (axis, column) in columns.iter_mut().enumerate().filter(|(axis, _)| is_meant(*axis)) {
+        let _ = axis;
+        if let Some(place) = column.get_mut(at) {
+            *place = f64::NAN;
+        }
+    }
+}
+
+/// How far east and north of `from` a place is, for places near each other; all in degrees. Nothing cancels.
+pub(crate) fn offset(from: [f64; 2], to: [f64; 2]) -> [f64; 2] {
+    let turn = (to[0] - from[0]).rem_euclid(360.0);
+    let turn = if turn > 180.0 { turn - 360.0 } else { turn }.to_radians();
+    let (sin_from, cos_to) = (from[1].to_radians().sin(), to[1].to_radians().cos());
+    let half = (turn / 2.0).sin();
+    let east = cos_to * turn.sin();
+    let north = (to[1] - from[1]).to_radians().sin() + 2.0 * cos_to * sin_from * half * half;
+    [east.to_degrees(), north.to_degrees()]
+}
