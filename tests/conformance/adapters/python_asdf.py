@@ -5,8 +5,11 @@ import json
 import sys
 import warnings
 
-import asdf
-import numpy as np
+# asdf loads its plugins by name: the adapter trilith.py in this folder must not be taken for the package trilith.
+sys.path.pop(0)
+
+import asdf  # noqa: E402
+import numpy as np  # noqa: E402
 
 
 def number(value):
