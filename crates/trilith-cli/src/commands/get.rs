@@ -151,8 +151,9 @@ impl Get {
             progress::expect(array.cost(GAP)?);
         }
         let format = self.format(job.options);
-        if output.is_some() && !self.parts.is_part() {
-            // In the new file nothing would say any more that the block is damaged.
+        let is_remote = array.source().access() == Access::Requests;
+        if output.is_some() && !self.parts.is_part() && !is_remote {
+            // In the new file nothing would say any more that the block is damaged. A server would send everything twice.
             array.source().check_whole().map_err(|error| error.hint("--slice ... takes the elements as they are"))?;
         }
         if output.is_none() && format == Format::Text {
