@@ -1,19 +1,9 @@
 //! World coordinates: where on the sky, or at which wavelength or time, an element of an array is.
 //!
-//! They are given by the keywords of FITS headers (`CTYPE1`, `CRPIX1`, …), which stand in the header of an HDU, or in a
-//! dictionary beside the array: `header`, `meta`, `wcs`, `wcsinfo` or `meta/wcsinfo`, as instruments write them.
-
-mod header;
-mod projection;
+//! [`trilith::wcs`] finds and computes them, for GWCS and for the keywords of FITS headers; here they are written for people.
 
 use trilith::File;
-use trilith::file::{Item, ItemKind};
-use trilith::yaml::Scalar;
-
-use self::header::{Header, Keywords};
-
-/// Keywords of a header that are looked at, at most.
-const MOST: usize = 100_000;
+use trilith::wcs::Options;
 
 /// An axis of the coordinates.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,10 +50,10 @@ fn sexagesimal(value: f64, [unit, minute, second]: [&str; 3], digits: usize) -> 
 
 /// The world coordinates of an array.
 #[derive(Debug, Clone)]
-pub struct Wcs(Header);
+pub struct Wcs(trilith::wcs::Wcs);
 
 impl Wcs {
-    /// The coordinates of the array at a path of a file, where there are any that are known here.
+    /// The coordinates of the array at a path of a file, if there are any that Trilith computes.
     ///
     /// ```
     /// let file = trilith::OpenOptions::new().open_bytes(
@@ -74,54 +64,31 @@ impl Wcs {
     /// # Ok::<(), trilith::Error>(())
     /// ```
     pub fn of(file: &File, path: &str) -> Option<Self> {
-        let mut above = path;
-        loop {
-            above = above.rsplit_once('/').map_or("", |(before, _)| before);
-            let places = ["/header", "/meta", "/wcs", "/wcsinfo", "/meta/wcsinfo", ""];
-            let headers = places.iter().filter_map(|place| keywords(file, &format!("{above}{place}")));
-            if let Some(found) = headers.filter_map(|keywords| Header::new(&keywords)).next() {
-                return Some(Self(found));
-            }
-            if above.is_empty() {
-                return None;
-            }
-        }
+        file.wcs(path).ok().flatten().map(|found| Self(found.wcs))
     }
 
     /// The coordinates of an element: `index` counts from 0, in the order of the array's axes.
     pub fn at(&self, index: &[u64]) -> Vec<Coordinate> {
-        let pixel: Vec<f64> = index.iter().rev().map(|at| *at as f64).collect();
-        self.0.at(&pixel)
-    }
-}
-
-/// The keywords of a header: a dictionary, or the list of cards of an HDU.
-fn keywords(file: &File, path: &str) -> Option<Keywords> {
-    let item = if path.is_empty() { file.root() } else { file.item(path).ok()? };
-    let item = item.follow().ok()?;
-    let is_cards = item.kind() == ItemKind::List && path.ends_with("/header");
-    if item.kind() != ItemKind::Mapping && !is_cards {
-        return None;
-    }
-    let mut found = Keywords::default();
-    for (name, child) in item.children().ok()?.into_iter().take(MOST) {
-        if let Some(name) = name {
-            put(&mut found, &name, &child);
-        } else if let [(_, key), (_, value), ..] = &child.children().ok()?[..]
-            && let Ok(key) = key.text()
-        {
-            put(&mut found, &key, value);
-        }
-    }
-    Some(found)
-}
-
-/// Takes in a keyword, where it is a number or a text.
-fn put(keywords: &mut Keywords, key: &str, item: &Item<'_>) {
-    match item.value() {
-        Ok(Scalar::Float(number)) => keywords.number(key, number),
-        Ok(Scalar::Int(number)) => keywords.number(key, number as f64),
-        Ok(Scalar::Str(text)) => keywords.text(key, &text),
-        _ => {}
+        // The last axes of the array; one that has fewer is at the first pixel of the others.
+        let pixels: Vec<f64> =
+            index.iter().rev().map(|at| *at as f64).chain(std::iter::repeat(0.0)).take(self.0.pixel_axes()).collect();
+        let columns: Vec<&[f64]> = pixels.iter().map(std::slice::from_ref).collect();
+        let world = self.0.pixel_to_world(&columns, Options::default()).unwrap_or_default();
+        let reference = self.0.frames().last().map_or("", |frame| frame.reference.as_str());
+        let coordinate = |(number, column): (usize, &Vec<f64>)| {
+            let axis = self.0.world_axis(number);
+            let is_sky = self.0.sky().is_some_and(|(longitude, latitude)| number == longitude || number == latitude);
+            // The names of GWCS say less than the physical types.
+            let name = match axis.physical.as_str() {
+                "pos.eq.ra" => "RA".to_owned(),
+                "pos.eq.dec" => "DEC".to_owned(),
+                _ if axis.name.is_empty() => format!("axis {}", number + 1),
+                _ => axis.name,
+            };
+            let frame = if is_sky { reference.to_owned() } else { String::new() };
+            let value = column.first().copied().filter(|value| value.is_finite());
+            Coordinate { axis: Axis { name, unit: axis.unit, frame }, value }
+        };
+        world.iter().enumerate().map(coordinate).collect()
     }
 }

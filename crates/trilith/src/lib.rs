@@ -52,6 +52,7 @@
 //! | read metadata into a struct | [`Item::deserialize`] |
 //! | write a new file | [`Writer`]; from many processes [`ParallelWriter`] |
 //! | change a file | [`File::edit`] |
+//! | positions on the sky | [`File::wcs`], [`mod@wcs`] |
 //! | check and compare | [`File::verify`], `File::validate`, [`File::digest`], [`File::diff`] |
 //! | tags, blocks, generations of ASDF | [`File::as_asdf`], [`asdf`], [`tree`] |
 //! | layouts of Dudley | [`File::as_dudley`], [`layout`], [`dudley`] |
@@ -141,6 +142,7 @@ pub mod table;
 #[cfg(feature = "schema")]
 pub mod validate;
 pub mod verify;
+pub mod wcs;
 
 pub use array::{Array, Datatype, Index};
 pub use asdf::{ArrayOptions, AsdfFile, Builder, Target};

@@ -49,6 +49,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("repair", 7),
     ("validate", 6),
     ("table", 6),
+    ("wcs", 6),
     ("conform", 7),
 ];
 

@@ -1,0 +1,119 @@
+//! Numbers in a description: single, in lists, in arrays, with or without a unit.
+
+use super::units::Unit;
+use super::{get, list, name_of, tag, text};
+use crate::error::{Error, Result};
+use crate::file::{Item, ItemKind};
+use crate::yaml::Scalar;
+
+/// Numbers with their shape.
+#[derive(Debug, Clone)]
+pub(super) struct Numbers {
+    pub(super) values: Vec<f64>,
+    pub(super) shape: Vec<usize>,
+    pub(super) unit: Option<Unit>,
+}
+
+impl Numbers {
+    /// The only number.
+    pub(super) fn single(&self) -> Result<f64> {
+        match self.values[..] {
+            [value] => Ok(value),
+            _ => Err(Error::malformed(format!("{} numbers (expected one)", self.values.len()))),
+        }
+    }
+}
+
+/// Whether an item is a quantity.
+pub(super) fn is_quantity(item: &Item<'_>) -> bool {
+    tag(item).is_some_and(|tag| name_of(&tag) == "quantity")
+}
+
+/// The numbers of an item: a scalar, a list, an array, or a quantity of one of these. `most` numbers are read.
+pub(super) fn numbers(item: &Item<'_>, most: usize) -> Result<Numbers> {
+    if is_quantity(item) {
+        let value = super::require(item, "value")?;
+        let mut found = numbers(&value, most)?;
+        let unit = super::require(item, "unit")?;
+        found.unit = Some(Unit::parse(&text(&unit)?)?);
+        return Ok(found);
+    }
+    match item.kind() {
+        ItemKind::Array => {
+            let array = item.array()?;
+            if array.len() > most as u64 {
+                return Err(Error::limit(format!("an array of {} coefficients (at most {most})", array.len())));
+            }
+            array.charge()?;
+            let shape = array.shape().iter().map(|length| *length as usize).collect();
+            Ok(Numbers { values: array.load_as::<f64>()?, shape, unit: None })
+        }
+        ItemKind::List => {
+            let mut all = Numbers { values: Vec::new(), shape: Vec::new(), unit: None };
+            let parts = list(item)?;
+            let count = parts.len();
+            let mut inner: Option<Vec<usize>> = None;
+            for part in parts {
+                let one = numbers(&part, most - all.values.len().min(most))?;
+                if inner.get_or_insert_with(|| one.shape.clone()) != &one.shape {
+                    return Err(Error::malformed("a list of numbers with rows of different lengths"));
+                }
+                all.unit = all.unit.or(one.unit);
+                all.values.extend(one.values);
+            }
+            all.shape = std::iter::once(count).chain(inner.unwrap_or_default()).collect();
+            Ok(all)
+        }
+        _ => {
+            let value = match item.value()? {
+                Scalar::Float(value) => value,
+                Scalar::Int(value) => value as f64,
+                Scalar::BigInt(digits) => digits.parse().map_err(|_| Error::malformed(format!("{digits:?} is no number")))?,
+                _ => return Err(Error::malformed(format!("{:?} (expected a number)", text(item).unwrap_or_default()))),
+            };
+            if most == 0 {
+                return Err(Error::limit("too many coefficients"));
+            }
+            Ok(Numbers { values: vec![value], shape: Vec::new(), unit: None })
+        }
+    }
+}
+
+/// A whole number that is not negative.
+pub(super) fn whole(item: &Item<'_>) -> Result<usize> {
+    match item.value()? {
+        Scalar::Int(value) => usize::try_from(value).map_err(|_| Error::malformed(format!("{value} (expected a number from 0)"))),
+        _ => Err(Error::malformed(format!("{:?} (expected a whole number)", text(item).unwrap_or_default()))),
+    }
+}
+
+/// Whole numbers of a list.
+pub(super) fn wholes(item: &Item<'_>) -> Result<Vec<usize>> {
+    list(item)?.iter().map(whole).collect()
+}
+
+/// An interval: a list of two numbers.
+pub(super) fn interval(item: &Item<'_>, unit: Option<&Unit>) -> Result<(f64, f64)> {
+    let ends: Vec<Numbers> = list(item)?.iter().map(|end| numbers(end, 1)).collect::<Result<_>>()?;
+    let end = |end: &Numbers| -> Result<f64> {
+        let factor = match (&end.unit, unit) {
+            (Some(from), Some(to)) => from.to(to)?,
+            _ => 1.0,
+        };
+        Ok(end.single()? * factor)
+    };
+    match &ends[..] {
+        [low, high] => Ok((end(low)?, end(high)?)),
+        _ => Err(Error::malformed(format!("an interval of {} numbers", ends.len()))),
+    }
+}
+
+/// A list of intervals, or one; each may be null.
+pub(super) fn intervals(item: &Item<'_>, key: &str) -> Result<Vec<Option<(f64, f64)>>> {
+    let Some(all) = get(item, key)? else { return Ok(Vec::new()) };
+    let parts = list(&all)?;
+    if parts.iter().all(|part| matches!(part.kind(), ItemKind::Scalar)) {
+        return Ok(vec![Some(interval(&all, None)?)]);
+    }
+    parts.iter().map(|part| if part.kind() == ItemKind::Null { Ok(None) } else { interval(part, None).map(Some) }).collect()
+}

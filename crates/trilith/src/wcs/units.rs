@@ -1,0 +1,132 @@
+//! Units of parameters: what is needed to bring numbers of one unit into another.
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, Result};
+
+/// A product of powers of base units, and a factor.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Unit {
+    factor: f64,
+    powers: BTreeMap<String, i32>,
+}
+
+/// Names of units with the base that they are a multiple of.
+const KNOWN: &[(&str, &str, f64)] = &[
+    ("deg", "deg", 1.0),
+    ("degree", "deg", 1.0),
+    ("arcmin", "deg", 1.0 / 60.0),
+    ("arcsec", "deg", 1.0 / 3600.0),
+    ("mas", "deg", 1.0 / 3.6e6),
+    ("rad", "deg", 180.0 / std::f64::consts::PI),
+    ("hourangle", "deg", 15.0),
+    ("pix", "pixel", 1.0),
+    ("pixel", "pixel", 1.0),
+    ("m", "m", 1.0),
+    ("cm", "m", 1e-2),
+    ("mm", "m", 1e-3),
+    ("um", "m", 1e-6),
+    ("micron", "m", 1e-6),
+    ("nm", "m", 1e-9),
+    ("Angstrom", "m", 1e-10),
+    ("AA", "m", 1e-10),
+    ("km", "m", 1e3),
+    ("s", "s", 1.0),
+    ("ms", "s", 1e-3),
+    ("min", "s", 60.0),
+    ("h", "s", 3600.0),
+    ("d", "s", 86400.0),
+    ("Hz", "Hz", 1.0),
+    ("kHz", "Hz", 1e3),
+    ("MHz", "Hz", 1e6),
+    ("GHz", "Hz", 1e9),
+];
+
+impl Unit {
+    /// The unit of a text such as `arcsec`, `deg.pixel**-1` or `nm / pix`.
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        let mut unit = Self { factor: 1.0, powers: BTreeMap::new() };
+        let spaced = text.replace("**", "^").replace('/', " / ").replace(['*', '.', '(', ')'], " ");
+        let mut sign = 1;
+        for word in spaced.split_whitespace() {
+            if word == "/" {
+                sign = -1;
+                continue;
+            }
+            let digits = word.find(|c: char| c == '^' || c == '-' || c.is_ascii_digit()).unwrap_or(word.len());
+            let (name, power) = word.split_at(digits);
+            let power = power.trim_start_matches('^');
+            let power: i32 = if power.is_empty() { 1 } else { power.parse().map_err(|_| unknown(text))? };
+            if name.is_empty() {
+                if word != "1" {
+                    return Err(unknown(text));
+                }
+                continue;
+            }
+            if !(-9..=9).contains(&power) {
+                return Err(unknown(text));
+            }
+            let (base, factor) = KNOWN.iter().find(|known| known.0 == name).map_or((name, 1.0), |known| (known.1, known.2));
+            let power = power * sign;
+            unit.factor *= factor.powi(power);
+            unit.count(base, power);
+            sign = 1;
+        }
+        Ok(unit)
+    }
+
+    fn count(&mut self, base: &str, power: i32) {
+        let sum = self.powers.entry(base.to_owned()).or_insert(0);
+        *sum += power;
+        if *sum == 0 {
+            self.powers.remove(base);
+        }
+    }
+
+    /// Degrees.
+    pub(super) fn degrees() -> Self {
+        Self { factor: 1.0, powers: BTreeMap::from([("deg".to_owned(), 1)]) }
+    }
+
+    pub(super) fn times(&self, other: &Self) -> Self {
+        let mut product = Self { factor: self.factor * other.factor, powers: self.powers.clone() };
+        other.powers.iter().for_each(|(base, power)| product.count(base, *power));
+        product
+    }
+
+    /// What numbers in this unit are multiplied with to be in another.
+    pub(super) fn to(&self, other: &Self) -> Result<f64> {
+        if self == other {
+            return Ok(1.0);
+        }
+        if self.powers != other.powers {
+            return Err(Error::malformed(format!("{} cannot be converted to {}", self.text(), other.text())));
+        }
+        Ok(self.factor / other.factor)
+    }
+
+    fn text(&self) -> String {
+        let word = |(base, power): (&String, &i32)| if *power == 1 { base.clone() } else { format!("{base}{power}") };
+        let words: Vec<String> = self.powers.iter().map(word).collect();
+        format!("a unit of {}", if words.is_empty() { "pure numbers".to_owned() } else { words.join(" ") })
+    }
+}
+
+fn unknown(text: &str) -> Error {
+    Error::unsupported(format!("unit {text:?} in a coordinate transform is not supported"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_products_of_powers() {
+        let unit = |text: &str| Unit::parse(text).unwrap();
+        assert_eq!(unit("deg.pixel**-1").times(&unit("pix")), unit("deg"));
+        assert_eq!(unit("arcsec / pix"), unit("arcsec pixel-1"));
+        assert!((unit("arcsec").to(&unit("deg")).unwrap() * 3600.0 - 1.0).abs() < 1e-15);
+        assert_eq!(unit("1"), unit(""));
+        assert!(unit("um").to(&unit("s")).is_err() && Unit::parse("m^x").is_err());
+    }
+}

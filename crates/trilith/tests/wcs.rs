@@ -1,0 +1,237 @@
+//! Coordinates of files: the samples that Python's gwcs wrote and evaluated, and small trees.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "a test may stop where something is not as expected"
+)]
+
+use trilith::array::Array;
+use trilith::bytes::LocalOptions;
+use trilith::wcs::{Inverse, Options, Wcs};
+use trilith::{ErrorKind, Limits, OpenOptions};
+
+const HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
+
+fn open(tree: &str) -> trilith::File {
+    OpenOptions::new().open_bytes(format!("{HEAD}{tree}\n...\n").into_bytes()).unwrap()
+}
+
+fn frame(name: &str) -> String {
+    format!("!<tag:stsci.edu:gwcs/frame2d-1.2.0> {{name: {name}, axes_names: [x, y], unit: [pixel, pixel]}}")
+}
+
+/// A GWCS of one transform.
+fn gwcs(transform: &str) -> trilith::File {
+    open(&format!(
+        "wcs: !<tag:stsci.edu:gwcs/wcs-1.4.0>\n  name: ''\n  steps:\n  - !<tag:stsci.edu:gwcs/step-1.3.0> {{frame: {}, transform: {transform}}}\n  \
+         - !<tag:stsci.edu:gwcs/step-1.3.0> {{frame: {}, transform: null}}",
+        frame("detector"),
+        frame("world")
+    ))
+}
+
+fn wcs(transform: &str) -> Wcs {
+    gwcs(transform).wcs("").unwrap().expect("there are coordinates").wcs
+}
+
+#[test]
+fn bounding_boxes_of_every_version_mean_the_same() {
+    let shifts = "forward: [!transform/shift-1.2.0 {offset: 1.0}, !transform/shift-1.2.0 {offset: 2.0}]";
+    let boxes = [
+        // A plain list is in the order of the array: y first.
+        "bounding_box: [[-0.5, 19.5], [-0.5, 9.5]]".to_owned(),
+        "inputs: [x0, x1], bounding_box: !transform/property/bounding_box-1.2.0 {intervals: {x1: [-0.5, 19.5], x0: [-0.5, 9.5]}, order: C, ignore: []}"
+            .to_owned(),
+        "inputs: [x, y], bounding_box: !transform/property/bounding_box-1.0.0 {intervals: {x: [-0.5, 9.5], y: [-0.5, 19.5]}, order: F}"
+            .to_owned(),
+    ];
+    for bounds in boxes {
+        let wcs = wcs(&format!("!transform/concatenate-1.2.0 {{{shifts}, {bounds}}}"));
+        assert_eq!(wcs.extent().unwrap(), [(-0.5, 9.5), (-0.5, 19.5)], "{bounds}");
+        let world = wcs.pixel_to_world(&[&[9.5, 9.6, 3.0, -0.5], &[19.5, 3.0, 20.0, -0.5]], Options::default()).unwrap();
+        assert_eq!(world[0][0], 10.5);
+        assert_eq!(world[1][3], 1.5);
+        assert!(world.iter().all(|column| column[1].is_nan() && column[2].is_nan()), "{bounds}");
+        let outside = wcs.pixel_to_world(&[&[100.0], &[3.0]], Options::default().with_bounding_box(false)).unwrap();
+        assert_eq!((outside[0][0], outside[1][0]), (101.0, 5.0));
+    }
+}
+
+#[test]
+fn an_unknown_transform_is_named() {
+    for tag in ["transform/gaussian2d-1.2.0", "gwcs/regions_selector-1.3.0", "jwst_pipeline/coords-1.2.0"] {
+        let tag = format!("tag:stsci.edu:{}{tag}", if tag.starts_with("transform") { "asdf/" } else { "" });
+        let error = gwcs(&format!("!<{tag}> {{}}")).wcs("").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.to_string().contains(&tag), "{error}");
+    }
+}
+
+#[test]
+fn the_exact_inverse_corrects_the_one_that_is_given() {
+    // x + 1e-6 x², with x for its inverse.
+    let polynomial = "!transform/polynomial-1.2.0 {coefficients: !core/ndarray-1.0.0 [0.0, 1.0, 1.0e-6]}";
+    let given = format!(
+        "!transform/concatenate-1.2.0 {{forward: [{polynomial}, {polynomial}], inverse: !transform/identity-1.2.0 {{n_dims: 2}}, bounding_box: [[0, 100], [0, 100]]}}"
+    );
+    let wcs = wcs(&given);
+    let world = wcs.pixel_to_world(&[&[50.0, 100.0], &[0.0, 99.0]], Options::default()).unwrap();
+    let columns = [&world[0][..], &world[1][..]];
+    let exact = wcs.world_to_pixel(&columns, Options::default()).unwrap();
+    let file = wcs.world_to_pixel(&columns, Options::default().with_inverse(Inverse::File).with_bounding_box(false)).unwrap();
+    for (axis, wanted) in [[50.0, 100.0], [0.0, 99.0]].iter().enumerate() {
+        for at in 0..2 {
+            assert!((exact[axis][at] - wanted[at]).abs() < 1e-9, "{exact:?}");
+        }
+        assert_eq!(file[axis], world[axis]);
+    }
+    // Without any inverse, from a grid.
+    let none = wcs_without(&given);
+    let found = none.world_to_pixel(&columns, Options::default()).unwrap();
+    assert!((found[0][1] - 100.0).abs() < 1e-9 && (found[1][1] - 99.0).abs() < 1e-9, "{found:?}");
+}
+
+fn wcs_without(given: &str) -> Wcs {
+    wcs(&given.replace("inverse: !transform/identity-1.2.0 {n_dims: 2}, ", ""))
+}
+
+#[test]
+fn hostile_descriptions_are_refused() {
+    // Each level holds the level below twice.
+    let mut tree = "a0: &a0 !transform/concatenate-1.2.0 {forward: [!transform/shift-1.2.0 {offset: 1}, !transform/shift-1.2.0 {offset: 1}]}\n".to_owned();
+    for level in 1..40 {
+        let below = level - 1;
+        tree += &format!("a{level}: &a{level} !transform/compose-1.2.0 {{forward: [*a{below}, *a{below}]}}\n");
+    }
+    tree += &format!(
+        "wcs: !<tag:stsci.edu:gwcs/wcs-1.4.0>\n  name: ''\n  steps:\n  - {{frame: {}, transform: *a39}}\n  - {{frame: {}, transform: null}}",
+        frame("detector"),
+        frame("world")
+    );
+    let error = open(&tree).wcs("").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+
+    let mut deep = "!transform/shift-1.2.0 {offset: 1}".to_owned();
+    for _ in 0..90 {
+        deep = format!("!transform/compose-1.2.0 {{forward: [{deep}, !transform/shift-1.2.0 {{offset: 1}}]}}");
+    }
+    assert_eq!(gwcs(&deep).wcs("").unwrap_err().kind(), ErrorKind::Limit);
+
+    for (transform, kind) in [
+        ("!transform/identity-1.2.0 {n_dims: 4000000000}", ErrorKind::Limit),
+        ("!transform/remap_axes-1.2.0 {mapping: [9], n_inputs: 2}", ErrorKind::Malformed),
+        ("!transform/compose-1.2.0 {forward: [!transform/identity-1.2.0 {n_dims: 2}]}", ErrorKind::Malformed),
+        ("!transform/polynomial-1.2.0 {coefficients: !core/ndarray-1.0.0 [[1.0, 2.0]]}", ErrorKind::Malformed),
+        ("!transform/shift-1.2.0 {offset: abc}", ErrorKind::Malformed),
+        ("!transform/rotate_sequence_3d-1.0.0 {angles: [1, 2], axes_order: q, rotation_type: cartesian}", ErrorKind::Malformed),
+    ] {
+        let error = gwcs(transform).wcs("").unwrap_err();
+        assert_eq!(error.kind(), kind, "{transform}: {error}");
+    }
+}
+
+#[test]
+fn an_array_has_the_coordinates_beside_and_above_it() {
+    let shifts =
+        "!transform/concatenate-1.2.0 {forward: [!transform/shift-1.2.0 {offset: 1.0}, !transform/shift-1.2.0 {offset: 2.0}]}";
+    let text = format!(
+        "roman:\n  data: !core/ndarray-1.0.0 [[1, 2, 3], [4, 5, 6]]\n  more: {{dq: !core/ndarray-1.0.0 [[1, 2, 3], [4, 5, 6]]}}\n  meta:\n    wcs: !<tag:stsci.edu:gwcs/wcs-1.4.0>\n      \
+         name: ''\n      steps:\n      - {{frame: {}, transform: {shifts}}}\n      - {{frame: sky, transform: null}}\nother: 1",
+        frame("detector")
+    );
+    let file = open(&text);
+    for path in ["/roman/data", "/roman/more/dq", "/roman/meta/wcs", "/roman", ""] {
+        let found = file.wcs(path).unwrap().unwrap_or_else(|| panic!("{path}"));
+        assert_eq!(found.path, "/roman/meta/wcs", "{path}");
+        let has_shape = found.wcs.pixel_shape().is_some();
+        assert_eq!(has_shape, !matches!(path, "/roman/meta/wcs" | "/roman"), "{path}");
+    }
+    assert_eq!(file.wcs("/roman/data").unwrap().unwrap().wcs.pixel_shape().unwrap(), [3, 2]);
+    assert!(file.wcs("/other").unwrap().is_none());
+    assert_eq!(file.wcs("/absent").unwrap_err().kind(), ErrorKind::Usage);
+}
+
+/// The samples, the pixels of which are an image.
+const IMAGES: &[&str] = &["1_roman_like", "1b_roman_like_at_ra_0", "2_fits_imaging", "3_nircam_like"];
+
+fn column(table: &Array, name: &str) -> Option<Vec<f64>> {
+    table.field(name).ok().map(|field| field.load_as::<f64>().unwrap())
+}
+
+/// Columns with a prefix and a number.
+fn columns(table: &Array, prefix: &str) -> Vec<Vec<f64>> {
+    (0..8).map_while(|axis| column(table, &format!("{prefix}{axis}"))).collect()
+}
+
+fn slices(columns: &[Vec<f64>]) -> Vec<&[f64]> {
+    columns.iter().map(Vec::as_slice).collect()
+}
+
+#[test]
+fn the_samples_of_gwcs_have_its_values() {
+    let near = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("shared/wcs"));
+    let Some(folder) = near.into_iter().find(|folder| folder.is_dir()) else {
+        eprintln!("skipped: the folder shared/wcs is not there");
+        return;
+    };
+    let others = ["4_spectral_tabular", "4b_cube_quantity", "5_dkist_like"];
+    for name in IMAGES.iter().chain(&others) {
+        let file = trilith::open(folder.join(format!("{name}.asdf"))).unwrap();
+        let wcs = file.wcs("").unwrap().expect("every sample has coordinates").wcs;
+        let points = trilith::bytes::open(folder.join(format!("{name}.npy")), LocalOptions::default()).unwrap();
+        let table = Array::from_npy(points, &Limits::default()).unwrap();
+        let (pixels, world) = (columns(&table, "pixel"), columns(&table, "world"));
+        let unit: Vec<f64> =
+            (0..world.len()).map(|axis| if wcs.world_axis(axis).unit == "arcsec" { 3600.0 } else { 1.0 }).collect();
+        let free = Options::default().with_bounding_box(false);
+        let found = wcs.pixel_to_world(&slices(&pixels), free).unwrap();
+        let mut worst = 0f64;
+        for (axis, (found, wanted)) in found.iter().zip(&world).enumerate() {
+            let is_longitude = wcs.sky().is_some_and(|sky| sky.0 == axis);
+            for (found, wanted) in found.iter().zip(wanted) {
+                if wanted.is_nan() {
+                    continue;
+                }
+                let turn = 360.0 * unit[axis];
+                let off = if is_longitude { (found - wanted + turn / 2.0).rem_euclid(turn) - turn / 2.0 } else { found - wanted };
+                worst = worst.max(if off.is_nan() { f64::INFINITY } else { off.abs() / unit[axis] });
+            }
+        }
+        assert!(worst < 1e-12, "{name}: forward differs by {worst}");
+
+        // There and back, inside of the box.
+        let boxed = wcs.pixel_to_world(&slices(&pixels), Options::default()).unwrap();
+        let back = wcs.world_to_pixel(&slices(&boxed), Options::default()).unwrap();
+        let mut trip = 0f64;
+        for at in 0..pixels[0].len() {
+            if boxed.iter().any(|column| column[at].is_nan()) {
+                continue;
+            }
+            // Four units in the last place of the coordinates, as pixels.
+            let most = boxed.iter().map(|column| column[at].abs()).fold(0.0, f64::max);
+            let scale = wcs.scale().map_or(1.0, |scale| scale / 3600.0 * unit[0]);
+            let room = 1e-8f64.max(4.0 * f64::EPSILON * most / scale);
+            for (back, pixel) in back.iter().zip(&pixels) {
+                let off = (back[at] - pixel[at]).abs();
+                assert!(off <= room, "{name} point {at}: {} is back at {}", pixel[at], back[at]);
+                trip = trip.max(off);
+            }
+        }
+        eprintln!("{name}: forward within {worst:e}, round trip within {trip:e} pixels");
+
+        let wanted = columns(&table, "back");
+        if !wanted.is_empty() {
+            let from_file = wcs.world_to_pixel(&slices(&world), free.with_inverse(Inverse::File)).unwrap();
+            for (found, wanted) in from_file.iter().flatten().zip(wanted.iter().flatten()) {
+                assert!(
+                    wanted.is_nan() || (found - wanted).abs() < 1e-7,
+                    "{name}: inverse of the file {found}, expected {wanted}"
+                );
+            }
+        }
+    }
+}
