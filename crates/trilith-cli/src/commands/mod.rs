@@ -37,6 +37,8 @@ macro_rules! commands {
 
 mod manual;
 
+pub use sky::hold_points;
+
 commands! {
     "Look at files" {
         info::Info,
@@ -50,6 +52,7 @@ commands! {
         diff::Diff,
         stats::Stats,
         show::Show,
+        sky::Sky,
         refs::Refs,
         schema::Schema,
         tour::Tour,

@@ -15,6 +15,7 @@ pub const READING: &[&str] = &[
     "search",
     "diff",
     "stats",
+    "sky",
     "refs",
     "to-yaml",
     "schema check",

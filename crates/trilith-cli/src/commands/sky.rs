@@ -1,0 +1,252 @@
+//! `trilith sky FILE#/p`: where on the sky, or at which wavelength or time, the pixels of an array are.
+
+use std::ffi::OsString;
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use trilith::wcs::{Found, Inverse, Options as Choices, Wcs};
+use trilith::{Error, ErrorKind, Result};
+
+use crate::Outcome;
+use crate::item::Item;
+use crate::options::Options;
+use crate::output::{Out, note};
+use crate::words::said;
+
+/// Compute world coordinates of pixels, and pixels of positions
+///
+/// Without points: frames, axes, bounding box, centre, scale and footprint. With points X,Y: their world coordinates, a line each.
+/// Pixels count from 0 at the middle of the first one, x first. With --pixel the points are world coordinates, in degrees or as
+/// 12:30:00,-45:10:05.5 (hours and degrees), and the output is pixels. Exit status 1 if a point has no coordinates, because it is
+/// outside of the bounding box.
+#[derive(Debug, Args)]
+pub struct Sky {
+    /// The file, and the path of an array or of its coordinates; without a path the first array that has coordinates
+    #[arg(value_name = "FILE[#/PATH]", allow_hyphen_values = true)]
+    item: String,
+    /// Pixels, or with --pixel world coordinates
+    #[arg(value_name = "X,Y")]
+    points: Vec<String>,
+    /// The points are world coordinates, and pixels are printed
+    #[arg(long)]
+    pixel: bool,
+    /// Compute coordinates of this frame in place of those of the last one
+    #[arg(long, value_name = "NAME")]
+    frame: Option<String>,
+    /// Points outside of the bounding box have coordinates as well
+    #[arg(long)]
+    no_bounding_box: bool,
+    /// Iterate to the exact pixel, or evaluate the inverse that the file gives
+    #[arg(long, value_enum, value_name = "KIND", default_value = "exact")]
+    inverse: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    Exact,
+    File,
+}
+
+impl Sky {
+    /// Prints what is asked for.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let item = Item::parse(&self.item);
+        let file = options.open_file(&item.file)?;
+        if let Err(error) = file.item(item.path()).map(drop)
+            && error.kind() == ErrorKind::Usage
+        {
+            note(&format!("trilith: {}", said(&error)));
+            return Ok(Outcome::No);
+        }
+        let mut found = match file.wcs(item.path()) {
+            Ok(Some(found)) => found,
+            Ok(None) => {
+                let message = format!("cannot compute coordinates: {} describes none", self.item);
+                return Err(Error::unsupported(message).hint("name an array, a GWCS or a FITS header: FILE#/path"));
+            }
+            Err(error) => return Err(error),
+        };
+        if let Some(frame) = &self.frame {
+            let names: Vec<String> = found.wcs.frames().iter().skip(1).map(|known| known.name.clone()).collect();
+            found.wcs = found.wcs.ending_at(frame).map_err(|_| Error::unknown("frame", frame, names.iter().map(String::as_str)))?;
+        }
+        let mut out = Out::new();
+        let outcome = if self.points.is_empty() {
+            describe(&item.file, &found, options, &mut out)?;
+            Outcome::Yes
+        } else {
+            self.convert(&found.wcs, options, &mut out)?
+        };
+        out.finish()?;
+        Ok(outcome)
+    }
+
+    /// Prints a line for each point.
+    fn convert(&self, wcs: &Wcs, options: &Options, out: &mut Out) -> Result<Outcome> {
+        let axes = if self.pixel { wcs.world_axes() } else { wcs.pixel_axes() };
+        let sky = wcs.sky().filter(|_| self.pixel);
+        let mut columns = vec![Vec::with_capacity(self.points.len()); axes];
+        for text in &self.points {
+            let numbers: Vec<&str> = text.trim().split(',').map(str::trim).collect();
+            if numbers.len() != axes {
+                let message = format!("cannot read point {text:?}: {} numbers (expected {axes})", numbers.len());
+                return Err(Error::usage(message).hint(if self.pixel { "give LON,LAT, as 83.6,-5.4" } else { "give X,Y, as 10,20.5" }));
+            }
+            for (axis, (number, column)) in numbers.iter().zip(&mut columns).enumerate() {
+                let value = match sky {
+                    Some((longitude, _)) if axis == longitude => angle(number, 15.0).map(|found| in_unit(wcs, axis, found)),
+                    Some((_, latitude)) if axis == latitude => angle(number, 1.0).map(|found| in_unit(wcs, axis, found)),
+                    _ => number.parse().ok(),
+                };
+                let value: Option<f64> = value.filter(|value: &f64| value.is_finite());
+                column.push(value.ok_or_else(|| Error::usage(format!("cannot read point {text:?}: {number:?} is not a number")))?);
+            }
+        }
+        let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        let inverse = if self.inverse == Kind::File { Inverse::File } else { Inverse::Exact };
+        let choices = Choices::default().with_bounding_box(!self.no_bounding_box).with_inverse(inverse);
+        let found = if self.pixel { wcs.world_to_pixel(&slices, choices) } else { wcs.pixel_to_world(&slices, choices) }?;
+        let (mut lines, mut outside) = (Vec::with_capacity(self.points.len()), 0usize);
+        for at in 0..self.points.len() {
+            let point: Vec<f64> = found.iter().filter_map(|column| column.get(at).copied()).collect();
+            let is_there = point.iter().all(|value| value.is_finite());
+            outside += usize::from(!is_there);
+            if options.json {
+                lines.push(if is_there { json!(point) } else { Value::Null });
+            } else {
+                let words: Vec<String> = point.iter().map(|value| written(*value)).collect();
+                out.line(&words.join(" "))?;
+            }
+        }
+        if options.json {
+            out.json(&Value::Array(lines))?;
+        }
+        if outside == 0 {
+            return Ok(Outcome::Yes);
+        }
+        let (what, hint) = if self.no_bounding_box { ("no coordinates", "") } else { ("outside", "; --no-bounding-box computes them") };
+        note(&format!("trilith: {outside} of {} points {what}{hint}", self.points.len()));
+        Ok(Outcome::No)
+    }
+}
+
+/// Twelve decimals; what has no coordinates is `nan`.
+fn written(value: f64) -> String {
+    if value.is_finite() { format!("{value:.12}") } else { "nan".to_owned() }
+}
+
+/// An angle in degrees: a number, or `12:30:00` of which the first part counts `whole` degrees.
+fn angle(text: &str, whole: f64) -> Option<f64> {
+    if !text.contains(':') {
+        return text.parse().ok();
+    }
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1.0, digits),
+        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let parts: Vec<f64> = digits.split(':').map(|part| part.parse().ok().filter(|part| (0.0..=360.0).contains(part))).collect::<Option<_>>()?;
+    let &[first, minutes, ref seconds @ ..] = &parts[..] else { return None };
+    let second = match seconds {
+        [] => 0.0,
+        [second] => *second,
+        _ => return None,
+    };
+    (minutes < 60.0 && second < 60.0).then(|| sign * whole * (first + minutes / 60.0 + second / 3600.0))
+}
+
+/// Degrees in the unit of an axis.
+fn in_unit(wcs: &Wcs, axis: usize, degrees: f64) -> f64 {
+    match wcs.world_axis(axis).unit.as_str() {
+        "arcsec" => degrees * 3600.0,
+        "arcmin" => degrees * 60.0,
+        "rad" => degrees.to_radians(),
+        _ => degrees,
+    }
+}
+
+/// Prints what the coordinates are.
+fn describe(file: &str, found: &Found, options: &Options, out: &mut Out) -> Result<()> {
+    let wcs = &found.wcs;
+    let frames: Vec<&str> = wcs.frames().iter().map(|frame| frame.name.as_str()).collect();
+    let axes: Vec<trilith::wcs::Axis> = (0..wcs.world_axes()).map(|axis| wcs.world_axis(axis)).collect();
+    let bounds = wcs.bounding_box().map(|bounds| bounds.intervals());
+    let reference = wcs.frames().last().map_or("", |frame| frame.reference.as_str());
+    let (centre, scale, footprint) = (wcs.centre(), wcs.scale(), wcs.footprint());
+    if options.json {
+        let axes: Vec<Value> = axes.iter().map(|axis| json!({"name": axis.name, "unit": axis.unit, "type": axis.physical})).collect();
+        let bounds = bounds.map(|bounds| bounds.iter().map(|pair| pair.map(|(low, high)| [low, high])).collect::<Vec<_>>());
+        return out.json(&json!({
+            "file": file,
+            "path": found.path,
+            "array": found.array,
+            "frames": frames,
+            "reference": (!reference.is_empty()).then_some(reference),
+            "world_axes": axes,
+            "pixel_shape": wcs.pixel_shape(),
+            "bounding_box": bounds,
+            "centre": centre,
+            "scale": scale,
+            "footprint": footprint,
+        }));
+    }
+    out.line(&format!("coordinates   {}{}", if file == "-" { "" } else { file }, if found.path.is_empty() { String::new() } else { format!("#{}", found.path) }))?;
+    out.line(&format!("frames        {}", frames.join(" -> ")))?;
+    for axis in &axes {
+        let words: Vec<&str> = [&axis.name, &axis.unit, &axis.physical].into_iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
+        out.line(&format!("axis          {}", words.join(", ")))?;
+    }
+    if !reference.is_empty() {
+        out.line(&format!("reference     {reference}"))?;
+    }
+    if let Some(shape) = wcs.pixel_shape() {
+        out.line(&format!("pixel shape   {shape:?} (x first)"))?;
+    }
+    for (number, pair) in bounds.iter().flatten().enumerate() {
+        if let Some((low, high)) = pair {
+            let name = wcs.frames().first().and_then(|frame| frame.axes.get(number)).map_or("", |axis| axis.name.as_str());
+            out.line(&format!("bounding box  {low} to {high}{}{name}", if name.is_empty() { "" } else { " in " }))?;
+        }
+    }
+    let place = |[longitude, latitude]: [f64; 2]| format!("{longitude:.9} {latitude:.9}");
+    if let Some(centre) = centre {
+        out.line(&format!("centre        {}", place(centre)))?;
+    }
+    if let Some(scale) = scale {
+        out.line(&format!("scale         {scale:.6} arcsec per pixel"))?;
+    }
+    for corner in footprint.into_iter().flatten() {
+        out.line(&format!("footprint     {}", place(corner)))?;
+    }
+    Ok(())
+}
+
+/// Points that begin with a minus sign, as words that do not look like options.
+///
+/// A blank before the sign is enough, and goes when the point is read. Words of other commands stay as they are.
+pub fn hold_points(words: &mut [OsString]) {
+    let Some(start) = words.iter().position(|word| word == "sky") else { return };
+    for word in words.iter_mut().skip(start + 1) {
+        let is_point = word.to_str().is_some_and(|text| {
+            text.starts_with('-') && text.contains(',') && text[1..].starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        });
+        if is_point {
+            let mut held = OsString::from(" ");
+            held.push(&*word);
+            *word = held;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn angles_are_degrees_or_sexagesimal() {
+        assert_eq!(angle("-5.25", 15.0), Some(-5.25));
+        assert_eq!(angle("12:30:00", 15.0), Some(187.5));
+        assert_eq!(angle("-00:30", 1.0), Some(-0.5));
+        assert!((angle("-45:10:05.5", 1.0).unwrap() + 45.168_194_444).abs() < 1e-8);
+        assert!(angle("1:60:00", 1.0).is_none() && angle("1:2:3:4", 1.0).is_none() && angle("x", 1.0).is_none());
+    }
+}
