@@ -152,7 +152,7 @@ fn an_array_has_the_coordinates_beside_and_above_it() {
     }
     assert_eq!(file.wcs("/roman/data").unwrap().unwrap().wcs.pixel_shape().unwrap(), [3, 2]);
     assert!(file.wcs("/other").unwrap().is_none());
-    assert_eq!(file.wcs("/absent").unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(file.wcs("/absent").unwrap_err().kind(), ErrorKind::NotFound);
 }
 
 /// The samples, the pixels of which are an image.

@@ -119,8 +119,8 @@ impl File {
             let item = if path.is_empty() { Ok(self.root()) } else { self.item(&path) };
             item.ok()?.follow().ok().map(|item| (path, item))
         };
-        let worlds = WORLDS.iter().filter_map(|place| at(place));
-        for (path, item) in worlds.filter(|(_, item)| nodes::is_wcs(item)) {
+        let mut worlds = WORLDS.iter().filter_map(|place| at(place));
+        if let Some((path, item)) = worlds.find(|(_, item)| nodes::is_wcs(item)) {
             return Ok(Some(Found { wcs: item.wcs().map_err(|error| error.context(path.clone()))?, path, array: None }));
         }
         for (path, item) in HEADERS.iter().filter_map(|place| at(place)) {
