@@ -1,42 +1,44 @@
-//! `%41` in URIs and tags.
+//! Percent-encoding of URIs and tags (RFC 3986, section 2.1), by the crate `percent-encoding`.
 
 use std::borrow::Cow;
 
-/// `text` with its escapes undone; None for a broken escape, or where no UTF-8 comes out.
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str};
+
+/// Bytes that a segment of a path may not hold as they are.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b'=')
+    .remove(b'@');
+
+/// Encodes one segment of a path.
+pub(crate) fn encoded(name: &[u8]) -> String {
+    percent_encoding::percent_encode(name, RESERVED).to_string()
+}
+
+/// Decodes `text`. Returns `None` if an escape is broken, or if the result is not UTF-8.
 pub(crate) fn strictly_decoded(text: &str) -> Option<String> {
-    let (bytes, sound) = decoded(text);
-    String::from_utf8(bytes).ok().filter(|_| sound)
+    let is_escape = |rest: &str| rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+    if !text.split('%').skip(1).all(is_escape) {
+        return None;
+    }
+    percent_decode_str(text).decode_utf8().ok().map(Cow::into_owned)
 }
 
-/// `text` with its escapes undone; what is no escape, or would be no UTF-8, stays as it is.
+/// Decodes `text`. Broken escapes stay, and so does a text that would not be UTF-8.
 pub(crate) fn leniently_decoded(text: &str) -> Cow<'_, str> {
-    if !text.contains('%') {
-        return Cow::Borrowed(text);
-    }
-    String::from_utf8(decoded(text).0).map_or(Cow::Borrowed(text), Cow::Owned)
-}
-
-/// The bytes, and whether every `%` began an escape.
-fn decoded(text: &str) -> (Vec<u8>, bool) {
-    let mut out = Vec::with_capacity(text.len());
-    let mut sound = true;
-    let mut rest = text.as_bytes();
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    while let Some((&byte, after)) = rest.split_first() {
-        let escape = match after {
-            [high, low, ..] if byte == b'%' => digit(*high).zip(digit(*low)),
-            _ => None,
-        };
-        if let Some((high, low)) = escape {
-            out.push((high * 16 + low) as u8);
-            rest = after.get(2..).unwrap_or(&[]);
-        } else {
-            sound &= byte != b'%';
-            out.push(byte);
-            rest = after;
-        }
-    }
-    (out, sound)
+    percent_decode_str(text).decode_utf8().unwrap_or(Cow::Borrowed(text))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::percent::strictly_decoded;
+use crate::percent::{encoded, strictly_decoded};
 
 /// Where the relative references of a file begin: its folder, or its address.
 ///
@@ -50,7 +50,7 @@ impl Base {
         let base = Self::of(name);
         match &base {
             Self::Nowhere => None,
-            Self::Folder(_) => base.join(&encode(Path::new(name).file_name()?.as_encoded_bytes())),
+            Self::Folder(_) => base.join(&encoded(Path::new(name).file_name()?.as_encoded_bytes())),
             Self::Address(_) => base.join(""),
         }
     }
@@ -86,7 +86,7 @@ impl Base {
             return whole();
         }
         let up = std::iter::repeat_n("..".to_owned(), own.len() - common);
-        let down = there.iter().skip(common).map(|name| encode(name.as_encoded_bytes()));
+        let down = there.iter().skip(common).map(|name| encoded(name.as_encoded_bytes()));
         up.chain(down).collect::<Vec<_>>().join("/")
     }
 }
@@ -189,7 +189,7 @@ pub fn file_uri(path: &Path) -> String {
         match part {
             Component::Normal(name) => {
                 uri.push('/');
-                uri.push_str(&encode(name.as_encoded_bytes()));
+                uri.push_str(&encoded(name.as_encoded_bytes()));
             }
             // A drive keeps its colon, its share is not ours to name.
             Component::Prefix(prefix) => {
@@ -204,19 +204,6 @@ pub fn file_uri(path: &Path) -> String {
 
 fn names(path: &Path) -> Vec<&std::ffi::OsStr> {
     path.components().filter(|part| !matches!(part, Component::RootDir)).map(Component::as_os_str).collect()
-}
-
-/// A part of a path as it stands in a URI.
-pub(super) fn encode(name: &[u8]) -> String {
-    let mut uri = String::with_capacity(name.len());
-    for byte in name {
-        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,=@".contains(byte) {
-            uri.push(char::from(*byte));
-        } else {
-            uri.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    uri
 }
 
 /// Whether a text is meant as an address of a remote file: `http://`, `https://` or `s3://`.
@@ -237,7 +224,7 @@ pub fn is_url(text: &str) -> bool {
 /// assert_eq!(trilith::bytes::percent_encode("a b.asdf"), "a%20b.asdf");
 /// ```
 pub fn percent_encode(name: &str) -> String {
-    encode(name.as_bytes())
+    encoded(name.as_bytes())
 }
 
 /// Replaces `%41` by `A`; None for a broken escape or text that is not UTF-8 afterwards.

@@ -6,15 +6,17 @@
 //!
 //! Readers: Python asdf with the package `asdf-compression`.
 
+use std::hash::Hasher as _;
 use std::io::Write;
 use std::sync::Arc;
+
+use twox_hash::XxHash32;
 
 use super::chunks::{Chunk, Chunked};
 use super::framed::Framed;
 use super::input::file_byte;
 use super::pieces::{Pieces, encode_each, put};
 use super::stream::{Opens, Pull};
-use super::xxh32::{Xxh32, xxh32};
 use super::{Encode, EncodeOptions, no_level};
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Error, Result};
@@ -65,7 +67,7 @@ impl Frame {
         let (Some(size), Some(sum)) = (rest.get(..n), rest.get(n)) else {
             return Err(fail("the lz4 frame header is cut short".into()));
         };
-        let expected = (xxh32(bytes.get(4..6 + n).unwrap_or(&[])) >> 8) as u8;
+        let expected = (XxHash32::oneshot(0, bytes.get(4..6 + n).unwrap_or(&[])) >> 8) as u8;
         if *sum != expected {
             return Err(fail(format!("lz4 frame header checksum {sum:02x}, expected {expected:02x}")));
         }
@@ -82,9 +84,9 @@ impl Frame {
     /// Checks and decodes one block: its bytes, its length field, and its checksum where it has one.
     fn block_into(&self, body: &[u8], field: u32, sum: Option<u32>, before: &[u8], into: &mut [u8]) -> Result<usize> {
         if let Some(sum) = sum
-            && sum != xxh32(body)
+            && sum != XxHash32::oneshot(0, body)
         {
-            return Err(Error::malformed(format!("lz4 block checksum {sum:08x}, expected {:08x}", xxh32(body))));
+            return Err(Error::malformed(format!("lz4 block checksum {sum:08x}, expected {:08x}", XxHash32::oneshot(0, body))));
         }
         if field & STORED != 0 {
             let to = into.get_mut(..body.len()).ok_or_else(|| Error::malformed("a stored lz4 block is longer than expected"))?;
@@ -120,7 +122,7 @@ impl Opens for Lz4Frame {
             stored: stored.clone(),
             at: 0,
             frame: None,
-            sum: Xxh32::new(),
+            sum: XxHash32::with_seed(0),
             made: 0,
             first: true,
             ended: false,
@@ -137,7 +139,7 @@ struct Blocks {
     stored: SourceRef,
     at: u64,
     frame: Option<Frame>,
-    sum: Xxh32,
+    sum: XxHash32,
     /// Decoded bytes of this frame.
     made: u64,
     first: bool,
@@ -165,7 +167,7 @@ impl Blocks {
             Ok(frame) => {
                 self.at += frame.header;
                 self.frame = Some(frame);
-                self.sum = Xxh32::new();
+                self.sum = XxHash32::with_seed(0);
                 self.made = 0;
                 self.before.clear();
             }
@@ -212,7 +214,7 @@ impl Blocks {
         self.made += n as u64;
         let fresh = into.get(..n).unwrap_or(&[]);
         if frame.content_sum {
-            self.sum.update(fresh);
+            self.sum.write(fresh);
         }
         if !frame.independent {
             self.before.extend_from_slice(fresh.get(n.saturating_sub(WINDOW)..).unwrap_or(&[]));
@@ -234,7 +236,7 @@ impl Blocks {
             if self.stored.len().saturating_sub(self.at) < 4 {
                 return Err(self.fail(Error::malformed("the lz4 frame is cut short")));
             }
-            let (found, made) = (u32_at(&self.stored, self.at)?, self.sum.finish());
+            let (found, made) = (u32_at(&self.stored, self.at)?, self.sum.finish_32());
             if found != made {
                 return Err(self.fail(Error::malformed(format!("lz4 frame checksum {found:08x}, expected {made:08x}"))));
             }
@@ -369,7 +371,7 @@ impl Writer {
         }
         put(out, &MAGIC.to_le_bytes())?;
         put(out, &descriptor)?;
-        put(out, &[(xxh32(&descriptor) >> 8) as u8])
+        put(out, &[(XxHash32::oneshot(0, &descriptor) >> 8) as u8])
     }
 
     fn flush(pieces: &[&[u8]], out: &mut dyn Write) -> Result<()> {

@@ -41,8 +41,6 @@ mod names;
 mod pieces;
 mod shuffle;
 mod stream;
-#[cfg(feature = "lz4")]
-mod xxh32;
 #[cfg(feature = "zlib")]
 mod zlib;
 #[cfg(feature = "zstd")]
