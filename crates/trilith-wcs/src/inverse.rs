@@ -60,7 +60,17 @@ impl Wcs {
         Ok((pixels, rooms))
     }
 
-    /// Pixels of a grid over the extent, with their world coordinates.
+    /// Coordinates whose differences are distances: on the sky those of a vector.
+    fn place(&self, world: &[f64]) -> Vec<f64> {
+        let Some((longitude, latitude, unit)) = self.sky else { return world.to_vec() };
+        let ((sin_lon, cos_lon), (sin, cos)) =
+            ((world[longitude] * unit).to_radians().sin_cos(), (world[latitude] * unit).to_radians().sin_cos());
+        let others =
+            world.iter().enumerate().filter(|(axis, _)| *axis != longitude && *axis != latitude).map(|(_, value)| *value);
+        [cos * cos_lon, cos * sin_lon, sin].into_iter().chain(others).collect()
+    }
+
+    /// Pixels of a grid over the extent, with the places of their world coordinates.
     fn grid(&self) -> Vec<(Vec<f64>, Vec<f64>)> {
         let Some(extent) = self.extent() else { return Vec::new() };
         let share = |at: usize| (at as f64 + 0.5) / GRID as f64;
@@ -74,7 +84,7 @@ impl Wcs {
         let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
         let world = self.forward.evaluate(&slices).unwrap_or_default();
         let row = |columns: &[Vec<f64>], at: usize| columns.iter().map(|column| column[at]).collect::<Vec<f64>>();
-        (0..count).map(|at| (row(&columns, at), row(&world, at))).collect()
+        (0..count).map(|at| (row(&columns, at), self.place(&row(&world, at)))).collect()
     }
 
     /// How far a point is from where it should be: on the sky east and north, in the unit of the axes.
@@ -145,19 +155,18 @@ impl<'w> Newton<'w> {
         }
     }
 
-    /// Starts points again from the places of a grid that are nearest on the sky.
+    /// Starts points again from the places of a grid that are nearest.
     fn restart(&mut self, lost: &[usize], grid: &[(Vec<f64>, Vec<f64>)]) {
         let axes = self.axes;
-        let mut fault = vec![0.0; axes];
         for point in lost {
             let wanted = &self.wanted[point * axes..(point + 1) * axes];
             if wanted.iter().any(|number| !number.is_finite()) {
                 continue;
             }
+            let wanted = self.wcs.place(wanted);
             let mut best = (f64::INFINITY, None);
-            for (pixel, world) in grid {
-                self.wcs.fault(wanted, world, &mut fault);
-                let far = fault.iter().map(|x| x * x).sum::<f64>();
+            for (pixel, place) in grid {
+                let far = place.iter().zip(&wanted).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
                 if far < best.0 {
                     best = (far, Some(pixel));
                 }

@@ -1,5 +1,7 @@
 //! Transforms: functions of several numbers, evaluated for many points at once.
 
+mod depends;
+
 use crate::polynomial::Polynomial;
 use crate::projection::Projection;
 use crate::rotation::{Matrix3, transposed};

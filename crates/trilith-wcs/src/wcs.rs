@@ -197,6 +197,11 @@ impl Wcs {
         self.sky.map(|(longitude, latitude, _)| (longitude, latitude))
     }
 
+    /// Factor that brings longitude and latitude into degrees.
+    pub fn sky_unit(&self) -> f64 {
+        self.sky.map_or(1.0, |(_, _, unit)| unit)
+    }
+
     /// Bounding box of the pixels.
     pub fn bounding_box(&self) -> Option<&BoundingBox> {
         self.bounds.as_ref()
@@ -374,6 +379,20 @@ impl Wcs {
         Some((e * q - n * p).abs().sqrt() * 3600.0)
     }
 
+    /// Returns how far east and north, in degrees, the next pixel along an axis is, at a pixel.
+    ///
+    /// # Errors
+    /// Returns [`Error::Invalid`] if the pixel has not as many numbers as there are pixel axes.
+    pub fn sky_step(&self, pixel: &[f64], axis: usize) -> Result<Option<[f64; 2]>> {
+        let Some((longitude, latitude, unit)) = self.sky else { return Ok(None) };
+        let at = |by: f64| -> Result<[f64; 2]> {
+            let moved: Vec<f64> = pixel.iter().enumerate().map(|(place, x)| if place == axis { x + by } else { *x }).collect();
+            let world = self.forward.at(&moved)?;
+            Ok([longitude, latitude].map(|axis| world.get(axis).map_or(f64::NAN, |value| value * unit)))
+        };
+        Ok(Some(offset(at(-0.5)?, at(0.5)?)))
+    }
+
     /// Returns the derivatives of the world coordinates at a pixel, in their units: a row for each world axis.
     ///
     /// # Errors
@@ -410,9 +429,18 @@ fn blank(columns: &mut [Vec<f64>], at: usize, is_meant: impl Fn(usize) -> bool) 
 }
 
 /// How far east and north of `from` a place is, for places near each other; all in degrees. Nothing cancels.
+///
+/// Places on the other half of the sky have none: the one opposite would be at distance zero.
 pub(crate) fn offset(from: [f64; 2], to: [f64; 2]) -> [f64; 2] {
     let turn = (to[0] - from[0]).rem_euclid(360.0);
-    let turn = if turn > 180.0 { turn - 360.0 } else { turn }.to_radians();
+    let turn = if turn > 180.0 { turn - 360.0 } else { turn };
+    if turn.abs() + (to[1] - from[1]).abs() > 90.0 {
+        let [(sin_from, cos_from), (sin_to, cos_to)] = [from[1], to[1]].map(|latitude| latitude.to_radians().sin_cos());
+        if sin_from * sin_to + cos_from * cos_to * turn.to_radians().cos() <= 0.0 {
+            return [f64::NAN; 2];
+        }
+    }
+    let turn = turn.to_radians();
     let (sin_from, cos_to) = (from[1].to_radians().sin(), to[1].to_radians().cos());
     let half = (turn / 2.0).sin();
     let east = cos_to * turn.sin();

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use trilith::wcs::{Found, Inverse, Options as Choices, Wcs};
+use trilith::wcs::{self, Found, Inverse, Options as Choices, Wcs};
 use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
@@ -82,9 +82,9 @@ impl Sky {
     }
 
     /// Prints a line for each point.
-    fn convert(&self, wcs: &Wcs, options: &Options, out: &mut Out) -> Result<Outcome> {
-        let axes = if self.pixel { wcs.world_axes() } else { wcs.pixel_axes() };
-        let sky = wcs.sky().filter(|_| self.pixel);
+    fn convert(&self, coordinates: &Wcs, options: &Options, out: &mut Out) -> Result<Outcome> {
+        let axes = if self.pixel { coordinates.world_axes() } else { coordinates.pixel_axes() };
+        let sky = coordinates.sky().filter(|_| self.pixel);
         let mut columns = vec![Vec::with_capacity(self.points.len()); axes];
         for text in &self.points {
             let numbers: Vec<&str> = text.trim().split(',').map(str::trim).collect();
@@ -94,8 +94,8 @@ impl Sky {
             }
             for (axis, (number, column)) in numbers.iter().zip(&mut columns).enumerate() {
                 let value = match sky {
-                    Some((longitude, _)) if axis == longitude => angle(number, 15.0).map(|found| in_unit(wcs, axis, found)),
-                    Some((_, latitude)) if axis == latitude => angle(number, 1.0).map(|found| in_unit(wcs, axis, found)),
+                    Some((longitude, _)) if axis == longitude => wcs::longitude(number).map(|found| found / coordinates.sky_unit()),
+                    Some((_, latitude)) if axis == latitude => wcs::latitude(number).map(|found| found / coordinates.sky_unit()),
                     _ => number.parse().ok(),
                 };
                 let value: Option<f64> = value.filter(|value: &f64| value.is_finite());
@@ -105,7 +105,7 @@ impl Sky {
         let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
         let inverse = if self.inverse == Kind::File { Inverse::File } else { Inverse::Exact };
         let choices = Choices::default().with_bounding_box(!self.no_bounding_box).with_inverse(inverse);
-        let found = if self.pixel { wcs.world_to_pixel(&slices, choices) } else { wcs.pixel_to_world(&slices, choices) }?;
+        let found = if self.pixel { coordinates.world_to_pixel(&slices, choices) } else { coordinates.pixel_to_world(&slices, choices) }?;
         let (mut lines, mut outside) = (Vec::with_capacity(self.points.len()), 0usize);
         for at in 0..self.points.len() {
             let point: Vec<f64> = found.iter().filter_map(|column| column.get(at).copied()).collect();
@@ -135,40 +135,11 @@ fn written(value: f64) -> String {
     if value.is_finite() { format!("{value:.12}") } else { "nan".to_owned() }
 }
 
-/// An angle in degrees: a number, or `12:30:00` of which the first part counts `whole` degrees.
-fn angle(text: &str, whole: f64) -> Option<f64> {
-    if !text.contains(':') {
-        return text.parse().ok();
-    }
-    let (sign, digits) = match text.strip_prefix('-') {
-        Some(digits) => (-1.0, digits),
-        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let parts: Vec<f64> = digits.split(':').map(|part| part.parse().ok().filter(|part| (0.0..=360.0).contains(part))).collect::<Option<_>>()?;
-    let &[first, minutes, ref seconds @ ..] = &parts[..] else { return None };
-    let second = match seconds {
-        [] => 0.0,
-        [second] => *second,
-        _ => return None,
-    };
-    (minutes < 60.0 && second < 60.0).then(|| sign * whole * (first + minutes / 60.0 + second / 3600.0))
-}
-
-/// Degrees in the unit of an axis.
-fn in_unit(wcs: &Wcs, axis: usize, degrees: f64) -> f64 {
-    match wcs.world_axis(axis).unit.as_str() {
-        "arcsec" => degrees * 3600.0,
-        "arcmin" => degrees * 60.0,
-        "rad" => degrees.to_radians(),
-        _ => degrees,
-    }
-}
-
 /// Prints what the coordinates are.
 fn describe(file: &str, found: &Found, options: &Options, out: &mut Out) -> Result<()> {
     let wcs = &found.wcs;
     let frames: Vec<&str> = wcs.frames().iter().map(|frame| frame.name.as_str()).collect();
-    let axes: Vec<trilith::wcs::Axis> = (0..wcs.world_axes()).map(|axis| wcs.world_axis(axis)).collect();
+    let axes: Vec<wcs::Axis> = (0..wcs.world_axes()).map(|axis| wcs.world_axis(axis)).collect();
     let bounds = wcs.bounding_box().map(|bounds| bounds.intervals());
     let reference = wcs.frames().last().map_or("", |frame| frame.reference.as_str());
     let (centre, scale, footprint) = (wcs.centre(), wcs.scale(), wcs.footprint());
@@ -234,19 +205,5 @@ pub fn hold_points(words: &mut [OsString]) {
             held.push(&*word);
             *word = held;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn angles_are_degrees_or_sexagesimal() {
-        assert_eq!(angle("-5.25", 15.0), Some(-5.25));
-        assert_eq!(angle("12:30:00", 15.0), Some(187.5));
-        assert_eq!(angle("-00:30", 1.0), Some(-0.5));
-        assert!((angle("-45:10:05.5", 1.0).unwrap() + 45.168_194_444).abs() < 1e-8);
-        assert!(angle("1:60:00", 1.0).is_none() && angle("1:2:3:4", 1.0).is_none() && angle("x", 1.0).is_none());
     }
 }

@@ -17,9 +17,11 @@ mod frames;
 mod keywords;
 mod nodes;
 mod numbers;
+mod place;
 mod transforms;
 mod units;
 
+pub use place::{Length, PixelBox, Size, latitude, longitude, position};
 pub use trilith_wcs::{Axis, Frame, Inverse, Options, Wcs};
 
 use std::borrow::Cow;
