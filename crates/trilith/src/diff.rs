@@ -1,24 +1,17 @@
-//! What differs between two files: tree and arrays, with tolerances.
+//! Differences between two files of any formats: items, attributes, values and elements, with tolerances.
 //!
-//! How something is stored (compression, byte order, strides, block order, spelling of a number) is
-//! no difference; what it says is.
-
-#[cfg(feature = "dudley")]
-mod between;
-mod items;
-#[cfg(feature = "dudley")]
-mod streams;
+//! Storage is no difference: compression, byte order, strides, the order of blocks, the spelling of a number.
 
 use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 
-use crate::array::{Array, Datatype, unravel};
-use crate::asdf::{AsdfFile, Found, key_text, ndarray, walk};
+use crate::array::{Array, Datatype, json_text, unravel};
 #[cfg(feature = "dudley")]
 use crate::convert::stream_as_asdf;
 use crate::error::{Error, Result};
-use crate::file::File;
+use crate::file::{Backend, File, Item, ItemKind};
 use crate::limits::Limits;
-use crate::tree::{Node, Scalar, TreePath};
+use crate::tree::{Data, Scalar, TreePath, Value};
 
 /// What counts as the same.
 #[derive(Debug, Clone, Default)]
@@ -105,87 +98,113 @@ pub struct Difference {
     pub elements: Option<ElementsDiffer>,
 }
 
-#[cfg(feature = "dudley")]
-pub use streams::diff_streams;
-
 impl File {
-    /// Every difference between this file and another, in the order of this one.
+    /// Returns every difference between this file and another, in the order of this one.
     ///
-    /// How something is stored is no difference. A Dudley stream and a file of the ASDF family are compared as
-    /// conversion would write the stream. Elements are read piece by piece.
+    /// Items are compared by name, whatever the formats are; references are followed. A Dudley stream and a file of the ASDF
+    /// family are compared as conversion would write the stream. Elements are read piece by piece.
+    ///
+    /// The path of an item is spelled as its file spells it (`/list/3` in ASDF, `/list[3]` in Dudley). The attribute `unit` of
+    /// `/t` is `/t#unit`.
+    ///
+    /// ```
+    /// use trilith::{OpenOptions, diff::DiffOptions};
+    /// let [a, b] = ["{a: 1, b: 2.5}", "{a: 3, b: 2.5}"].map(|tree| format!("#ASDF 1.0.0\n%YAML 1.1\n--- {tree}\n...\n"));
+    /// let (a, b) = (OpenOptions::new().open_bytes(a.into())?, OpenOptions::new().open_bytes(b.into())?);
+    /// let found = a.diff(&b, &DiffOptions::default())?;
+    /// assert_eq!((found.len(), found[0].path.as_str(), found[0].b.as_deref()), (1, "/a", Some("3")));
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// What reading the arrays says, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many items.
+    /// Returns an error if an array cannot be read, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many
+    /// items.
     pub fn diff(&self, other: &File, options: &DiffOptions) -> Result<Vec<Difference>> {
-        if let (Some(a), Some(b)) = (self.as_asdf(), other.as_asdf()) {
-            return diff(a, b, options);
-        }
         #[cfg(feature = "dudley")]
         match ((self.as_asdf(), self.as_dudley()), (other.as_asdf(), other.as_dudley())) {
-            ((_, Some(a)), (_, Some(b))) => return diff_streams(a, b, options),
-            ((Some(a), _), (_, Some(b))) => return between::diff(a, &stream_as_asdf(b)?, options),
-            ((_, Some(a)), (Some(b), _)) => return between::diff(&stream_as_asdf(a)?, b, options),
+            ((Some(a), _), (_, Some(b))) => return as_converted(a, &stream_as_asdf(b)?, options),
+            ((_, Some(a)), (Some(b), _)) => return as_converted(&stream_as_asdf(a)?, b, options),
             _ => {}
         }
-        items::diff(self, other, options)
+        compare(self.root(), other.root(), options)
     }
 }
 
-/// Every difference between two files, in the order of the first.
-///
-/// ```
-/// use trilith::diff::{DiffOptions, diff};
-/// let [a, b] = ["{a: 1, b: 2.5}", "{a: 3, b: 2.5}"].map(|tree| format!("#ASDF 1.0.0\n%YAML 1.1\n--- {tree}\n...\n"));
-/// let [a, b] = [trilith::open_asdf_bytes(a.into())?, trilith::open_asdf_bytes(b.into())?];
-/// let found = diff(&a, &b, &DiffOptions::default())?;
-/// assert_eq!((found.len(), found[0].path.as_str(), found[0].b.as_deref()), (1, "/a", Some("3")));
-/// # Ok::<(), trilith::Error>(())
-/// ```
-///
-/// # Errors
-/// What reading the arrays says, [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
-pub fn diff(a: &AsdfFile, b: &AsdfFile, options: &DiffOptions) -> Result<Vec<Difference>> {
-    let _calls = (a.limits().call(), b.limits().call());
-    let mut compare = Compare { a, b, out: Differences { options, found: Vec::new() }, budget: a.limits().nodes, held: 0 };
-    let mut todo = vec![(TreePath::root(), Found::root(a), Found::root(b), 0usize, false)];
-    // Nodes that are compared again at another place: a small file can have very many.
-    let mut again = a.limits().expansion;
-    let mut seen = std::collections::HashSet::new();
-    // What is being compared already, so that cycles end.
-    let mut inside: Vec<(Found, Found)> = Vec::new();
-    while let Some((path, left, right, depth, shared)) = todo.pop() {
-        compare.budget = compare
-            .budget
-            .checked_sub(1)
-            .ok_or_else(|| Limits::exceeded("nodes", a.limits().nodes, "the trees have more nodes to compare"))?;
-        compare.held = compare.held.saturating_sub(path.text_len() as u64);
-        if compare.out.is_ignored(&path) {
+/// Leaves out of a comparison with a converted stream what the form alone brings along: the program that wrote it, and the
+/// spelling of the layout.
+#[cfg(feature = "dudley")]
+fn as_converted(a: &dyn Backend, b: &dyn Backend, options: &DiffOptions) -> Result<Vec<Difference>> {
+    let mut how = options.clone();
+    for path in ["asdf_library", "history/extensions", "dudley/dialect", "dudley/byteorder", "dudley/stored", "dudley/docs"] {
+        how.ignore.push(ignored(&format!("/{path}"))?);
+    }
+    let mut found = compare(Item::new(a, a.root()), Item::new(b, b.root()), &how)?;
+    let on_one_side = |kind| matches!(kind, DifferenceKind::Added | DifferenceKind::Removed);
+    found.retain(|difference| !(on_one_side(difference.kind) && matches!(difference.path.as_str(), "/dudley" | "/history")));
+    Ok(found)
+}
+
+/// Two items of the same path.
+struct Pair<'f> {
+    /// As the first file spells it.
+    path: String,
+    /// The same in keys, if paths are ignored.
+    keys: TreePath,
+    a: Item<'f>,
+    b: Item<'f>,
+    depth: usize,
+    /// Below an item that was compared at another place already.
+    is_again: bool,
+}
+
+/// Compares two items and all below them, without recursion.
+fn compare<'f>(a: Item<'f>, b: Item<'f>, options: &DiffOptions) -> Result<Vec<Difference>> {
+    let limits = a.backend().limits().clone();
+    let _calls = (limits.call(), b.backend().limits().call());
+    let mut compare = Compare { limits: &limits, out: Differences { options, found: Vec::new() }, held: 0 };
+    let mut left = limits.nodes;
+    // Items that are compared once more: with references, a small file can have very many.
+    let mut again = limits.expansion;
+    let mut seen = HashSet::new();
+    // The pairs around the current one, so that cycles end.
+    let mut inside = Vec::new();
+    let mut todo = vec![Pair { path: String::new(), keys: TreePath::root(), a, b, depth: 0, is_again: false }];
+    while let Some(mut pair) = todo.pop() {
+        left =
+            left.checked_sub(1).ok_or_else(|| Limits::exceeded("nodes", limits.nodes, "the files have more items to compare"))?;
+        compare.held = compare.held.saturating_sub(pair.path.len() as u64);
+        if compare.out.is_ignored(&pair.keys) {
             continue;
         }
-        inside.truncate(depth);
-        let to = (walk::follow(a, &left)?, walk::follow(b, &right)?);
-        let may_be_shared = left.node(a).anchor().is_some() || to.0 != left;
-        let (left, right) = to;
-        let place = || (std::ptr::from_ref(left.file(a)), left.node(a).id());
-        let shared = shared || (may_be_shared && !seen.insert(place()));
-        if shared {
-            again = again.checked_sub(1 + depth as u64).ok_or_else(|| {
-                Limits::exceeded(
-                    "expansion",
-                    a.limits().expansion,
-                    "the trees, aliases and references expanded, have more nodes to compare",
-                )
+        let is_referred_to = pair.a.kind() == ItemKind::Reference || pair.a.is_anchored();
+        (pair.a, pair.b) = (resolved(pair.a, &limits)?, resolved(pair.b, &limits)?);
+        let identity = (pair.a.identity(), pair.b.identity());
+        pair.is_again |= is_referred_to && !seen.insert(identity.0);
+        if pair.is_again {
+            again = again.checked_sub(1 + pair.depth as u64).ok_or_else(|| {
+                Limits::exceeded("expansion", limits.expansion, "the files, references expanded, have more items to compare")
             })?;
         }
-        if inside.iter().any(|(l, r)| *l == left && *r == right) {
+        inside.truncate(pair.depth);
+        if identity.0.1.is_some() && inside.contains(&identity) {
             continue;
         }
-        inside.push((left.clone(), right.clone()));
-        let mut children = compare.pair(&path, &left, &right)?;
-        children.reverse();
-        todo.extend(children.into_iter().map(|(path, l, r)| (path, l, r, depth + 1, shared)));
+        inside.push(identity);
+        let mut below = compare.pair(&pair)?;
+        below.reverse();
+        todo.extend(below);
     }
     Ok(compare.out.found)
+}
+
+/// Follows references until there is none.
+fn resolved<'f>(mut item: Item<'f>, limits: &Limits) -> Result<Item<'f>> {
+    let mut steps = limits.depth;
+    while item.kind() == ItemKind::Reference {
+        steps = steps.checked_sub(1).ok_or_else(|| Limits::exceeded("depth", limits.depth, "references lead on and on"))?;
+        item = item.follow()?;
+    }
+    Ok(item)
 }
 
 fn is_under(path: &TreePath, pattern: &TreePath) -> bool {
@@ -194,89 +213,146 @@ fn is_under(path: &TreePath, pattern: &TreePath) -> bool {
 }
 
 struct Compare<'a> {
-    a: &'a AsdfFile,
-    b: &'a AsdfFile,
+    limits: &'a Limits,
     out: Differences<'a>,
-    budget: u64,
-    /// Bytes of the paths that are still to be compared, and of those that were found to be in one file only.
+    /// Bytes of the paths that are still to be compared.
     held: u64,
 }
 
 impl Compare<'_> {
-    fn say(&mut self, path: &TreePath, kind: DifferenceKind, a: Option<String>, b: Option<String>) {
-        self.out.say(path.to_string(), kind, a, b);
+    /// Compares two items except for their children, and returns these in pairs.
+    fn pair<'f>(&mut self, pair: &Pair<'f>) -> Result<Vec<Pair<'f>>> {
+        let (path, a, b) = (&pair.path, &pair.a, &pair.b);
+        self.attributes(pair)?;
+        match (a.kind(), b.kind()) {
+            (ItemKind::Array, ItemKind::Array) => {
+                let a = a.array().map_err(|error| error.context(format!("{path} of the first file")))?;
+                let b = b.array().map_err(|error| error.context(format!("{path} of the second file")))?;
+                self.out.arrays(path, &a, &b)?;
+                return Ok(Vec::new());
+            }
+            (x, y) if (x.is_collection() || y.is_collection() || x == ItemKind::Array || y == ItemKind::Array) && x != y => {
+                self.out.say(path.clone(), DifferenceKind::Type, Some(word(a)), Some(word(b)));
+                return Ok(Vec::new());
+            }
+            _ => {}
+        }
+        let tags = (a.notes().tag, b.notes().tag);
+        if tags.0 != tags.1 {
+            self.out.say(path.clone(), DifferenceKind::Tag, tags.0.map(str::to_owned), tags.1.map(str::to_owned));
+        }
+        if a.kind().is_collection() {
+            return self.children(pair);
+        }
+        if !self.out.same_scalar(&a.value()?, &b.value()?) {
+            self.out.say(path.clone(), DifferenceKind::Value, Some(a.text()?.into_owned()), Some(b.text()?.into_owned()));
+        }
+        Ok(Vec::new())
     }
 
-    /// Compares two nodes but for their children, which are handed back in pairs.
-    fn pair(&mut self, path: &TreePath, left: &Found, right: &Found) -> Result<Vec<(TreePath, Found, Found)>> {
-        let (l, r) = (left.node(self.a), right.node(self.b));
-        let arrays = (ndarray::is_ndarray(l), ndarray::is_ndarray(r));
-        if arrays == (true, true) {
-            let a = left.file(self.a).array(l).map_err(|e| e.context(format!("{path} of the first file")))?;
-            let b = right.file(self.b).array(r).map_err(|e| e.context(format!("{path} of the second file")))?;
-            self.out.arrays(&path.to_string(), &a, &b)?;
-            return Ok(Vec::new());
+    /// Compares attributes. Those of a tree of ASDF are its nodes: FITS has its cards there.
+    fn attributes(&mut self, pair: &Pair<'_>) -> Result<()> {
+        if pair.a.as_asdf().is_some() || pair.b.as_asdf().is_some() {
+            return Ok(());
         }
-        if arrays.0 != arrays.1 || l.kind() != r.kind() {
-            self.say(path, DifferenceKind::Type, Some(word(l)), Some(word(r)));
-            return Ok(Vec::new());
-        }
-        if l.tag() != r.tag() {
-            self.say(path, DifferenceKind::Tag, l.tag().map(str::to_owned), r.tag().map(str::to_owned));
-        }
-        if l.is_scalar() {
-            if !self.out.same_scalar(&l.scalar(), &r.scalar()) {
-                self.say(path, DifferenceKind::Value, Some(l.text().into_owned()), Some(r.text().into_owned()));
-            }
-            return Ok(Vec::new());
-        }
-        self.children(path, (left, l), (right, r))
-    }
-
-    fn children(
-        &mut self,
-        path: &TreePath,
-        (left, l): (&Found, Node<'_>),
-        (right, r): (&Found, Node<'_>),
-    ) -> Result<Vec<(TreePath, Found, Found)>> {
-        let named = |node: Node<'_>, found: &Found| -> Vec<(String, Found, String)> {
-            if node.is_sequence() {
-                return node.items().enumerate().map(|(i, item)| (i.to_string(), found.with(item), word(item))).collect();
-            }
-            node.merged_entries()
-                .iter()
-                .map(|(key, value)| (key_text(*key).into_owned(), found.with(*value), word(*value)))
-                .collect()
+        let named = |item: &Item<'_>| -> Result<Vec<(String, Value)>> {
+            let all = item.attributes()?.into_iter().map(|(name, value)| (name.into_owned(), value));
+            // The dialect of a layout is how it is written.
+            Ok(all.filter(|(name, _)| !(pair.depth == 0 && name == "dialect")).collect())
         };
-        let (l, r) = (named(l, left), named(r, right));
-        let in_right: std::collections::HashMap<&str, &Found> = r.iter().map(|(key, found, _)| (key.as_str(), found)).collect();
-        let in_left: std::collections::HashSet<&str> = l.iter().map(|(key, ..)| key.as_str()).collect();
-        let mut both = Vec::new();
-        let ignored = |path: &TreePath| self.out.is_ignored(path);
-        let mut only = Vec::new();
-        let (limits, mut held) = (self.a.limits(), self.held);
-        let mut hold = |path: &TreePath| limits.charge_text(&mut held, path.text_len(), "the paths to compare");
-        for (key, found, what) in &l {
-            let path = path.join(key.as_str());
-            hold(&path)?;
-            match in_right.get(key.as_str()) {
-                Some(other) => both.push((path, found.clone(), (*other).clone())),
-                None if !ignored(&path) => only.push((path, DifferenceKind::Removed, Some(what.clone()), None)),
-                None => {}
+        let (a, b) = (named(&pair.a)?, named(&pair.b)?);
+        let get =
+            |list: &[(String, Value)], name: &str| list.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+        let mut say = |name: &str, kind, a: Option<&Value>, b: Option<&Value>| {
+            self.out.say(format!("{}#{name}", pair.path), kind, a.map(attribute_text), b.map(attribute_text));
+        };
+        for (name, value) in &a {
+            match get(&b, name) {
+                Some(other) if other == *value => {}
+                Some(other) => say(name, DifferenceKind::Value, Some(value), Some(&other)),
+                None => say(name, DifferenceKind::Removed, Some(value), None),
             }
         }
-        for (key, _, what) in r.iter().filter(|(key, ..)| !in_left.contains(key.as_str())) {
-            let path = path.join(key.as_str());
-            hold(&path)?;
-            if !ignored(&path) {
-                only.push((path, DifferenceKind::Added, None, Some(what.clone())));
+        for (name, value) in b.iter().filter(|(name, _)| get(&a, name).is_none()) {
+            say(name, DifferenceKind::Added, None, Some(value));
+        }
+        Ok(())
+    }
+
+    fn children<'f>(&mut self, pair: &Pair<'f>) -> Result<Vec<Pair<'f>>> {
+        let (a, b) = (named(&pair.a, &pair.path)?, named(&pair.b, &pair.path)?);
+        let in_b: HashMap<&str, &Item<'_>> = b.iter().map(|child| (child.key.as_str(), &child.item)).collect();
+        let in_a: HashSet<&str> = a.iter().map(|child| child.key.as_str()).collect();
+        let keys = |key: &str| if self.out.options.ignore.is_empty() { TreePath::root() } else { pair.keys.join(key) };
+        let (mut both, mut only, mut held) = (Vec::new(), Vec::new(), self.held);
+        for child in &a {
+            self.limits.charge_text(&mut held, child.path.len(), "the paths to compare")?;
+            let (path, keys) = (child.path.clone(), keys(&child.key));
+            match in_b.get(child.key.as_str()) {
+                Some(other) => {
+                    let (depth, is_again) = (pair.depth + 1, pair.is_again);
+                    both.push(Pair { path, keys, a: child.item.clone(), b: (*other).clone(), depth, is_again });
+                }
+                None if self.out.is_ignored(&keys) => {}
+                None => only.push((path, DifferenceKind::Removed, Some(word(&child.item)), None)),
+            }
+        }
+        for child in b.iter().filter(|child| !in_a.contains(child.key.as_str())) {
+            self.limits.charge_text(&mut held, child.path.len(), "the paths to compare")?;
+            if !self.out.is_ignored(&keys(&child.key)) {
+                only.push((child.path.clone(), DifferenceKind::Added, None, Some(word(&child.item))));
             }
         }
         for (path, kind, a, b) in only {
-            self.say(&path, kind, a, b);
+            self.out.say(path, kind, a, b);
         }
         self.held = held;
         Ok(both)
+    }
+}
+
+/// One child of a mapping or a list.
+struct Named<'f> {
+    key: String,
+    path: String,
+    item: Item<'f>,
+}
+
+/// The children of an item by name or number; `path` is that of the item.
+fn named<'f>(item: &Item<'f>, path: &str) -> Result<Vec<Named<'f>>> {
+    let children = item.backend().children(item.place())?.into_iter().enumerate();
+    let named = children.map(|(n, child)| Named {
+        path: item.backend().child_path(path, &child, n),
+        key: child.name.map_or_else(|| n.to_string(), |name| name.into_owned()),
+        item: item.at(child.place),
+    });
+    Ok(named.collect())
+}
+
+/// Describes an item in a few words.
+fn word(item: &Item<'_>) -> String {
+    let count = || item.backend().children(item.place()).map_or(0, |children| children.len());
+    match item.kind() {
+        ItemKind::Array => "ndarray".to_owned(),
+        ItemKind::List => format!("sequence of {}", count()),
+        ItemKind::Mapping => format!("mapping of {}", count()),
+        ItemKind::Reference => "reference".to_owned(),
+        ItemKind::Scalar | ItemKind::Text | ItemKind::Null => {
+            item.text().map_or_else(|_| "null".to_owned(), |text| text.into_owned())
+        }
+    }
+}
+
+/// Prints the value of an attribute in one line: text in quotes, lists in brackets.
+fn attribute_text(value: &Value) -> String {
+    match &value.data {
+        Data::Str(text) => json_text(text),
+        Data::Seq(items) => format!("[{}]", items.iter().map(attribute_text).collect::<Vec<_>>().join(", ")),
+        Data::Int(number) => number.to_string(),
+        Data::Float(number) => format!("{number:?}"),
+        Data::Bool(value) => value.to_string(),
+        Data::BigInt(text) | Data::Plain(text) => text.clone(),
+        Data::Null | Data::Alias(_) | Data::Map(_) => String::new(),
     }
 }
 
@@ -394,19 +470,6 @@ fn is_number(datatype: &Datatype) -> bool {
     datatype.is_integer() || datatype.is_float()
 }
 
-/// What a node is, in a few words.
-fn word(node: Node<'_>) -> String {
-    if ndarray::is_ndarray(node) {
-        "ndarray".to_owned()
-    } else if node.is_scalar() {
-        node.text().into_owned()
-    } else if node.is_sequence() {
-        format!("sequence of {}", node.len())
-    } else {
-        format!("mapping of {}", node.len())
-    }
-}
-
 /// Reads an ignored path: a JSON Pointer in which `*` stands for any one key.
 ///
 /// # Errors
@@ -422,15 +485,15 @@ pub fn ignored(text: &str) -> Result<TreePath> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::open_asdf_bytes;
+    use crate::file::OpenOptions;
 
-    fn file(body: &str) -> AsdfFile {
+    fn file(body: &str) -> File {
         let text = format!("#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n{body}\n...\n");
-        open_asdf_bytes(text.into_bytes()).unwrap()
+        OpenOptions::new().open_bytes(text.into_bytes()).unwrap()
     }
 
     fn kinds(a: &str, b: &str, options: &DiffOptions) -> Vec<(String, &'static str)> {
-        diff(&file(a), &file(b), options).unwrap().into_iter().map(|d| (d.path, d.kind.name())).collect()
+        file(a).diff(&file(b), options).unwrap().into_iter().map(|d| (d.path, d.kind.name())).collect()
     }
 
     #[test]
@@ -457,7 +520,7 @@ mod tests {
     fn arrays_say_how_many_elements_differ_and_where() {
         let a = "a: !core/ndarray-1.1.0 {data: [[1, 2], [3, 4]], datatype: int16}";
         let b = "a: !core/ndarray-1.1.0 {data: [[1, 2], [3, 6]], datatype: int16}";
-        let found = diff(&file(a), &file(b), &DiffOptions::default()).unwrap();
+        let found = file(a).diff(&file(b), &DiffOptions::default()).unwrap();
         let elements = found[0].elements.as_ref().unwrap();
         assert_eq!((elements.different, elements.of, elements.first.as_slice()), (1, 4, &[1, 1][..]));
         assert_eq!(elements.max_abs, Some(2.0));
@@ -471,5 +534,63 @@ mod tests {
     fn trees_that_contain_themselves_are_compared_once() {
         let cyclic = "d: &x {self: *x, v: 1}";
         assert!(kinds(cyclic, cyclic, &DiffOptions::default()).is_empty());
+    }
+
+    #[cfg(feature = "dudley")]
+    fn stream(layout: &str, bytes: &[u8]) -> File {
+        use std::sync::Arc;
+
+        use crate::bytes::MemorySource;
+        use crate::dudley::DudleyFile;
+        use crate::layout::Layout;
+
+        let layout = Layout::read(layout.as_bytes()).unwrap();
+        let source = Arc::new(MemorySource::new(bytes.to_vec(), "x"));
+        DudleyFile::open(source, Some(layout), &Limits::default()).unwrap().into()
+    }
+
+    #[cfg(feature = "dudley")]
+    fn stream_kinds(a: (&str, &[u8]), b: (&str, &[u8]), options: &DiffOptions) -> Vec<(String, &'static str)> {
+        let found = stream(a.0, a.1).diff(&stream(b.0, b.1), options).unwrap();
+        found.into_iter().map(|d| (d.path, d.kind.name())).collect()
+    }
+
+    #[cfg(feature = "dudley")]
+    #[test]
+    fn how_a_stream_is_laid_out_is_no_difference() {
+        let none = DiffOptions::default();
+        let a = ("N : i1 #: unit=\"m\"\nx = <i2[N]\nl [u1, u1]", &[2, 0, 1, 0, 2, 0, 7, 8][..]);
+        let b = ("l [u1]*2 ## another text\nx = >i2[2]\nN : 2 #: unit=\"m\"\n", &[7, 8, 0, 1, 0, 2][..]);
+        assert!(stream_kinds(a, b, &none).is_empty(), "{:?}", stream_kinds(a, b, &none));
+    }
+
+    #[cfg(feature = "dudley")]
+    #[test]
+    fn items_parameters_attributes_and_elements_are() {
+        let none = DiffOptions::default();
+        let a = ("N : 1\nx = u1 #: unit=\"m\", old\n\"a b\" = u1\nl [u1, / y = u1, u1]\n", &[1, 2, 3, 4, 5][..]);
+        let b = ("N : 2\nx = u1 #: unit=\"s\", new=1\ng/ .. l [u1, / y = u1]\n\"a b\" = i1", &[1, 3, 9, 2][..]);
+        let found = stream_kinds(a, b, &none);
+        let expected = [
+            ("/l[2]", "removed"),
+            ("/N", "value"),
+            ("/x#unit", "value"),
+            ("/x#old", "removed"),
+            ("/x#new", "added"),
+            ("/\"a b\"", "datatype"),
+            ("/l[1]/y", "elements"),
+        ];
+        for (path, kind) in expected {
+            assert!(found.contains(&(path.to_owned(), kind)), "{path} {kind}: {found:?}");
+        }
+        assert!(found.contains(&("/g".to_owned(), "added")));
+        assert_eq!(found.len(), expected.len() + 1);
+        let options = DiffOptions {
+            ignore: ["/N", "/x", "/l/*", "/a b", "/g"].iter().map(|p| ignored(p).unwrap()).collect(),
+            ..DiffOptions::default()
+        };
+        assert!(stream_kinds(a, b, &options).is_empty());
+        let tolerant = DiffOptions { atol: 1.0, ..DiffOptions::default() };
+        assert!(stream_kinds(("x = u1", &[1]), ("x = u1", &[2]), &tolerant).is_empty());
     }
 }

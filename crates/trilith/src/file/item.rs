@@ -313,6 +313,20 @@ impl<'f> Item<'f> {
         std::ptr::addr_eq(self.backend(), other.backend())
     }
 
+    /// Returns a file and a number that no other item has while both are open.
+    pub(crate) fn identity(&self) -> (usize, Option<usize>) {
+        let number = match &self.place {
+            Place::Node(number) => Some(*number),
+            Place::Located { .. } => None,
+        };
+        (std::ptr::from_ref(self.backend()).cast::<()>().addr(), number)
+    }
+
+    /// Returns true if the file names the item so that aliases can refer to it.
+    pub(crate) fn is_anchored(&self) -> bool {
+        self.backend().node(&self.place).is_some_and(|node| node.anchor().is_some())
+    }
+
     /// Another item of the same file.
     #[must_use]
     pub fn at(&self, place: Place) -> Item<'f> {
