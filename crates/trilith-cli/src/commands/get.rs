@@ -10,16 +10,17 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::error::counted;
-use trilith::array::Array;
+use trilith::array::{Array, Index};
 use trilith::bytes::{self, Access, Base, Basis};
 use trilith::file::{Item, ItemKind};
+use trilith::wcs::{self, Size};
 use trilith::{Error, File, Result};
 
 use self::format::Format;
 use crate::Outcome;
 use crate::inputs::{self, Form, Job, Parts};
 use crate::options::Options;
-use crate::output::{clean, is_no, size};
+use crate::output::{clean, is_no, note, size};
 use crate::outputs::{Outputs, check_name};
 use crate::progress;
 use crate::target::Target;
@@ -33,6 +34,13 @@ use crate::target::Target;
 pub struct Get {
     #[command(flatten)]
     parts: Parts,
+    /// Take the pixels around this position on the sky, in degrees or as 12:30:00,-45:10:05.5; a box that reaches beyond
+    /// the array is cut at its edge
+    #[arg(long, value_name = "LON,LAT", requires = "size", conflicts_with_all = ["slice", "catalog"], allow_hyphen_values = true)]
+    sky: Option<String>,
+    /// With --sky: length of the box along x and y, as 30arcsec, 0.5arcmin, 201px, or W,H for both
+    #[arg(long, value_name = "SIZE", requires = "sky")]
+    size: Option<String>,
     /// Read the item from every file that this catalog lists, as one array with a leading axis (--layout
     /// is the layout of these files, if the catalog does not hold it); files that omit it, or are not there, are named
     /// and masked
@@ -103,9 +111,13 @@ impl Get {
             let omitted = family.omitted(job.item_path())?;
             job.warn_all(family::warnings(job.item_path(), &omitted));
         }
-        match array {
-            Some(array) => self.array(array, job, output.as_deref()),
-            None => self.value(&item, job, output.as_deref()),
+        match (array, &self.sky) {
+            (Some(array), Some(position)) => match self.around(position, array, &file, job)? {
+                Some(part) => self.array(part, job, output.as_deref()),
+                None => Ok(Outcome::No),
+            },
+            (Some(array), None) => self.array(self.parts.of(array)?, job, output.as_deref()),
+            (None, _) => self.value(&item, job, output.as_deref()),
         }
     }
 
@@ -134,16 +146,41 @@ impl Get {
             Err(error) if !is_no(&error) || item.kind() == ItemKind::Array => return Err(error),
             Err(_) => {}
         }
-        if self.parts.is_part() || self.explain {
+        if self.is_part() || self.explain {
             return item.as_array().map(Some).map_err(|error| {
-                Error::usage(format!("{}, so --slice, --field and --explain do not apply", error.message()))
+                Error::usage(format!("{}, so --slice, --sky, --field and --explain do not apply", error.message()))
             });
         }
         Ok(None)
     }
 
-    fn array(&self, array: Array, job: &mut Job<'_>, output: Option<&str>) -> Result<Outcome> {
+    /// The pixels of an array around a position; `None` if it has none there.
+    fn around(&self, position: &str, array: Array, file: &File, job: &Job<'_>) -> Result<Option<Array>> {
+        let (place, size): (_, Size) = (wcs::position(position)?, self.size.as_deref().unwrap_or_default().parse()?);
         let array = self.parts.of(array)?;
+        let found = file.wcs(job.item_path())?.ok_or_else(|| {
+            let message = format!("cannot find position {position}: {} has no coordinates", job.label());
+            Error::unsupported(message).hint("use --slice, or name an array with coordinates: FILE#/path")
+        })?;
+        let pixels = found.pixel_box(place, size)?;
+        let Some(ranges) = pixels.as_ref().and_then(|pixels| pixels.inside(array.shape())) else {
+            note(&format!("trilith: position {position} is outside of {}", job.label()));
+            return Ok(None);
+        };
+        let indices = ranges.iter().map(|range| Index::Range {
+            start: i64::try_from(range.start).ok(),
+            stop: i64::try_from(range.end).ok(),
+            step: 1,
+        });
+        array.slice(&indices.collect::<Vec<_>>()).map(Some)
+    }
+
+    /// Whether only a part of an array is asked for.
+    fn is_part(&self) -> bool {
+        self.parts.is_part() || self.sky.is_some()
+    }
+
+    fn array(&self, array: Array, job: &mut Job<'_>, output: Option<&str>) -> Result<Outcome> {
         if self.explain {
             return explain(&array, job);
         }
@@ -152,7 +189,7 @@ impl Get {
         }
         let format = self.format(job.options);
         let is_remote = array.source().access() == Access::Requests;
-        if output.is_some() && !self.parts.is_part() && !is_remote {
+        if output.is_some() && !self.is_part() && !is_remote {
             // In the new file nothing would say any more that the block is damaged. A server would send everything twice.
             array.source().check_whole().map_err(|error| error.hint("--slice ... takes the elements as they are"))?;
         }

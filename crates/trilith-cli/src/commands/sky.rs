@@ -4,13 +4,18 @@ use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use trilith::wcs::{self, Found, Inverse, Options as Choices, Wcs};
+use trilith::array::Array;
+use trilith::bytes::Basis;
+use trilith::error::{Context as _, counted};
+use trilith::wcs::{self, Found, Inverse, Options as Choices, Points, Wcs};
 use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
 use crate::item::Item;
 use crate::options::Options;
 use crate::output::{Out, note};
+use crate::outputs::{Form, told};
+use crate::target::Target;
 use crate::words::said;
 
 /// Compute world coordinates of pixels, and pixels of positions
@@ -30,6 +35,13 @@ pub struct Sky {
     /// The points are world coordinates, and pixels are printed
     #[arg(long)]
     pixel: bool,
+    /// Take the points of a file: a CSV file, with names of columns as x and y or ra and dec or without, or an NPY file with
+    /// a row for each point
+    #[arg(long = "points", value_name = "IN.csv|.npy", conflicts_with = "points")]
+    list: Option<String>,
+    /// With --points: write the results to a file, .csv or .npy; - is CSV on standard output
+    #[arg(short, long, value_name = "OUT.csv|.npy", requires = "list", default_value = "-")]
+    output: String,
     /// Compute coordinates of this frame in place of those of the last one
     #[arg(long, value_name = "NAME")]
     frame: Option<String>,
@@ -70,6 +82,9 @@ impl Sky {
             let names: Vec<String> = found.wcs.frames().iter().skip(1).map(|known| known.name.clone()).collect();
             found.wcs = found.wcs.ending_at(frame).map_err(|_| Error::unknown("frame", frame, names.iter().map(String::as_str)))?;
         }
+        if let Some(list) = &self.list {
+            return self.convert_list(list, &self.output, &found.wcs, options);
+        }
         let mut out = Out::new();
         let outcome = if self.points.is_empty() {
             describe(&item.file, &found, options, &mut out)?;
@@ -102,10 +117,7 @@ impl Sky {
                 column.push(value.ok_or_else(|| Error::usage(format!("cannot read point {text:?}: {number:?} is not a number")))?);
             }
         }
-        let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-        let inverse = if self.inverse == Kind::File { Inverse::File } else { Inverse::Exact };
-        let choices = Choices::default().with_bounding_box(!self.no_bounding_box).with_inverse(inverse);
-        let found = if self.pixel { coordinates.world_to_pixel(&slices, choices) } else { coordinates.pixel_to_world(&slices, choices) }?;
+        let found = self.compute(coordinates, &columns)?;
         let (mut lines, mut outside) = (Vec::with_capacity(self.points.len()), 0usize);
         for at in 0..self.points.len() {
             let point: Vec<f64> = found.iter().filter_map(|column| column.get(at).copied()).collect();
@@ -121,13 +133,80 @@ impl Sky {
         if options.json {
             out.json(&Value::Array(lines))?;
         }
+        Ok(self.outcome(outside, self.points.len()))
+    }
+
+    /// Coordinates of points, a column for each axis; of the sky in degrees.
+    fn compute(&self, coordinates: &Wcs, columns: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
+        let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        let inverse = if self.inverse == Kind::File { Inverse::File } else { Inverse::Exact };
+        let choices = Choices::default().with_bounding_box(!self.no_bounding_box).with_inverse(inverse);
+        if self.pixel {
+            return Ok(coordinates.world_to_pixel(&slices, choices)?);
+        }
+        let mut found = coordinates.pixel_to_world(&slices, choices)?;
+        wcs::in_degrees(coordinates, &mut found);
+        Ok(found)
+    }
+
+    /// Reports how many points have no coordinates.
+    fn outcome(&self, outside: usize, count: usize) -> Outcome {
         if outside == 0 {
-            return Ok(Outcome::Yes);
+            return Outcome::Yes;
         }
         let (what, hint) = if self.no_bounding_box { ("no coordinates", "") } else { ("outside", "; --no-bounding-box computes them") };
-        note(&format!("trilith: {outside} of {} points {what}{hint}", self.points.len()));
-        Ok(Outcome::No)
+        note(&format!("trilith: {outside} of {count} points {what}{hint}"));
+        Outcome::No
     }
+
+    /// Writes the coordinates of the points of a file.
+    fn convert_list(&self, list: &str, output: &str, coordinates: &Wcs, options: &Options) -> Result<Outcome> {
+        let is_npy = match Form::promised(output) {
+            Some(Form::Npy) => true,
+            Some(Form::Csv) => false,
+            _ if output == "-" => false,
+            _ => return Err(Error::usage(format!("cannot write points to {output}")).hint("name a .csv or .npy file, or - for CSV")),
+        };
+        let points = Points::read(options.open(list)?, &options.limits()?).doing(|| list)?;
+        let columns = if self.pixel { points.world(coordinates) } else { points.pixels(coordinates) }.doing(|| list)?;
+        let found = self.compute(coordinates, &columns)?;
+        let count = found.first().map_or(0, Vec::len);
+        let row = |at: usize| found.iter().map(move |column| column.get(at).copied().unwrap_or(f64::NAN));
+        options.check_inputs(output, &[])?;
+        let mut target = Target::create(output, Basis::Nothing)?;
+        if is_npy {
+            let values: Vec<f64> = (0..count).flat_map(row).collect();
+            Array::from_slice(&values, &[count as u64, found.len() as u64])?.write_npy(&mut target.writer())?;
+        } else {
+            let mut text = String::new();
+            if !points.names().is_empty() {
+                text = names(coordinates, self.pixel).join(",") + "\n";
+            }
+            for at in 0..count {
+                let cells: Vec<String> = row(at).map(|value| if value.is_nan() { "nan".to_owned() } else { format!("{value:?}") }).collect();
+                text.push_str(&cells.join(","));
+                text.push('\n');
+            }
+            target.writer().write_all(text.as_bytes()).map_err(|error| Error::io("writing", error))?;
+        }
+        let written = target.commit(options)?;
+        let outside = (0..count).filter(|at| row(*at).any(|value| !value.is_finite())).count();
+        let report = json!({"file": output, "written": true, "size": written, "points": count, "outside": outside});
+        told(output, &report, &format!("{output}: {}", counted(count, "point")), options)?;
+        Ok(self.outcome(outside, count))
+    }
+}
+
+/// Names of the columns of the results.
+fn names(coordinates: &Wcs, are_pixels: bool) -> Vec<String> {
+    let (count, frame) = match are_pixels {
+        true => (coordinates.pixel_axes(), coordinates.frames().first()),
+        false => (coordinates.world_axes(), coordinates.frames().last()),
+    };
+    let name = |axis: usize| frame.and_then(|frame| frame.axes.get(axis)).map(|axis| axis.name.clone()).filter(|name| !name.is_empty());
+    let usual = if are_pixels { ["x", "y", "z"] } else { ["lon", "lat", "w"] };
+    let other = |axis: usize| usual.get(axis).map_or_else(|| format!("axis{axis}"), |name| (*name).to_owned());
+    (0..count).map(|axis| name(axis).unwrap_or_else(|| other(axis))).collect()
 }
 
 /// Twelve decimals; what has no coordinates is `nan`.

@@ -18,10 +18,12 @@ mod keywords;
 mod nodes;
 mod numbers;
 mod place;
+mod points;
 mod transforms;
 mod units;
 
 pub use place::{Length, PixelBox, Size, latitude, longitude, position};
+pub use points::Points;
 pub use trilith_wcs::{Axis, Frame, Inverse, Options, Wcs};
 
 use std::borrow::Cow;
@@ -153,6 +155,23 @@ impl Item<'_> {
         found
             .flatten()
             .ok_or_else(|| Error::usage("this item describes no coordinates").hint("name an array, a GWCS or a FITS header"))
+    }
+}
+
+/// Brings longitudes and latitudes among world coordinates, a column for each axis, into degrees. Longitudes around the middle of the
+/// Sun are from -180 to 180.
+pub fn in_degrees(wcs: &Wcs, world: &mut [Vec<f64>]) {
+    let Some((longitude, latitude)) = wcs.sky() else { return };
+    let unit = wcs.sky_unit();
+    let is_sun = wcs.frames().last().is_some_and(|frame| frame.reference == "helioprojective")
+        || wcs.world_axis(longitude).physical.contains("helioprojective");
+    for axis in [longitude, latitude] {
+        for value in world.get_mut(axis).into_iter().flatten() {
+            *value *= unit;
+            if is_sun && *value > 180.0 {
+                *value -= 360.0;
+            }
+        }
     }
 }
 

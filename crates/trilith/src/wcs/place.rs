@@ -213,8 +213,8 @@ impl Found {
                 return Err(Error::usage(format!("cannot take a box of {pixels:.0} pixels (at most {MOST:.0})")));
             }
             let count = pixels.round().max(1.0);
-            // Pixels whose middles are inside; one on both edges counts at the upper one.
-            let start = (found.centre[axis] - count / 2.0).ceil();
+            // Pixels whose middles are inside. If the edges are at middles, the lower one counts, whatever rounding makes of it.
+            let start = (found.centre[axis] - count / 2.0 - 1e-6).ceil();
             if start.abs() > 1e15 {
                 return Ok(None);
             }

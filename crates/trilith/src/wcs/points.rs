@@ -1,0 +1,240 @@
+//! Lists of points in files: CSV, with or without names of columns, and NPY.
+
+use super::{Wcs, latitude, longitude};
+use crate::array::Array;
+use crate::bytes::{SourceRef, read_vec};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// Names of columns with longitudes on the sky, in small letters.
+const LONGITUDES: &[&str] = &["lon", "longitude", "ra", "raj2000", "ra_icrs", "alpha", "alpha_j2000", "glon", "l"];
+/// Names of columns with latitudes.
+const LATITUDES: &[&str] = &["lat", "latitude", "dec", "dej2000", "decj2000", "de_icrs", "delta", "delta_j2000", "glat", "b"];
+
+/// Points of a file, in columns.
+///
+/// The columns of a CSV file may have names in the first line. Without names the first columns count.
+#[derive(Debug)]
+pub struct Points {
+    names: Vec<String>,
+    rows: Rows,
+}
+
+#[derive(Debug)]
+enum Rows {
+    /// Lines of text, with their numbers.
+    Text {
+        text: String,
+        first: usize,
+    },
+    Numbers(Vec<Vec<f64>>),
+}
+
+/// What the numbers of a column are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Longitude,
+    Latitude,
+    Number,
+}
+
+impl Points {
+    /// Reads the points of a CSV file, or of an NPY file: a table of two axes, or a structured array.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the bytes are neither, and
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if they do not fit into memory.
+    pub fn read(source: SourceRef, limits: &Limits) -> Result<Self> {
+        let head = read_vec(&*source, 0, source.len().min(6), limits)?;
+        if head == b"\x93NUMPY" {
+            return Self::of_array(&Array::from_npy(source, limits)?);
+        }
+        let bytes = read_vec(&*source, 0, source.len(), limits)?;
+        let text = String::from_utf8(bytes).map_err(|_| Error::malformed("a list of points that is neither CSV nor NPY"))?;
+        let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
+        let first = text.lines().enumerate().find(|(_, line)| !line.trim().is_empty());
+        let Some((at, line)) = first else { return Ok(Self { names: Vec::new(), rows: Rows::Numbers(Vec::new()) }) };
+        let cells = cells(line.trim_start_matches('#'));
+        let is_value = |cell: &String| cell.is_empty() || cell.parse::<f64>().is_ok() || longitude(cell).is_some();
+        let has_names = !cells.iter().any(is_value);
+        let names = if has_names { cells } else { Vec::new() };
+        Ok(Self { names, rows: Rows::Text { text, first: at + usize::from(has_names) } })
+    }
+
+    fn of_array(array: &Array) -> Result<Self> {
+        array.charge()?;
+        if let Some(structure) = array.datatype().as_struct() {
+            let names: Vec<String> = structure.fields().iter().map(|field| field.name.clone().unwrap_or_default()).collect();
+            // Columns of text, as names of sources, are no numbers.
+            let column = |name: &String| array.field(name).and_then(|field| field.load_as::<f64>()).unwrap_or_default();
+            let columns = names.iter().map(column).collect();
+            return Ok(Self { names, rows: Rows::Numbers(columns) });
+        }
+        let &[count, width] = array.shape() else {
+            return Err(Error::malformed(format!("points of shape {:?} (expected a row for each point)", array.shape())));
+        };
+        let values = array.load_as::<f64>()?;
+        let (count, width) = (count as usize, width as usize);
+        let columns = (0..width).map(|column| values.iter().skip(column).step_by(width.max(1)).copied().take(count).collect());
+        Ok(Self { names: Vec::new(), rows: Rows::Numbers(columns.collect()) })
+    }
+
+    /// Names of the columns; none if the file gives none.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Returns longitudes and latitudes in degrees. A value that is missing is NaN.
+    ///
+    /// Their columns have one of the usual names, as `ra` and `dec`, or are the first two of a file without names.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there are no such columns, or if a value is not an angle.
+    pub fn positions(&self) -> Result<[Vec<f64>; 2]> {
+        let columns = [self.place(0, 2, LONGITUDES)?, self.place(1, 2, LATITUDES)?];
+        let [lon, lat]: [Vec<f64>; 2] = self
+            .columns(&[(columns[0], Kind::Longitude), (columns[1], Kind::Latitude)])?
+            .try_into()
+            .map_err(|_| Error::malformed("a list of positions without two columns"))?;
+        Ok([lon, lat])
+    }
+
+    /// Returns the world coordinates of the points in the units of their axes, a column for each world axis.
+    ///
+    /// The file has positions on the sky in degrees, or as `12:30:00` and `-45:10:05.5`.
+    ///
+    /// # Errors
+    /// As [`Points::positions`].
+    pub fn world(&self, wcs: &Wcs) -> Result<Vec<Vec<f64>>> {
+        let count = wcs.world_axes();
+        let mut columns = Vec::with_capacity(count);
+        for axis in 0..count {
+            let name = wcs.world_axis(axis).name.to_lowercase();
+            let (known, kind) = match wcs.sky() {
+                Some((lon, _)) if lon == axis => (LONGITUDES, Kind::Longitude),
+                Some((_, lat)) if lat == axis => (LATITUDES, Kind::Latitude),
+                _ => (&[][..], Kind::Number),
+            };
+            let names: Vec<&str> = std::iter::once(name.as_str()).chain(known.iter().copied()).collect();
+            columns.push((self.place(axis, count, &names)?, kind));
+        }
+        let mut world = self.columns(&columns)?;
+        for (_, column) in columns.iter().zip(&mut world).filter(|((_, kind), _)| *kind != Kind::Number) {
+            column.iter_mut().for_each(|value| *value /= wcs.sky_unit());
+        }
+        Ok(world)
+    }
+
+    /// Returns the pixels of the points, a column for each pixel axis, x first.
+    ///
+    /// # Errors
+    /// As [`Points::positions`].
+    pub fn pixels(&self, wcs: &Wcs) -> Result<Vec<Vec<f64>>> {
+        let count = wcs.pixel_axes();
+        let mut columns = Vec::with_capacity(count);
+        for axis in 0..count {
+            let name = wcs.frames().first().and_then(|frame| frame.axes.get(axis)).map(|axis| axis.name.to_lowercase());
+            let usual = ["x", "y", "z"].get(axis).copied().unwrap_or_default();
+            columns.push((self.place(axis, count, &[&name.unwrap_or_default(), usual])?, Kind::Number));
+        }
+        self.columns(&columns)
+    }
+
+    /// The column of an axis: by its name; else, if the file has no names or as many columns as there are axes, by its number.
+    fn place(&self, axis: usize, axes: usize, names: &[&str]) -> Result<usize> {
+        let is_it = |column: &String| names.iter().any(|name| !name.is_empty() && column.trim().to_lowercase() == *name);
+        match self.names.iter().position(is_it) {
+            Some(place) => Ok(place),
+            None if self.names.is_empty() || self.names.len() == axes => Ok(axis),
+            None => {
+                let mut wanted: Vec<&str> = names.iter().copied().filter(|name| !name.is_empty()).collect();
+                wanted.dedup();
+                let message = format!("cannot find column {} of the points", wanted.join(" or "));
+                Err(Error::usage(message).hint(format!("the columns are {}", self.names.join(", "))))
+            }
+        }
+    }
+
+    fn columns(&self, wanted: &[(usize, Kind)]) -> Result<Vec<Vec<f64>>> {
+        let missing = |column: usize| Error::usage(format!("cannot read points: there is no column {}", column + 1));
+        match &self.rows {
+            Rows::Numbers(columns) if columns.is_empty() && self.names.is_empty() => Ok(vec![Vec::new(); wanted.len()]),
+            Rows::Numbers(columns) => {
+                let count = columns.iter().map(Vec::len).max().unwrap_or(0);
+                let column = |(at, _): &(usize, Kind)| {
+                    columns.get(*at).filter(|column| column.len() == count).cloned().ok_or_else(|| missing(*at))
+                };
+                wanted.iter().map(column).collect()
+            }
+            Rows::Text { text, first } => {
+                let mut columns = vec![Vec::new(); wanted.len()];
+                for (number, line) in text.lines().enumerate().skip(*first) {
+                    if line.trim().is_empty() || line.starts_with('#') {
+                        continue;
+                    }
+                    let cells = cells(line);
+                    for ((at, kind), column) in wanted.iter().zip(&mut columns) {
+                        let wrong = |what: String| Error::usage(format!("cannot read points: line {}: {what}", number + 1));
+                        let cell = cells.get(*at).ok_or_else(|| wrong(format!("there is no column {}", at + 1)))?;
+                        let value = match kind {
+                            _ if cell.is_empty() => Some(f64::NAN),
+                            Kind::Longitude => longitude(cell).or_else(|| cell.parse().ok()),
+                            Kind::Latitude => latitude(cell).or_else(|| cell.parse().ok()),
+                            Kind::Number => cell.parse().ok(),
+                        };
+                        column.push(value.ok_or_else(|| wrong(format!("{cell:?} (expected a number)")))?);
+                    }
+                }
+                Ok(columns)
+            }
+        }
+    }
+}
+
+/// The cells of a line: separated by commas, some in quotes.
+fn cells(line: &str) -> Vec<String> {
+    let mut cells = Vec::new();
+    let (mut cell, mut is_quoted, mut letters) = (String::new(), false, line.trim().chars().peekable());
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' if is_quoted && letters.peek() == Some(&'"') => {
+                cell.push('"');
+                letters.next();
+            }
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => cells.push(std::mem::take(&mut cell).trim().to_owned()),
+            letter => cell.push(letter),
+        }
+    }
+    cells.push(cell.trim().to_owned());
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(bytes: &[u8]) -> Points {
+        Points::read(std::sync::Arc::new(crate::bytes::MemorySource::new(bytes.to_vec(), "points")), &Limits::default()).unwrap()
+    }
+
+    #[test]
+    fn columns_have_names_or_numbers() {
+        for text in ["RA,Dec\n10,-20\n\n", "10,-20", "# ra,dec\n10,-20\n# end\n", "id,dec,\"ra\"\n\"a,b\",-20,00:40:00\n"] {
+            assert_eq!(points(text.as_bytes()).positions().unwrap(), [[10.0], [-20.0]], "{text}");
+        }
+        let gaps = points(b"10,20\n,3\nnan,4\n").positions().unwrap();
+        assert!(gaps[0][1].is_nan() && gaps[0][2].is_nan() && gaps[1] == [20.0, 3.0, 4.0]);
+        for wrong in ["a,b,c\n1,2,3", "10", "10,20\nx,y"] {
+            assert!(points(wrong.as_bytes()).positions().is_err(), "{wrong}");
+        }
+        assert!(points(b"").positions().unwrap().iter().all(Vec::is_empty));
+    }
+
+    #[test]
+    fn rows_of_npy_are_points() {
+        let mut bytes = Vec::new();
+        Array::from_slice(&[1f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[3, 2]).unwrap().write_npy(&mut bytes).unwrap();
+        assert_eq!(points(&bytes).positions().unwrap(), [[1.0, 3.0, 5.0], [2.0, 4.0, 6.0]]);
+    }
+}
