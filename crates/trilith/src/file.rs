@@ -30,14 +30,21 @@ use crate::dudley::Signature;
 
 pub use backend::{Backend, Child, Description, Destination, ListedArray, Members, Place, Take};
 pub use expand::{ExpandOptions, Part};
+#[doc(hidden)]
 pub use fits::{Inner, toward, write_around};
 #[cfg(feature = "fits")]
+#[doc(hidden)]
 pub use fits::{fits_around, open_fits, open_fits_file};
+#[doc(hidden)]
 pub use gather::{Found, Gather, Gathered};
 pub use item::{ArrayEntry, Children, File, Item, ItemKind, Notes, Visit, Walk};
-pub use open::{OpenOptions, open, open_asdf, open_asdf_bytes, open_asdf_source};
+pub use open::{OpenOptions, open};
+#[doc(hidden)]
+pub use open::{open_asdf, open_asdf_bytes, open_asdf_source};
 pub use permissions::Permissions;
+#[doc(hidden)]
 pub use promise::{Form, check_name, is_stream};
+#[doc(hidden)]
 pub use reread::check_written;
 #[cfg(feature = "dudley")]
 pub use series::Series;

@@ -42,7 +42,7 @@
 //! [`File::edit`] changes a file that was read, in place or as a new file, and keeps every comment, tag and key order;
 //! [`mod@convert`] writes it in another generation or with another codec.
 //!
-//! # Which door when
+//! # Where to start
 //!
 //! | to | use |
 //! |---|---|
@@ -53,13 +53,16 @@
 //! | write a new file | [`Writer`]; from many processes [`ParallelWriter`] |
 //! | change a file | [`File::edit`] |
 //! | positions on the sky | [`File::wcs`], [`mod@wcs`] |
-//! | check and compare | [`File::verify`], `File::validate`, [`File::digest`], [`File::diff`] |
+//! | check and compare | [`File::verify`], `File::validate`, [`File::digest`], [`File::diff`], [`check`] |
 //! | tags, blocks, generations of ASDF | [`File::as_asdf`], [`asdf`], [`tree`] |
 //! | layouts of Dudley | [`File::as_dudley`], [`layout`], [`dudley`] |
 //! | a format of your own | [`file::Backend`] |
 //!
 //! The modules [`asdf`], [`dudley`], [`fits`], [`layout`], [`tree`] and [`bytes`] are the second ring: public, and closer to the
-//! formats. The examples in `examples/` are short programs to copy.
+//! formats. The types that checks return are in [`check`]. The examples in `examples/` are short programs to copy.
+//!
+//! The documentation shows what is for users. Other modules are public because our own crates need them, and may change in any
+//! release.
 //!
 //! Errors name whose fault it is ([`ErrorKind`]), where, and what to do. What a hostile file may cost is a
 //! policy that the caller sets: [`Limits`].
@@ -87,19 +90,27 @@
     allow(dead_code, unused_imports, reason = "some helpers serve only formats that were left out")
 )]
 
+#[doc(hidden)]
 pub mod diagnostic;
+#[doc(hidden)]
 pub mod error;
+#[doc(hidden)]
 pub mod glob;
 pub mod interrupt;
+#[doc(hidden)]
 pub mod limits;
 mod percent;
+#[doc(hidden)]
 pub mod progress;
+#[doc(hidden)]
 pub mod span;
 mod spelling;
 
 #[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "some of it is for Dudley alone"))]
 pub mod bytes;
+#[doc(hidden)]
 pub mod threads;
+#[doc(hidden)]
 pub mod yaml;
 
 pub mod array;
@@ -109,11 +120,14 @@ pub mod tree;
     not(all(feature = "zlib", feature = "bzip2", feature = "lz4", feature = "zstd", feature = "blosc")),
     allow(dead_code, reason = "what the codecs share, some of which were left out")
 )]
+#[doc(hidden)]
 pub mod codec;
+#[doc(hidden)]
 pub mod core;
 #[cfg(feature = "dudley")]
 pub mod layout;
 #[cfg(feature = "schema")]
+#[doc(hidden)]
 pub mod schema;
 
 pub mod asdf;
@@ -121,37 +135,55 @@ pub mod asdf;
 pub mod dudley;
 #[cfg(feature = "fits")]
 pub mod fits;
+#[doc(hidden)]
 pub mod foreign;
 
 pub mod file;
 mod writer;
 
+#[doc(hidden)]
 pub mod assemble;
+#[doc(hidden)]
 pub mod change;
+pub mod check;
 #[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "some of it is for Dudley alone"))]
+#[doc(hidden)]
 pub mod conform;
 pub mod convert;
+#[doc(hidden)]
 pub mod diff;
+#[doc(hidden)]
 pub mod digest;
+#[doc(hidden)]
 pub mod hierarchy;
+#[doc(hidden)]
 pub mod parallel;
+#[doc(hidden)]
 pub mod repair;
 #[cfg(feature = "search")]
+#[doc(hidden)]
 pub mod search;
+#[doc(hidden)]
 pub mod table;
 #[cfg(feature = "schema")]
+#[doc(hidden)]
 pub mod validate;
+#[doc(hidden)]
 pub mod verify;
 pub mod wcs;
 
 pub use array::{Array, Datatype, Index};
 pub use asdf::{ArrayOptions, AsdfFile, Builder, Target};
+pub use change::{Added, Change, Output, RowOptions, RowWriter, SaveOptions, Saved, Syntax};
+pub use codec::CodecId;
 pub use diagnostic::{Diagnostic, Severity};
 pub use error::{Error, ErrorKind, Location, Result};
 pub use file::{File, Item, ItemKind, OpenOptions, open, open_asdf, open_asdf_bytes};
 pub use limits::Limits;
 pub use parallel::ParallelWriter;
 pub use progress::Progress;
+#[cfg(feature = "search")]
+pub use search::Search;
 pub use span::{Span, line_column};
 pub use tree::{Node, Tree, TreePath, Value};
 pub use writer::Writer;

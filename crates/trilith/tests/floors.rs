@@ -45,6 +45,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("hierarchy", 6),
     ("parallel", 6),
     ("change", 7),
+    ("check", 8),
     ("diff", 7),
     ("repair", 7),
     ("validate", 6),

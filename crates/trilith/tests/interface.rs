@@ -1,7 +1,8 @@
 //! The public interface of the library as a list, `interface.txt`, so that a change of it is seen in a diff.
 //!
-//! The list is made from the text of the sources, which rustfmt has laid out: what is `pub` in a public module, or
-//! re-exported from a private one, with its fields, variants and methods. `BLESS=1` writes it.
+//! The list is made from the text of the sources, which rustfmt has laid out: each item that is `pub` in a public module, or
+//! re-exported from a private one, with its fields, variants and methods. Items with `#[doc(hidden)]` are public for our
+//! own crates alone and not in the list. `BLESS=1` writes it.
 
 #![allow(
     clippy::unwrap_used,
@@ -27,6 +28,21 @@ fn the_interface_is_the_one_on_record() {
     let come: Vec<_> = new.difference(&old).map(|line| format!("+ {line}\n")).collect();
     let changes = [gone, come].concat().concat();
     assert!(known == found, "the public interface changed (`cargo xtask bless` records it, CHANGELOG.md tells it):\n{changes}");
+}
+
+/// The interface is what a newcomer can read through: at most twelve modules, and few types.
+#[test]
+fn the_interface_stays_small() {
+    let modules = modules(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let shown: Vec<&str> = modules.iter().filter(|m| m.is_public && m.path.contains("::")).map(|m| m.path.as_str()).collect();
+    assert!(shown.len() <= 12, "{} public modules: {shown:?}", shown.len());
+    let list = interface(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let is_type = |line: &&str| {
+        let rest = line.split_once(": ").map_or("", |(_, rest)| rest.trim_start_matches("#[non_exhaustive] "));
+        ["pub struct ", "pub enum ", "pub trait ", "pub type "].iter().any(|start| rest.starts_with(start))
+    };
+    let types: Vec<&str> = list.lines().filter(is_type).collect();
+    assert!(types.len() <= 150, "{} public types:\n{}", types.len(), types.join("\n"));
 }
 
 /// Whatever is public in a public module may grow without breaking those who use it, or says here why not.
@@ -84,32 +100,57 @@ struct Item {
     /// What is public of it, one line each.
     lines: Vec<String>,
     may_grow: bool,
+    /// Public for our own crates alone.
+    is_hidden: bool,
     has_public_fields: bool,
 }
 
 fn interface(root: &Path) -> String {
     let modules = modules(root);
-    let mut exported = BTreeSet::new();
-    let mut all: BTreeMap<String, Vec<Item>> = BTreeMap::new();
-    for module in &modules {
-        let found = items(&module.text);
-        for line in found.iter().filter(|item| item.kind == "use").flat_map(|item| &item.lines) {
-            exported.extend(words(line));
-        }
-        all.insert(module.path.clone(), found);
-    }
+    let all: BTreeMap<&str, Vec<Item>> = modules.iter().map(|module| (module.path.as_str(), items(&module.text))).collect();
     let public: BTreeSet<&str> = modules.iter().filter(|module| module.is_public).map(|module| module.path.as_str()).collect();
+    let exported = exported(&all, &public);
     let mut out = String::from("# The public interface, from the text of the sources. `cargo xtask bless` writes it.\n");
     for (path, items) in &all {
-        let is_public = public.contains(path.as_str());
-        let shown = |item: &&Item| item.kind != "use" || is_public;
-        for item in items.iter().filter(shown).filter(|item| is_public || exported.contains(&item.name)) {
-            for line in &item.lines {
-                out += &format!("{path}: {line}\n");
-            }
+        let is_public = public.contains(path);
+        let is_exported = |item: &Item| exported.contains(&((*path).to_owned(), item.name.clone()));
+        let shown = items.iter().filter(|item| !item.is_hidden || is_exported(item));
+        let shown = shown.filter(|item| if is_public { !item.is_hidden } else { item.kind != "use" && is_exported(item) });
+        for line in shown.flat_map(|item| &item.lines) {
+            out += &format!("{path}: {line}\n");
         }
     }
     out
+}
+
+/// The names that public modules show of others, each with the module that it is written in.
+fn exported(all: &BTreeMap<&str, Vec<Item>>, public: &BTreeSet<&str>) -> BTreeSet<(String, String)> {
+    let uses = |module: &str| -> Vec<(bool, String, String)> {
+        let items = all.get(module).into_iter().flatten().filter(|item| item.kind == "use");
+        items
+            .flat_map(|item| item.lines.iter().flat_map(|line| used(module, line)).map(|(m, n)| (item.is_hidden, m, n)))
+            .collect()
+    };
+    let mut found = BTreeSet::new();
+    let shown = public.iter().flat_map(|module| uses(module)).filter(|(is_hidden, ..)| !is_hidden);
+    let mut todo: Vec<(String, String)> = shown.map(|(_, module, name)| (module, name)).collect();
+    while let Some((module, name)) = todo.pop() {
+        todo.extend(uses(&module).into_iter().filter(|(_, _, known)| *known == name).map(|(_, from, name)| (from, name)));
+        found.insert((module, name));
+    }
+    found
+}
+
+/// The modules and names of `pub use a::{B, C}`.
+fn used(module: &str, line: &str) -> Vec<(String, String)> {
+    let path = line.trim_start_matches("#[non_exhaustive] ").trim_start_matches("pub use ");
+    let Some((from, names)) = path.rsplit_once("::") else { return Vec::new() };
+    let (from, names) = match path.split_once("::{") {
+        Some((from, names)) => (from, names.trim_end_matches('}')),
+        None => (from, names),
+    };
+    let from = from.strip_prefix("crate").map_or_else(|| format!("{module}::{from}"), |rest| format!("trilith{rest}"));
+    names.split(',').map(|name| (from.clone(), name.trim().split(" as ").next().unwrap_or_default().to_owned())).collect()
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -140,11 +181,20 @@ fn modules(root: &Path) -> Vec<Module> {
         .collect();
     let is_public = |path: &str| {
         let steps: Vec<&str> = path.split("::").collect();
-        (1..steps.len())
-            .all(|n| texts.get(&steps[..n].join("::")).is_some_and(|text| text.contains(&format!("\npub mod {};", steps[n]))))
+        (1..steps.len()).all(|n| texts.get(&steps[..n].join("::")).is_some_and(|text| shows(text, steps[n])))
     };
     texts.iter().map(|(path, text)| Module { path: path.clone(), text: text.clone(), is_public: is_public(path) }).collect()
 }
+
+/// Returns true if a source declares a public module that the documentation shows.
+fn shows(text: &str, module: &str) -> bool {
+    let Some(at) = text.find(&format!("\npub mod {module};")) else { return false };
+    let attributes = text[..at].lines().rev().take_while(|line| line.starts_with(['#', ' ', ')']));
+    !attributes.into_iter().any(|line| line == HIDDEN)
+}
+
+/// The attribute of what is public for our own crates alone.
+const HIDDEN: &str = "#[doc(hidden)]";
 
 /// The public items of a source, and the implementations for types.
 fn items(text: &str) -> Vec<Item> {
@@ -152,7 +202,7 @@ fn items(text: &str) -> Vec<Item> {
     let end = text.find("\n#[cfg(test)]\nmod tests {").unwrap_or(text.len());
     let lines: Vec<&str> = text.get(..end).unwrap_or(text).lines().collect();
     let mut found = Vec::new();
-    let (mut at, mut may_grow) = (0, false);
+    let (mut at, mut may_grow, mut is_hidden) = (0, false, false);
     while let Some(line) = lines.get(at) {
         let start = at;
         // An item reaches to the line that closes it at the left margin.
@@ -166,9 +216,10 @@ fn items(text: &str) -> Vec<Item> {
         at = (at + usize::from(starts_item(line))).max(start + 1).min(lines.len());
         may_grow =
             line.starts_with("#[non_exhaustive]") || (may_grow && (starts_item(line) || line.starts_with(['#', ' ', ')'])));
+        is_hidden |= *line == HIDDEN;
         if starts_item(line) {
-            found.extend(item(&lines[start..at], may_grow));
-            may_grow = false;
+            found.extend(item(&lines[start..at], may_grow).map(|item| Item { is_hidden, ..item }));
+            (may_grow, is_hidden) = (false, false);
         }
     }
     found

@@ -46,21 +46,29 @@ mod view;
 pub(crate) use applied::physical;
 pub use datatype::{Byteorder, Datatype};
 pub use element::Element;
-pub use fetch::{RowBlocks, read_all};
+pub use fetch::RowBlocks;
+#[doc(hidden)]
+pub use fetch::read_all;
 pub use handle::Array;
 pub use index::Index;
 pub(crate) use index::taken;
 pub(crate) use literal::Literal;
+#[doc(hidden)]
 pub use manifest::Manifest;
 pub use mask::Mask;
+#[doc(hidden)]
 pub use npy::npy_header;
 #[cfg(all(feature = "dudley", feature = "zlib"))]
 pub(crate) use npy::npy_header_len;
 pub(crate) use npy::{numpy_datatype, numpy_descr, numpy_name};
+#[doc(hidden)]
 pub use pages::Pages;
+pub use scalar::ElementValue;
 pub(crate) use scalar::json_text;
-pub use scalar::{ElementValue, FloatText, Nested, Precision, complex_text, float_text};
+#[doc(hidden)]
+pub use scalar::{FloatText, Nested, Precision, complex_text, float_text};
 pub(crate) use shape::unravel;
+#[doc(hidden)]
 pub use shape::{AXES, c_strides, element_count, extent, fortran_strides, is_c_contiguous, is_fortran_contiguous, stream_rows};
 pub(crate) use structure::FIELD_COST;
 pub use structure::{Field, StructType};

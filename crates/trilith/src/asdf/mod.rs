@@ -5,27 +5,41 @@
 //! writes one from front to back.
 
 mod append;
+#[doc(hidden)]
 pub mod block;
+#[doc(hidden)]
 pub mod builder;
+#[doc(hidden)]
 pub mod chain;
+#[doc(hidden)]
 pub mod checksum;
+#[doc(hidden)]
 pub mod deviation;
+#[doc(hidden)]
 pub mod expand;
+#[doc(hidden)]
 pub mod generation;
+#[doc(hidden)]
 pub mod header;
+#[doc(hidden)]
 pub mod index;
 mod inline;
 mod marks;
 pub(crate) mod md5;
+#[doc(hidden)]
 pub mod ndarray;
+#[doc(hidden)]
 pub mod outline;
 mod read;
 pub(crate) mod reserved;
 mod sections;
 mod stored;
 mod unit;
+#[doc(hidden)]
 pub mod update;
+#[doc(hidden)]
 pub mod uris;
+#[doc(hidden)]
 pub mod walk;
 mod write;
 pub(crate) mod zarr;
@@ -33,19 +47,33 @@ mod zarray;
 
 pub use append::append_rows;
 pub(crate) use append::{StreamEnd, row_bytes};
-pub use block::{Block, codec_name};
+pub use block::Block;
+#[doc(hidden)]
+pub use block::codec_name;
 pub use builder::{ArrayOptions, Builder};
-pub use expand::{ExpandOptions, Part, expand, key_name, key_text};
+pub use expand::ExpandOptions;
 pub(crate) use expand::{Expansion, expand_within};
+#[doc(hidden)]
+pub use expand::{Part, expand, key_name, key_text};
 pub use generation::{GENERATIONS, Generation, TARGETS, Target};
 pub use header::Header;
 pub use index::BlockIndex;
+#[doc(hidden)]
 pub use inline::complex;
+#[doc(hidden)]
 pub use marks::next_block;
+#[doc(hidden)]
 pub use ndarray::{Ndarray, datatype_named};
+pub use read::AsdfFile;
 pub(crate) use read::For;
-pub use read::{AsdfFile, Container, FitsArrays, Meanings};
-pub use sections::{IndexReport, Sections};
-pub use stored::{BlockOptions, StoredBlock};
+#[doc(hidden)]
+pub use read::{Container, FitsArrays, Meanings};
+#[doc(hidden)]
+pub use sections::IndexReport;
+pub use sections::Sections;
+pub use stored::BlockOptions;
+#[doc(hidden)]
+pub use stored::StoredBlock;
+#[doc(hidden)]
 pub use walk::{Found, Listed};
 pub use write::{BlockWriter, FileWriter, WriteOptions, Written};

@@ -10,6 +10,7 @@ mod before;
 mod cursor;
 #[cfg(feature = "fault-injection")]
 #[doc(hidden)]
+#[doc(hidden)]
 pub mod disk;
 #[cfg(not(feature = "fault-injection"))]
 mod disk;
@@ -43,34 +44,58 @@ mod update;
 use system::read_exact_at;
 
 pub(crate) use base::folder_named;
-pub use base::{Base, file_uri, is_url, local_path, percent_decode, percent_encode};
+pub use base::is_url;
+#[doc(hidden)]
+pub use base::{Base, file_uri, local_path, percent_decode, percent_encode};
 pub(crate) use base64::{base64, from_base64};
+#[doc(hidden)]
 pub use cursor::Cursor;
+#[doc(hidden)]
 pub use form::{CodedPiece, Form, GridForm, Step};
 #[cfg(feature = "dudley")]
 pub(crate) use gzip::deflated;
 #[cfg(any(feature = "dudley", feature = "fits"))]
 pub(crate) use gzip::gunzipped;
+#[doc(hidden)]
 pub use gzip::{gunzip, gzip, is_gzip, is_packed};
+#[doc(hidden)]
 pub use here::Shown;
+#[doc(hidden)]
 pub use journal::Journal;
 pub(crate) use large::{LargePages, Memory, large_pages, prefer_large_pages};
 pub(crate) use listing::{files_of, is_plain_file};
+pub use local::LocalOptions;
 pub(crate) use local::uncounted;
-pub use local::{LocalFile, LocalOptions, bytes_read, is_one_file};
+#[doc(hidden)]
+pub use local::{LocalFile, bytes_read, is_one_file};
+#[doc(hidden)]
 pub use lock::{Basis, remove_stale};
+#[doc(hidden)]
 pub use metered::Metered;
+#[doc(hidden)]
 pub use nearby::ReadAhead;
 pub use open::open;
+#[doc(hidden)]
 pub use output::{NewFile, WriteSeek, Written};
 #[cfg(feature = "remote")]
-pub use remote::{Allowed, Parts, RemoteOptions, Watch, by_parts, open_url, requests};
+#[doc(hidden)]
+pub use remote::{Allowed, Parts, Watch, by_parts, requests};
+#[cfg(feature = "remote")]
+pub use remote::{RemoteOptions, open_url};
+#[doc(hidden)]
 pub use replace::{AtomicFile, read_text, remove};
+#[doc(hidden)]
+pub use resolve::DirectoryResolver;
 pub(crate) use resolve::Moved;
-pub use resolve::{DirectoryResolver, NoReferences, Resolve};
+pub use resolve::{NoReferences, Resolve};
+#[doc(hidden)]
 pub use room::reserve;
-pub use source::{Access, Derived, MemorySource, Source, SourceRef, Truncated, Window, read_vec, to_usize};
+pub use source::{Access, MemorySource, Source, SourceRef, Window};
+#[doc(hidden)]
+pub use source::{Derived, Truncated, read_vec, to_usize};
 pub(crate) use spool::Spooled;
+#[doc(hidden)]
 pub use spool::{private_file, set_aside, spool, unnamed_file};
 pub(crate) use unfinished::{Draft, Writing, new_id};
+#[doc(hidden)]
 pub use update::{Content, Update};

@@ -41,16 +41,25 @@ use std::collections::HashMap;
 use std::io::{Seek, Write};
 
 pub use any::To;
+#[doc(hidden)]
 pub use choose::choose;
 #[cfg(feature = "dudley")]
 pub use describe::describe_layout;
 #[cfg(feature = "dudley")]
+#[doc(hidden)]
+pub use families::asdf_to_draft;
+#[cfg(feature = "dudley")]
 pub(crate) use families::stream_as_asdf;
 #[cfg(feature = "dudley")]
-pub use families::{asdf_to_draft, stream_to_asdf};
+pub use families::stream_to_asdf;
 #[cfg(feature = "fits")]
-pub use fits::{embed, from_fits, out_of_fits, standing_alone, take_out, to_fits};
-pub use plan::{Plan, convert_to};
+pub use fits::{embed, from_fits, take_out, to_fits};
+#[cfg(feature = "fits")]
+#[doc(hidden)]
+pub use fits::{out_of_fits, standing_alone};
+#[doc(hidden)]
+pub use plan::Plan;
+pub use plan::convert_to;
 
 use crate::array::{Byteorder, Datatype};
 use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, WriteOptions, Written, walk};
@@ -73,7 +82,7 @@ pub enum CodecChoice {
     Plain,
     /// This one.
     Set(CodecId),
-    /// Chosen for each block from a sample of its bytes: see [`choose`].
+    /// The codec that suits a sample of the bytes, for each block by itself.
     Auto,
 }
 

@@ -38,21 +38,39 @@ mod text;
 mod write;
 
 pub(crate) use crate::layout::primitive_of;
-pub use append::{append, append_draft, append_records, append_variables, native_order};
+pub use append::append;
+#[doc(hidden)]
+pub use append::{append_draft, append_records, append_variables, native_order};
+#[doc(hidden)]
 pub use datatype::datatype_of;
+#[doc(hidden)]
 pub use draft::{Draft, DraftKind};
-pub use family::{Catalog, Place};
+pub use family::Catalog;
+#[doc(hidden)]
+pub use family::Place;
 pub(crate) use fill::declared;
+#[doc(hidden)]
 pub use fill::{Filling, Mismatch};
+#[doc(hidden)]
 pub use gather::Omission;
+#[doc(hidden)]
 pub use listing::{Listing, Opener, folder_of};
+#[doc(hidden)]
 pub use outline::{Children, Outline, OutlineId, Thing};
+#[doc(hidden)]
 pub use path::Step;
 pub(crate) use read::find_text;
-pub use read::{DudleyFile, Items, LayoutOrigin, StreamOptions, layout_text};
+#[doc(hidden)]
+pub use read::layout_text;
+pub use read::{DudleyFile, Items, LayoutOrigin, StreamOptions};
+#[doc(hidden)]
 pub use rewrite::Rewrite;
 pub(crate) use seen::is_seen_otherwise;
+#[doc(hidden)]
 pub use seen::widened;
 pub use signature::Signature;
+#[doc(hidden)]
 pub use text::{presented, s1_bytes, s1_text};
-pub use write::{NewStream, Supplier};
+pub use write::NewStream;
+#[doc(hidden)]
+pub use write::Supplier;

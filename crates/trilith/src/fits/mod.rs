@@ -40,14 +40,28 @@ mod tiles;
 mod tree;
 mod write;
 
+#[doc(hidden)]
 pub use account::{left_behind, spare};
-pub use card::{Card, CardValue, typed_value};
+#[doc(hidden)]
+pub use card::typed_value;
+pub use card::{Card, CardValue};
+#[doc(hidden)]
 pub use edit::edited_header;
-pub use hdu::{Hdu, HduKind};
-pub use header::{BLOCK, Header};
+pub use hdu::Hdu;
+#[doc(hidden)]
+pub use hdu::HduKind;
+#[doc(hidden)]
+pub use header::BLOCK;
+pub use header::Header;
+#[doc(hidden)]
 pub use meant::meant;
+#[doc(hidden)]
 pub use part::{Part, corrections, is_image, losses, parts_for};
 pub use read::FitsFile;
+#[doc(hidden)]
 pub use table::{Column, columns};
+#[doc(hidden)]
 pub use tree::{CARDS_KEY, HEAP_KEY, Listing, Taken, from_node, meant_node, named_columns, source_node, stored_node, to_value};
-pub use write::{NewHdu, asdf_hdu, write, write_asdf, write_changed};
+pub use write::{NewHdu, write};
+#[doc(hidden)]
+pub use write::{asdf_hdu, write_asdf, write_changed};

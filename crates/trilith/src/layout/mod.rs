@@ -20,6 +20,7 @@
 //! What is not certain about the language is collected in [`decision`].
 
 mod compare;
+#[doc(hidden)]
 pub mod decision;
 mod detect;
 mod diagnostic;
@@ -46,19 +47,30 @@ mod walk;
 
 pub use crate::array::Byteorder;
 pub use detect::{ParseOptions, Parsed, parse};
+#[doc(hidden)]
 pub use diagnostic::Code;
+#[doc(hidden)]
 pub use entries::Entries;
 pub(crate) use entries::Reached;
 pub use entry::{Entry, EntryKind};
+#[doc(hidden)]
 pub use find::Located;
 pub(crate) use find::canonical as canonical_path;
+#[doc(hidden)]
 pub use lexer::quoted_name;
-pub use model::{Attribute, Filter, ItemId, Kind, Layout, Literal, Placement};
+pub use model::{Attribute, ItemId, Kind, Layout, Literal};
+#[doc(hidden)]
+pub use model::{Filter, Placement};
 pub(crate) use primitive::primitive_of;
 pub use primitive::{Dialect, Primitive, PrimitiveKind};
+#[doc(hidden)]
 pub use request::{Fault, Options, ParamRequest, Supply};
+#[doc(hidden)]
 pub use resolve::Evaluation;
 pub(crate) use stack::{Stack, Stretch};
+#[doc(hidden)]
 pub use translate::{Packing, StoredAs, Translation};
-pub use typed::{ResolvedMember, ResolvedType, Structure};
+pub use typed::ResolvedType;
+#[doc(hidden)]
+pub use typed::{ResolvedMember, Structure};
 pub(crate) use unreadable::{UNREADABLE, reason};

@@ -32,21 +32,28 @@ mod tests;
 mod walk;
 mod warn;
 
-pub use crate::yaml::{Data, Layout, PrintOptions, Scalar, Style, Value, print_document, print_value};
+pub use crate::yaml::{Data, Scalar, Value};
+#[doc(hidden)]
+pub use crate::yaml::{Layout, PrintOptions, Style, print_document, print_value};
 pub(crate) use cards::CardPlace;
+#[doc(hidden)]
 pub use children::{Entries, Items};
 pub use de::from_node;
 pub use edit::Edit;
 pub(crate) use expanded::Expanded;
 #[cfg(feature = "dudley")]
 pub(crate) use expanded::Known;
-pub use node::{Node, NodeId, NodeKind};
+#[doc(hidden)]
+pub use node::NodeId;
+pub use node::{Node, NodeKind};
 pub use path::TreePath;
 pub(crate) use path::index_of;
+#[doc(hidden)]
 pub use reference::{OpenTree, Reference, ReferenceTarget};
 pub(crate) use reference::{Places, follow};
 pub use ser::to_value;
 pub use walk::{Visit, Walk};
+#[doc(hidden)]
 pub use warn::Rule;
 
 use build::Builder;
