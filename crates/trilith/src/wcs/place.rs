@@ -209,7 +209,7 @@ impl Found {
                     angle / step
                 }
             };
-            if !(pixels < MOST) {
+            if pixels.is_nan() || pixels >= MOST {
                 return Err(Error::usage(format!("cannot take a box of {pixels:.0} pixels (at most {MOST:.0})")));
             }
             let count = pixels.round().max(1.0);
