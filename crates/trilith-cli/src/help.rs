@@ -38,10 +38,22 @@ fn dressed(mut command: Command, path: &str, globals: &[Arg]) -> Command {
         let below = format!("{path} {name}");
         command = command.mut_subcommand(&name, |sub| dressed(sub, &below, globals));
     }
+    if let Some(usage) = usage_with_files(&command, path) {
+        command = command.override_usage(usage);
+    }
     let examples = examples::text(path);
     let short = "Common options (--json, --quiet, --limit and more): see --help";
     let both = if examples.is_empty() { short.into() } else { format!("{examples}\n\n{short}") };
     command.after_help(StyledStr::from(both)).after_long_help(StyledStr::from(examples))
+}
+
+/// Returns the usage of a command that takes files, which are required unless a list names them. clap shows them as optional.
+fn usage_with_files(command: &Command, path: &str) -> Option<String> {
+    command.get_arguments().find(|arg| arg.get_id() == "files_from")?;
+    let name = command.get_positionals().next()?.get_value_names()?.first()?.to_string();
+    let usage = command.clone().bin_name(format!("trilith {path}")).render_usage().to_string();
+    let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage);
+    Some(usage.replacen(&format!("[{name}]"), &format!("<{name}>"), 1))
 }
 
 /// Adds the choices that an option has to its help.
