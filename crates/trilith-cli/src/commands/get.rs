@@ -113,10 +113,10 @@ impl Get {
         }
         match (array, &self.sky) {
             (Some(array), Some(position)) => match self.around(position, array, &file, job)? {
-                Some(part) => self.array(part, job, output.as_deref()),
+                Some(part) => self.array(&part, job, output.as_deref()),
                 None => Ok(Outcome::No),
             },
-            (Some(array), None) => self.array(self.parts.of(array)?, job, output.as_deref()),
+            (Some(array), None) => self.array(&self.parts.of(array)?, job, output.as_deref()),
             (None, _) => self.value(&item, job, output.as_deref()),
         }
     }
@@ -172,7 +172,7 @@ impl Get {
             stop: i64::try_from(range.end).ok(),
             step: 1,
         });
-        array.slice(&indices.collect::<Vec<_>>()).map(Some)
+        array.slice(indices.collect::<Vec<_>>()).map(Some)
     }
 
     /// Whether only a part of an array is asked for.
@@ -180,9 +180,9 @@ impl Get {
         self.parts.is_part() || self.sky.is_some()
     }
 
-    fn array(&self, array: Array, job: &mut Job<'_>, output: Option<&str>) -> Result<Outcome> {
+    fn array(&self, array: &Array, job: &mut Job<'_>, output: Option<&str>) -> Result<Outcome> {
         if self.explain {
-            return explain(&array, job);
+            return explain(array, job);
         }
         if array.nbytes() > LONG {
             progress::expect(array.cost(GAP)?);
@@ -202,7 +202,7 @@ impl Get {
                 job.heading()?;
             }
         }
-        self.save(format, Some(array.shape()), job, output, |out| format::array(&array, format, out))?;
+        self.save(format, Some(array.shape()), job, output, |out| format::array(array, format, out))?;
         if format.is_binary() {
             let masked = array.masked_count()?;
             if masked > 0 {
