@@ -276,6 +276,15 @@ impl Array {
         self.attrs(py)
     }
 
+    /// What the layout of the file says of the elements: the names of the axes, and which attributes are 32-bit floats.
+    #[getter]
+    fn _words<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        match self.place() {
+            Some(place) => scalar::words(py, &place.item),
+            None => Ok(PyDict::new(py)),
+        }
+    }
+
     /// The unit as the file spells it, of the quantity or the column that holds the array, or among its attributes; None
     /// where there is none.
     #[getter]

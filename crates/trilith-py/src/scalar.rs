@@ -1,5 +1,7 @@
 //! Scalars and attributes as Python values.
 
+use std::borrow::Cow;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -98,8 +100,17 @@ pub fn integer<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>
 
 /// The attributes of an item as a dictionary; one that is only there is None.
 pub fn attributes<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyDict>> {
+    dict(py, item.attributes().or_raise(About::Argument)?)
+}
+
+/// The words of the layout about an item as a dictionary.
+pub fn words<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyDict>> {
+    dict(py, item.words().or_raise(About::Argument)?)
+}
+
+fn dict<'py>(py: Python<'py>, said: Vec<(Cow<'_, str>, Value)>) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    for (name, value) in item.attributes().or_raise(About::Argument)? {
+    for (name, value) in said {
         dict.set_item(name, plain(py, &value)?)?;
     }
     Ok(dict)

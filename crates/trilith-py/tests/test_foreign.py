@@ -7,6 +7,7 @@ import pytest
 
 import trilith
 
+netCDF4 = pytest.importorskip("netCDF4")
 xarray = pytest.importorskip("xarray")
 
 PACKINGS = {
@@ -134,7 +135,7 @@ def test_what_h5py_wrote(tmp_path):
         np.testing.assert_array_equal(ours.plain, [0, 1])
     file = trilith.open(path)
     assert file.attributes == {"title": "all"} and file["plain"].attributes["range"] == [1, 2]
-    assert file["plain"].unit == "m" and file["named"].attributes["grid_dims"] == ["", "x"]
+    assert file["plain"].unit == "m" and set(file["named"].attrs) == {"DIMENSION_LABELS"}
     assert file["named"].to_xarray().dims == ("dim_0", "x") and file["plain"].to_xarray().attrs["units"] == "m"
 
 
@@ -148,3 +149,66 @@ def test_safetensors_and_npz_have_no_names(tmp_path):
 def test_attributes_of_trees_are_beside_their_arrays(tmp_path):
     trilith.write(tmp_path / "x.asdf", {"a": np.arange(3)})
     assert trilith.open(tmp_path / "x.asdf")["a"].attributes == {}
+
+
+def conventions(path, kind):
+    """A file with a variable for each convention of netCDF."""
+    with netCDF4.Dataset(path, "w", format=kind) as file:
+        file.history, file.Conventions, file.grid_label = "2020 made", "CF-1.8", "gn"
+        file.setncatts({"lines": "one\ntwo\r\n", "single": np.float32(0.1), "numbers": np.array([1.5, np.nan]), "nan": "nan"})
+        for name, length in {"time": None, "y": 3, "x": 4, "spatial": 3, "nchar": 5, "bnds": 2, "only": 7}.items():
+            file.createDimension(name, length)
+
+        def make(name, datatype, dims, values=None, said=None, **how):
+            variable = file.createVariable(name, datatype, dims, **how)
+            variable.setncatts(said or {})
+            variable.set_auto_maskandscale(False)
+            if values is not None:
+                variable[...] = values
+
+        make("time", "f8", ("time",), [0, 1.5], {"units": "days since 2000-01-01", "bounds": "time_bnds"})
+        make("time_bnds", "f8", ("time", "bnds"), [[0, 1], [1, 2]])
+        make("y", "f4", ("y",), [1, 2, 3], {"axis": "Y"})
+        make("spatial", "S1", ("spatial",), np.array(list("xyz"), "S1"))
+        make("label", "S1", ("time", "nchar"), netCDF4.stringtochar(np.array(["abc", "efghi"], "S5")), {"long_name": "label"})
+        make("letter", "S1", (), "q")
+        packed = {"scale_factor": np.float32(0.5), "add_offset": np.float32(2), "grid_mapping": "crs", "coordinates": "lat lon"}
+        values = np.arange(24).reshape(2, 3, 4)
+        make("packed", "i2", ("time", "y", "x"), values, packed, fill_value=3, **{"zlib": True} if kind == "NETCDF4" else {})
+        make("wide", "i2", ("y", "x"), values[0], {"scale_factor": 0.1, "missing_value": np.int16(5)})
+        make("unsigned", "i1", ("x",), [-1, 0, 1, 2], {"_Unsigned": "true"})
+        make("lat", "f8", ("y", "x"), values[0], {"units": "degrees_north"})
+        make("lon", "f8", ("y", "x"), values[1], {"units": "degrees_east"})
+        make("crs", "i4", (), 0, {"grid_mapping_name": "lambert_conformal_conic", "standard_parallel": [25.0, 30.0]})
+        make("flags", "i1", ("x",), [0, 1, 0, 1], {"flag_values": np.array([0, 1], "i1"), "flag_meanings": "a b"})
+        make("lasting", "i4", ("x",), [1, 2, 3, 4], {"units": "seconds"})
+        make("unwritten", "f4", ("x",))
+        make("records", "i4", ("time",))
+        if kind == "NETCDF4":
+            make("strings", str, ("y",), np.array(["a", "longer", "é"], object))
+            make("bnds", "f4", ("y",), 5)
+            below = file.createGroup("g").createGroup("h")
+            below.createDimension("z", 2)
+            below.createVariable("deep", "u4", ("z", "y"), zlib=True)[:] = 7
+            below["deep"].grid_mapping = "crs"
+            kinds = file.createEnumType(np.uint8, "kinds_t", {"a": 0, "b": 1})
+            make("kinds", kinds, ("x",), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("kind", ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4", "NETCDF4_CLASSIC"])
+@pytest.mark.filterwarnings("ignore")
+def test_xarray_gets_what_the_library_of_netcdf_gives(tmp_path, kind):
+    path = tmp_path / "x.nc"
+    conventions(path, kind)
+    for how in ({}, {"decode_cf": False}, {"mask_and_scale": False}, {"concat_characters": False}, {"decode_coords": "all"}):
+        with xarray.open_dataset(path, engine="netcdf4", **how) as theirs, xarray.open_dataset(path, engine="trilith", **how) as ours:
+            xarray.testing.assert_identical(ours, theirs)
+            assert ours.encoding["unlimited_dims"] == theirs.encoding["unlimited_dims"] == {"time"}
+            for name, variable in theirs.variables.items():
+                assert ours[name].dtype == variable.dtype, name
+                for key in ("_FillValue", "scale_factor", "grid_mapping", "coordinates", "char_dim_name"):
+                    assert ours[name].encoding.get(key) == variable.encoding.get(key), (name, key)
+    theirs, ours = (xarray.open_groups(path, engine=engine) for engine in ("netcdf4", "trilith"))
+    assert set(ours) == set(theirs)
+    for name, group in theirs.items():
+        xarray.testing.assert_identical(ours[name], group)

@@ -256,9 +256,10 @@ impl Compare<'_> {
             return Ok(());
         }
         let named = |item: &Item<'_>| -> Result<Vec<(String, Value)>> {
-            let all = item.attributes()?.into_iter().map(|(name, value)| (name.into_owned(), value));
-            // The dialect of a layout is how it is written.
-            Ok(all.filter(|(name, _)| !(pair.depth == 0 && name == "dialect")).collect())
+            // The names of axes are a word of the layout, and say something.
+            let dims = item.words()?.into_iter().filter(|(name, _)| name == "grid_dims");
+            let all = item.attributes()?.into_iter().chain(dims);
+            Ok(all.map(|(name, value)| (name.into_owned(), value)).collect())
         };
         let (a, b) = (named(&pair.a)?, named(&pair.b)?);
         let get =
@@ -268,7 +269,8 @@ impl Compare<'_> {
         };
         for (name, value) in &a {
             match get(&b, name) {
-                Some(other) if other == *value => {}
+                // NaN is equal to itself here.
+                Some(other) if other == *value || attribute_text(&other) == attribute_text(value) => {}
                 Some(other) => say(name, DifferenceKind::Value, Some(value), Some(&other)),
                 None => say(name, DifferenceKind::Removed, Some(value), None),
             }

@@ -1,5 +1,6 @@
 //! `trilith tree FILE[#/p]`: the items of a file.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use clap::Args;
@@ -7,6 +8,7 @@ use serde_json::json;
 use trilith::array::FloatText;
 use trilith::bytes::Base;
 use trilith::file::{Description, ExpandOptions, Item as Node, ItemKind, Notes, Part};
+use trilith::tree::{Data, Value};
 use trilith::yaml::Scalar;
 use trilith::{Error, Result};
 
@@ -44,6 +46,9 @@ pub struct Tree {
     /// Show tags
     #[arg(long)]
     tags: bool,
+    /// Show the attributes of groups and arrays
+    #[arg(long)]
+    attributes: bool,
 }
 
 impl Tree {
@@ -66,11 +71,13 @@ impl Tree {
         if job.options.json {
             let mut how = ExpandOptions::default();
             (how.inline, how.resolve, how.inline_others) = (self.inline, self.resolve, self.resolve);
-            (how.tags, how.errors) = (self.tags, true);
+            (how.tags, how.attributes, how.errors) = (self.tags, self.attributes, true);
             job.json_value("tree", |out| write_json(out, &found, how))?;
         } else {
             job.heading()?;
-            Text { depth: self.depth.unwrap_or(usize::MAX), tags: self.tags, room: output::columns() }.print(&mut job.out, &found)?;
+            let depth = self.depth.unwrap_or(usize::MAX);
+            let text = Text { depth, tags: self.tags, attributes: self.attributes, room: output::columns() };
+            text.print(&mut job.out, &found)?;
         }
         job.warn_all(file.warnings());
         Ok(Outcome::Yes)
@@ -82,12 +89,16 @@ pub fn write_json(out: &mut dyn Write, item: &Node<'_>, mut how: ExpandOptions) 
     how.unique_keys = true;
     let put = |text: &str, out: &mut dyn Write| out.write_all(text.as_bytes()).map_err(|e| Error::io("writing", e));
     // For each open collection: its closing bracket, and whether it has a member already.
-    let mut open: Vec<(&str, bool)> = Vec::new();
-    let mut after_key = false;
+    let mut open: Vec<(String, bool)> = Vec::new();
+    let (mut after_key, mut attributes) = (false, None);
     item.expand(how, |tag, part| {
         if let Part::End = part {
-            let (close, _) = open.pop().unwrap_or(("", false));
-            return put(close, out);
+            let (close, _) = open.pop().unwrap_or_default();
+            return put(&close, out);
+        }
+        if let Part::Attributes(said) = part {
+            attributes = Some(attributes_json(&said));
+            return Ok(());
         }
         if !after_key && let Some((_, has_member)) = open.last_mut() {
             if *has_member {
@@ -96,10 +107,14 @@ pub fn write_json(out: &mut dyn Write, item: &Node<'_>, mut how: ExpandOptions) 
             *has_member = true;
         }
         after_key = matches!(part, Part::Key(_));
-        if let Some(tag) = tag {
-            put(&format!("{{\"tag\":{},\"value\":", json_text(tag)), out)?;
+        let attached = if after_key { None } else { attributes.take() };
+        let close = if tag.is_some() || attached.is_some() { "}" } else { "" };
+        match (tag.map(json_text), attached) {
+            (None, None) => {}
+            (Some(tag), None) => put(&format!("{{\"tag\":{tag},\"value\":"), out)?,
+            (None, Some(said)) => put(&format!("{{\"attributes\":{said},\"value\":"), out)?,
+            (Some(tag), Some(said)) => put(&format!("{{\"tag\":{tag},\"attributes\":{said},\"value\":"), out)?,
         }
-        let close = if tag.is_some() { "}" } else { "" };
         match part {
             Part::Scalar(scalar) => put(&(scalar_json(&scalar) + close), out),
             Part::Cycle(path) => put(&format!("{{\"$ref\":{}}}", json_text(&format!("#{path}"))), out),
@@ -110,17 +125,37 @@ pub fn write_json(out: &mut dyn Write, item: &Node<'_>, mut how: ExpandOptions) 
             Part::Unreadable(why) => put(&(json_value(&json!({"$error": {"kind": why.kind().name(), "message": clean(&said(why))}})) + close), out),
             Part::Description(described) => put(&(json_value(&described_json(described)) + close), out),
             Part::List => {
-                open.push((if tag.is_some() { "]}" } else { "]" }, false));
+                open.push((format!("]{close}"), false));
                 put("[", out)
             }
             Part::Mapping => {
-                open.push((if tag.is_some() { "}}" } else { "}" }, false));
+                open.push((format!("}}{close}"), false));
                 put("{", out)
             }
             Part::Key(name) => put(&format!("{}:", json_text(&name)), out),
             _ => Ok(()),
         }
     })
+}
+
+/// Attributes as a JSON object.
+pub fn attributes_json(attributes: &[(Cow<'_, str>, Value)]) -> String {
+    let pairs: Vec<String> =
+        attributes.iter().map(|(name, value)| format!("{}:{}", json_text(name), attribute_json(value))).collect();
+    format!("{{{}}}", pairs.join(","))
+}
+
+/// The value of an attribute as JSON; as deep as lists in it nest.
+pub fn attribute_json(value: &Value) -> String {
+    match &value.data {
+        Data::Bool(value) => value.to_string(),
+        Data::Int(value) => value.to_string(),
+        Data::BigInt(digits) => digits.clone(),
+        Data::Float(value) => scalar_json(&Scalar::Float(*value)),
+        Data::Str(text) | Data::Plain(text) => json_text(text),
+        Data::Seq(items) => format!("[{}]", items.iter().map(attribute_json).collect::<Vec<_>>().join(",")),
+        _ => "null".to_owned(),
+    }
 }
 
 /// A scalar as JSON: numbers in full, what JSON has no number for as text.
@@ -154,6 +189,8 @@ fn described_json(found: &Description) -> serde_json::Value {
 struct Text {
     depth: usize,
     tags: bool,
+    /// Whether the attributes of each item have lines below it.
+    attributes: bool,
     /// How wide the terminal is; None where there is none.
     room: Option<usize>,
 }
@@ -185,7 +222,8 @@ impl Text {
                 line.push(None, &format!("  ({role})"));
             }
             let unit = notes.unit.iter().map(|unit| format!("unit={unit}"));
-            let said: Vec<_> = unit.chain(notes.attributes.iter().map(|(name, value)| format!("{name}={value}"))).collect();
+            let said: Vec<_> = unit.filter(|_| !self.attributes).chain(notes.attributes.iter().filter(|_| !self.attributes).map(|(name, value)| format!("{name}={value}")))
+                .collect();
             if !said.is_empty() && item.kind() == ItemKind::Array {
                 line.push(None, &format!("  {}", clean(&said.join(", "))));
             }
@@ -198,6 +236,16 @@ impl Text {
             if depth > 0 || is_whole {
                 out.raw(&line.text(self.room))?;
                 out.raw("\n")?;
+            }
+            if self.attributes {
+                for (name, value) in item.attributes()? {
+                    let mut line = Line::default();
+                    line.push(None, &"  ".repeat(depth));
+                    line.push(Some(Ink::Name), &clean(&format!("@{name}")));
+                    line.push(None, &format!(": {}", clean(&attribute_json(&value))));
+                    out.raw(&line.text(self.room))?;
+                    out.raw("\n")?;
+                }
             }
         }
         Ok(())

@@ -13,18 +13,19 @@ DECODERS = ("mask_and_scale", "decode_times", "concat_characters", "use_cftime",
 # Attributes whose values are elements.
 _ELEMENTS = {"_FillValue", "missing_value", "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks"}
 _FACTORS = {"scale_factor", "add_offset"}
-# What netCDF-4 keeps for itself, and the word by which a layout names its dialect.
-_OWN = {"_NCProperties", "_nc3_strict", "dialect"}
+# What netCDF-4 keeps for itself.
+_OWN = {"_NCProperties", "_nc3_strict"}
+# What a derived layout tells of the datatype.
+_DATATYPES = {"enum_names", "enum_values"}
 
 
 def attributes(what):
-    """The attributes of an array or a dict, without those that say how it is stored."""
-    said = what.attrs
-    single = said.get("grid_float32") or ()
+    """The attributes of an array or a dict, as the library of its format has them."""
     dtype = getattr(what, "dtype", None)
+    single = () if dtype is None else what._words.get("grid_float32") or ()
     found = {}
-    for name, value in said.items():
-        if name.startswith("grid_") or (dtype is None and name in _OWN):
+    for name, value in what.attrs.items():
+        if name in (_OWN if dtype is None else _DATATYPES):
             continue
         if name in _FACTORS:
             value = _typed(value, numpy.dtype("f4" if name in single else "f8"))

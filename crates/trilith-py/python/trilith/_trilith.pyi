@@ -149,6 +149,8 @@ class Array:
     def attributes(self) -> dict[str, Any]:
         """The attributes, as `attrs`."""
     @property
+    def _words(self) -> dict[str, Any]: ...
+    @property
     def unit(self) -> str | None:
         """The unit as the file spells it, of the quantity or the column that holds the array, or among its attributes; None
         where there is none.

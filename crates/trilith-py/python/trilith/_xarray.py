@@ -108,6 +108,10 @@ def _dataset(node, drop, dims, axes):
     names = _dimensions(node, arrays, dims or {}, axes)
     said = {key: _laid_out.attributes(array) for key, array in arrays.items()} if laid_out else {}
     variables = {key: _variable(array, names[key], found[key], said.get(key)) for key, array in arrays.items()}
+    unlimited = set()
+    if laid_out:
+        variables.update({key: _characters(array, variables[key]) for key, array in arrays.items()})
+        unlimited.update(*(array._words.get("grid_unlimited") or () for array in arrays.values()))
     attributes = _laid_out.attributes(node) if laid_out else node.attrs if _is_set(node) else {}
     for key, value in readable.items():
         if laid_out and node._form == "derived":
@@ -118,7 +122,19 @@ def _dataset(node, drop, dims, axes):
             items = list(value)
             if items and all(isinstance(item, (str, int, float)) for item in items):
                 attributes[str(key)] = items
-    return xarray.Dataset(variables, attrs=attributes)
+    dataset = xarray.Dataset(variables, attrs=attributes)
+    if laid_out:
+        dataset.encoding["unlimited_dims"] = unlimited
+    return dataset
+
+
+def _characters(array, variable):
+    """A variable whose strings are characters along a dimension in its file: with that dimension, as its library has it."""
+    name = array._words.get("grid_chars")
+    if not isinstance(name, str) or array.dtype.kind != "S":
+        return variable
+    data = indexing.LazilyIndexedArray(_Characters(array))
+    return xarray.Variable((*variable.dims, name), data, variable.attrs)
 
 
 def _readable(node, drop):
@@ -239,3 +255,18 @@ class _Lazy(BackendArray):
             return read
         return read.astype(self.dtype).filled(numpy.nan) if self.dtype.kind in "fc" else read.filled()
 
+
+class _Characters(_Lazy):
+    """An array of strings, with their characters along one more axis."""
+
+    def __init__(self, array):
+        super().__init__(array)
+        self.shape, self.dtype = (*self.shape, self.dtype.itemsize), numpy.dtype("S1")
+
+    def __reduce__(self):
+        return _Characters, (self.array,)
+
+    def _read(self, key):
+        texts = numpy.asarray(self.array[(*key[:-1], Ellipsis)])
+        characters = numpy.ascontiguousarray(texts).view("S1").reshape(*texts.shape, self.shape[-1])
+        return characters[..., key[-1]]

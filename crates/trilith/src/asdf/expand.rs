@@ -30,6 +30,8 @@ pub struct ExpandOptions {
     pub errors: bool,
     /// Two keys of a mapping with the same text are an error, as where JSON is written. Otherwise the last counts.
     pub unique_keys: bool,
+    /// The attributes of each item are handed over before it.
+    pub attributes: bool,
 }
 
 /// One part of an expanded tree.

@@ -5,19 +5,24 @@
 //! an attribute of its YAML text, marked by another, `asdf_type:NAME`, so that the way back finds it.
 //! Documentation and the attributes of arrays and lists stand under `dudley` at the root of a tree.
 
+use std::borrow::Cow;
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
 use super::expansion::Budget;
 use super::loss::{read_through, skipped};
+use super::reserved;
 use super::stored::{Apart, Reading, Stored};
 use crate::array::{Array, Datatype};
 use crate::asdf::{self, ArrayOptions, AsdfFile, Builder, Container, Target, ndarray};
 use crate::bytes::{Derived, MemorySource};
 use crate::diagnostic::Diagnostic;
-use crate::dudley::{Draft, DraftKind, DudleyFile, Items, Outline, OutlineId, Thing, presented};
+use crate::dudley::{Draft, DraftKind, DudleyFile, Items, LayoutOrigin, MEANING, Outline, OutlineId, Thing, presented};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, Dialect, Entry, ItemId, Literal, Primitive, PrimitiveKind, UNREADABLE};
+use crate::layout::{
+    Attribute, Dialect, Entry, ItemId, Literal, Primitive, PrimitiveKind, attribute_name, own_attribute, own_value, read_own,
+    read_value,
+};
 use crate::limits::Limits;
 use crate::tree::{Data, Node, PrintOptions, Scalar, Tree, Value, print_value};
 
@@ -27,8 +32,6 @@ const TAG: &str = "asdf_tag";
 const TYPE: &str = "asdf_type:";
 /// The attribute that keeps the YAML text of an element among arrays, and the empty item that holds its place.
 const VALUE: &str = "asdf_value";
-/// What says at the root of an ASDF file which program wrote it.
-const LIBRARY: &str = "asdf_library";
 /// About as many bytes as an item of a stream takes in a tree that is to be written.
 const NODE: u64 = 1600;
 /// How deep dicts and lists may nest.
@@ -102,10 +105,8 @@ fn tree_of(file: &DudleyFile, reading: Reading, stored: &mut Stored<'_>) -> Resu
         losses: Vec::new(),
     };
     let mut root = walk.value(OutlineId::ROOT, "", 0)?.unwrap_or_else(|| Value::map::<&str, Value>([]));
-    if root.remove(LIBRARY).is_some() {
-        walk.losses.push(Diagnostic::loss("/asdf_library", "the item: in an ASDF file this says which program wrote it"));
-    }
     let says_more = !(walk.params.is_empty() && walk.stored.is_empty() && walk.docs.is_empty() && walk.attributes.is_empty());
+    walk.losses.extend(reserved::free(&mut root, says_more));
     let mut about = Value::map([("dialect", Value::from(file.layout().dialect().name().to_owned()))]);
     if let Some(order) = file.byteorder() {
         about.set("byteorder", order.name());
@@ -119,11 +120,8 @@ fn tree_of(file: &DudleyFile, reading: Reading, stored: &mut Stored<'_>) -> Resu
             about.set(name, Value::map(pairs));
         }
     }
-    if root.get("dudley").is_some() && !says_more {
-        // Dialect and byte order are the form of the file that was read.
-    } else if root.get("dudley").is_some() {
-        walk.losses.push(Diagnostic::loss("/dudley", "an item of that name hides what the layout says beside its items"));
-    } else {
+    // Otherwise an item has that name: dialect and byte order are the form of the file that was read.
+    if root.get("dudley").is_none() {
         root.set("dudley", about);
     }
     Ok((root, walk.losses))
@@ -179,7 +177,7 @@ impl ToTree<'_, '_, '_> {
                     let inner =
                         self.value(child, &format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")), depth + 1)?;
                     if let Some(inner) = inner {
-                        map.push_pair(name.as_str(), inner);
+                        map.push_pair(reserved::key_of(self.is_foreign(), &name), inner);
                     }
                 }
                 map
@@ -258,19 +256,29 @@ impl ToTree<'_, '_, '_> {
     fn dict_attributes(&mut self, item: ItemId, children: &[(Option<&str>, OutlineId)], map: &mut Value) {
         let layout = self.items.file().layout();
         let said: Vec<(&str, &Attribute)> = layout.attributes(item).collect();
-        for (name, value) in &said {
-            let is_mark =
-                *name == UNREADABLE || *name == TAG || name.starts_with(TYPE) || (item == ItemId::ROOT && *name == "dialect");
-            if is_mark || is_taken(item, name, children) {
+        for (spelled, value) in &said {
+            let Some(name) = own_of(item, spelled) else { continue };
+            if self.is_taken(item, &name, children) {
                 continue;
             }
-            let is_yaml = said.iter().any(|(mark, _)| mark.strip_prefix(TYPE) == Some(*name));
+            let is_yaml = said.iter().any(|(mark, _)| mark.strip_prefix(TYPE) == Some(*spelled));
             let text = match value {
                 Attribute::Value(Literal::Text(text)) if is_yaml && is_one_value(text) => Some(text),
                 _ => None,
             };
-            map.set(*name, text.map_or_else(|| plain(value), Value::plain));
+            map.set(reserved::key_of(self.is_foreign(), &name), text.map_or_else(|| plain(&read_value(value)), Value::plain));
         }
+    }
+
+    /// Whether an attribute of a dict cannot be a member of the mapping: another member has its name, or the name means
+    /// something to readers of ASDF.
+    fn is_taken(&self, item: ItemId, name: &str, children: &[(Option<&str>, OutlineId)]) -> bool {
+        reserved::is_key(item == ItemId::ROOT, self.is_foreign(), name) || children.iter().any(|(child, _)| *child == Some(name))
+    }
+
+    /// Whether the file has a format whose names mean nothing to readers of ASDF.
+    fn is_foreign(&self) -> bool {
+        matches!(self.items.file().origin(), LayoutOrigin::Derived(_))
     }
 
     /// What else the layout says of an item; `children` are those of a dict, whose other attributes are members.
@@ -280,16 +288,19 @@ impl ToTree<'_, '_, '_> {
         for raw in layout.raw_attributes(item) {
             self.losses.push(Diagnostic::loss(path, format!("its attribute `{raw}`, which is not understood")));
         }
-        for (name, said) in layout.attributes(item) {
-            match said {
-                Attribute::Value(Literal::Text(tag)) if name == TAG && tag.chars().all(|c| c.is_ascii_graphic()) => {
+        for (spelled, said) in layout.attributes(item) {
+            match (said, own_of(item, spelled)) {
+                (Attribute::Value(Literal::Text(tag)), _) if spelled == TAG && tag.chars().all(|c| c.is_ascii_graphic()) => {
                     if value.tag.is_none() {
                         value.tag = Some(tag.clone());
                     }
                 }
-                _ if name == UNREADABLE || (item == ItemId::ROOT && name == "dialect") => {}
-                _ if children.is_some_and(|children| !is_taken(item, name, children)) => {}
-                _ => rest.set(name, plain(said)),
+                (_, Some(name)) if children.is_some_and(|children| !self.is_taken(item, &name, children)) => {}
+                // It keeps its mark, since the word without one is kept, too.
+                (_, Some(name)) if MEANING.contains(&&*name) => rest.set(spelled, plain(&read_value(said))),
+                (_, Some(name)) => rest.set(reserved::key_of(self.is_foreign(), &name), plain(&read_value(said))),
+                (_, None) if MEANING.contains(&spelled) => rest.set(spelled, plain(&read_value(said))),
+                (_, None) => {}
             }
         }
         if !rest.entries().is_empty() {
@@ -298,9 +309,10 @@ impl ToTree<'_, '_, '_> {
     }
 }
 
-/// Whether an attribute of a dict cannot be a member of the mapping: another member has its name.
-fn is_taken(item: ItemId, name: &str, children: &[(Option<&str>, OutlineId)]) -> bool {
-    (item == ItemId::ROOT && name == LIBRARY) || children.iter().any(|(child, _)| *child == Some(name))
+/// Returns the name of an attribute that an item of the file has; `None` for a word about the layout or the tree.
+fn own_of(item: ItemId, spelled: &str) -> Option<Cow<'_, str>> {
+    let is_mark = spelled == TAG || spelled.starts_with(TYPE) || (item == ItemId::ROOT && spelled == "dialect");
+    attribute_name(spelled).filter(|_| !is_mark)
 }
 
 /// An attribute as YAML.
@@ -427,6 +439,7 @@ impl<'a> ToDraft<'a> {
         let mut attributes = Vec::new();
         for (key, value) in node.merged_entries() {
             let name = key.text().into_owned();
+            let own = reserved::name_of(&name);
             let inner = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
             if inner == "/asdf_library" || (inner == "/history" && super::account::says_form_only(value)) {
                 // Who wrote this file and how; the next one says it of itself.
@@ -442,7 +455,7 @@ impl<'a> ToDraft<'a> {
             let holds = !value.is_scalar() && (value.is_mapping() || self.budget.known(value)?.holds);
             if holds {
                 if let Some(draft) = self.draft(value, &inner, depth + 1)? {
-                    items.push((name, draft));
+                    items.push((own, draft));
                 }
                 continue;
             }
@@ -451,9 +464,10 @@ impl<'a> ToDraft<'a> {
             if let Attribute::Value(Literal::Text(text)) = &said {
                 self.budget.charge_text(text)?;
             }
-            attributes.push((name.clone(), said));
+            let spelled = own_attribute(&own);
+            attributes.push((spelled.to_string(), said));
             if is_yaml {
-                attributes.push((format!("{TYPE}{name}"), Attribute::Value(Literal::Text("yaml".into()))));
+                attributes.push((format!("{TYPE}{spelled}"), Attribute::Value(Literal::Text("yaml".into()))));
             }
         }
         let mut draft = Draft::dict(items);
@@ -492,7 +506,14 @@ impl<'a> ToDraft<'a> {
             };
             for (name, value) in said.entries() {
                 match attribute(value, self.file.limits()) {
-                    Ok((value, _)) => item.attributes.push((name.text().into_owned(), value)),
+                    Ok((value, _)) => {
+                        let name = name.text();
+                        // Names of words, with and without the mark, are spelled as in a layout.
+                        let is_spelled = MEANING.contains(&&*read_own(&name));
+                        let own = || own_attribute(&reserved::name_of(&name)).into_owned();
+                        let spelled = if is_spelled { name.clone().into_owned() } else { own() };
+                        item.attributes.push((spelled, value));
+                    }
                     Err(error) => {
                         let path = format!("/dudley/attributes/{}", pointer(&key.text()));
                         self.losses.push(Diagnostic::loss(&path, error.message().to_owned()));
@@ -572,8 +593,8 @@ fn restore_param(draft: &mut Draft, path: &str, stored: Option<Primitive>) {
 fn word(node: Node<'_>) -> Option<Literal> {
     match (node.tag(), node.scalar()) {
         (None, Scalar::Int(value)) => Some(Literal::Integer(value)),
-        (None, Scalar::Float(value)) if value.is_finite() => Some(Literal::Float(value)),
-        (None, Scalar::Str(text)) if !text.contains(['\n', '\r', '\0']) => Some(Literal::Text(text.into_owned())),
+        (None, Scalar::Float(value)) => Some(Literal::Float(value)),
+        (None, Scalar::Str(text)) => Some(Literal::Text(text.into_owned())),
         _ => None,
     }
 }
@@ -585,14 +606,14 @@ fn attribute(node: Node<'_>, limits: &Limits) -> Result<(Attribute, bool)> {
             return Ok((Attribute::Flag, false));
         }
         if let Some(word) = word(node) {
-            return Ok((Attribute::Value(word), false));
+            return Ok((own_value(Attribute::Value(word)), false));
         }
     } else if node.is_sequence() && node.tag().is_none() && !node.is_empty() && node.items().all(Node::is_scalar) {
         let words: Option<Vec<Literal>> = node.items().map(word).collect();
         let words = words.unwrap_or_default();
         let kind = words.first().map(std::mem::discriminant);
         if !words.is_empty() && words.iter().all(|word| Some(std::mem::discriminant(word)) == kind) {
-            return Ok((Attribute::List(words), false));
+            return Ok((own_value(Attribute::List(words)), false));
         }
     }
     Ok((Attribute::Value(Literal::Text(flow_text(node, limits)?)), true))

@@ -32,6 +32,8 @@ mod loss;
 mod output;
 mod plan;
 #[cfg(feature = "dudley")]
+mod reserved;
+#[cfg(feature = "dudley")]
 mod stored;
 #[cfg(feature = "dudley")]
 mod streams;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::error::{Error, Result, Setting};
-use crate::layout::{Primitive, PrimitiveKind, ResolvedType, Structure};
+use crate::layout::{PADDING, Primitive, PrimitiveKind, ResolvedMember, ResolvedType, Structure, read_own};
 
 /// The datatype of an array's elements and their byte order. Of text the fastest dimension is the
 /// length of each string: it is taken off `shape`; without dimensions a string has one unit.
@@ -42,12 +42,15 @@ fn converted(
                 return Ok((Datatype::Struct(made.clone()), Byteorder::NATIVE));
             }
             let mut fields = Vec::with_capacity(structure.members.len());
-            for member in &structure.members {
+            for (number, member) in structure.members.iter().enumerate() {
+                if number + 1 == structure.members.len() && number > 0 && is_padding(member) {
+                    continue;
+                }
                 let mut dims = member.shape.clone();
                 let (datatype, byteorder) = converted(&member.datatype, &mut dims, known)?;
                 // A member without data has no place: it is seen as empty at the start.
                 let offset = member.offset.unwrap_or(0);
-                fields.push(Field { name: Some(member.name.clone()), datatype, byteorder, shape: dims, offset });
+                fields.push(Field { name: Some(read_own(&member.name).into_owned()), datatype, byteorder, shape: dims, offset });
             }
             let made = Arc::new(StructType::with_offsets(fields, structure.size)?);
             known.insert(Arc::as_ptr(structure), made.clone());
@@ -59,6 +62,14 @@ fn converted(
                 .hint("its members are items: NAME.member, or NAME(i).member in an array"))
         }
     }
+}
+
+/// Whether the last member of a struct only fills it up to its size.
+fn is_padding(member: &ResolvedMember) -> bool {
+    let is_bytes = |typed: &ResolvedType| {
+        typed.primitive().is_some_and(|primitive| (primitive.kind(), primitive.size()) == (PrimitiveKind::Unsigned, 1))
+    };
+    member.name == PADDING && member.shape.len() == 1 && is_bytes(&member.datatype)
 }
 
 fn plain(primitive: Primitive, shape: &mut Vec<u64>) -> Result<Datatype> {

@@ -7,7 +7,9 @@ use std::io::{Seek, Write};
 use super::write::NewStream;
 use crate::array::{Array, Datatype};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, Byteorder, Dialect, Layout, ParseOptions, Primitive, StoredAs, parse, primitive_of, quoted_name};
+use crate::layout::{
+    Attribute, Byteorder, Dialect, Layout, ParseOptions, Primitive, StoredAs, own_name, parse, primitive_of, quoted_name,
+};
 use crate::limits::Limits;
 
 /// What an item is.
@@ -220,7 +222,7 @@ impl Printer {
         let inner = Self::deeper(depth)?;
         let pad = "  ".repeat(depth.min(16));
         for (name, item) in items {
-            let name = quoted(name)?;
+            let name = quoted(name);
             match &item.kind {
                 DraftKind::Dict(items) => {
                     let _ = writeln!(self.out, "{pad}{name}/");
@@ -295,9 +297,9 @@ impl Printer {
             let _ = writeln!(self.out, "{pad}##{line}");
         }
         for (name, value) in &item.attributes {
-            let name = quoted(name)?;
+            let name = quoted_name(name);
             let text = value.to_string();
-            if name.contains(['\n', '\r']) || text.contains(['\n', '\r', '\0']) {
+            if name.contains(['\n', '\r', '\0']) || text.contains(['\n', '\r', '\0']) {
                 return Err(Error::usage(format!("attribute {name} does not fit on one line")));
             }
             let equals = if text.is_empty() { "" } else { "=" };
@@ -308,11 +310,8 @@ impl Printer {
 }
 
 /// A name as a layout spells it.
-pub(super) fn quoted(name: &str) -> Result<String> {
-    if name.contains('\0') {
-        return Err(Error::usage(format!("{name:?} holds NUL, which no name can")));
-    }
-    Ok(quoted_name(name))
+pub(super) fn quoted(name: &str) -> String {
+    quoted_name(&own_name(name))
 }
 
 /// A datatype and a shape in the dialect of 2025, without byte order; as deep as structs nest.
@@ -326,7 +325,7 @@ pub(super) fn spell(datatype: &Datatype, shape: &[u64], out: &mut String) -> Res
         (None, Datatype::Struct(fields)) => {
             out.push('{');
             for (n, field) in fields.fields().iter().enumerate() {
-                let _ = write!(out, "{}{} = ", if n == 0 { "" } else { "  " }, quoted(&field.name_or(n))?);
+                let _ = write!(out, "{}{} = ", if n == 0 { "" } else { "  " }, quoted(&field.name_or(n)));
                 spell(&field.datatype, &field.shape, out)?;
             }
             out.push('}');

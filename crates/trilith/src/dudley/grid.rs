@@ -27,7 +27,10 @@ const SHAPE: &str = "grid_shape";
 pub(super) const PREFIX: &str = "grid_";
 
 /// Those that say what the elements mean.
-pub(super) const MEANING: &[&str] = &["grid_dims", "grid_float32"];
+pub(crate) const MEANING: &[&str] = &["grid_dims", "grid_float32"];
+
+/// Those that say what the axes were in the file: the one that became the length of strings, and those without an end.
+pub(super) const AXES: &[&str] = &["grid_chars", "grid_unlimited"];
 
 /// Whether a layout may have grids.
 pub(super) fn may_be_in(layout: &Layout) -> bool {

@@ -4,12 +4,14 @@
 //! Files of other formats are read so, as the netCDF4 package does with `set_auto_maskandscale`. A layout of its own has no
 //! such conventions.
 
+use std::borrow::Cow;
+
 use super::outline::{OutlineId, Thing};
 use super::read::DudleyFile;
 use crate::array::meaning::{Declared, Meaning, Missing, Reading};
 use crate::array::{Array, Datatype, physical};
 use crate::error::Result;
-use crate::layout::{Attribute, Entry, ItemId, Literal};
+use crate::layout::{Attribute, Entry, ItemId, Literal, read_own};
 
 impl DudleyFile {
     /// The array that an entry of this stream is; what is there of one that ends behind the end of the file. In a file of
@@ -25,13 +27,16 @@ impl DudleyFile {
     ///
     /// # Errors
     /// As [`DudleyFile::outline`].
-    pub fn remaining_attributes(&self, id: OutlineId) -> Result<Vec<(&str, &Attribute)>> {
+    pub fn remaining_attributes(&self, id: OutlineId) -> Result<Vec<(Cow<'_, str>, Attribute)>> {
         let mut all = self.attributes(id)?;
         let datatype = match self.outline()?.thing(id) {
             Thing::Data(entry) if self.is_physical => self.stored_array_of(entry).ok().map(|array| array.datatype().clone()),
             _ => None,
         };
-        if datatype.is_some_and(|datatype| !of(all.iter().copied(), &datatype).is_empty()) {
+        let item = self.outline()?.item(id);
+        if let (Some(item), Some(datatype)) = (item, datatype)
+            && !of(self.layout().attributes(item), &datatype).is_empty()
+        {
             all.retain(|(name, _)| !is_applied(name));
         }
         Ok(all)
@@ -185,6 +190,7 @@ fn number(literal: &Literal) -> Option<Declared> {
         Literal::Integer(n) => Some(Declared::Int((*n).into())),
         Literal::Float(x) => Some(Declared::Float(*x)),
         Literal::Text(text) => {
+            let text = read_own(text);
             let text = text.trim();
             let whole = text.parse::<i128>().ok().map(Declared::Int);
             whole.or_else(|| text.parse::<f64>().ok().map(Declared::Float))

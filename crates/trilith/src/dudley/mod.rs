@@ -53,16 +53,17 @@ pub(crate) use fill::declared;
 pub use fill::{Filling, Mismatch};
 #[doc(hidden)]
 pub use gather::Omission;
+pub(crate) use grid::MEANING;
 #[doc(hidden)]
 pub use listing::{Listing, Opener, folder_of};
 #[doc(hidden)]
 pub use outline::{Children, Outline, OutlineId, Thing};
 #[doc(hidden)]
 pub use path::Step;
-pub(crate) use read::find_text;
 #[doc(hidden)]
 pub use read::layout_text;
 pub use read::{DudleyFile, Items, LayoutOrigin, StreamOptions};
+pub(crate) use read::{described, find_text};
 #[doc(hidden)]
 pub use rewrite::Rewrite;
 pub(crate) use seen::is_seen_otherwise;

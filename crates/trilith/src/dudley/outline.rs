@@ -6,7 +6,7 @@ use super::grid::{Collected, GridArray};
 use super::path::{Step, steps};
 use super::read::Items;
 use crate::error::Result;
-use crate::layout::{Entry, EntryKind, ItemId, Kind, Layout, ResolvedType, quoted_name};
+use crate::layout::{Entry, EntryKind, ItemId, Kind, Layout, ResolvedType, own_name, quoted_name, read_own};
 
 /// The number of a node of an [`Outline`]; 0 is the root dict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -142,7 +142,7 @@ impl Outline {
             if !matches!(kind, Kind::Dict | Kind::List | Kind::Param | Kind::Data) || referenced.contains(&id) {
                 continue;
             }
-            let node = self.child(parent_node, Step::Name(name.to_owned()), kind == Kind::Param);
+            let node = self.child(parent_node, Step::Name(read_own(name).into_owned()), kind == Kind::Param);
             if let Some(node) = self.nodes.get_mut(node) {
                 node.item = Some(id);
                 node.is_list = kind == Kind::List;
@@ -308,10 +308,10 @@ impl Outline {
                 break;
             }
             steps.push(match &node.step {
-                Step::Name(name) => format!("/{}", quoted_name(name)),
+                Step::Name(name) => format!("/{}", quoted_name(&own_name(name))),
                 // Stands for what holds it.
                 Step::Member(name) if name.is_empty() => String::new(),
-                Step::Member(name) => format!(".{}", quoted_name(name)),
+                Step::Member(name) => format!(".{}", quoted_name(&own_name(name))),
                 Step::Element(index) => format!("[{index}]"),
                 _ => String::new(),
             });

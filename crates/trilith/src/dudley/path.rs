@@ -1,6 +1,7 @@
 //! The steps of an item path: `/group/list[3]/x`, `/s(0,1).member`.
 
 use crate::error::{Error, Result};
+use crate::layout::read_own;
 
 /// One step of an item path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -33,6 +34,7 @@ pub(super) fn steps(path: &str) -> Result<Vec<Step>> {
         rest = match mark {
             "/" | "." => {
                 let (name, after) = name(inside).ok_or_else(bad)?;
+                let name = read_own(&name).into_owned();
                 out.push(if mark == "/" { Step::Name(name) } else { Step::Member(name) });
                 after
             }

@@ -1,5 +1,6 @@
 //! An open stream: its layout, and its arrays on asking.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use super::datatype::datatype_of;
@@ -13,7 +14,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, Setting};
 use crate::layout::{
     Attribute, Byteorder, Dialect, Entry, EntryKind, Evaluation, ItemId, Layout, Located, Options, ParamRequest, ParseOptions,
-    ResolvedType, Supply, UNREADABLE, parse,
+    ResolvedType, Supply, attribute_name, parse, read_value,
 };
 use crate::limits::Limits;
 
@@ -75,6 +76,12 @@ pub struct DudleyFile {
     has_grids: bool,
     /// Whether arrays have the values that their attributes declare, by the conventions of netCDF.
     pub(super) is_physical: bool,
+}
+
+/// The attributes of an item that the described file has, or that say something to people.
+pub(crate) fn described(layout: &Layout, item: ItemId) -> impl Iterator<Item = (Cow<'_, str>, Attribute)> {
+    let said = layout.attributes(item).filter(move |(name, _)| !(item == ItemId::ROOT && *name == "dialect"));
+    said.filter_map(|(name, value)| Some((attribute_name(name)?, read_value(value))))
 }
 
 impl DudleyFile {
@@ -266,18 +273,25 @@ impl DudleyFile {
         Ok(self.outline.get_or_init(|| made))
     }
 
-    /// The attributes of an item, in the order of the layout. What says only how an array in chunks is stored is not
-    /// among them.
+    /// Returns the attributes of an item, in the order of the layout. Words that describe how an array is stored
+    /// ([`DudleyFile::words`]) are not among them.
     ///
     /// # Errors
     /// As [`DudleyFile::outline`].
-    pub fn attributes(&self, id: OutlineId) -> Result<Vec<(&str, &Attribute)>> {
-        let outline = self.outline()?;
-        let Some(item) = outline.item(id) else { return Ok(Vec::new()) };
-        let is_storage = |name: &str| {
-            name == UNREADABLE || (outline.is_grid(id) && name.starts_with(grid::PREFIX) && !grid::MEANING.contains(&name))
-        };
-        Ok(self.layout.attributes(item).filter(|(name, _)| !is_storage(name)).collect())
+    pub fn attributes(&self, id: OutlineId) -> Result<Vec<(Cow<'_, str>, Attribute)>> {
+        let Some(item) = self.outline()?.item(id) else { return Ok(Vec::new()) };
+        Ok(described(&self.layout, item).collect())
+    }
+
+    /// Returns what the layout itself says of the elements and the axes of an item: `grid_dims`, `grid_float32`,
+    /// `grid_chars` and `grid_unlimited`.
+    ///
+    /// # Errors
+    /// As [`DudleyFile::outline`].
+    pub fn words(&self, id: OutlineId) -> Result<Vec<(&str, Attribute)>> {
+        let Some(item) = self.outline()?.item(id) else { return Ok(Vec::new()) };
+        let said = self.layout.attributes(item).filter(|(name, _)| grid::MEANING.contains(name) || grid::AXES.contains(name));
+        Ok(said.map(|(name, value)| (name, read_value(value))).collect())
     }
 
     /// Whether the layout may have arrays in chunks.

@@ -284,6 +284,22 @@ impl Backend for AsdfFile {
         let start = Found::root(self).with(self.node_at(at));
         asdf::expand(self, &start, options, &mut |part| {
             let tag = |node: Node<'_>| if options.tags { node.tag().map(str::to_owned) } else { None };
+            if options.attributes {
+                let attributes = match &part {
+                    asdf::Part::Key(_) | asdf::Part::End => None,
+                    asdf::Part::Cycle(_) => Some(Vec::new()),
+                    asdf::Part::Scalar(node)
+                    | asdf::Part::Integer(node, _)
+                    | asdf::Part::Array(node, _)
+                    | asdf::Part::Unreadable(node, _)
+                    | asdf::Part::Sequence(node)
+                    | asdf::Part::Mapping(node) => Some(match std::ptr::eq(node.tree(), self.tree()) {
+                        true => Backend::attributes(self, &place(*node))?,
+                        false => Vec::new(),
+                    }),
+                };
+                attributes.map_or(Ok(()), |attributes| take(None, Part::Attributes(attributes)))?;
+            }
             match part {
                 asdf::Part::Scalar(node) => take(tag(node).as_deref(), Part::Scalar(node.scalar())),
                 asdf::Part::Integer(node, digits) => take(tag(node).as_deref(), Part::Scalar(Scalar::BigInt(digits))),

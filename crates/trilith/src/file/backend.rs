@@ -11,6 +11,7 @@ use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{Base, SourceRef};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::percent::leniently_decoded;
 use crate::tree::{Node, TreePath, Value, index_of};
 use crate::yaml::Scalar;
 
@@ -221,6 +222,16 @@ pub trait Backend: Any + Debug + Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Returns what the layout of a file says of the elements and axes of an item, by name, as
+    /// [`Item::words`](super::Item::words).
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be read.
+    fn words(&self, at: &Place) -> Result<Vec<(Cow<'_, str>, Value)>> {
+        let _ = at;
+        Ok(Vec::new())
+    }
+
     /// Returns the unit of an array as the file spells it.
     fn unit(&self, at: &Place) -> Option<String> {
         self.notes(at).unit.map(Cow::into_owned)
@@ -364,7 +375,12 @@ pub trait Backend: Any + Debug + Send + Sync {
 pub(super) fn by_keys<B: Backend + ?Sized>(backend: &B, path: &str) -> Result<Destination> {
     let mut at = backend.root();
     for (depth, key) in TreePath::parse(path)?.keys().iter().enumerate() {
-        let Some(child) = backend.child(&at, key)? else {
+        let decoded = leniently_decoded(key);
+        let child = match backend.child(&at, key)? {
+            None if decoded != key.as_str() => backend.child(&at, &decoded)?,
+            child => child,
+        };
+        let Some(child) = child else {
             if key.is_empty() && depth == 0 {
                 break;
             }

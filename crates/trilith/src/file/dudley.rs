@@ -10,13 +10,16 @@ use crate::array::{Array, Byteorder};
 use crate::bytes::{Base, SourceRef};
 use crate::dudley::{self, DudleyFile, Outline, OutlineId, Thing};
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{Attribute, Entry, ItemId, Layout, Literal, ResolvedType, quoted_name};
+use crate::layout::{Attribute, Entry, ItemId, Layout, Literal, ResolvedType, own_name, quoted_name, read_value};
 use crate::limits::Limits;
 use crate::tree::{Data, Value, index_of};
 use crate::yaml::Scalar;
 
 /// What is added to the name of a parameter that something else in the same dict has, too.
 const SHADOWED: &str = " (parameter)";
+
+/// The word that names the axes of an array.
+const DIMS: &str = "grid_dims";
 
 impl DudleyFile {
     /// The number of an item in the outline.
@@ -37,6 +40,47 @@ impl DudleyFile {
     /// The place of an entry in the file.
     fn offset(&self, entry: &Entry) -> Option<u64> {
         entry.address.and_then(|address| address.checked_add(self.base()))
+    }
+
+    /// Finds the item at an item path.
+    fn find_item(&self, path: &str) -> Result<Destination> {
+        let found = |array, is_list| Destination::here(Place::Located { path: path.into(), array: Box::new(array), is_list });
+        if path.trim_end_matches('/').is_empty() {
+            return Ok(Destination::here(self.root()));
+        }
+        if self.has_grids()
+            && let outline = self.outline()?
+            && let Some(id) = outline.find(path)?.filter(|id| outline.is_grid(*id))
+        {
+            return Ok(Destination::here(Place::Node(id.index())));
+        }
+        let items = self.items()?;
+        let mut why = None;
+        match items.located(path)?.map(|located| located.typed != ResolvedType::Dynamic) {
+            Some(true) => match items.array_at(path) {
+                Ok(array) => return Ok(found(array, false)),
+                // It is there, but cannot be read; its item returns the reason.
+                Err(error) if error.kind().is_passing() || error.kind() == ErrorKind::Limit => return Err(error),
+                Err(error) => why = Some(error),
+            },
+            Some(false) => {}
+            // Elements that are not alike are a list, read one by one.
+            None => {
+                if let Some(array) = items.instance_at(path)? {
+                    return Ok(found(array, false));
+                }
+                match items.stacked(path) {
+                    Ok(Some(array)) => return Ok(found(array, true)),
+                    Err(error) if !error.kind().is_request() => return Err(error),
+                    _ => {}
+                }
+            }
+        }
+        match self.outline()?.find(path)? {
+            Some(id) => Ok(Destination::here(Place::Node(id.index()))),
+            // A list is numbered by `[3]` there, and by `/3` in every family.
+            None => Err(why.unwrap_or_else(|| items.no_item(path))),
+        }
     }
 
     fn described(&self, entry: &Entry) -> Result<Description> {
@@ -92,21 +136,17 @@ fn if_any<T>(found: Result<Option<T>>) -> Result<Option<T>> {
 }
 
 /// Adds what a layout says of an item: its documentation, its unit, its other attributes.
-pub(super) fn say<'l>(
-    notes: &mut Notes<'l>,
-    layout: &'l Layout,
-    item: ItemId,
-    attributes: impl IntoIterator<Item = (&'l str, &'l Attribute)>,
-) {
+pub(super) fn say<'l>(notes: &mut Notes<'l>, layout: &'l Layout, item: ItemId) {
     let docs: Vec<&str> = layout.docs(item).map(str::trim).collect();
     notes.comment = (!docs.is_empty()).then(|| docs.join(" ").into());
-    for (name, said) in attributes {
+    for (name, said) in dudley::described(layout, item) {
         match said {
-            Attribute::Value(Literal::Text(text)) if matches!(name, "unit" | "units") => {
-                notes.unit = Some(Cow::Borrowed(text));
-            }
-            said => notes.attributes.push((Cow::Borrowed(name), said.to_string())),
+            Attribute::Value(Literal::Text(text)) if matches!(&*name, "unit" | "units") => notes.unit = Some(text.into()),
+            said => notes.attributes.push((name, said.to_string())),
         }
+    }
+    for (name, said) in layout.attributes(item).filter(|(name, _)| *name == DIMS) {
+        notes.attributes.push((Cow::Borrowed(name), read_value(said).to_string()));
     }
 }
 
@@ -128,45 +168,16 @@ impl Backend for DudleyFile {
     }
 
     fn find(&self, path: &str) -> Result<Destination> {
-        let found = |array, is_list| Destination::here(Place::Located { path: path.into(), array: Box::new(array), is_list });
-        if path.trim_end_matches('/').is_empty() {
-            return Ok(Destination::here(self.root()));
-        }
-        if self.has_grids()
-            && let outline = self.outline()?
-            && let Some(id) = outline.find(path)?.filter(|id| outline.is_grid(*id))
+        // The escapes of a JSON Pointer.
+        if path.contains('~')
+            && let Some(found) = if_any(backend::by_keys(self, path).map(Some))?
         {
-            return Ok(Destination::here(Place::Node(id.index())));
+            return Ok(found);
         }
-        let items = self.items()?;
-        let mut why = None;
-        match items.located(path)?.map(|located| located.typed != ResolvedType::Dynamic) {
-            Some(true) => match items.array_at(path) {
-                Ok(array) => return Ok(found(array, false)),
-                // It is there, but cannot be read; its item returns the reason.
-                Err(error) if error.kind().is_passing() || error.kind() == ErrorKind::Limit => return Err(error),
-                Err(error) => why = Some(error),
-            },
-            Some(false) => {}
-            // Elements that are not alike are a list, read one by one.
-            None => {
-                if let Some(array) = items.instance_at(path)? {
-                    return Ok(found(array, false));
-                }
-                match items.stacked(path) {
-                    Ok(Some(array)) => return Ok(found(array, true)),
-                    Err(error) if !error.kind().is_request() => return Err(error),
-                    _ => {}
-                }
-            }
-        }
-        match self.outline()?.find(path)? {
-            Some(id) => Ok(Destination::here(Place::Node(id.index()))),
-            // A list is numbered by `[3]` there, and by `/3` in every family.
-            None => match why.filter(|why| !why.kind().is_request()) {
-                Some(why) => Err(why),
-                None => backend::by_keys(self, path).map_err(|_| items.no_item(path)),
-            },
+        match self.find_item(path) {
+            // A name may look like a part of an item path: `a#b`.
+            Err(error) if error.kind().is_request() => backend::by_keys(self, path).map_err(|_| error),
+            found => found,
         }
     }
 
@@ -182,7 +193,6 @@ impl Backend for DudleyFile {
         };
         Ok(found.map(|id| Place::Node(id.index())))
     }
-
     fn locate(&self, at: &Place, path: &str) -> Result<Option<Destination>> {
         // A path goes on with a bracket or a point where it does not name an item of a dict.
         let above = self.path(at).unwrap_or_default();
@@ -219,7 +229,13 @@ impl Backend for DudleyFile {
         let Ok(id) = self.number(at) else { return Ok(Vec::new()) };
         // What is applied to the elements is said no more: whoever reads both would apply it twice.
         let said = self.remaining_attributes(id)?;
-        Ok(said.into_iter().map(|(name, said)| (Cow::Borrowed(name), value_of(said))).collect())
+        Ok(said.into_iter().map(|(name, said)| (name, value_of(&said))).collect())
+    }
+
+    fn words(&self, at: &Place) -> Result<Vec<(Cow<'_, str>, Value)>> {
+        let Ok(id) = self.number(at) else { return Ok(Vec::new()) };
+        let said = self.words(id)?;
+        Ok(said.into_iter().map(|(name, said)| (Cow::Borrowed(name), value_of(&said))).collect())
     }
 
     fn kind(&self, at: &Place) -> ItemKind {
@@ -262,7 +278,7 @@ impl Backend for DudleyFile {
             return entry.path.clone();
         }
         match &child.name {
-            Some(name) => format!("{parent}/{}", quoted_name(name.strip_suffix(SHADOWED).unwrap_or(name))),
+            Some(name) => format!("{parent}/{}", quoted_name(&own_name(name.strip_suffix(SHADOWED).unwrap_or(name)))),
             None => format!("{parent}[{index}]"),
         }
     }
@@ -302,11 +318,11 @@ impl Backend for DudleyFile {
         }
         let found = self.outline().ok().and_then(|outline| self.number(at).ok().and_then(|id| Some((id, outline.item(id)?))));
         match (found, at) {
-            (Some((id, item)), _) => say(&mut notes, self.layout(), item, self.attributes(id).unwrap_or_default()),
+            (Some((_, item)), _) => say(&mut notes, self.layout(), item),
             // A member of structs, which no outline lists.
             (None, Place::Located { path, .. }) => {
                 if let Some(item) = dudley::declared(self.layout(), path) {
-                    say(&mut notes, self.layout(), item, self.layout().attributes(item));
+                    say(&mut notes, self.layout(), item);
                 }
             }
             (None, _) => {}
@@ -329,7 +345,8 @@ impl Backend for DudleyFile {
     }
 
     fn widened(&self, at: &Place, array: Array) -> Result<Array> {
-        dudley::widened(array, self.attributes(self.number(at)?)?)
+        let item = self.outline()?.item(self.number(at)?);
+        dudley::widened(array, item.into_iter().flat_map(|item| self.layout().attributes(item)))
     }
 
     fn arrays(&self) -> Result<Vec<ListedArray>> {

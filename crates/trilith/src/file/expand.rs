@@ -35,6 +35,8 @@ pub enum Part<'a> {
     End,
     /// An item that contains this place: its path.
     Cycle(String),
+    /// The attributes of the item that comes next, by name; only with [`ExpandOptions::attributes`].
+    Attributes(Vec<(Cow<'a, str>, Value)>),
 }
 
 /// What is handed over of an array.
@@ -55,6 +57,9 @@ pub(super) fn expand<B: Backend + ?Sized>(backend: &B, at: &Place, options: Expa
                 .checked_sub(1)
                 .ok_or_else(|| Limits::exceeded("nodes", limits.nodes, "the file has more items to write out"))?;
             let tag = backend.notes(&place).tag.filter(|_| options.tags);
+            if options.attributes {
+                take(None, Part::Attributes(backend.attributes(&place)?))?;
+            }
             match backend.kind(&place) {
                 ItemKind::Array => {
                     let read = match options.inline {
@@ -133,6 +138,8 @@ pub(super) fn to_value<B: Backend + ?Sized>(backend: &B, at: &Place) -> Result<V
                 put(&mut open, Value::map([("datatype", Value::from(found.datatype.to_string())), ("shape", shape)]));
             }
             Part::Unreadable(why) => return Err(why.copy()),
+            // They are not asked for.
+            Part::Attributes(_) => {}
             Part::Cycle(path) => put(&mut open, Value::map([("$ref", format!("#{path}"))])),
         }
         Ok(())

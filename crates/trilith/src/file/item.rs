@@ -16,6 +16,7 @@ use crate::bytes::{Base, SourceRef};
 use crate::dudley::{DudleyFile, LayoutOrigin};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::percent::leniently_decoded;
 use crate::tree::{Node, PrintOptions, Tree, TreePath, Value, print_document};
 use crate::yaml::Scalar;
 
@@ -106,7 +107,18 @@ impl File {
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is none, with what there is instead.
     pub fn item(&self, path: &str) -> Result<Item<'_>> {
-        Ok(Item::reached(Held::Borrowed(&*self.backend), self.backend.find(path)?))
+        Ok(Item::reached(Held::Borrowed(&*self.backend), self.reach(path)?))
+    }
+
+    /// Follows a path as it is written, or else percent-decoded.
+    fn reach(&self, path: &str) -> Result<Destination> {
+        match self.backend.find(path) {
+            Err(error) if error.kind().is_request() => match leniently_decoded(path) {
+                Cow::Owned(decoded) if decoded != path => self.backend.find(&decoded).map_err(|_| error),
+                _ => Err(error),
+            },
+            found => found,
+        }
     }
 
     /// The array at a path, as [`Item::array`].
@@ -114,7 +126,7 @@ impl File {
     /// # Errors
     /// As [`File::item`] and [`Item::array`].
     pub fn array(&self, path: &str) -> Result<Array> {
-        let found = self.backend.find(path)?;
+        let found = self.reach(path)?;
         let backend = found.other.as_deref().unwrap_or(&*self.backend);
         backend.array(&found.place)
     }
@@ -463,6 +475,16 @@ impl<'f> Item<'f> {
     /// Returns an error if they cannot be read.
     pub fn attributes(&self) -> Result<Vec<(Cow<'_, str>, Value)>> {
         self.backend().attributes(&self.place)
+    }
+
+    /// Returns what the layout of a file says of the elements and axes of the item, by name. `grid_dims` has the names of
+    /// the axes, `grid_float32` the attributes that are 32-bit floats, `grid_chars` the dimension that is the length of
+    /// strings, `grid_unlimited` the dimensions that may grow. These are words of the layout, not attributes of the file.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be read.
+    pub fn words(&self) -> Result<Vec<(Cow<'_, str>, Value)>> {
+        self.backend().words(&self.place)
     }
 
     /// Returns the unit of an array as the file spells it: that of the quantity or the column that holds it, or an

@@ -219,7 +219,7 @@ impl Backend for Series {
     fn notes(&self, at: &Place) -> Notes<'_> {
         let mut notes = Notes::default();
         if let Some(item) = self.path_of(at).and_then(|path| dudley::declared(&self.template, &path)) {
-            super::dudley::say(&mut notes, &self.template, item, self.template.attributes(item));
+            super::dudley::say(&mut notes, &self.template, item);
         }
         notes
     }

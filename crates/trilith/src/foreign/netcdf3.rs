@@ -134,18 +134,12 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
         text.comment(&format!("dimension {} = {length}", dimension.name))?;
     }
     for (name, value) in &cdf.attributes {
-        text.attribute(&own_name(name), Said(value.clone()))?;
+        text.own(name, Said(value.clone()))?;
     }
     for variable in &cdf.variables {
         cdf.declare(variable, &records, &mut text).doing(|| format!("variable {}", variable.name))?;
     }
     text.finish()
-}
-
-/// The name of an attribute of the file, which must not be taken for a word about the layout.
-fn own_name(name: &str) -> String {
-    let is_word = name == "dialect" || name.starts_with("grid_");
-    format!("{name}{}", if is_word { " (of the file)" } else { "" })
 }
 
 impl Cdf {
@@ -160,6 +154,20 @@ impl Cdf {
     /// The lengths of a variable without the record dimension.
     fn slab(&self, variable: &Variable) -> Vec<u64> {
         self.dimensions(variable).skip(usize::from(self.is_record(variable))).map(|dimension| dimension.length).collect()
+    }
+
+    /// Whether the last dimension of a variable of characters is the length of strings: no variable uses it otherwise.
+    fn has_strings(&self, variable: &Variable) -> bool {
+        let Some(last) = variable.dimensions.last() else { return false };
+        // A record is no character, and a variable with the name of the dimension has its coordinates.
+        let is_length = |of: &Dimension| of.length > 0 && self.variables.iter().all(|other| other.name != of.name);
+        if !self.dimensions.get(*last).is_some_and(is_length) {
+            return false;
+        }
+        self.variables.iter().filter(|other| other.dimensions.contains(last)).all(|other| {
+            other.datatype == Type::Char
+                && other.dimensions.iter().position(|at| at == last) == other.dimensions.len().checked_sub(1)
+        })
     }
 
     /// Bytes of a variable, or of a slab of it in one record.
@@ -198,13 +206,13 @@ impl Cdf {
     fn declare(&self, variable: &Variable, records: &Records, text: &mut LayoutText) -> Result<()> {
         let mut names: Vec<&str> = self.dimensions(variable).map(|dimension| dimension.name.as_str()).collect();
         let (is_record, typed) = (self.is_record(variable), variable.datatype.spelled());
-        let mut lengths = self.slab(variable);
+        let (mut lengths, mut chars) = (self.slab(variable), None);
         if variable.datatype == Type::Char {
-            // Its last dimension is the length of texts; records are texts of their own.
-            if lengths.is_empty() {
-                lengths.push(1);
+            // Each element is a string, of one character or of the last dimension.
+            if self.has_strings(variable) {
+                chars = names.pop();
             } else {
-                names.pop();
+                lengths.push(1);
             }
         }
         if is_record && !records.is_alone && records.count > 0 {
@@ -224,12 +232,18 @@ impl Cdf {
             text.item(&variable.name, &format!("{typed}{} @{}", shaped(&lengths), variable.begin))?;
         }
         for (name, value) in &variable.attributes {
-            text.attribute(&own_name(name), Said(value.clone()))?;
+            text.own(name, Said(value.clone()))?;
         }
         if is_record && !records.is_alone && records.count > 0 {
             text.attribute("grid_member", "data")?;
         }
         text.singles(variable.singles.iter().map(String::as_str))?;
+        if let Some(chars) = chars {
+            text.attribute("grid_chars", chars)?;
+        }
+        if is_record {
+            text.attribute("grid_unlimited", texts(names.get(..1).unwrap_or(&[])))?;
+        }
         if names.is_empty() { Ok(()) } else { text.attribute("grid_dims", texts(&names)) }
     }
 }
@@ -304,7 +318,10 @@ impl<'s> Parser<'s> {
     fn name(&mut self) -> Result<String> {
         let len = self.number()?;
         let len = self.header.count(len, 1, "bytes of a name")? as u64;
-        Ok(text_of(&self.padded(len)?))
+        let name = self.padded(len)?;
+        // Some writers count what fills a name up.
+        let end = name.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        Ok(text_of(name.get(..end).unwrap_or(&name)))
     }
 
     fn datatype(&mut self) -> Result<Type> {
@@ -366,14 +383,10 @@ fn text_of(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap_or_else(|_| bytes.iter().map(|byte| char::from(*byte)).collect())
 }
 
-/// An attribute: one value or several. Characters that no attribute of a layout can have are kept as numbers.
+/// An attribute: one value or several.
 fn value(datatype: Type, bytes: &[u8]) -> Attribute {
     if datatype == Type::Char {
-        let text = text_of(bytes);
-        let text = text.trim_end_matches('\0');
-        if !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
-            return Said::from(text).0;
-        }
+        return Said::from(text_of(bytes).trim_end_matches('\0')).0;
     }
     let mut values: Vec<Literal> = bytes.chunks_exact(datatype.size() as usize).map(|bytes| datatype.value(bytes)).collect();
     match values.pop() {

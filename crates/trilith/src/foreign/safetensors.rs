@@ -62,7 +62,7 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     let mut text = LayoutText::new("a safetensors file", limits);
     for (name, value) in &metadata {
         // The root says with this word in which language the layout is.
-        text.attribute(if name == "dialect" { "dialect (of the file)" } else { name }, value.as_str())?;
+        text.own(name, value.as_str())?;
     }
     // The header has them in the order of their names or of nothing; in the file they follow each other.
     let mut placed: Vec<_> = tensors.iter().map(|(name, tensor)| (name, placed_of(tensor, length + 8, source.len()))).collect();

@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 
 use crate::array::{Byteorder, Datatype, StructType};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, Literal, UNREADABLE, primitive_of, quoted_name, reason};
+use crate::layout::{
+    Attribute, Literal, PADDING, UNREADABLE, own_attribute, own_name, own_value, primitive_of, quoted_name, reason,
+};
 use crate::limits::Limits;
 
 /// Attributes whose own precision is that of the elements which they decode.
@@ -84,7 +86,7 @@ impl LayoutText {
     /// # Errors
     /// As [`LayoutText::enter`].
     pub fn named_type(&mut self, name: &str, members: &str, align: u64) -> Result<()> {
-        self.line(&format!("{} {members} %{align}", quoted_name(&printable(name))))
+        self.line(&format!("{} {members} %{align}", quoted_name(&own_name(name))))
     }
 
     /// Writes an item, or else the reason for which it cannot be read: one bad part never hides the others. What `write`
@@ -138,8 +140,8 @@ impl LayoutText {
     /// # Errors
     /// As [`LayoutText::enter`].
     pub fn parameter(&mut self, name: &str, value: u64) -> Result<()> {
-        let name = self.name(name);
-        self.line(&format!("{name} : {value}"))
+        // An item may have the name, too.
+        self.line(&format!("{} : {value}", quoted_name(&own_name(name))))
     }
 
     /// What the elements of the item before are; `dims` are the lengths of elements that are arrays themselves.
@@ -172,15 +174,24 @@ impl LayoutText {
         if names.is_empty() { Ok(()) } else { self.attribute("grid_float32", names) }
     }
 
-    /// An attribute of the item before; of the root where there is none.
+    /// Writes an attribute that the file itself has. No name of it is a word of layouts.
+    ///
+    /// # Errors
+    /// As [`LayoutText::enter`].
+    pub fn own(&mut self, name: &str, value: impl Into<Said>) -> Result<()> {
+        self.attribute(&own_attribute(name), value)
+    }
+
+    /// Writes an attribute of the item before, or of the root if there is none: a word of layouts.
     ///
     /// # Errors
     /// As [`LayoutText::enter`].
     pub fn attribute(&mut self, name: &str, value: impl Into<Said>) -> Result<()> {
-        let name = quoted_name(&printable(name));
+        let name = quoted_name(name);
         match value.into().0 {
             Attribute::Flag => self.line(&format!("  #: {name}")),
-            value => self.line(&format!("  #: {name}={}", spelled(value))),
+            Attribute::List(values) if values.is_empty() => self.line(&format!("  #: {name}=\"\"")),
+            value => self.line(&format!("  #: {name}={}", own_value(value))),
         }
     }
 
@@ -244,7 +255,7 @@ impl LayoutText {
 
     /// A name as the layout spells it. No two items of a dict have one: the second gets a number.
     fn name(&mut self, name: &str) -> String {
-        let mut name = printable(name);
+        let mut name = own_name(name).into_owned();
         if let Some(names) = self.open.last_mut() {
             while let Some(count) = names.get_mut(&name) {
                 *count += 1;
@@ -261,13 +272,8 @@ impl LayoutText {
 pub(crate) struct Said(pub Attribute);
 
 impl From<&str> for Said {
-    /// Text; of several lines a list of them, since an attribute has one line.
     fn from(text: &str) -> Self {
-        let mut lines = printable_lines(text);
-        Said(match lines.len() {
-            0 | 1 => Attribute::Value(Literal::Text(lines.pop().unwrap_or_default())),
-            _ => Attribute::List(lines.into_iter().map(Literal::Text).collect()),
-        })
+        Said(Attribute::Value(Literal::Text(text.to_owned())))
     }
 }
 
@@ -307,36 +313,6 @@ impl Said {
 /// A whole number, as text where it is larger than the language has.
 pub(crate) fn integer(value: i128) -> Literal {
     i64::try_from(value).map_or_else(|_| Literal::Text(value.to_string()), Literal::Integer)
-}
-
-/// An attribute on one line, its values of one kind and finite: a list that mixes kinds is one of texts.
-fn spelled(value: Attribute) -> String {
-    match value {
-        Attribute::Flag => String::new(),
-        Attribute::Value(value) => Attribute::Value(finite(value)).to_string(),
-        Attribute::List(values) if values.is_empty() => "\"\"".to_owned(),
-        Attribute::List(values) => {
-            let values: Vec<Literal> = values.into_iter().map(finite).collect();
-            let is_text = |value: &Literal| matches!(value, Literal::Text(_));
-            if values.iter().any(is_text) && !values.iter().all(is_text) {
-                let texts = values.iter().map(|value| match value {
-                    Literal::Text(text) => Literal::Text(text.clone()),
-                    number => Literal::Text(number.to_string()),
-                });
-                return Attribute::List(texts.collect()).to_string();
-            }
-            Attribute::List(values).to_string()
-        }
-    }
-}
-
-/// A value that the language can write.
-fn finite(value: Literal) -> Literal {
-    match value {
-        Literal::Float(number) if !number.is_finite() => Literal::Text(number.to_string().to_ascii_lowercase()),
-        Literal::Text(text) => Literal::Text(printable(&text)),
-        value => value,
-    }
 }
 
 /// Text without what would end its line.
@@ -387,14 +363,14 @@ fn members(fields: &StructType, out: &mut String) -> Result<()> {
     out.push('{');
     let mut end = 0u64;
     for (n, field) in fields.fields().iter().enumerate() {
-        let _ = write!(out, "{}{} = ", if n == 0 { "" } else { "  " }, quoted_name(&printable(&field.name_or(n))));
+        let _ = write!(out, "{}{} = ", if n == 0 { "" } else { "  " }, quoted_name(&own_name(&field.name_or(n))));
         spell(&field.datatype, field.byteorder, &field.shape, out)?;
         let _ = write!(out, " @{}", field.offset);
         end = end.max(field.offset.saturating_add(field.count().saturating_mul(field.datatype.item_size())));
     }
     let size = fields.item_size();
     if size > end {
-        let _ = write!(out, "  _pad = u1[{}] @{end}", size - end);
+        let _ = write!(out, "  {PADDING} = u1[{}] @{end}", size - end);
     }
     out.push('}');
     Ok(())

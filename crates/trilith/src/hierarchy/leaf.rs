@@ -1,5 +1,8 @@
 //! What is said of one array, and of a dict of a layout.
 
+#[cfg(feature = "dudley")]
+use std::borrow::Cow;
+
 use super::Json;
 use super::dims::{Conventions, Said};
 use crate::array::{Array, Mask};
@@ -73,10 +76,10 @@ impl Leaf {
 /// What a layout or a file of another format says of a dict.
 #[cfg(feature = "dudley")]
 pub(super) fn of_dict(item: &Item<'_>) -> Vec<(String, Json)> {
-    // What netCDF-4 keeps for itself, and the word by which a layout names its dialect.
-    let is_own = |name: &str| name.starts_with("grid_") || matches!(name, "_NCProperties" | "_nc3_strict" | "dialect");
+    // What netCDF-4 keeps for itself.
+    let is_own = |name: &str| matches!(name, "_NCProperties" | "_nc3_strict");
     let said = typed(item.backend(), item);
-    said.into_iter().filter(|(name, _)| !is_own(name)).map(|(name, said)| (name.to_owned(), json(said))).collect()
+    said.into_iter().filter(|(name, _)| !is_own(name)).map(|(name, said)| (name.into_owned(), json(&said))).collect()
 }
 
 /// Whether the numbers of a dict are lengths of axes, which arrays have anyway.
@@ -91,7 +94,7 @@ fn stream(backend: &dyn Backend) -> Option<&DudleyFile> {
 }
 
 #[cfg(feature = "dudley")]
-fn typed<'b>(backend: &'b dyn Backend, item: &Item<'_>) -> Vec<(&'b str, &'b Attribute)> {
+fn typed<'b>(backend: &'b dyn Backend, item: &Item<'_>) -> Vec<(Cow<'b, str>, Attribute)> {
     match (stream(backend), item.place()) {
         (Some(file), Place::Node(number)) => file.remaining_attributes(OutlineId::of(*number)).unwrap_or_default(),
         _ => Vec::new(),
@@ -101,17 +104,20 @@ fn typed<'b>(backend: &'b dyn Backend, item: &Item<'_>) -> Vec<(&'b str, &'b Att
 /// The attributes of an array, and the names of its axes.
 #[cfg(feature = "dudley")]
 fn said_of(backend: &dyn Backend, item: &Item<'_>) -> (Vec<(String, Json)>, Said) {
-    let said = typed(backend, item);
     let name = |value: &Literal| match value {
         Literal::Text(text) => Some(text.clone()).filter(|text| !text.is_empty()),
         other => Some(other.to_string()),
     };
-    let names = said.iter().find(|(name, _)| *name == "grid_dims").and_then(|(_, said)| match said {
+    let words = match (stream(backend), item.place()) {
+        (Some(file), Place::Node(number)) => file.words(OutlineId::of(*number)).unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let names = words.iter().find(|(name, _)| *name == "grid_dims").and_then(|(_, said)| match said {
         Attribute::List(list) => Some(list.iter().map(name).collect()),
         _ => None,
     });
-    let attributes = said.iter().filter(|(name, _)| !name.starts_with("grid_"));
-    (attributes.map(|(name, said)| ((*name).to_owned(), json(said))).collect(), names)
+    let attributes = typed(backend, item).into_iter();
+    (attributes.map(|(name, said)| (name.into_owned(), json(&said))).collect(), names)
 }
 
 #[cfg(feature = "dudley")]
@@ -119,12 +125,7 @@ fn json(said: &Attribute) -> Json {
     let one = |value: &Literal| match value {
         Literal::Integer(value) => Json::Int(*value),
         Literal::Float(value) => Json::Float(*value),
-        Literal::Text(text) => match text.as_str() {
-            "nan" => Json::Float(f64::NAN),
-            "inf" => Json::Float(f64::INFINITY),
-            "-inf" => Json::Float(f64::NEG_INFINITY),
-            _ => Json::Text(text.clone()),
-        },
+        Literal::Text(text) => Json::Text(text.clone()),
     };
     match said {
         Attribute::Flag => Json::Text(String::new()),

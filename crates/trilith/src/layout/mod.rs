@@ -33,6 +33,7 @@ mod machine;
 mod model;
 mod names;
 mod notes;
+mod own;
 mod plan;
 mod primitive;
 mod print;
@@ -61,6 +62,7 @@ pub use lexer::quoted_name;
 pub use model::{Attribute, ItemId, Kind, Layout, Literal};
 #[doc(hidden)]
 pub use model::{Filter, Placement};
+pub(crate) use own::{PADDING, attribute_name, marked_name, own_attribute, own_name, own_value, read_own, read_value};
 pub(crate) use primitive::primitive_of;
 pub use primitive::{Dialect, Primitive, PrimitiveKind};
 #[doc(hidden)]

@@ -4,6 +4,7 @@
 //! message and perhaps a hint. On the root the attribute is about the file as a whole, which is readable all the same.
 
 use super::model::{Attribute, ItemId, Layout, Literal};
+use super::own::read_own;
 use crate::error::{Error, ErrorKind};
 
 /// The attribute that gives the reason.
@@ -25,11 +26,11 @@ impl Layout {
             Attribute::Flag => &[],
         };
         let text = |at: usize| match values.get(at) {
-            Some(Literal::Text(text)) => Some(text.as_str()),
+            Some(Literal::Text(text)) => Some(read_own(text)),
             _ => None,
         };
-        let kind = text(0).and_then(ErrorKind::named).unwrap_or(ErrorKind::Malformed);
-        let error = Error::new(kind, text(1).unwrap_or("the layout gives no reason"));
+        let kind = text(0).and_then(|name| ErrorKind::named(&name)).unwrap_or(ErrorKind::Malformed);
+        let error = Error::new(kind, text(1).unwrap_or_else(|| "the layout gives no reason".into()));
         Some(match text(2) {
             Some(hint) => error.hint(hint),
             None => error,

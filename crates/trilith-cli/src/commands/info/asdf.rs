@@ -14,6 +14,50 @@ fn is_plain_fits(file: &AsdfFile) -> bool {
     file.container().is_some_and(|container| container.hdu == 0)
 }
 
+/// One HDU of a FITS file, by its header.
+struct Hdu {
+    number: usize,
+    /// PRIMARY, or the value of XTENSION.
+    kind: String,
+    name: Option<String>,
+    version: Option<i64>,
+    cards: usize,
+    /// The datatype of the elements: the value of BITPIX, or the columns of a table.
+    bitpix: Option<String>,
+    /// The lengths of the axes as the header has them, the fastest first.
+    axes: Vec<u64>,
+}
+
+/// The HDUs of a plain FITS file, as `fitsinfo` lists them.
+fn hdus(file: &AsdfFile) -> impl Iterator<Item = Hdu> + '_ {
+    let list = file.tree().at("/fits");
+    list.into_iter().flat_map(|list| list.items()).enumerate().map(|(number, hdu)| {
+        let rows: Vec<_> = hdu.get("header").into_iter().flat_map(|rows| rows.items()).collect();
+        let text = |keyword: &str| {
+            let row = rows.iter().find(|row| row.index(0).is_some_and(|found| found.text() == keyword))?;
+            row.index(1).map(|value| value.text().trim_end().to_owned())
+        };
+        let number_of = |keyword: &str| text(keyword).and_then(|text| text.parse::<i64>().ok());
+        let naxis = number_of("NAXIS").unwrap_or(0).clamp(0, 999);
+        let axes = (1..=naxis).filter_map(|axis| number_of(&format!("NAXIS{axis}"))).filter_map(|n| u64::try_from(n).ok());
+        let (kind, name) = (text("XTENSION"), text("EXTNAME"));
+        let is_table = matches!(kind.as_deref(), Some("BINTABLE" | "TABLE"));
+        Hdu {
+            number,
+            kind: kind.unwrap_or_else(|| "PRIMARY".to_owned()),
+            version: number_of("EXTVER").or_else(|| name.is_some().then_some(1)),
+            name,
+            cards: rows.len(),
+            bitpix: match is_table {
+                true => number_of("TFIELDS").map(|count| format!("{count} columns")),
+                false if naxis > 0 => number_of("BITPIX").map(|bits| bits.to_string()),
+                false => None,
+            },
+            axes: axes.collect(),
+        }
+    })
+}
+
 /// The facts as JSON.
 pub fn facts(name: &str, file: &AsdfFile) -> Result<Value> {
     let sections = file.sections();
@@ -22,7 +66,12 @@ pub fn facts(name: &str, file: &AsdfFile) -> Result<Value> {
         return Ok(json!({
             "file": name, "family": "fits", "generation": "fits", "header": null, "standard": null, "comments": [],
             "container": null, "tree": null, "blocks": [],
-            "block_index": {"present": false, "valid": null, "problem": null}, "hdus": count, "size": file.size(),
+            "block_index": {"present": false, "valid": null, "problem": null}, "hdus": count,
+            "hdu_list": hdus(file).map(|hdu| json!({
+                "number": hdu.number, "kind": hdu.kind, "name": hdu.name, "version": hdu.version, "cards": hdu.cards,
+                "bitpix": hdu.bitpix, "axes": hdu.axes,
+            })).collect::<Vec<_>>(),
+            "size": file.size(),
         }));
     }
     let base = file.container().map_or(0, |container| container.offset);
@@ -79,7 +128,21 @@ pub fn print(out: &mut Out, name: &str, file: &AsdfFile, options: &Options) -> R
         for (fact, value) in [("file", name.to_owned()), ("kind", "FITS".to_owned()), ("size", size(file.size()))] {
             out.line(&format!("{fact:<12} {value}"))?;
         }
-        return out.line(&format!("{:<12} {} (trilith tree shows them)", "HDUs", list.map_or(0, |list| list.len())));
+        out.line(&format!("{:<12} {}", "HDUs", list.map_or(0, |list| list.len())))?;
+        out.line("")?;
+        let mut table = Table::new(&[">HDU", "kind", "name", ">version", ">cards", "data", "axes"]);
+        for hdu in hdus(file) {
+            table.row(vec![
+                hdu.number.to_string(),
+                hdu.kind,
+                hdu.name.unwrap_or_default(),
+                hdu.version.map_or_else(String::new, |version| version.to_string()),
+                hdu.cards.to_string(),
+                hdu.bitpix.unwrap_or_default(),
+                hdu.axes.iter().map(u64::to_string).collect::<Vec<_>>().join(" x "),
+            ]);
+        }
+        return table.print(out);
     }
     let base = file.container().map_or(0, |container| container.offset);
     let mut facts = vec![("file", name.to_owned()), ("generation", sections.generation_name().to_owned())];

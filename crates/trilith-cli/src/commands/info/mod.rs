@@ -6,13 +6,14 @@ mod dudley;
 use clap::Args;
 use serde_json::json;
 use trilith::file::ItemKind;
-use trilith::{File, Result};
+use trilith::{File, Item, Result};
 
 use crate::Outcome;
 use crate::inputs::{self, Form, Job, Many};
 use crate::json::{datatype, datatype_text};
 use crate::options::Options;
-use crate::output::{Out, size};
+use crate::commands::tree::{attribute_json, attributes_json};
+use crate::output::{Out, clean, size};
 
 /// Show what a file is: generation, sizes, tree, blocks, index
 ///
@@ -56,12 +57,13 @@ fn item(file: &File, path: &str, job: &mut Job<'_>) -> Result<Outcome> {
     let (options, name, out) = (job.options, &job.name, &mut job.out);
     if item.kind() != ItemKind::Array {
         if options.json {
-            out.json(&json!({"file": name, "path": path, "kind": item.kind().name()}))?;
+            out.json(&json!({"file": name, "path": path, "kind": item.kind().name(), "attributes": attributes(&item)?}))?;
         } else {
             out.line(&format!("{:<12} {name}#{path}", "item"))?;
             out.line(&format!("{:<12} {}", "kind", item.kind().name()))?;
             let about = if item.kind().is_collection() { item.summary() } else { item.text()?.into_owned() };
             out.line(&format!("{:<12} {about}", "value"))?;
+            print_attributes(out, &item)?;
         }
         return Ok(Outcome::Yes);
     }
@@ -70,6 +72,7 @@ fn item(file: &File, path: &str, job: &mut Job<'_>) -> Result<Outcome> {
         out.json(&json!({
             "file": name, "path": path, "kind": item.kind().name(), "datatype": datatype(&facts.datatype), "shape": facts.shape,
             "nbytes": facts.nbytes, "storage": facts.storage, "byteorder": facts.byteorder.name(), "remarks": facts.remarks,
+            "attributes": attributes(&item)?,
         }))?;
     } else {
         let bytes = facts.nbytes.map_or_else(|| "unknown".to_owned(), size);
@@ -85,8 +88,23 @@ fn item(file: &File, path: &str, job: &mut Job<'_>) -> Result<Outcome> {
         for remark in &facts.remarks {
             out.line(&format!("{:<12} {remark}", "remark"))?;
         }
+        print_attributes(out, &item)?;
     }
     Ok(Outcome::Yes)
+}
+
+/// The attributes of an item as JSON.
+fn attributes(item: &Item<'_>) -> Result<serde_json::Value> {
+    let text = attributes_json(&item.attributes()?);
+    serde_json::from_str(&text).map_err(|error| trilith::Error::usage(format!("an attribute that JSON cannot hold: {error}")))
+}
+
+/// Prints the attributes of an item, one a line.
+fn print_attributes(out: &mut Out, item: &Item<'_>) -> Result<()> {
+    for (name, value) in item.attributes()? {
+        out.line(&format!("{:<12} {} = {}", "attribute", clean(&name), clean(&attribute_json(&value))))?;
+    }
+    Ok(())
 }
 
 /// What can be said of a file of any family.

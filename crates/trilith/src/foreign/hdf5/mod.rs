@@ -35,6 +35,9 @@ use crate::limits::Limits;
 /// What a dimension of netCDF is called that has no variable.
 const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable";
 
+/// The prefix of a variable of netCDF that has the name of a dimension, but not its coordinates.
+const NOT_COORDINATES: &str = "_nc4_non_coord_";
+
 /// Attributes by which HDF5 keeps dimensions; what they say stands in `grid_dims`.
 const OF_SCALES: &[&str] = &["CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates"];
 
@@ -43,12 +46,23 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     let file = H5::open(source, limits)?;
     let text = LayoutText::new("an HDF5 file", limits);
     let heaps = GlobalHeaps::default();
-    let mut writer =
-        Writer { source, file, heaps, text, groups: HashMap::new(), paths: OnceCell::new(), links: HashMap::new(), items: 0 };
+    let mut writer = Writer {
+        source,
+        file,
+        heaps,
+        text,
+        groups: HashMap::new(),
+        paths: OnceCell::new(),
+        links: HashMap::new(),
+        items: 0,
+        here: String::new(),
+        is_netcdf: false,
+    };
     let root = writer.file.root;
     writer.file.cut_short().iter().try_for_each(|why| writer.text.damaged(why))?;
     let header = Header::read(&writer.file, root)?;
     let links = members(&writer.file, &header)?;
+    writer.is_netcdf = attributes::all(&writer.file, &header).0.iter().any(|attribute| attribute.name == "_NCProperties");
     writer.group(&header, &links, root, "")?;
     writer.text.finish()
 }
@@ -65,12 +79,23 @@ struct Writer<'s> {
     /// The links of the groups through which a soft link leads, by their addresses.
     links: HashMap<u64, HashMap<String, Target>>,
     items: u64,
+    /// The path of the group that is being written.
+    here: String,
+    /// Whether the library of netCDF wrote the file.
+    is_netcdf: bool,
 }
 
 impl Writer<'_> {
     /// The members of a group; the text limits how deep they nest.
     fn group(&mut self, header: &Header, links: &[Link], address: u64, path: &str) -> Result<()> {
         self.groups.insert(address, if path.is_empty() { "/".to_owned() } else { path.to_owned() });
+        let above = std::mem::replace(&mut self.here, path.to_owned());
+        let done = self.group_members(header, links, address, path);
+        self.here = above;
+        done
+    }
+
+    fn group_members(&mut self, header: &Header, links: &[Link], address: u64, path: &str) -> Result<()> {
         self.all_attributes("", header)?;
         for (number, link) in links.iter().enumerate() {
             self.file.announce(links.iter().skip(number).filter_map(Link::object))?;
@@ -183,8 +208,9 @@ impl Writer<'_> {
     }
 
     fn dataset(&mut self, name: &str, header: &Header) -> Result<()> {
+        let name = name.strip_prefix(NOT_COORDINATES).unwrap_or(name);
         let (attributes, mut refused) = attributes::all(&self.file, header);
-        let dataset = match Dataset::read(&self.file, header) {
+        let mut dataset = match Dataset::read(&self.file, header) {
             Ok(dataset) => dataset,
             Err(why) => return self.text.unreadable(name, &why),
         };
@@ -193,19 +219,24 @@ impl Writer<'_> {
         if let (Some(true), Some([length])) = (scale.map(|name| name.starts_with(NO_VARIABLE)), dataset.space.shape.as_deref()) {
             return self.text.parameter(name, *length);
         }
+        let has_one_axis = dataset.space.shape.as_ref().is_some_and(|shape| shape.len() == 1);
+        let dims = match self.dimensions(&attributes, &dataset)? {
+            None if is_scale && has_one_axis => Some(vec![(name.to_owned(), true)]),
+            dims => dims,
+        };
+        if self.is_netcdf {
+            self.grow(&attributes, &mut dataset)?;
+        }
         let (file, source, heaps) = (&self.file, self.source, &self.heaps);
         self.text.or_unreadable(name, |text| dataset.write(file, source, heaps, name, text))?;
         dataset.remarks(&mut self.text)?;
-        let dims = self.dimensions(&attributes, &dataset)?;
-        match dims {
-            Some(dims) => {
-                let dims: Vec<Literal> = dims.into_iter().map(Literal::Text).collect();
-                self.text.attribute("grid_dims", dims)?;
+        if let Some(dims) = dims {
+            let own = dims.iter().zip(&dataset.space.most).filter(|((_, is_near), most)| *is_near && **most == u64::MAX);
+            let unlimited: Vec<Literal> = own.map(|((name, _), _)| Literal::Text(name.clone())).collect();
+            self.text.attribute("grid_dims", dims.into_iter().map(|(name, _)| Literal::Text(name)).collect::<Vec<_>>())?;
+            if !unlimited.is_empty() {
+                self.text.attribute("grid_unlimited", unlimited)?;
             }
-            None if is_scale && dataset.space.shape.as_ref().is_some_and(|shape| shape.len() == 1) => {
-                self.text.attribute("grid_dims", vec![Literal::Text(name.to_owned())])?;
-            }
-            None => {}
         }
         let singles = attributes.iter().filter(|attribute| attribute.typed.datatype == Datatype::Float32);
         self.text.singles(singles.map(|attribute| attribute.name.as_str()))?;
@@ -233,16 +264,45 @@ impl Writer<'_> {
         }
     }
 
-    /// The names of the dimensions, where scales are attached to all of them.
-    fn dimensions(&self, attributes: &[Attribute], dataset: &Dataset) -> Result<Option<Vec<String>>> {
+    /// Lengthens the axes without an end to the dimensions of netCDF that they are: another variable may have more records.
+    fn grow(&self, attributes: &[Attribute], dataset: &mut Dataset) -> Result<()> {
+        let is_short = |most: &u64| *most == u64::MAX;
+        if !dataset.space.most.iter().any(is_short) {
+            return Ok(());
+        }
+        let scales = self.scales(attributes)?;
+        let space = &mut dataset.space;
+        let axes = space.shape.iter_mut().flatten().zip(&space.most);
+        for ((length, most), scale) in axes.zip(scales.unwrap_or_default()) {
+            let Some(address) = scale.filter(|_| is_short(most)) else { continue };
+            let scale = Header::read(&self.file, address).and_then(|header| Dataset::read(&self.file, &header));
+            if let Ok(Some([longer])) = scale.as_ref().map(|scale| scale.space.shape.as_deref()) {
+                *length = (*length).max(*longer);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the addresses of the scales that are attached to the axes of a dataset.
+    fn scales(&self, attributes: &[Attribute]) -> Result<Option<Vec<Option<u64>>>> {
         let Some(list) = attributes.iter().find(|attribute| attribute.name == "DIMENSION_LIST") else { return Ok(None) };
-        let rank = dataset.space.shape.as_ref().map_or(0, Vec::len);
         let Ok(lists) = list.sequences(&self.file, &self.heaps) else { return Ok(None) };
+        let address = |references: &Vec<Vec<u8>>| {
+            references.first().map(|bytes| self.file.fields(bytes, 0).address()).transpose().map(Option::flatten)
+        };
+        lists.iter().map(address).collect::<Result<_>>().map(Some)
+    }
+
+    /// Returns the names of the dimensions, if scales are attached to all of them, and whether each scale is in the group
+    /// that is being written.
+    fn dimensions(&self, attributes: &[Attribute], dataset: &Dataset) -> Result<Option<Vec<(String, bool)>>> {
+        let Some(scales) = self.scales(attributes)? else { return Ok(None) };
+        let rank = dataset.space.shape.as_ref().map_or(0, Vec::len);
         let mut names = Vec::new();
-        for references in lists {
-            let address = references.first().map(|bytes| self.file.fields(bytes, 0).address()).transpose()?.flatten();
+        for address in scales {
             let path = address.and_then(|address| self.paths().get(&address));
-            names.push(path.and_then(|path| path.rsplit('/').next()).unwrap_or("").to_owned());
+            let (group, name) = path.and_then(|path| path.rsplit_once('/')).unwrap_or(("?", ""));
+            names.push((name.strip_prefix(NOT_COORDINATES).unwrap_or(name).to_owned(), group == self.here));
         }
         Ok((names.len() == rank && rank > 0).then_some(names))
     }
@@ -253,8 +313,8 @@ impl Writer<'_> {
         for attribute in attributes.iter().filter(|attribute| !hidden.contains(&attribute.name.as_str())) {
             let paths = |address: u64| self.paths().get(&address).cloned().unwrap_or_else(|| format!("address {address}"));
             match attribute.value(&self.file, &self.heaps, &paths) {
-                Ok(Value::One(value)) => self.text.attribute(&attribute.name, value)?,
-                Ok(Value::List(values)) => self.text.attribute(&attribute.name, values)?,
+                Ok(Value::One(value)) => self.text.own(&attribute.name, value)?,
+                Ok(Value::List(values)) => self.text.own(&attribute.name, values)?,
                 Ok(Value::Item) => items.push(attribute),
                 Err(why) => refused.push(Refused { name: attribute.name.clone(), why }),
             }

@@ -8,6 +8,7 @@ use crate::array::grid::Cut;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
 use crate::foreign::text::{LayoutText, Said, integer};
+use crate::layout::Literal;
 use crate::limits::Limits;
 
 /// Chunks that are named one by one; of more the table is, which stands in the file.
@@ -146,7 +147,7 @@ impl Image {
     }
 
     /// Writes an array whose elements lie behind each other; those of other pages may follow.
-    fn contiguous(&self, file: &Tiff<'_>, start: u64, name: &str, text: &mut LayoutText) -> Result<Option<Error>> {
+    fn contiguous(&self, file: &Tiff<'_>, start: u64, name: &str, text: &mut LayoutText) -> Result<Written> {
         let size = self.shape.iter().fold(self.datatype.item_size(), |n, len| n.saturating_mul(*len));
         let all_are_there = start.saturating_add(size.saturating_mul(self.pages)) <= file.len();
         let mut image = self.clone();
@@ -156,7 +157,7 @@ impl Image {
         }
         text.array(name, &image.datatype, image.order, &image.shape, start)?;
         image.dims(text)?;
-        Ok(image.missing())
+        Ok(Written { table: None, why: image.missing() })
     }
 
     /// Returns the reason if there are pages that no directory describes.
@@ -165,11 +166,11 @@ impl Image {
         Some(Error::malformed(format!("ImageJ declares {more} more pages, and no directory gives their places")))
     }
 
-    /// Writes the item, and what is needed to find its chunks; returns why some of its pages are missing.
+    /// Writes the item; its attributes may follow.
     ///
     /// # Errors
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the places are not as many as the chunks.
-    pub fn write(&self, file: &Tiff<'_>, tags: &Directory, name: &str, text: &mut LayoutText) -> Result<Option<Error>> {
+    pub fn write(&self, file: &Tiff<'_>, tags: &Directory, name: &str, text: &mut LayoutText) -> Result<Written> {
         let (at, len) = match self.is_tiled {
             true => (id::TILE_OFFSETS, id::TILE_BYTES),
             false => (id::STRIP_OFFSETS, id::STRIP_BYTES),
@@ -196,7 +197,8 @@ impl Image {
         }
         // Some writers left out how long the only strip is.
         let behind = |start: &u64| file.len().saturating_sub(*start);
-        let lens = lens.unwrap_or_else(|| starts.iter().map(behind).collect());
+        let mut lens = lens.unwrap_or_else(|| starts.iter().map(behind).collect());
+        self.estimate(&starts, &mut lens, file.len());
         let spelled = |(start, len): (&u64, &u64)| match (start, len) {
             (0, _) | (_, 0) => "u1[0]".to_owned(),
             (start, len) => format!("u1[{len}] @{start}"),
@@ -228,8 +230,28 @@ impl Image {
             text.attribute("grid_bytes", format!("/{bytes}").as_str())?;
         }
         self.dims(text)?;
-        table.map_or(Ok(()), |(said, bytes)| text.item(&bytes, &said))?;
-        Ok(self.missing())
+        Ok(Written { table: table.map(|(said, bytes)| (bytes, said)), why: self.missing() })
+    }
+
+    /// Corrects the lengths of strips and tiles: one of 0 at a place in the file goes on to the next or to the end of the
+    /// file, and an uncompressed strip is not longer than its rows.
+    fn estimate(&self, starts: &[u64], lens: &mut [u64], end: u64) {
+        let cut = Cut { shape: self.shape.clone(), chunk: self.chunk.clone(), item: 1, cut_edges: !self.is_tiled };
+        let mut sorted = Vec::new();
+        for (number, (start, len)) in starts.iter().zip(lens).enumerate() {
+            if *len == 0 && *start != 0 {
+                if sorted.is_empty() {
+                    sorted = starts.to_vec();
+                    sorted.sort_unstable();
+                }
+                let next = sorted.get(sorted.partition_point(|other| other <= start)).copied().unwrap_or(end);
+                *len = next.min(end).saturating_sub(*start);
+            }
+            if self.filters.is_empty() {
+                let lengths = cut.lengths(number as u64);
+                *len = lengths.iter().fold(self.datatype.item_size(), |n, len| n.saturating_mul(*len)).min(*len);
+            }
+        }
     }
 
     /// GDAL's number for missing elements, which fills the tiles that were never written.
@@ -237,7 +259,7 @@ impl Image {
         let Ok(Values::Text(text)) = file.values(tags.tag(id::NODATA)?) else { return None };
         let text = text.trim_matches(['\0', ' ']);
         if self.datatype.is_float() {
-            return text.parse::<f64>().ok().map(|_| Said::from(text));
+            return text.parse::<f64>().ok().map(|number| Said::from(Literal::Float(number)));
         }
         let bits = u32::try_from(self.datatype.item_size().saturating_mul(8)).ok()?;
         let number = text.parse::<i128>().ok().filter(|_| self.datatype.is_integer())?;
@@ -247,7 +269,7 @@ impl Image {
     }
 
     fn dims(&self, text: &mut LayoutText) -> Result<()> {
-        let dims: Vec<_> = self.dims.iter().map(|name| crate::layout::Literal::Text((*name).to_owned())).collect();
+        let dims: Vec<_> = self.dims.iter().map(|name| Literal::Text((*name).to_owned())).collect();
         text.attribute("grid_dims", dims)
     }
 
@@ -265,6 +287,14 @@ impl Image {
         }
         Some(first)
     }
+}
+
+/// The result of writing an image.
+pub(super) struct Written {
+    /// The name and the text of the item that tells how long its strips or tiles are, which follows the attributes.
+    pub table: Option<(String, String)>,
+    /// The reason if some of its pages are missing.
+    pub why: Option<Error>,
 }
 
 /// The datatype of samples, and how many bits each has where they share bytes.

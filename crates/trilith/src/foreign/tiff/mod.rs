@@ -168,10 +168,12 @@ fn below(file: &Tiff<'_>, page: &Directory, seen: &mut HashSet<u64>) -> Result<(
 
 /// An image with its tags; one that cannot be read is an item without data, which says why.
 fn described(file: &Tiff<'_>, (tags, is_alone): (&Directory, bool), name: &str, text: &mut LayoutText) -> Result<()> {
-    let (mut items, mut refused) = (Vec::new(), Vec::new());
+    let (mut items, mut refused, mut table) = (Vec::new(), Vec::new(), None);
     text.or_unreadable(name, |text| {
         let image = Image::read(file, tags).map(|image| if is_alone { image.alone(file, tags) } else { image });
-        refused.extend(image?.write(file, tags, name, text)?.map(|why| ("pages".to_owned(), why)));
+        let written = image?.write(file, tags, name, text)?;
+        table = written.table;
+        refused.extend(written.why.map(|why| ("pages".to_owned(), why)));
         Ok(())
     })
     .doing(|| format!("{name}, whose directory begins at byte {}", tags.at))?;
@@ -179,11 +181,14 @@ fn described(file: &Tiff<'_>, (tags, is_alone): (&Directory, bool), name: &str, 
         let known = NAMES.iter().find(|row| row.0 == tag.id);
         let said = known.map_or_else(|| format!("tag{}", tag.id), |row| row.1.to_owned());
         match attribute(file, tag) {
-            Ok(Some(value)) => text.attribute(&said, value)?,
+            Ok(Some(value)) => text.own(&said, value)?,
             Ok(None) => items.push((said, tag)),
             Err(error) if error.kind().is_passing() => return Err(error),
             Err(error) => refused.push((said, error)),
         }
+    }
+    if let Some((name, said)) = table {
+        text.item(&name, &said)?;
     }
     for (said, tag) in items {
         if let Some(typed) = file.spelled(tag) {

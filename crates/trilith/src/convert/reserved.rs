@@ -1,0 +1,85 @@
+//! Keys of a tree that mean something to every reader of ASDF: no item of a file of another format may have one.
+//!
+//! Attributes move to `dudley/attributes`, items get the mark of [`own_name`](crate::layout::own_name).
+
+use std::borrow::Cow;
+
+use crate::diagnostic::Diagnostic;
+use crate::layout::{marked_name, read_own};
+use crate::tree::{Data, Value};
+
+/// The key under which an ASDF file keeps the program that wrote it.
+const LIBRARY: &str = "asdf_library";
+const HISTORY: &str = "history";
+/// The key of what the layout says about the items of a stream.
+const DUDLEY: &str = "dudley";
+/// A mapping with this key is a reference.
+const REFERENCE: &str = "$ref";
+
+/// Whether no attribute may become a key of this name.
+pub(super) fn is_key(is_root: bool, is_foreign: bool, name: &str) -> bool {
+    (is_root && matches!(name, LIBRARY | HISTORY | DUDLEY)) || (is_foreign && name == REFERENCE)
+}
+
+/// Returns the key of an item or an attribute in a tree. [`free`] looks after the keys of the root.
+pub(super) fn key_of(is_foreign: bool, name: &str) -> String {
+    if (is_foreign && name == REFERENCE) || is_marked(name) { marked_name(name) } else { name.to_owned() }
+}
+
+/// Returns the name that a key in a tree has in the file.
+pub(super) fn name_of(key: &str) -> String {
+    if is_marked(key) { read_own(key).into_owned() } else { key.to_owned() }
+}
+
+/// Whether a name is that of a reserved key with the mark, perhaps with several.
+fn is_marked(name: &str) -> bool {
+    let mut name = Cow::Borrowed(name);
+    let mut is_marked = false;
+    loop {
+        let own = match read_own(&name) {
+            Cow::Owned(own) => own,
+            Cow::Borrowed(_) => return is_marked && matches!(&*name, LIBRARY | HISTORY | DUDLEY | REFERENCE),
+        };
+        (name, is_marked) = (Cow::Owned(own), true);
+    }
+}
+
+/// Gives the items at the root names that mean nothing else; `about` says whether the key `dudley` is needed.
+pub(super) fn free(root: &mut Value, about: bool) -> Vec<Diagnostic> {
+    let mut losses = Vec::new();
+    if root.get(LIBRARY).is_some_and(is_library) {
+        root.remove(LIBRARY);
+        losses.push(Diagnostic::loss("/asdf_library", "the item: in an ASDF file this says which program wrote it"));
+    }
+    let Data::Map(pairs) = &mut root.data else { return losses };
+    for (key, value) in pairs {
+        let is_taken = match key.as_str() {
+            Some(LIBRARY) => true,
+            Some(HISTORY) => !is_history(value),
+            Some(DUDLEY) => about,
+            _ => false,
+        };
+        if let Some(name) = key.as_str().filter(|_| is_taken) {
+            *key = Value::from(marked_name(name));
+        }
+    }
+    losses
+}
+
+fn is_library(value: &Value) -> bool {
+    ["name", "version"].iter().all(|key| value.get(key).is_some_and(|value| matches!(value.data, Data::Str(_) | Data::Plain(_))))
+}
+
+/// Whether a value is a history as the schema of ASDF has it: entries, or entries and extensions.
+fn is_history(value: &Value) -> bool {
+    let is_list = |value: &Value| match &value.data {
+        Data::Seq(items) => items.iter().all(|item| matches!(item.data, Data::Map(_))),
+        _ => false,
+    };
+    match &value.data {
+        Data::Map(pairs) => {
+            pairs.iter().all(|(key, value)| matches!(key.as_str(), Some("extensions" | "entries")) && is_list(value))
+        }
+        _ => is_list(value),
+    }
+}
