@@ -58,7 +58,8 @@ pub(super) fn szp_plane(mu: f64, xp: f64, yp: f64, zp: f64, phi: f64, theta: f64
     let is_far = (zp - 1.0).abs() < 1.0 && theta < (1.0 - zp).asin().to_degrees();
     let is_behind = mu.abs() > 1.0 && {
         let across = xp * sin_phi - yp * cos_phi;
-        let limit = 1.0 / ((zp - 1.0) * (zp - 1.0) + across * across).sqrt();
+        // As wcslib has it, which leaves out a strip of up to three degrees inside the limb.
+        let limit = 1.0 / ((zp - 1.0) * zp - 1.0 + across * across).sqrt();
         limit <= 1.0 && theta < nearest_pole(across.atan2(zp - 1.0).to_degrees(), limit.asin().to_degrees())
     };
     if depth == 0.0 || is_far || is_behind {
@@ -122,7 +123,7 @@ fn slant(x: f64, y: f64, a: f64, b: f64) -> Option<(f64, f64)> {
 /// The second coefficient of AIR: ln(cos ξ) / tan² ξ of half the polar distance of a latitude.
 pub(super) fn air_slope(theta: f64) -> f64 {
     let half = ((90.0 - theta) / 2.0).to_radians();
-    if half < 1e-4 { -0.5 } else { half.cos().ln() / half.tan().powi(2) }
+    if half == 0.0 { -0.5 } else { ln_cos(half) / half.tan().powi(2) }
 }
 
 pub(super) fn air_distance(slope: f64, theta: f64) -> Option<f64> {
@@ -130,9 +131,14 @@ pub(super) fn air_distance(slope: f64, theta: f64) -> Option<f64> {
     (theta > -90.0).then(|| air(slope, half))
 }
 
+/// ln(cos ξ), of which small angles lose no digits.
+fn ln_cos(angle: f64) -> f64 {
+    let sin = angle.sin();
+    if angle < 1.0 { (-sin * sin).ln_1p() / 2.0 } else { angle.cos().ln() }
+}
+
 fn air(slope: f64, half: f64) -> f64 {
-    // ln(cos ξ) / tan ξ, without a quotient of two zeros.
-    let first = if half < 1e-4 { -half / 2.0 } else { half.cos().ln() / half.tan() };
+    let first = if half == 0.0 { 0.0 } else { ln_cos(half) / half.tan() };
     -2.0 * R0 * (first + slope * half.tan())
 }
 

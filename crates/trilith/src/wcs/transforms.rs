@@ -174,7 +174,7 @@ impl Builder {
                 let (slope, intercept) = (self.parameter(item, "slope")?, self.parameter(item, "intercept")?);
                 let product = match (unit(), &slope.unit) {
                     (Some(input), Some(by)) => Some(input.times(by)),
-                    (input, by) => input.or_else(|| by.clone()),
+                    (input, _) => input,
                 };
                 // The unit of the sum is that of the intercept, if it has one.
                 let factor = factor(&product.filter(|_| intercept.unit.is_some()), &intercept.unit)?;
