@@ -10,6 +10,9 @@ use crate::suite::{Done, Share};
 /// What each of the short programs says, but for points and spaces.
 pub const TOUR: &str = "3 4 masked 01 60 5";
 
+/// What the program with the coordinates says of `roman.asdf`.
+const SKY: &str = "lon -89.934053407 deg\nlat 65.183226744 deg\npixel 2.000000 1.000000, inside 1, corner -89.934242 65.183270";
+
 /// Builds the library and runs the programs with it: first that in C, then those in C++ and Fortran and the one that misuses it.
 pub fn c(share: Share) -> Result<Done, String> {
     let compilers: &[&str] = if share == Share::First { &["cc"] } else { &["cc", "c++", "gfortran"] };
@@ -38,6 +41,14 @@ pub fn c(share: Share) -> Result<Done, String> {
     };
     if share != Share::Rest {
         tour("cc", "-std=c99", &[programs.join("tour.c")], "tour-c")?;
+        let sky = folder.join("sky");
+        let mut build = Command::new("cc");
+        build.arg("-std=c99").args(strict).arg("-I").arg(&include).arg(programs.join("sky.c"));
+        linked(build.arg("-o").arg(&sky))?;
+        let said = output(Command::new(&sky).arg(programs.join("roman.asdf")).args(["/roman/data", "2", "1"]))?;
+        if said.trim() != SKY {
+            return Err(format!("sky said {said:?}"));
+        }
     }
     if share == Share::First {
         return Ok(Done::Passed);

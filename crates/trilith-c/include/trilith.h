@@ -44,6 +44,9 @@ typedef struct trilith_arrays trilith_arrays;
  * of threads may use one at the same time. */
 typedef struct trilith_array trilith_array;
 
+/* World coordinates of an array. Any number of threads may use one at the same time. */
+typedef struct trilith_wcs trilith_wcs;
+
 /* A file that is being put together. One thread at a time. */
 typedef struct trilith_writer trilith_writer;
 
@@ -230,6 +233,16 @@ typedef struct trilith_change trilith_change;
  A reference to an item of this file or another: see trilith_item_follow.
  */
 #define TRILITH_REFERENCE 7
+
+/*
+ Compute coordinates of points outside of the bounding box, too.
+ */
+#define TRILITH_WCS_NO_BOX 1
+
+/*
+ Evaluate the inverse in the file in place of the exact one.
+ */
+#define TRILITH_WCS_FILE_INVERSE 2
 
 /*
  Hears how many bytes were read since it was last called; anything but 0 cancels the call. It may be called from any thread, by one at
@@ -679,6 +692,81 @@ int32_t trilith_verify(const trilith_file *file,
                        void *user,
                        char **problems,
                        trilith_error **error);
+
+/*
+ The coordinates of the array at a path, or those that the item at the path describes. An empty or null path stands for the first
+ array of the file that has some. TRILITH_NOT_FOUND if there are none, TRILITH_UNSUPPORTED if a transform is not supported. Freed
+ with trilith_wcs_free.
+ */
+int32_t trilith_wcs_open(const trilith_file *file,
+                         const char *path,
+                         trilith_wcs **out,
+                         trilith_error **error);
+
+/*
+ Number of pixel axes: numbers that a pixel has.
+ */
+size_t trilith_wcs_pixel_ndim(const trilith_wcs *wcs);
+
+/*
+ Number of world axes: numbers that a position has.
+ */
+size_t trilith_wcs_world_ndim(const trilith_wcs *wcs);
+
+/*
+ Name, unit and physical type of a world axis, as lon, deg, pos.eq.ra; empty if it has none. Any of the pointers may be null. The
+ strings live as long as the coordinates.
+ */
+int32_t trilith_wcs_axis(const trilith_wcs *wcs,
+                         size_t axis,
+                         const char **name,
+                         const char **unit,
+                         const char **physical_type,
+                         trilith_error **error);
+
+/*
+ World coordinates of `count` pixels, point after point, in the units of the axes. A pixel is trilith_wcs_pixel_ndim numbers: x, the
+ last axis of the array, comes first and counts from 0 at the middle of the first element. A point without coordinates is NaN. `out`
+ may be `pixels` if both have as many numbers.
+ */
+int32_t trilith_wcs_pixel_to_world(const trilith_wcs *wcs,
+                                   size_t count,
+                                   const double *pixels,
+                                   double *out,
+                                   uint32_t flags,
+                                   trilith_error **error);
+
+/*
+ Pixels of `count` positions, the reverse of trilith_wcs_pixel_to_world. The result is exact unless TRILITH_WCS_FILE_INVERSE is set.
+ */
+int32_t trilith_wcs_world_to_pixel(const trilith_wcs *wcs,
+                                   size_t count,
+                                   const double *world,
+                                   double *out,
+                                   uint32_t flags,
+                                   trilith_error **error);
+
+/*
+ Longitude and latitude of the four corners in degrees, eight numbers: lower left, upper left, upper right, lower right of the
+ bounding box, else of the array. TRILITH_UNSUPPORTED without a sky, or if the number of pixels is not known.
+ */
+int32_t trilith_wcs_footprint(const trilith_wcs *wcs,
+                              double *out,
+                              trilith_error **error);
+
+/*
+ Whether a pixel has a position, in degrees: 1 or 0.
+ */
+int32_t trilith_wcs_contains(const trilith_wcs *wcs,
+                             double longitude,
+                             double latitude,
+                             int32_t *out,
+                             trilith_error **error);
+
+/*
+ Frees coordinates; null is left alone.
+ */
+void trilith_wcs_free(trilith_wcs *wcs);
 
 /*
  Begins a file of a generation such as `asdf-1.5` or `finf-0.1`; null means the newest standard.

@@ -18,6 +18,7 @@ mod memory;
 mod open;
 mod text;
 mod verify;
+mod wcs;
 mod write;
 
 use std::ffi::c_char;

@@ -1,0 +1,205 @@
+//! World coordinates: positions of pixels on the sky, and pixels of positions.
+
+use std::ffi::{CString, c_char};
+
+use library::wcs::{Inverse, Options, Wcs};
+use library::{Error, Result};
+
+use crate::failure::{c_text, guard, trilith_error};
+use crate::handle::{free, handle, look, put, wanted};
+use crate::open::trilith_file;
+use crate::text::optional;
+
+/// Compute coordinates of points outside of the bounding box, too.
+pub const TRILITH_WCS_NO_BOX: u32 = 1;
+/// Evaluate the inverse in the file in place of the exact one.
+pub const TRILITH_WCS_FILE_INVERSE: u32 = 2;
+
+handle! {
+    /// World coordinates of an array. Any number of threads may use one at the same time.
+    trilith_wcs, b"tri:wcs\0", {
+        wcs: Wcs,
+        /// Name, unit and physical type of each world axis.
+        axes: Vec<[CString; 3]>,
+    }
+}
+
+/// The coordinates of the array at a path, or those that the item at the path describes. An empty or null path stands for the first
+/// array of the file that has some. TRILITH_NOT_FOUND if there are none, TRILITH_UNSUPPORTED if a transform is not supported. Freed
+/// with trilith_wcs_free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_wcs_open(
+    file: *const trilith_file,
+    path: *const c_char,
+    out: *mut *mut trilith_wcs,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let path = optional(path)?.unwrap_or_default();
+            let found = look(file)?.file.wcs(path)?;
+            let wcs = found.ok_or_else(|| Error::new(library::ErrorKind::NotFound, format!("no coordinates for {path:?}")))?.wcs;
+            let axes = (0..wcs.world_axes()).map(|axis| wcs.world_axis(axis));
+            let axes = axes.map(|axis| [axis.name, axis.unit, axis.physical].map(|text| c_text(&text))).collect();
+            put(out, trilith_wcs::give(wcs, axes))
+        })
+    }
+}
+
+/// Number of pixel axes: numbers that a pixel has.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_wcs_pixel_ndim(wcs: *const trilith_wcs) -> usize {
+    // SAFETY: as the header asks.
+    unsafe { look(wcs) }.map_or(0, |wcs| wcs.wcs.pixel_axes())
+}
+
+/// Number of world axes: numbers that a position has.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_wcs_world_ndim(wcs: *const trilith_wcs) -> usize {
+    // SAFETY: as the header asks.
+    unsafe { look(wcs) }.map_or(0, |wcs| wcs.wcs.world_axes())
+}
+
+/// Name, unit and physical type of a world axis, as lon, deg, pos.eq.ra; empty if it has none. Any of the pointers may be null. The
+/// strings live as long as the coordinates.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_wcs_axis(
+    wcs: *const trilith_wcs,
+    axis: usize,
+    name: *mut *const c_char,
+    unit: *mut *const c_char,
+    physical_type: *mut *const c_char,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            let axes = &look(wcs)?.axes;
+            let texts = axes.get(axis).ok_or_else(|| Error::usage(format!("world axis {axis} of {}", axes.len())))?;
+            for (place, text) in [name, unit, physical_type].into_iter().zip(texts) {
+                if !place.is_null() {
+                    put(place, text.as_ptr())?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The numbers of points that C hands in, in columns.
+///
+/// # Safety
+/// `points` has `count * axes` numbers.
+unsafe fn columns(points: *const f64, count: usize, axes: usize) -> Result<Vec<Vec<f64>>> {
+    if count == 0 {
+        return Ok(vec![Vec::new(); axes]);
+    }
+    if points.is_null() {
+        return Err(Error::usage("a null pointer in place of points"));
+    }
+    let total = count.checked_mul(axes).filter(|total| *total <= isize::MAX as usize / 8);
+    let total = total.ok_or_else(|| Error::usage(format!("{count} points are more than memory has")))?;
+    // SAFETY: as the caller promises.
+    let points = unsafe { std::slice::from_raw_parts(points, total) };
+    Ok((0..axes).map(|axis| points.iter().skip(axis).step_by(axes).copied().collect()).collect())
+}
+
+/// Converts points, point after point.
+///
+/// # Safety
+/// `points` has `count` points of as many numbers as the coordinates take, `out` room for as many as they give.
+unsafe fn convert(wcs: &Wcs, count: usize, points: *const f64, out: *mut f64, flags: u32, to_pixels: bool) -> Result<()> {
+    if flags & !(TRILITH_WCS_NO_BOX | TRILITH_WCS_FILE_INVERSE) != 0 {
+        return Err(Error::usage(format!("unknown flags {flags:#x}")));
+    }
+    let (takes, gives) = if to_pixels { (wcs.world_axes(), wcs.pixel_axes()) } else { (wcs.pixel_axes(), wcs.world_axes()) };
+    // SAFETY: as the caller promises.
+    let columns = unsafe { columns(points, count, takes) }?;
+    let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+    let inverse = if flags & TRILITH_WCS_FILE_INVERSE != 0 { Inverse::File } else { Inverse::Exact };
+    let options = Options::default().with_bounding_box(flags & TRILITH_WCS_NO_BOX == 0).with_inverse(inverse);
+    let found = if to_pixels { wcs.world_to_pixel(&slices, options) } else { wcs.pixel_to_world(&slices, options) }?;
+    if count == 0 {
+        return Ok(());
+    }
+    wanted(out)?;
+    for at in 0..count {
+        for (axis, column) in found.iter().enumerate() {
+            // SAFETY: as the caller promises: `out` has room for `count * gives` numbers.
+            unsafe { out.add(at * gives + axis).write(column.get(at).copied().unwrap_or(f64::NAN)) };
+        }
+    }
+    Ok(())
+}
+
+/// World coordinates of `count` pixels, point after point, in the units of the axes. A pixel is trilith_wcs_pixel_ndim numbers: x, the
+/// last axis of the array, comes first and counts from 0 at the middle of the first element. A point without coordinates is NaN. `out`
+/// may be `pixels` if both have as many numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_wcs_pixel_to_world(
+    wcs: *const trilith_wcs,
+    count: usize,
+    pixels: *const f64,
+    out: *mut f64,
+    flags: u32,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe { guard(error, || convert(&look(wcs)?.wcs, count, pixels, out, flags, false)) }
+}
+
+/// Pixels of `count` positions, the reverse of trilith_wcs_pixel_to_world. The result is exact unless TRILITH_WCS_FILE_INVERSE is set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_wcs_world_to_pixel(
+    wcs: *const trilith_wcs,
+    count: usize,
+    world: *const f64,
+    out: *mut f64,
+    flags: u32,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe { guard(error, || convert(&look(wcs)?.wcs, count, world, out, flags, true)) }
+}
+
+/// Longitude and latitude of the four corners in degrees, eight numbers: lower left, upper left, upper right, lower right of the
+/// bounding box, else of the array. TRILITH_UNSUPPORTED without a sky, or if the number of pixels is not known.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_wcs_footprint(wcs: *const trilith_wcs, out: *mut f64, error: *mut *mut trilith_error) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let none = || Error::unsupported("coordinates without a sky, or of an unknown number of pixels, have no footprint");
+            let corners = look(wcs)?.wcs.footprint().ok_or_else(none)?;
+            put(out.cast::<[[f64; 2]; 4]>(), corners)
+        })
+    }
+}
+
+/// Whether a pixel has a position, in degrees: 1 or 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_wcs_contains(
+    wcs: *const trilith_wcs,
+    longitude: f64,
+    latitude: f64,
+    out: *mut i32,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            put(out, i32::from(look(wcs)?.wcs.contains(&[[longitude, latitude]])?.contains(&true)))
+        })
+    }
+}
+
+/// Frees coordinates; null is left alone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_wcs_free(wcs: *mut trilith_wcs) {
+    // SAFETY: as the header asks.
+    unsafe { free(wcs) }
+}
