@@ -9,6 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyEllipsis, PyInt, PyList, PySlice, PyString, PyTuple};
 use trilith::array::{Array as Described, Byteorder, Datatype, Index, Mask};
+use trilith::file::Item;
 
 use crate::buffer::{self, Lent};
 use crate::calm::calm;
@@ -47,6 +48,11 @@ impl Array {
     /// An array, and the way to it.
     pub fn new(array: Described, way: Option<Way>) -> Self {
         Self { array, way }
+    }
+
+    /// The item that the array is, if it is not a part of one.
+    pub fn whole(&self) -> Option<&Item<'static>> {
+        self.way.as_ref().filter(|way| way.is_whole()).map(|way| &way.place.item)
     }
 
     /// The item that the array is, or is a part of.
@@ -381,6 +387,18 @@ impl Array {
         name: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("trilith._xarray")?.call_method1("to_xarray", (slf, dims, name))
+    }
+
+    /// The world coordinates of the array, a `trilith.WCS`; None if there are none, and for a part of an array.
+    ///
+    /// >>> import numpy, trilith
+    /// >>> header = {"ctype1": "WAVE", "cunit1": "um", "crpix1": 1, "crval1": 2.0, "cdelt1": 0.5}
+    /// >>> f = trilith.open(trilith.dumps({"header": header, "flux": numpy.ones(3)}))
+    /// >>> f["flux"].wcs.pixel_to_world_values(2)
+    /// 3.0
+    #[getter]
+    fn wcs<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("trilith._wcs")?.call_method1("of_array", (slf,))
     }
 
     /// What holds the array, and its key there; None where nothing does.

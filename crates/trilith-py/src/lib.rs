@@ -31,6 +31,7 @@ mod source;
 mod table;
 mod tagged;
 mod value;
+mod wcs;
 mod write;
 
 use std::ffi::OsString;
@@ -63,6 +64,7 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<picture::Picture>()?;
     module.add_class::<parallel::ParallelWriter>()?;
     module.add_class::<hierarchy::Axes>()?;
+    module.add_class::<wcs::Wcs>()?;
     module.add_function(wrap_pyfunction!(file::open, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(parallel::create, module)?)?;
@@ -80,6 +82,8 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hierarchy::_manifest, module)?)?;
     module.add_function(wrap_pyfunction!(hierarchy::_tiles, module)?)?;
     module.add_function(wrap_pyfunction!(hierarchy::_read_together, module)?)?;
+    module.add_function(wrap_pyfunction!(wcs::_wcs_at, module)?)?;
+    module.add_function(wrap_pyfunction!(wcs::_wcs_of_array, module)?)?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     Ok(())
 }

@@ -22,13 +22,14 @@ type Columns = (Vec<String>, Vec<&'static str>, Vec<Py<PyList>>, Vec<(String, Py
 
 /// The table of `trilith.table`, column by column.
 #[pyfunction]
-#[pyo3(signature = (files, columns, condition, each, sort, hidden, layout, byteorder, allow, remote))]
+#[pyo3(signature = (files, columns, condition, covers, each, sort, hidden, layout, byteorder, allow, remote))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub fn _table(
     py: Python<'_>,
     files: Vec<String>,
     columns: Vec<(String, String)>,
     condition: Option<&str>,
+    covers: Option<(f64, f64, f64)>,
     each: Option<&str>,
     sort: Option<&str>,
     hidden: bool,
@@ -37,7 +38,10 @@ pub fn _table(
     allow: Vec<String>,
     remote: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Columns> {
-    let query = query(&columns, condition, each, sort).or_raise(About::Argument)?;
+    let mut query = query(&columns, condition, each, sort).or_raise(About::Argument)?;
+    if let Some((lon, lat, radius)) = covers {
+        query = query.covers([lon, lat], radius);
+    }
     let layout = layout::given(layout)?;
     let gather = Gather::new().hidden(hidden).all(layout.is_some());
     let opening = crate::remote::opening(true, &allow, remote)?.byteorder(crate::source::order(byteorder)?).layout(layout);

@@ -34,6 +34,7 @@ mod header;
 mod inverse;
 mod polynomial;
 mod projection;
+mod region;
 mod rotation;
 mod table;
 mod transform;

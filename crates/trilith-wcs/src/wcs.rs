@@ -335,7 +335,7 @@ impl Wcs {
     }
 
     /// Returns longitudes and latitudes, in degrees, of places in the first two pixel axes; the others are in the middle.
-    fn on_sky(&self, places: &[(f64, f64)]) -> Option<Vec<[f64; 2]>> {
+    pub(crate) fn on_sky(&self, places: &[(f64, f64)]) -> Option<Vec<[f64; 2]>> {
         let (longitude, latitude, unit) = self.sky?;
         let extent = self.extent()?;
         if extent.len() < 2 {

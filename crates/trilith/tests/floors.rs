@@ -49,7 +49,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("diff", 7),
     ("repair", 7),
     ("validate", 6),
-    ("table", 6),
+    ("table", 7),
     ("wcs", 6),
     ("conform", 7),
 ];

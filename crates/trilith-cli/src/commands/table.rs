@@ -36,9 +36,14 @@ pub struct Table {
     #[command(flatten)]
     many: Many,
     /// A column: its name, and where its values are; of an array also /data@shape, @dtype, @ndim, @size, @nbytes,
-    /// @codec, @min, @max, @mean, of any item @unit, @tag, @kind
-    #[arg(short, long = "column", value_name = "NAME=/path", required = true)]
+    /// @codec, @min, @max, @mean, of any item @unit, @tag, @kind; of coordinates @centre, @footprint (degrees) and @scale
+    /// (arcsec), also without a path for the first image
+    #[arg(short, long = "column", value_name = "NAME=/path", required_unless_present = "covers")]
     columns: Vec<String>,
+    /// Keep only files with an image that holds this position, in degrees or as 12:30:00,-45:10:05.5, or comes within a
+    /// radius of it, as 30arcsec
+    #[arg(long, value_name = "LON,LAT[,RADIUS]", allow_hyphen_values = true)]
+    covers: Option<String>,
     /// Keep only rows that meet this condition: comparisons (==, !=, <, <=, >, >=), and, or, not, parentheses; text in
     /// double quotes. A comparison with null is false
     #[arg(long = "where", value_name = "EXPR")]
@@ -122,6 +127,9 @@ impl Table {
         let mut query = Query::new(&self.columns)?;
         if let Some(each) = &self.each {
             query = query.each(each)?;
+        }
+        if let Some(position) = &self.covers {
+            query = query.covers_text(position)?;
         }
         if let Some(condition) = &self.condition {
             query = query.filter(condition)?;

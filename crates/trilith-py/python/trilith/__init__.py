@@ -38,6 +38,7 @@ from ._concat import concat
 from ._table import Table, table
 from ._values import Pieces, Reserved, TaggedDict, TaggedList, TaggedString
 from ._view import View, view
+from ._wcs import WCS, covering, wcs
 
 from . import _habits, _numpy  # isort: skip
 
@@ -60,9 +61,11 @@ __all__ = [
     "TaggedList",
     "TaggedString",
     "View",
+    "WCS",
     "__version__",
     "concat",
     "convert",
+    "covering",
     "create",
     "dumps",
     "open",
@@ -70,6 +73,7 @@ __all__ = [
     "show",
     "table",
     "view",
+    "wcs",
     "write",
 ]
 

@@ -54,6 +54,71 @@ def concat(
     >>> sizes, last
     ({'time': 3, 'y': 4, 'x': 5}, 2)
     """
+def covering(
+    files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    lon: float,
+    lat: float,
+    *,
+    radius: float = 0.0,
+    hidden: bool = False,
+    layout: Layout | str | os.PathLike[str] | None = None,
+    byteorder: str | None = None,
+    allow: Iterable[str] = (),
+    remote: dict[str, Any] | None = None,
+    errors: Literal["warn", "raise"] = "warn",
+) -> list[str]:
+    """Return the files with an image that holds a position on the sky.
+
+    Trilith computes it from the coordinates of the images. Values in the file, as `s_region`, do not count.
+
+    Parameters
+    ----------
+    files : path, pattern, URL, or several of them
+        As in `trilith.table`.
+    lon, lat : float
+        The position in degrees, in the frame of the images.
+    radius : float
+        Images within this angle of the position count, too. In degrees.
+    hidden, layout, byteorder, allow, remote, errors
+        As in `trilith.table`.
+
+    Examples
+    --------
+    >>> import numpy, tempfile, trilith
+    >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 2, "crval2": 20.0, "cdelt1": -0.1, "cdelt2": 0.1}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for lon in (10.0, 30.0, 50.0):
+    ...         tree = {"header": header | {"crval1": lon}, "data": numpy.zeros((3, 3))}
+    ...         trilith.write(f"{folder}/r{lon:.0f}.asdf", tree)
+    ...     found = trilith.covering(folder, 30.05, 20.0)
+    >>> [name[-8:] for name in found]
+    ['r30.asdf']
+    """
+def wcs(file: File | str | os.PathLike[str], path: str = "") -> WCS | None:
+    """Return the world coordinates of an array of a file; None if there are none.
+
+    Trilith looks beside the array and above it for a GWCS (`meta/wcs`, `wcs`) or the keywords of a FITS header.
+
+    Parameters
+    ----------
+    file : File or path
+        An open file, or one to open.
+    path : str
+        Path of an array, of a GWCS or of a header; without it the first array that has coordinates counts.
+
+    Raises
+    ------
+    NotImplementedError
+        If a transform is not supported. The message has its tag.
+
+    Examples
+    --------
+    >>> import trilith
+    >>> header = {"ctype1": "WAVE", "cunit1": "um", "crpix1": 1, "crval1": 2.0, "cdelt1": 0.5}
+    >>> f = trilith.open(trilith.dumps({"header": header, "flux": [1.0, 2.0, 3.0]}))
+    >>> trilith.wcs(f, "flux").pixel_to_world_values(2)
+    3.0
+    """
 def dumps(
     tree: _Mapping[Any, Any] | Mapping | Columns | File,
     *,
@@ -74,6 +139,7 @@ def table(
     columns: _Mapping[str, str],
     *,
     where: str | None = None,
+    covers: tuple[float, ...] | None = None,
     each: str | None = None,
     sort: str | None = None,
     hidden: bool = False,
@@ -88,10 +154,11 @@ def table(
     `files` is a file, a folder (with all below it), a pattern (`"archive/**/*.asdf"`), an address, or several of
     them. `columns` maps the name of each column to the path of its values; behind a path, `@shape`, `@ndim`, `@size`,
     `@nbytes`, `@dtype`, `@codec`, `@min`, `@max` and `@mean` ask about an array, `@unit`, `@tag` and `@kind` about any
-    item. The first column is `file`. What a file does not have is null; integers with floats become floats, any
+    item, and `@centre`, `@footprint` (degrees) and `@scale` (arcsec) about the coordinates of an image. The first column is `file`. What a file does not have is null; integers with floats become floats, any
     other mixture becomes text, with a warning.
 
-    `where` keeps rows that meet a condition, such as `'exposure > 100 and filter == "F158"'`. `sort` is the name of a
+    `where` keeps rows that meet a condition, such as `'exposure > 100 and filter == "F158"'`. `covers` keeps files with an
+    image that holds a position on the sky, (lon, lat) in degrees, or comes within a radius of it, (lon, lat, radius). `sort` is the name of a
     column, several with commas between, the greatest first with `:desc`. `each` is the path of a list, and gives a row
     for each of its items; the paths of columns then begin at the item, those with `//` at the root of the file.
     `hidden` takes hidden files in folders too. `layout`, `byteorder`, `allow` and `remote` are those of `open`.
@@ -116,6 +183,140 @@ def view(*files: File | str | os.PathLike[str], height: int = 600) -> View:
     Each is an open file, a path, an address, or a folder; behind `#` a path may have the item to begin with. The browser
     must be on the same machine as this process.
     """
+
+class WCS:
+    """World coordinates of an array: positions on the sky, wavelengths, times.
+
+    `Array.wcs` and `trilith.wcs` return it. Its names are those of astropy's interface for coordinates (APE 14), but it needs no
+    astropy. Pixels count from 0 at the middle of the first one, and x, the last axis of the array, comes first. A point without
+    coordinates is NaN on every axis.
+
+    >>> import trilith
+    >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+    >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+    >>> f = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))
+    >>> wcs = trilith.wcs(f, "data")
+    >>> lon, lat = wcs.pixel_to_world_values(1, 0)
+    >>> round(lon, 9), round(lat, 9)
+    (10.0, 20.0)
+    >>> [round(float(x), 6) + 0 for x in wcs.world_to_pixel_values([10.0, 10.0], [20.0, 20.001])[1]]
+    [0.0, 1.0]
+    """
+
+    def __init__(self, native: Any) -> None: ...
+    @property
+    def name(self) -> str:
+        """Name of the coordinates; empty if they have none."""
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Names of the frames, from the pixels to the world."""
+    @property
+    def pixel_n_dim(self) -> int:
+        """Number of pixel axes."""
+    @property
+    def world_n_dim(self) -> int:
+        """Number of world axes."""
+    @property
+    def pixel_axis_names(self) -> tuple[str, ...]:
+        """Name of each pixel axis; empty if it has none."""
+    @property
+    def world_axis_names(self) -> tuple[str, ...]:
+        """Name of each world axis; empty if it has none."""
+    @property
+    def world_axis_units(self) -> tuple[str, ...]:
+        """Unit of each world axis; empty if it has none."""
+    @property
+    def world_axis_physical_types(self) -> tuple[str | None, ...]:
+        """Physical type of each world axis in the vocabulary of the virtual observatory (UCD1+), or None."""
+    @property
+    def pixel_shape(self) -> tuple[int, ...] | None:
+        """Number of pixels along each axis, x first; None if it is not known."""
+    @property
+    def array_shape(self) -> tuple[int, ...] | None:
+        """Shape of the array, the reverse of `pixel_shape`."""
+    @property
+    def pixel_bounds(self) -> list[tuple[float, float] | None] | None:
+        """Bounding box: the interval of each pixel axis, x first, ends included; None if there is no box."""
+    @property
+    def axis_correlation_matrix(self) -> numpy.typing.NDArray[numpy.bool_]:
+        """Whether each world axis (rows) depends on each pixel axis (columns)."""
+    @property
+    def serialized_classes(self) -> bool:
+        """False: `world_axis_object_classes` has classes, not their names."""
+    @property
+    def pixel_scale(self) -> float | None:
+        """Length of a pixel in the middle, in seconds of arc; None without a sky."""
+    @property
+    def centre(self) -> tuple[float, float] | None:
+        """Longitude and latitude of the middle, in degrees; None without a sky."""
+    def pixel_to_world_values(self, *pixel_arrays: Any, with_bounding_box: bool = True) -> Any:
+        """Return world coordinates of pixels.
+
+        Parameters
+        ----------
+        *pixel_arrays : numbers or arrays
+            A coordinate for each pixel axis, x first. Arrays are broadcast.
+        with_bounding_box : bool
+            Whether pixels outside of the bounding box have no coordinates.
+
+        Returns
+        -------
+        float, array or tuple of them
+            A coordinate for each world axis, in the units of `world_axis_units`; alone if there is one axis.
+        """
+    def world_to_pixel_values(
+        self, *world_arrays: Any, with_bounding_box: bool = True, inverse: Literal["exact", "file"] = "exact"
+    ) -> Any:
+        """Return pixels of world coordinates.
+
+        Parameters
+        ----------
+        *world_arrays : numbers or arrays
+            A coordinate for each world axis, in the units of `world_axis_units`. Arrays are broadcast.
+        with_bounding_box : bool
+            Whether pixels outside of the bounding box are NaN.
+        inverse : {"exact", "file"}
+            Iterate until the forward transform gives the world coordinates, or evaluate the inverse in the file, as gwcs does.
+
+        Returns
+        -------
+        float, array or tuple of them
+            A coordinate for each pixel axis, x first; alone if there is one axis.
+        """
+    def array_index_to_world_values(self, *index_arrays: Any) -> Any:
+        """Return world coordinates of elements, whose indices are in the order of the array."""
+    def world_to_array_index_values(self, *world_arrays: Any) -> Any:
+        """Return indices, in the order of the array, of the elements nearest to world coordinates."""
+    def transform(self, from_frame: str, to_frame: str, *arrays: Any) -> Any:
+        """Return coordinates of one frame as those of another, both by a name in `frames`. No bounding box applies.
+
+        Back from the world the inverse of the file counts, or the analytic one.
+        """
+    def footprint(self) -> numpy.typing.NDArray[numpy.float64] | None:
+        """Return longitudes and latitudes of the corners in degrees, an array of shape (4, 2); None without a sky.
+
+        The corners are those of the bounding box, else of the array: lower left, upper left, upper right, lower right.
+        """
+    def contains(self, lon: Any, lat: Any) -> Any:
+        """Return whether a pixel has a position on the sky, in degrees: inside of the bounding box, else of the array.
+
+        Parameters
+        ----------
+        lon, lat : numbers or arrays
+            Positions in the frame of the world. Arrays are broadcast.
+
+        Returns
+        -------
+        bool or array of bool
+        """
+    def jacobian(self, *pixel: float) -> numpy.typing.NDArray[numpy.float64]:
+        """Return the derivatives of the world coordinates (rows) by the pixel coordinates (columns) at a pixel."""
+    @property
+    def world_axis_object_components(self) -> list[tuple[str, Any, Any]]:
+        """Parts of astropy's objects that the world axes are. Needs astropy."""
+    @property
+    def world_axis_object_classes(self) -> dict[str, tuple[Any, ...]]:
+        """Classes of astropy's objects, with their arguments. Needs astropy."""
 
 class View:
     """A viewer that a notebook shows in a frame. It ends with this process, or with `close()`."""

@@ -14,6 +14,7 @@ def table(
     columns: abc.Mapping[str, str],
     *,
     where: str | None = None,
+    covers: tuple[float, ...] | None = None,
     each: str | None = None,
     sort: str | None = None,
     hidden: bool = False,
@@ -28,10 +29,11 @@ def table(
     `files` is a file, a folder (with all below it), a pattern (`"archive/**/*.asdf"`), an address, or several of
     them. `columns` maps the name of each column to the path of its values; behind a path, `@shape`, `@ndim`, `@size`,
     `@nbytes`, `@dtype`, `@codec`, `@min`, `@max` and `@mean` ask about an array, `@unit`, `@tag` and `@kind` about any
-    item. The first column is `file`. What a file does not have is null; integers with floats become floats, any
+    item, and `@centre`, `@footprint` (degrees) and `@scale` (arcsec) about the coordinates of an image. The first column is `file`. What a file does not have is null; integers with floats become floats, any
     other mixture becomes text, with a warning.
 
-    `where` keeps rows that meet a condition, such as `'exposure > 100 and filter == "F158"'`. `sort` is the name of a
+    `where` keeps rows that meet a condition, such as `'exposure > 100 and filter == "F158"'`. `covers` keeps files with an
+    image that holds a position on the sky, (lon, lat) in degrees, or comes within a radius of it, (lon, lat, radius). `sort` is the name of a
     column, several with commas between, the greatest first with `:desc`. `each` is the path of a list, and gives a row
     for each of its items; the paths of columns then begin at the item, those with `//` at the root of the file.
     `hidden` takes hidden files in folders too. `layout`, `byteorder`, `allow` and `remote` are those of `open`.
@@ -56,7 +58,8 @@ def table(
         raise TypeError("columns is a dictionary of names and paths, such as {'exposure': '/meta/exposure'}")
     names = [os.fsdecode(files)] if isinstance(files, (str, bytes, os.PathLike)) else [os.fsdecode(name) for name in files]
     places = [(str(name), str(place)) for name, place in columns.items()]
-    found = _table(names, places, where, each, sort, hidden, layout, byteorder, list(allow), remote)
+    position = None if covers is None else _cone(covers)
+    found = _table(names, places, where, position, each, sort, hidden, layout, byteorder, list(allow), remote)
     made = Table(*found[:4])
     if made.errors and errors == "raise":
         name, error = next(iter(made.errors.items()))
@@ -69,6 +72,14 @@ def table(
         count = f"{len(made.errors)} files" if len(made.errors) > 1 else "1 file"
         warnings.warn(f"{count} could not be read, the first of them {name}: {error}", stacklevel=2)
     return made
+
+
+def _cone(covers: tuple[float, ...]) -> tuple[float, float, float]:
+    """Longitude, latitude and radius."""
+    lon, lat, radius = (*map(float, covers), 0.0)[:3]
+    if len(covers) > 3 or not -90 <= lat <= 90 or not radius >= 0:
+        raise ValueError(f"covers is (lon, lat) or (lon, lat, radius) in degrees, not {covers!r}")
+    return lon, lat, radius
 
 
 class Table:

@@ -155,6 +155,16 @@ class Array:
         """The unit as the file spells it, of the quantity or the column that holds the array, or among its attributes; None
         where there is none.
         """
+    @property
+    def wcs(self) -> Any:
+        """The world coordinates of the array, a `trilith.WCS`; None if there are none, and for a part of an array.
+
+        >>> import numpy, trilith
+        >>> header = {"ctype1": "WAVE", "cunit1": "um", "crpix1": 1, "crval1": 2.0, "cdelt1": 0.5}
+        >>> f = trilith.open(trilith.dumps({"header": header, "flux": numpy.ones(3)}))
+        >>> f["flux"].wcs.pixel_to_world_values(2)
+        3.0
+        """
     def _above(self) -> tuple[Any, str] | None: ...
     def _way(self) -> tuple[str, bool, str | None, str, tuple[Any, ...]] | None: ...
     def _version(self) -> str | None: ...
@@ -1138,6 +1148,7 @@ def _table(
     files: list[str],
     columns: list[tuple[str, str]],
     condition: str | None,
+    covers: tuple[float, float, float] | None,
     each: str | None,
     sort: str | None,
     hidden: bool,
@@ -1174,6 +1185,32 @@ class _AxisNames:
         first axes of all.
         """
 
+@final
+class _Wcs:
+    """Coordinates of a file, for columns of numbers."""
+
+    def columns(
+        self, points: list[numpy.typing.NDArray[numpy.float64]], to_pixels: bool, boxed: bool, inverse: str
+    ) -> list[numpy.typing.NDArray[numpy.float64]]:
+        """World coordinates of pixels, or pixels of world coordinates: a contiguous column for each axis."""
+    def point(self, point: list[float], to_pixels: bool, boxed: bool, inverse: str) -> list[float]:
+        """The same for one point."""
+    def between(
+        self, start: str, end: str, points: list[numpy.typing.NDArray[numpy.float64]]
+    ) -> list[numpy.typing.NDArray[numpy.float64]]:
+        """Points brought from one frame to another."""
+    def contains(self, lon: numpy.typing.NDArray[numpy.float64], lat: numpy.typing.NDArray[numpy.float64]) -> list[bool]:
+        """Whether a pixel has each of some positions."""
+    def jacobian(self, pixel: list[float]) -> list[list[float]]:
+        """Derivatives of the world coordinates at a pixel, row by row."""
+    def footprint(self) -> list[list[float]] | None:
+        """Corners of the extent on the sky, in degrees."""
+    def about(self) -> dict[str, Any]:
+        """What the coordinates are, by name."""
+def _wcs_at(opened: File, path: str) -> _Wcs | None:
+    """The coordinates at a path of an open file."""
+def _wcs_of_array(array: Array) -> _Wcs | None:
+    """The coordinates of an array."""
 def _state(opened: File) -> tuple[str, str | None, bool]:
     """What an open file is called, a word for what it held when it was opened, and whether it has become another since."""
 def _manifest(

@@ -5,6 +5,7 @@ use super::summary::Summary;
 use crate::error::{Error, Result};
 use crate::file::{File, Item, ItemKind};
 use crate::spelling::nearest;
+use crate::wcs::Wcs;
 use crate::yaml::{PrintOptions, print_value};
 
 /// What can be asked of an item besides its value, behind `@`.
@@ -22,6 +23,9 @@ const ASPECTS: &[(&str, Aspect)] = &[
     ("max", Aspect::Max),
     ("mean", Aspect::Mean),
     ("index", Aspect::Index),
+    ("footprint", Aspect::Footprint),
+    ("centre", Aspect::Centre),
+    ("scale", Aspect::Scale),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +45,16 @@ enum Aspect {
     Mean,
     /// The number of the item of `--each`.
     Index,
+    /// Of the coordinates: the corners on the sky.
+    Footprint,
+    Centre,
+    Scale,
+}
+
+impl Aspect {
+    fn is_of_coordinates(self) -> bool {
+        matches!(self, Self::Footprint | Self::Centre | Self::Scale)
+    }
 }
 
 /// A column: its name, and where its values are.
@@ -93,6 +107,9 @@ impl Column {
         let item = match place.item {
             Some((_, index)) if self.aspect == Aspect::Index => return Ok(Cell::Int(index.try_into().unwrap_or(i64::MAX))),
             Some((item, _)) if !self.from_root => below(item, &self.path)?,
+            _ if self.aspect.is_of_coordinates() && self.path.is_empty() => {
+                return Ok(place.file.wcs("")?.map_or(Cell::Null, |found| self.of_wcs(&found.wcs)));
+            }
             _ => match place.file.item(&self.path) {
                 Ok(item) => Some(item.follow()?),
                 Err(error) if error.kind().is_request() => None,
@@ -110,6 +127,7 @@ impl Column {
             Aspect::Tag => item.notes().tag.map_or(Cell::Null, |tag| Cell::Text(tag.to_owned())),
             Aspect::Unit => item.notes().unit.map_or(Cell::Null, |unit| Cell::Text(unit.into_owned())),
             Aspect::Index => Cell::Null,
+            aspect if aspect.is_of_coordinates() => item.coordinates()?.map_or(Cell::Null, |found| self.of_wcs(&found.wcs)),
             _ if !is_array => Cell::Null,
             Aspect::Shape => Cell::Text(format!("{:?}", item.describe()?.shape)),
             Aspect::Ndim => whole(item.describe()?.shape.len() as u64),
@@ -120,7 +138,17 @@ impl Column {
             Aspect::Min => Summary::of(&item.array()?)?.min,
             Aspect::Max => Summary::of(&item.array()?)?.max,
             Aspect::Mean => Summary::of(&item.array()?)?.mean(),
+            _ => Cell::Null,
         })
+    }
+
+    /// What is asked of coordinates: positions in degrees as lists, a scale in seconds of arc.
+    fn of_wcs(&self, wcs: &Wcs) -> Cell {
+        match self.aspect {
+            Aspect::Footprint => wcs.footprint().map_or(Cell::Null, |corners| Cell::Text(format!("{corners:?}"))),
+            Aspect::Centre => wcs.centre().map_or(Cell::Null, |centre| Cell::Text(format!("{centre:?}"))),
+            _ => wcs.scale().map_or(Cell::Null, Cell::Float),
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use self::filter::Filter;
 use crate::error::{Error, Result};
 use crate::file::{File, ItemKind};
 use crate::spelling::nearest;
+use crate::wcs::{self, Length};
 
 /// The name of the first column.
 const FILE: &str = "file";
@@ -44,6 +45,7 @@ pub struct Query {
     names: Vec<String>,
     each: Option<String>,
     filter: Option<Filter>,
+    covers: Option<Cone>,
     /// Columns, and whether the greatest comes first.
     sort: Vec<(usize, bool)>,
 }
@@ -80,7 +82,7 @@ impl Query {
             }
             names.push(column.name.clone());
         }
-        Ok(Self { columns, names, each: None, filter: None, sort: Vec::new() })
+        Ok(Self { columns, names, each: None, filter: None, covers: None, sort: Vec::new() })
     }
 
     /// A row for each item of the list or mapping at this path. The paths of columns begin at the item, `.` being the
@@ -104,6 +106,33 @@ impl Query {
     pub fn filter(mut self, condition: &str) -> Result<Self> {
         self.filter = Some(Filter::parse(condition, &self.names)?);
         Ok(self)
+    }
+
+    /// Only files with an image that has a pixel at a position: longitude and latitude in degrees, in the frame of the image; or
+    /// within a radius of it, in degrees.
+    ///
+    /// Trilith computes whether an image has the position. Values in the file, as `s_region`, do not count.
+    #[must_use]
+    pub fn covers(mut self, position: [f64; 2], radius: f64) -> Self {
+        self.covers = Some(Cone { position, radius });
+        self
+    }
+
+    /// As [`Query::covers`], for the string `LON,LAT` or `LON,LAT,RADIUS`, such as `83.6,-5.4,30arcsec`.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the string is neither.
+    pub fn covers_text(self, text: &str) -> Result<Self> {
+        let (place, radius) = match text.splitn(3, ',').collect::<Vec<_>>()[..] {
+            [lon, lat, radius] => (format!("{lon},{lat}"), radius.parse()?),
+            _ => (text.to_owned(), Length::Degrees(0.0)),
+        };
+        match radius {
+            Length::Degrees(radius) => Ok(self.covers(wcs::position(&place)?, radius)),
+            Length::Pixels(_) => {
+                Err(Error::usage(format!("cannot read radius in {text:?}: expected an angle")).hint("give one as 30arcsec"))
+            }
+        }
     }
 
     /// Sorts by columns, `NAME` or `NAME:desc` with commas between; without, rows are in the order of the files.
@@ -140,6 +169,11 @@ impl Query {
     /// What reading the file says; what is not there is null.
     pub fn rows(&self, name: &str, file: &File) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
+        if let Some(cone) = &self.covers
+            && !cone.is_in(file)?
+        {
+            return Ok(rows);
+        }
         let Some(each) = &self.each else {
             self.add_row(name, Place { file, item: None }, &mut rows)?;
             return Ok(rows);
@@ -182,6 +216,32 @@ impl Query {
             order = order.then(found);
         }
         order
+    }
+}
+
+/// A position, and a radius around it, in degrees.
+#[derive(Debug, Clone, Copy)]
+struct Cone {
+    position: [f64; 2],
+    radius: f64,
+}
+
+impl Cone {
+    /// Whether an image of a file reaches into it.
+    fn is_in(&self, file: &File) -> Result<bool> {
+        let mut unknown = None;
+        for found in file.every_wcs()? {
+            let touches = found.and_then(|found| {
+                let is_image = found.wcs.sky().is_some() && found.wcs.extent().is_some();
+                Ok(is_image && found.wcs.touches(self.position, self.radius)?)
+            });
+            match touches {
+                Ok(true) => return Ok(true),
+                Ok(false) => {}
+                Err(error) => unknown = unknown.or(Some(error)),
+            }
+        }
+        unknown.map_or(Ok(false), Err)
     }
 }
 

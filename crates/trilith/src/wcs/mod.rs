@@ -1,7 +1,7 @@
 //! World coordinates of arrays: positions on the sky, wavelengths, times.
 //!
 //! They are described by a GWCS in the tree (`meta/wcs` or `wcs` in the mapping that holds the array, or in one above it), or by
-//! the keywords of a FITS header. [`File::wcs`] finds them, and [`Item::wcs`] builds them from one item. The mathematics is the
+//! the keywords of a FITS header. [`File::wcs`](crate::File::wcs) finds them, and [`Item::wcs`] builds them from one item. The mathematics is the
 //! crate [`trilith_wcs`], whose types are used as they are.
 //!
 //! ```
@@ -13,6 +13,7 @@
 //! # Ok::<(), trilith::Error>(())
 //! ```
 
+mod find;
 mod frames;
 mod keywords;
 mod nodes;
@@ -29,14 +30,7 @@ pub use trilith_wcs::{Axis, Frame, Inverse, Options, Wcs};
 use std::borrow::Cow;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::{File, Item, ItemKind};
-
-/// Places of a GWCS below a mapping.
-const WORLDS: [&str; 2] = ["/meta/wcs", "/wcs"];
-/// Places of the keywords of a FITS header below a mapping.
-const HEADERS: [&str; 6] = ["/header", "/meta", "/wcs", "/wcsinfo", "/meta/wcsinfo", ""];
-/// Arrays of a file that are tried if no path is given.
-const TRIED: usize = 1000;
+use crate::file::{Item, ItemKind};
 
 /// Coordinates, and the place where the file describes them.
 #[derive(Debug, Clone)]
@@ -58,103 +52,6 @@ impl From<trilith_wcs::Error> for Error {
             _ => ErrorKind::Malformed,
         };
         Self::new(kind, error.to_string())
-    }
-}
-
-impl File {
-    /// Returns the coordinates of the array at a path, or those that the item at the path is or holds; `None` if there are none.
-    ///
-    /// The empty path stands for the first array of the file that has coordinates.
-    ///
-    /// # Errors
-    /// Returns [`ErrorKind::Unsupported`] if coordinates are described by something that Trilith does not evaluate,
-    /// [`ErrorKind::Malformed`] if the description contradicts itself, [`ErrorKind::Usage`] if there is no such item, and
-    /// [`ErrorKind::Limit`] if the description is too large.
-    pub fn wcs(&self, path: &str) -> Result<Option<Found>> {
-        if !path.trim_matches('/').is_empty() {
-            let item = self.item(path)?;
-            return self.found(path, &item);
-        }
-        if let Some(found) = self.below("")? {
-            return Ok(Some(found));
-        }
-        let mut refused = None;
-        for entry in self.arrays()?.into_iter().take(TRIED) {
-            let Ok(item) = entry.item else { continue };
-            match self.found(&entry.path, &item) {
-                Ok(Some(found)) => return Ok(Some(found)),
-                Ok(None) => {}
-                Err(error) => {
-                    refused.get_or_insert(error);
-                }
-            }
-        }
-        refused.map_or(Ok(None), Err)
-    }
-
-    fn found(&self, path: &str, item: &Item<'_>) -> Result<Option<Found>> {
-        let item = item.follow()?;
-        if item.kind() == ItemKind::Mapping {
-            if nodes::is_wcs(&item) {
-                return Ok(Some(Found { wcs: item.wcs()?, path: path.to_owned(), array: None }));
-            }
-            if let Some(found) = self.below(path)? {
-                return Ok(Some(found));
-            }
-        }
-        let shape = if item.kind() == ItemKind::Array { item.describe().ok().map(|about| about.shape) } else { None };
-        let mut above = path;
-        while !above.is_empty() {
-            above = above.rsplit_once('/').map_or("", |(before, _)| before);
-            if let Some(mut found) = self.below(above)? {
-                let pixels: Vec<u64> = shape.iter().flatten().rev().take(found.wcs.pixel_axes()).copied().collect();
-                found.wcs.set_pixel_shape(pixels);
-                found.array = shape.is_some().then(|| path.to_owned());
-                return Ok(Some(found));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The coordinates that are described in a mapping.
-    fn below(&self, above: &str) -> Result<Option<Found>> {
-        let at = |place: &str| {
-            let path = format!("{above}{place}");
-            let item = if path.is_empty() { Ok(self.root()) } else { self.item(&path) };
-            item.ok()?.follow().ok().map(|item| (path, item))
-        };
-        let mut worlds = WORLDS.iter().filter_map(|place| at(place));
-        if let Some((path, item)) = worlds.find(|(_, item)| nodes::is_wcs(item)) {
-            return Ok(Some(Found { wcs: item.wcs().map_err(|error| error.context(path.clone()))?, path, array: None }));
-        }
-        for (path, item) in HEADERS.iter().filter_map(|place| at(place)) {
-            let is_cards = path.ends_with("/header");
-            let Some(found) = keywords::of(&item, is_cards)? else { continue };
-            let limits = nodes::limits(self.limits());
-            if let Some(wcs) = found.wcs(&limits).map_err(|error| Error::from(error).context(path.clone()))? {
-                return Ok(Some(Found { wcs, path, array: None }));
-            }
-        }
-        Ok(None)
-    }
-}
-
-impl Item<'_> {
-    /// Returns the coordinates that the item describes: a GWCS, or a mapping with the keywords of a FITS header.
-    ///
-    /// The coefficients in blocks are fetched together.
-    ///
-    /// # Errors
-    /// Returns [`ErrorKind::Usage`] if it describes none, and as [`File::wcs`].
-    pub fn wcs(&self) -> Result<Wcs> {
-        if nodes::is_wcs(self) {
-            return nodes::wcs(self);
-        }
-        let limits = nodes::limits(self.backend().limits());
-        let found = keywords::of(self, true)?.map(|keywords| keywords.wcs(&limits)).transpose()?;
-        found
-            .flatten()
-            .ok_or_else(|| Error::usage("this item describes no coordinates").hint("name an array, a GWCS or a FITS header"))
     }
 }
 

@@ -191,7 +191,12 @@ impl Found {
     pub fn pixel_box(&self, position: [f64; 2], size: Size) -> Result<Option<PixelBox>> {
         let wcs = &self.wcs;
         let [x, y] = sky_axes(wcs)?;
-        let Some(centre) = pixel_of(wcs, position)? else { return Ok(None) };
+        let options = Options::default().with_bounding_box(false);
+        let centre: Vec<f64> =
+            wcs.sky_to_pixel(&[position], options)?.iter().filter_map(|column| column.first().copied()).collect();
+        if !centre.iter().all(|x| x.is_finite()) {
+            return Ok(None);
+        }
         let mut found = PixelBox { start: vec![0; centre.len()], length: vec![0; centre.len()], centre };
         for axis in 0..found.centre.len() {
             let side = match axis {
@@ -238,25 +243,6 @@ fn sky_axes(wcs: &Wcs) -> Result<[usize; 2]> {
         let reason = format!("positions on the sky that depend on {} pixel axes (expected 2)", axes.len());
         Error::unsupported(format!("cannot take a box around a position: {reason}")).hint("use --slice")
     })
-}
-
-/// The pixel of a position. Coordinates that are not of the sky are those of the middle.
-fn pixel_of(wcs: &Wcs, position: [f64; 2]) -> Result<Option<Vec<f64>>> {
-    let Some((longitude, latitude)) = wcs.sky() else { return Ok(None) };
-    let mut world = vec![0.0; wcs.world_axes()];
-    if world.len() > 2 {
-        let middle: Option<Vec<f64>> = wcs.extent().map(|extent| extent.iter().map(|(low, high)| (low + high) / 2.0).collect());
-        world = wcs.forward().at(&middle.ok_or_else(|| Error::unsupported("the length of a pixel axis is not known"))?)?;
-    }
-    for (axis, value) in [(longitude, position[0]), (latitude, position[1])] {
-        if let Some(place) = world.get_mut(axis) {
-            *place = value / wcs.sky_unit();
-        }
-    }
-    let columns: Vec<&[f64]> = world.iter().map(std::slice::from_ref).collect();
-    let pixel = wcs.world_to_pixel(&columns, Options::default().with_bounding_box(false))?;
-    let pixel: Vec<f64> = pixel.iter().filter_map(|column| column.first().copied()).collect();
-    Ok(pixel.iter().all(|x| x.is_finite()).then_some(pixel))
 }
 
 /// Number of pixels along an axis.

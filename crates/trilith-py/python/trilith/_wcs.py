@@ -1,0 +1,366 @@
+"""`trilith.WCS`: world coordinates with the names of APE 14, which WCSAxes, reproject and astropy's wrappers take."""
+
+import functools
+import os
+import sys
+from collections import abc
+from typing import Any, Literal
+
+import numpy
+
+from ._trilith import Array, File, Layout, _wcs_at, _wcs_of_array
+from ._trilith import open as _open
+
+_Inverse = Literal["exact", "file"]
+
+
+class WCS:
+    """World coordinates of an array: positions on the sky, wavelengths, times.
+
+    `Array.wcs` and `trilith.wcs` return it. Its names are those of astropy's interface for coordinates (APE 14), but it needs no
+    astropy. Pixels count from 0 at the middle of the first one, and x, the last axis of the array, comes first. A point without
+    coordinates is NaN on every axis.
+
+    >>> import trilith
+    >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+    >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+    >>> f = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))
+    >>> wcs = trilith.wcs(f, "data")
+    >>> lon, lat = wcs.pixel_to_world_values(1, 0)
+    >>> round(lon, 9), round(lat, 9)
+    (10.0, 20.0)
+    >>> [round(float(x), 6) + 0 for x in wcs.world_to_pixel_values([10.0, 10.0], [20.0, 20.001])[1]]
+    [0.0, 1.0]
+    """
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+        self._about = native.about()
+
+    @property
+    def __class__(self):  # noqa: D105
+        # astropy asks whether an object is one of its own low-level coordinates. It is registered once astropy is there.
+        api = sys.modules.get("astropy.wcs.wcsapi")
+        if api is not None:
+            api.BaseLowLevelWCS.register(WCS)
+        return WCS
+
+    @property
+    def name(self) -> str:
+        """Name of the coordinates; empty if they have none."""
+        return self._about["name"]
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Names of the frames, from the pixels to the world."""
+        return tuple(self._about["frames"])
+
+    @property
+    def pixel_n_dim(self) -> int:
+        """Number of pixel axes."""
+        return len(self._about["pixel_names"])
+
+    @property
+    def world_n_dim(self) -> int:
+        """Number of world axes."""
+        return len(self._about["world"])
+
+    @property
+    def pixel_axis_names(self) -> tuple[str, ...]:
+        """Name of each pixel axis; empty if it has none."""
+        return tuple(self._about["pixel_names"])
+
+    @property
+    def world_axis_names(self) -> tuple[str, ...]:
+        """Name of each world axis; empty if it has none."""
+        return tuple(name for name, _, _ in self._about["world"])
+
+    @property
+    def world_axis_units(self) -> tuple[str, ...]:
+        """Unit of each world axis; empty if it has none."""
+        return tuple(unit for _, unit, _ in self._about["world"])
+
+    @property
+    def world_axis_physical_types(self) -> tuple[str | None, ...]:
+        """Physical type of each world axis in the vocabulary of the virtual observatory (UCD1+), or None."""
+        return tuple(physical or None for _, _, physical in self._about["world"])
+
+    @property
+    def pixel_shape(self) -> tuple[int, ...] | None:
+        """Number of pixels along each axis, x first; None if it is not known."""
+        shape = self._about["shape"]
+        return None if shape is None else tuple(shape)
+
+    @property
+    def array_shape(self) -> tuple[int, ...] | None:
+        """Shape of the array, the reverse of `pixel_shape`."""
+        shape = self.pixel_shape
+        return None if shape is None else shape[::-1]
+
+    @property
+    def pixel_bounds(self) -> list[tuple[float, float] | None] | None:
+        """Bounding box: the interval of each pixel axis, x first, ends included; None if there is no box."""
+        bounds = self._about["bounds"]
+        return None if bounds is None else [None if pair is None else tuple(pair) for pair in bounds]
+
+    @property
+    def axis_correlation_matrix(self) -> numpy.ndarray:
+        """Whether each world axis (rows) depends on each pixel axis (columns)."""
+        return numpy.array(self._about["depends"], dtype=bool)
+
+    @property
+    def serialized_classes(self) -> bool:
+        """False: `world_axis_object_classes` has classes, not their names."""
+        return False
+
+    @property
+    def pixel_scale(self) -> float | None:
+        """Length of a pixel in the middle, in seconds of arc; None without a sky."""
+        return self._about["scale"]
+
+    @property
+    def centre(self) -> tuple[float, float] | None:
+        """Longitude and latitude of the middle, in degrees; None without a sky."""
+        centre = self._about["centre"]
+        return None if centre is None else tuple(centre)
+
+    def pixel_to_world_values(self, *pixel_arrays: Any, with_bounding_box: bool = True) -> Any:
+        """Return world coordinates of pixels.
+
+        Parameters
+        ----------
+        *pixel_arrays : numbers or arrays
+            A coordinate for each pixel axis, x first. Arrays are broadcast.
+        with_bounding_box : bool
+            Whether pixels outside of the bounding box have no coordinates.
+
+        Returns
+        -------
+        float, array or tuple of them
+            A coordinate for each world axis, in the units of `world_axis_units`; alone if there is one axis.
+        """
+        return self._convert(pixel_arrays, self.pixel_n_dim, False, with_bounding_box, "exact")
+
+    def world_to_pixel_values(self, *world_arrays: Any, with_bounding_box: bool = True, inverse: _Inverse = "exact") -> Any:
+        """Return pixels of world coordinates.
+
+        Parameters
+        ----------
+        *world_arrays : numbers or arrays
+            A coordinate for each world axis, in the units of `world_axis_units`. Arrays are broadcast.
+        with_bounding_box : bool
+            Whether pixels outside of the bounding box are NaN.
+        inverse : {"exact", "file"}
+            Iterate until the forward transform gives the world coordinates, or evaluate the inverse in the file, as gwcs does.
+
+        Returns
+        -------
+        float, array or tuple of them
+            A coordinate for each pixel axis, x first; alone if there is one axis.
+        """
+        return self._convert(world_arrays, self.world_n_dim, True, with_bounding_box, inverse)
+
+    def array_index_to_world_values(self, *index_arrays: Any) -> Any:
+        """Return world coordinates of elements, whose indices are in the order of the array."""
+        return self.pixel_to_world_values(*index_arrays[::-1])
+
+    def world_to_array_index_values(self, *world_arrays: Any) -> Any:
+        """Return indices, in the order of the array, of the elements nearest to world coordinates."""
+        found = self.world_to_pixel_values(*world_arrays)
+        with numpy.errstate(invalid="ignore"):
+            nearest = [numpy.asarray(numpy.floor(numpy.asarray(pixel) + 0.5), dtype=int)[()] for pixel in self._several(found)]
+        return nearest[0] if len(nearest) == 1 else tuple(nearest[::-1])
+
+    def transform(self, from_frame: str, to_frame: str, *arrays: Any) -> Any:
+        """Return coordinates of one frame as those of another, both by a name in `frames`. No bounding box applies.
+
+        Back from the world the inverse of the file counts, or the analytic one.
+        """
+        columns, shape = _columns(arrays)
+        return _shaped(self._native.between(from_frame, to_frame, columns), shape)
+
+    def footprint(self) -> numpy.ndarray | None:
+        """Return longitudes and latitudes of the corners in degrees, an array of shape (4, 2); None without a sky.
+
+        The corners are those of the bounding box, else of the array: lower left, upper left, upper right, lower right.
+        """
+        found = self._native.footprint()
+        return None if found is None else numpy.array(found)
+
+    def contains(self, lon: Any, lat: Any) -> Any:
+        """Return whether a pixel has a position on the sky, in degrees: inside of the bounding box, else of the array.
+
+        Parameters
+        ----------
+        lon, lat : numbers or arrays
+            Positions in the frame of the world. Arrays are broadcast.
+
+        Returns
+        -------
+        bool or array of bool
+        """
+        columns, shape = _columns((lon, lat))
+        found = numpy.array(self._native.contains(*columns), dtype=bool).reshape(shape)
+        return bool(found) if shape == () else found
+
+    def jacobian(self, *pixel: float) -> numpy.ndarray:
+        """Return the derivatives of the world coordinates (rows) by the pixel coordinates (columns) at a pixel."""
+        return numpy.array(self._native.jacobian([float(x) for x in pixel]))
+
+    @property
+    def world_axis_object_components(self) -> list[tuple[str, Any, Any]]:
+        """Parts of astropy's objects that the world axes are. Needs astropy."""
+        return self._objects[0]
+
+    @property
+    def world_axis_object_classes(self) -> dict[str, tuple[Any, ...]]:
+        """Classes of astropy's objects, with their arguments. Needs astropy."""
+        return self._objects[1]
+
+    @functools.cached_property
+    def _objects(self) -> tuple[list[tuple[str, Any, Any]], dict[str, tuple[Any, ...]]]:
+        from astropy import coordinates, units
+
+        components: list[Any] = [None] * self.world_n_dim
+        classes: dict[str, tuple[Any, ...]] = {}
+        sky, frame = self._about["sky"], _FRAMES.get(self._about["reference"].upper())
+        if sky is not None and frame is not None:
+            axis_units = [units.Unit(self.world_axis_units[axis] or "deg") for axis in sky]
+            classes["celestial"] = (coordinates.SkyCoord, (), {"frame": getattr(coordinates, frame)(), "unit": axis_units})
+            for number, (axis, part, unit) in enumerate(zip(sky, ("lon", "lat"), axis_units, strict=True)):
+                components[axis] = ("celestial", number, functools.partial(_angle, part=part, unit=unit))
+        for axis, (name, unit, physical) in enumerate(self._about["world"]):
+            if components[axis] is None:
+                key = f"{name or 'axis'}_{axis}"
+                made = coordinates.SpectralCoord if (physical or "").startswith("em") else units.Quantity
+                classes[key] = (made, (), {"unit": units.Unit(unit)})
+                components[axis] = (key, 0, functools.partial(_value, unit=units.Unit(unit)))
+        return components, classes
+
+    def _as_mpl_axes(self) -> tuple[Any, dict[str, Any]]:
+        from astropy.visualization.wcsaxes import WCSAxes
+
+        return WCSAxes, {"wcs": self}
+
+    def _several(self, found: Any) -> tuple[Any, ...]:
+        return found if isinstance(found, tuple) else (found,)
+
+    def _convert(self, arrays: tuple[Any, ...], axes: int, to_pixels: bool, boxed: bool, inverse: str) -> Any:
+        if len(arrays) != axes:
+            raise ValueError(f"{len(arrays)} coordinates are given (expected {axes})")
+        if all(type(value) in (float, int) for value in arrays):
+            found = self._native.point(list(arrays), to_pixels, boxed, inverse)
+            return found[0] if len(found) == 1 else tuple(found)
+        columns, shape = _columns(arrays)
+        return _shaped(self._native.columns(columns, to_pixels, boxed, inverse), shape)
+
+    def __repr__(self) -> str:
+        axes = ", ".join(f"{name or 'axis'} [{unit}]" if unit else name or "axis" for name, unit, _ in self._about["world"])
+        return f"<trilith.WCS {self._about['path']}: {' -> '.join(self.frames)}, {self.pixel_n_dim} pixel axes to {axes}>"
+
+
+# Frames of astropy that need nothing else than their name.
+_FRAMES = {"ICRS": "ICRS", "FK5": "FK5", "FK4": "FK4", "GALACTIC": "Galactic"}
+
+
+def _angle(coordinate: Any, part: str, unit: Any) -> Any:
+    return getattr(coordinate.spherical, part).to_value(unit)
+
+
+def _value(quantity: Any, unit: Any) -> Any:
+    return quantity.to_value(unit)
+
+
+def _columns(arrays: tuple[Any, ...]) -> tuple[list[numpy.ndarray], tuple[int, ...]]:
+    made = numpy.broadcast_arrays(*[numpy.asarray(values, dtype=numpy.float64) for values in arrays])
+    return [numpy.ascontiguousarray(values).reshape(-1) for values in made], made[0].shape if made else ()
+
+
+def _shaped(columns: list[numpy.ndarray], shape: tuple[int, ...]) -> Any:
+    made = [column.reshape(shape)[()] for column in columns]
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+def wcs(file: "File | str | os.PathLike[str]", path: str = "") -> WCS | None:
+    """Return the world coordinates of an array of a file; None if there are none.
+
+    Trilith looks beside the array and above it for a GWCS (`meta/wcs`, `wcs`) or the keywords of a FITS header.
+
+    Parameters
+    ----------
+    file : File or path
+        An open file, or one to open.
+    path : str
+        Path of an array, of a GWCS or of a header; without it the first array that has coordinates counts.
+
+    Raises
+    ------
+    NotImplementedError
+        If a transform is not supported. The message has its tag.
+
+    Examples
+    --------
+    >>> import trilith
+    >>> header = {"ctype1": "WAVE", "cunit1": "um", "crpix1": 1, "crval1": 2.0, "cdelt1": 0.5}
+    >>> f = trilith.open(trilith.dumps({"header": header, "flux": [1.0, 2.0, 3.0]}))
+    >>> trilith.wcs(f, "flux").pixel_to_world_values(2)
+    3.0
+    """
+    if isinstance(file, File):
+        native = _wcs_at(file, path)
+    else:
+        with _open(file) as opened:
+            native = _wcs_at(opened, path)
+    return None if native is None else WCS(native)
+
+
+def of_array(array: Array) -> WCS | None:
+    """`Array.wcs`."""
+    native = _wcs_of_array(array)
+    return None if native is None else WCS(native)
+
+
+def covering(
+    files: str | os.PathLike[str] | abc.Iterable[str | os.PathLike[str]],
+    lon: float,
+    lat: float,
+    *,
+    radius: float = 0.0,
+    hidden: bool = False,
+    layout: Layout | str | os.PathLike[str] | None = None,
+    byteorder: str | None = None,
+    allow: abc.Iterable[str] = (),
+    remote: dict[str, Any] | None = None,
+    errors: Literal["warn", "raise"] = "warn",
+) -> list[str]:
+    """Return the files with an image that holds a position on the sky.
+
+    Trilith computes it from the coordinates of the images. Values in the file, as `s_region`, do not count.
+
+    Parameters
+    ----------
+    files : path, pattern, URL, or several of them
+        As in `trilith.table`.
+    lon, lat : float
+        The position in degrees, in the frame of the images.
+    radius : float
+        Images within this angle of the position count, too. In degrees.
+    hidden, layout, byteorder, allow, remote, errors
+        As in `trilith.table`.
+
+    Examples
+    --------
+    >>> import numpy, tempfile, trilith
+    >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 2, "crval2": 20.0, "cdelt1": -0.1, "cdelt2": 0.1}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for lon in (10.0, 30.0, 50.0):
+    ...         tree = {"header": header | {"crval1": lon}, "data": numpy.zeros((3, 3))}
+    ...         trilith.write(f"{folder}/r{lon:.0f}.asdf", tree)
+    ...     found = trilith.covering(folder, 30.05, 20.0)
+    >>> [name[-8:] for name in found]
+    ['r30.asdf']
+    """
+    from ._table import table
+
+    options: dict[str, Any] = {"hidden": hidden, "layout": layout, "byteorder": byteorder, "allow": allow, "remote": remote}
+    return list(table(files, {}, covers=(lon, lat, radius), errors=errors, **options)["file"])

@@ -1,0 +1,136 @@
+//! What `trilith.WCS` is made on: world coordinates of a file, evaluated without the interpreter.
+
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use trilith::wcs::{Found, Inverse, Options};
+
+use crate::array::Array;
+use crate::calm::calm;
+use crate::errors::{About, Raise};
+use crate::file::File;
+
+/// Coordinates of a file, for columns of numbers.
+#[pyclass(frozen, name = "_Wcs", module = "trilith._trilith")]
+pub struct Wcs {
+    pub found: Found,
+}
+
+/// Points in columns, a column for each axis.
+type Columns<'py> = Vec<Bound<'py, PyArray1<f64>>>;
+
+fn options(is_boxed: bool, inverse: &str) -> PyResult<Options> {
+    let inverse = match inverse {
+        "exact" => Inverse::Exact,
+        "file" => Inverse::File,
+        other => return Err(PyValueError::new_err(format!("inverse is \"exact\" or \"file\", not {other:?}"))),
+    };
+    Ok(Options::default().with_bounding_box(is_boxed).with_inverse(inverse))
+}
+
+impl Wcs {
+    fn compute(&self, columns: &[&[f64]], to_pixels: bool, options: Options) -> trilith::Result<Vec<Vec<f64>>> {
+        let wcs = &self.found.wcs;
+        Ok(if to_pixels { wcs.world_to_pixel(columns, options) } else { wcs.pixel_to_world(columns, options) }?)
+    }
+}
+
+#[pymethods]
+impl Wcs {
+    /// World coordinates of pixels, or pixels of world coordinates: a contiguous column for each axis.
+    #[allow(clippy::needless_pass_by_value, reason = "they come from Python")]
+    fn columns<'py>(
+        &self,
+        py: Python<'py>,
+        points: Vec<PyReadonlyArray1<'py, f64>>,
+        to_pixels: bool,
+        boxed: bool,
+        inverse: &str,
+    ) -> PyResult<Columns<'py>> {
+        let options = options(boxed, inverse)?;
+        let slices = points.iter().map(|column| Ok(column.as_slice()?)).collect::<PyResult<Vec<&[f64]>>>()?;
+        let found = calm(py, || self.compute(&slices, to_pixels, options))?.or_raise(About::Argument)?;
+        Ok(found.into_iter().map(|column| PyArray1::from_vec(py, column)).collect())
+    }
+
+    /// The same for one point.
+    #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
+    fn point(&self, point: Vec<f64>, to_pixels: bool, boxed: bool, inverse: &str) -> PyResult<Vec<f64>> {
+        let columns: Vec<&[f64]> = point.iter().map(std::slice::from_ref).collect();
+        let found = self.compute(&columns, to_pixels, options(boxed, inverse)?).or_raise(About::Argument)?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// Points brought from one frame to another.
+    #[allow(clippy::needless_pass_by_value, reason = "they come from Python")]
+    fn between<'py>(
+        &self,
+        py: Python<'py>,
+        start: &str,
+        end: &str,
+        points: Vec<PyReadonlyArray1<'py, f64>>,
+    ) -> PyResult<Columns<'py>> {
+        let slices = points.iter().map(|column| Ok(column.as_slice()?)).collect::<PyResult<Vec<&[f64]>>>()?;
+        let transform = self.found.wcs.between(start, end).map_err(trilith::Error::from).or_raise(About::Argument)?;
+        let found = calm(py, || transform.evaluate(&slices))?.map_err(trilith::Error::from).or_raise(About::Argument)?;
+        Ok(found.into_iter().map(|column| PyArray1::from_vec(py, column)).collect())
+    }
+
+    /// Whether a pixel has each of some positions.
+    #[allow(clippy::needless_pass_by_value, reason = "they come from Python")]
+    fn contains(&self, py: Python<'_>, lon: PyReadonlyArray1<'_, f64>, lat: PyReadonlyArray1<'_, f64>) -> PyResult<Vec<bool>> {
+        let places: Vec<[f64; 2]> = lon.as_slice()?.iter().zip(lat.as_slice()?).map(|(lon, lat)| [*lon, *lat]).collect();
+        calm(py, || self.found.wcs.contains(&places))?.map_err(trilith::Error::from).or_raise(About::Argument)
+    }
+
+    /// Derivatives of the world coordinates at a pixel, row by row.
+    #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
+    fn jacobian(&self, pixel: Vec<f64>) -> PyResult<Vec<Vec<f64>>> {
+        self.found.wcs.jacobian(&pixel).map_err(trilith::Error::from).or_raise(About::Argument)
+    }
+
+    /// Corners of the extent on the sky, in degrees.
+    fn footprint(&self) -> Option<[[f64; 2]; 4]> {
+        self.found.wcs.footprint()
+    }
+
+    /// What the coordinates are, by name.
+    fn about<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let wcs = &self.found.wcs;
+        let dict = PyDict::new(py);
+        let axes: Vec<_> = (0..wcs.world_axes()).map(|axis| wcs.world_axis(axis)).collect();
+        let pixels = wcs.frames().first();
+        let pixel_name = |axis: usize| pixels.and_then(|frame| frame.axes.get(axis)).map_or("", |axis| axis.name.as_str());
+        let frame = wcs.frames().last();
+        dict.set_item("path", &self.found.path)?;
+        dict.set_item("name", wcs.name())?;
+        dict.set_item("frames", wcs.frames().iter().map(|frame| frame.name.as_str()).collect::<Vec<_>>())?;
+        dict.set_item("pixel_names", (0..wcs.pixel_axes()).map(pixel_name).collect::<Vec<_>>())?;
+        dict.set_item("world", axes.into_iter().map(|axis| (axis.name, axis.unit, axis.physical)).collect::<Vec<_>>())?;
+        dict.set_item("shape", wcs.pixel_shape())?;
+        dict.set_item("bounds", wcs.bounding_box().map(|bounds| bounds.intervals()))?;
+        dict.set_item("depends", wcs.forward().dependencies())?;
+        dict.set_item("sky", wcs.sky())?;
+        dict.set_item("reference", frame.map_or("", |frame| frame.reference.as_str()))?;
+        dict.set_item("centre", wcs.centre())?;
+        dict.set_item("scale", wcs.scale())?;
+        Ok(dict)
+    }
+}
+
+/// The coordinates of an array.
+#[pyfunction]
+pub fn _wcs_of_array(array: &Bound<'_, Array>) -> PyResult<Option<Wcs>> {
+    let Some(item) = array.get().whole() else { return Ok(None) };
+    let found = calm(array.py(), || item.coordinates())?.or_raise(About::Argument)?;
+    Ok(found.map(|found| Wcs { found }))
+}
+
+/// The coordinates at a path of an open file.
+#[pyfunction]
+pub fn _wcs_at(opened: &Bound<'_, File>, path: &str) -> PyResult<Option<Wcs>> {
+    let file = opened.get().opened()?;
+    let found = calm(opened.py(), || file.wcs(path))?.or_raise(About::Key)?;
+    Ok(found.map(|found| Wcs { found }))
+}

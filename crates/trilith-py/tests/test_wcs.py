@@ -1,0 +1,136 @@
+"""`trilith.WCS`: coordinates of arrays with the names of APE 14, without astropy and for it."""
+
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+import trilith
+
+HEADER = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 30.5, "crpix2": 20.5, "crval1": 10.0, "crval2": 80.0}
+HEADER |= {"cd1_1": -1e-3, "cd1_2": 2e-4, "cd2_1": 1e-4, "cd2_2": 1.1e-3, "radesys": "ICRS"}
+SHAPE = (40, 60)
+
+
+@pytest.fixture
+def file():
+    return trilith.open(trilith.dumps({"sci": {"header": HEADER, "data": numpy.zeros(SHAPE)}, "other": numpy.zeros(3)}))
+
+
+def wave():
+    header = {"ctype1": "WAVE", "cunit1": "um", "crpix1": 1, "crval1": 2.0, "cdelt1": 0.5}
+    return trilith.wcs(trilith.open(trilith.dumps({"header": header, "flux": numpy.ones(5)})), "flux")
+
+
+def test_an_array_has_its_coordinates(file):
+    wcs = file["sci/data"].wcs
+    assert isinstance(wcs, trilith.WCS)
+    assert (wcs.pixel_n_dim, wcs.world_n_dim, wcs.pixel_shape, wcs.array_shape) == (2, 2, SHAPE[::-1], SHAPE)
+    assert wcs.world_axis_units == ("deg", "deg") and wcs.world_axis_physical_types == ("pos.eq.ra", "pos.eq.dec")
+    assert wcs.pixel_bounds is None and wcs.axis_correlation_matrix.all() and not wcs.serialized_classes
+    assert file["other"].wcs is None and trilith.wcs(file, "other") is None
+    # A part has other pixels, so it has none rather than wrong ones.
+    assert file["sci/data"].part(slice(2, 4)).wcs is None
+    with pytest.raises(KeyError):
+        trilith.wcs(file, "nowhere")
+
+
+def test_values_have_the_shape_of_what_is_given(file):
+    wcs = trilith.wcs(file)
+    lon, lat = wcs.pixel_to_world_values(29.5, 19.5)
+    assert isinstance(lon, float) and abs(lon - 10) < 1e-12 and abs(lat - 80) < 1e-12
+    x, y = numpy.meshgrid(numpy.arange(4), numpy.arange(3))
+    sky = wcs.pixel_to_world_values(x, y)
+    assert [part.shape for part in sky] == [(3, 4)] * 2
+    back = wcs.world_to_pixel_values(*sky)
+    assert numpy.abs(back[0] - x).max() < 1e-8 and numpy.abs(back[1] - y).max() < 1e-8
+    assert wcs.pixel_to_world_values(1, numpy.arange(5.0)[::2])[0].shape == (3,)
+    assert wcs.pixel_to_world_values([], [])[0].shape == (0,)
+    index = wcs.array_index_to_world_values(2, 1)
+    assert index == wcs.pixel_to_world_values(1, 2)
+    assert tuple(map(int, wcs.world_to_array_index_values(*index))) == (2, 1)
+    assert wave().pixel_to_world_values(2) == 3.0 and list(wave().pixel_to_world_values([0, 1])) == [2.0, 2.5]
+    with pytest.raises(ValueError, match="expected 2"):
+        wcs.pixel_to_world_values(1)
+    with pytest.raises(ValueError, match="exact"):
+        wcs.world_to_pixel_values(1, 2, inverse="other")
+
+
+def test_regions_and_derivatives(file):
+    wcs = trilith.wcs(file)
+    corners = wcs.footprint()
+    assert corners.shape == (4, 2)
+    assert wcs.contains(10.0, 80.0) is True and wcs.contains(190.0, -80.0) is False
+    assert list(wcs.contains([10.0, 12.0], 80.0)) == [True, False]
+    matrix = wcs.jacobian(29.5, 19.5)
+    assert abs(matrix[1, 1] - 1.1e-3) < 1e-8 and abs(matrix[0, 0] * numpy.cos(numpy.radians(80)) + 1e-3) < 1e-8
+    assert abs(wcs.pixel_scale / 3600 - numpy.sqrt(1.1e-6 + 2e-8)) < 1e-6
+    assert wave().footprint() is None and wave().pixel_scale is None
+    with pytest.raises(NotImplementedError, match="sky"):
+        wave().contains(1, 2)
+    there = wcs.transform("pixel", "world", 1.0, 2.0)
+    assert there == wcs.pixel_to_world_values(1, 2)
+
+
+def test_nothing_of_astropy_is_needed():
+    code = f"""
+import sys, numpy, trilith
+f = trilith.open(trilith.dumps({{"header": {HEADER!r}, "data": numpy.zeros((4, 6))}}))
+w = f["data"].wcs
+w.pixel_to_world_values(1, 2), w.footprint(), repr(w)
+assert not [name for name in sys.modules if name.startswith("astropy")]
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_files_that_hold_a_position(tmp_path):
+    for number in range(8):
+        trilith.write(tmp_path / f"r{number}.asdf", {"header": HEADER | {"crval1": 10.0 + number}, "data": numpy.zeros(SHAPE)})
+    trilith.write(tmp_path / "plain.asdf", {"data": numpy.zeros(3), "s_region": "POLYGON 0 0 90 0 90 90"})
+    assert [name[-7:] for name in trilith.covering(tmp_path, 13.0, 80.0)] == ["r3.asdf"]
+    assert [name[-7:] for name in trilith.covering(tmp_path, 13.0, 80.0, radius=0.2)] == ["r2.asdf", "r3.asdf", "r4.asdf"]
+    found = trilith.table(tmp_path, {"scale": "@scale", "centre": "/data@centre"}, covers=(13.0, 80.0))
+    assert len(found["scale"]) == 1 and abs(found["scale"][0] - 3.82) < 0.1 and found["centre"][0].startswith("[13.0")
+    with pytest.raises(ValueError, match="covers"):
+        trilith.table(tmp_path, {}, covers=(13.0, 100.0))
+
+
+def test_astropy_takes_it(file):
+    pytest.importorskip("astropy")
+    from astropy.io import fits
+    from astropy.wcs import WCS
+    from astropy.wcs.wcsapi import BaseLowLevelWCS, HighLevelWCSWrapper, SlicedLowLevelWCS
+
+    wcs = trilith.wcs(file)
+    assert isinstance(wcs, BaseLowLevelWCS) and isinstance(wcs, trilith.WCS)
+    peer = WCS(fits.Header({name.upper(): value for name, value in HEADER.items()}))
+    high = HighLevelWCSWrapper(wcs)
+    sky = high.pixel_to_world(numpy.arange(4), numpy.arange(4))
+    assert sky.separation(peer.pixel_to_world(numpy.arange(4), numpy.arange(4))).deg.max() < 1e-12
+    assert numpy.abs(high.world_to_pixel(sky)[0] - numpy.arange(4)).max() < 1e-8
+    assert high.array_index_to_world(2, 1).separation(peer.array_index_to_world(2, 1)).deg < 1e-12
+    sliced = SlicedLowLevelWCS(wcs, numpy.s_[5:, 3:])
+    assert numpy.allclose(sliced.pixel_to_world_values(0, 0), wcs.pixel_to_world_values(3, 5), rtol=0, atol=0)
+    spectrum = HighLevelWCSWrapper(wave()).pixel_to_world(2)
+    assert spectrum.to_value("um") == 3.0
+
+
+def test_axes_are_drawn_with_it(file):
+    pytest.importorskip("astropy")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    import matplotlib
+
+    matplotlib.use("Agg")
+    axes = pyplot.subplot(projection=trilith.wcs(file))
+    axes.imshow(numpy.zeros(SHAPE))
+    axes.figure.canvas.draw()
+    assert [coord.coord_type for coord in axes.coords] == ["longitude", "latitude"]
+
+
+def test_reproject_takes_it(file):
+    reproject = pytest.importorskip("reproject")
+    wcs = trilith.wcs(file)
+    image = numpy.arange(float(numpy.prod(SHAPE))).reshape(SHAPE)
+    same, footprint = reproject.reproject_interp((image, wcs), wcs, shape_out=SHAPE)
+    assert numpy.nanmax(numpy.abs(same - image)) < 1e-3 and footprint.mean() > 0.9
