@@ -202,6 +202,75 @@ class Values(peer.CaseWithoutAstropy):
             np.testing.assert_array_equal(opened["ROWS"]["u8"], want["ROWS"].data["u8"])
             self.assertEqual(np.ma.getmaskarray(np.ma.masked_array(opened["ROWS"]["null"])).tolist(), [False, True, False, False, False])
 
+    def test_a_tree_as_fits(self):
+        """Half floats, masked elements and scalars are what astropy reads; nothing of the tree is lost on the way back."""
+        mask = np.array([False, True, False, False, True])
+        numbers = {code: np.ma.masked_array((np.arange(5) * 20).astype(code), mask) for code in
+                   ("u1", "i1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", ">i2", ">f8")}
+        numbers["full"] = np.ma.masked_array(np.arange(256).astype("u1"), np.arange(256) > 300)
+        numbers["taken"] = np.ma.masked_array(np.array([-32768, 32767, 5], "i2"), [False, False, True])
+        tree = {"exptime": 12.5, "object": "M31", "good": True, "dark": None, "meta": {"telescop": "HST", "optical_element": "F1"},
+                "list": [1, 2], "nan": float("nan"), "data": np.ma.masked_array(np.arange(6, dtype="i2").reshape(2, 3), np.arange(6).reshape(2, 3) == 4),
+                "half": np.arange(4, dtype="f2"), "flags": np.array([[True, False], [False, False]]), "z": np.arange(3) * (1 + 2j),
+                "greek": np.array(["\u03b1", "b"]), "text": np.array(["abc", "d"]), **{f"m_{code}": array for code, array in numbers.items()}}
+        source, out, back = (self.folder / name for name in ("t.asdf", "t.fits", "back.asdf"))
+        asdf.AsdfFile(tree).write_to(source)
+        said = json.loads(peer.trilith("convert", source, out, "--json"))["notes"]
+        for path in ("/half", "/data", "/m_u2"):
+            self.assertEqual(len([note for note in said if note.startswith(f"{path}:")]), 1, path)
+        self.assertTrue(any("/greek" in note and "/list" in note and "/nan" in note for note in said), said)
+        with fits.open(out) as opened:
+            opened.verify("exception")
+            header = opened[0].header
+            found = [header[key] for key in ("EXPTIME", "OBJECT", "GOOD", "TELESCOP", "META OPTICAL_ELEMENT")]
+            self.assertEqual(found, [12.5, "M31", True, "HST", "F1"])
+            np.testing.assert_array_equal(opened[0].data, [[0, 1, 2], [3, np.nan, 5]])
+            self.assertEqual(opened["HALF"].data.dtype, ">f4")
+            np.testing.assert_array_equal(opened["HALF"].data, tree["half"])
+            np.testing.assert_array_equal(opened["FLAGS"].data["data"], tree["flags"])
+            np.testing.assert_array_equal(opened["Z"].data["data"], tree["z"])
+            self.assertEqual(opened["TEXT"].data["data"].tolist(), ["abc", "d"])
+            for code, array in numbers.items():
+                with self.subTest(code):
+                    data = opened[f"M_{code}".upper()].data
+                    np.testing.assert_array_equal(data, np.ma.filled(array.astype("f8"), np.nan))
+        peer.trilith("convert", out, back, "--quiet")
+        self.assertEqual(peer.trilith_json("digest", back)["arrays"], peer.trilith_json("digest", source)["arrays"])
+        with asdf.open(source) as first, asdf.open(back) as second:
+            for name in ("exptime", "object", "meta", "list"):
+                self.assertEqual(first[name], second[name])
+
+    def test_other_formats_as_fits(self):
+        path, out = self.folder / "p.nc", self.folder / "p.fits"
+        with netCDF4.Dataset(path, "w") as made:
+            made.createDimension("x", 4)
+            packed = made.createVariable("t", "i2", ("x",), fill_value=-999)
+            packed.scale_factor, packed.add_offset, packed.units = 0.5, 10.0, "K"
+            packed[:] = np.ma.masked_array([10, 11, 12, 13.0], [False, False, True, False])
+            made.createVariable("h", "f4", ("x",))[:] = np.arange(4)
+        kept = json.loads(peer.trilith("convert", path, self.folder / "p.asdf", "--json"))
+        self.assertTrue(any("/t" in note and "--physical" in note for note in kept["notes"]), kept)
+        self.assertFalse(any("/h" in note for note in kept["notes"]), kept)
+        peer.trilith("convert", path, self.folder / "p.bd", "--quiet")
+        peer.trilith("convert", path, self.folder / "v.asdf", "--physical", "--quiet")
+        with asdf.open(self.folder / "v.asdf") as opened:
+            np.testing.assert_array_equal(np.ma.filled(opened["t"], np.nan), [10, 11, np.nan, 13])
+        for given in (path, self.folder / "v.asdf"):
+            peer.trilith("convert", given, out, "--quiet")
+            with fits.open(out) as opened:
+                np.testing.assert_array_equal(opened["T"].data, [10, 11, np.nan, 13])
+                self.assertEqual(opened["T"].header["BUNIT"], "K")
+                np.testing.assert_array_equal(opened["H"].data, np.arange(4))
+        peer.trilith("convert", self.folder / "v.asdf", self.folder / "w.fits", "--quiet")
+        np.save(self.folder / "n.npy", np.arange(6, dtype="f4").reshape(2, 3))
+        tifffile.imwrite(self.folder / "n.tif", np.arange(6, dtype="u2").reshape(2, 3))
+        stream = self.folder / "n.bd"
+        peer.trilith("convert", self.folder / "n.npy", stream, "--quiet")
+        for given, name in ((self.folder / "n.npy", 0), (self.folder / "n.tif", "IMAGE"), (stream, 0)):
+            peer.trilith("convert", given, out, "--quiet")
+            with fits.open(out) as opened:
+                np.testing.assert_array_equal(opened[name].data, np.arange(6).reshape(2, 3))
+
     def test_digests_of_missing_elements_are_zero(self):
         path = self.file("x.fits", dict(images())[">i2 all"])
         want = fits.open(path)[0].data

@@ -80,7 +80,8 @@ pub struct Convert {
     /// From a Dudley file: write a list of equal arrays as one array with a leading axis
     #[arg(long)]
     stack: bool,
-    /// From a FITS file: write the physical values of its arrays under the names of the HDUs, not a copy of what it stores
+    /// Write physical values, with scale, offset and missing values applied, not the stored ones; from a FITS file under the
+    /// names of the HDUs
     #[arg(long, conflicts_with = "embed")]
     physical: bool,
     /// Write no checksums

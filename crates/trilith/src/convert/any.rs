@@ -303,7 +303,7 @@ pub(super) fn as_new_asdf(
     write: WriteAsdf<'_>,
 ) -> Result<Converted> {
     if matches!(options.to, To::Fits) {
-        return Err(Error::unsupported(format!("{what} is not converted to FITS")).hint("convert it to ASDF, and that to FITS"));
+        return through_asdf(what, limits, options, write, |file| fits::to_fits_with(file, options, out, progress));
     }
     let layout = &options.write;
     let is_rare =
@@ -328,7 +328,7 @@ pub(super) fn as_new_asdf(
 }
 
 /// By way of a temporary file of the newest generation, which `then` converts.
-fn through_asdf(
+pub(super) fn through_asdf(
     what: &str,
     limits: &Limits,
     options: &ConvertOptions,

@@ -17,7 +17,9 @@ use crate::array::{Array, Datatype};
 use crate::asdf::{self, ArrayOptions, AsdfFile, Builder, Container, Target, ndarray};
 use crate::bytes::{Derived, MemorySource};
 use crate::diagnostic::Diagnostic;
-use crate::dudley::{Draft, DraftKind, DudleyFile, Items, LayoutOrigin, MEANING, Outline, OutlineId, Thing, presented};
+use crate::dudley::{
+    Draft, DraftKind, DudleyFile, Items, LayoutOrigin, MEANING, Outline, OutlineId, Thing, is_applied, presented,
+};
 use crate::error::{Error, Result};
 use crate::layout::{
     Attribute, Dialect, Entry, ItemId, Literal, Primitive, PrimitiveKind, attribute_name, own_attribute, own_value, read_own,
@@ -50,7 +52,7 @@ pub fn stream_to_asdf<W: Write + Seek>(
     stack: bool,
     out: W,
 ) -> Result<Vec<Diagnostic>> {
-    stream_to_asdf_with(file, target, how, Reading { stack, skip: false }, out)
+    stream_to_asdf_with(file, target, how, Reading { stack, skip: false, physical: false }, out)
 }
 
 /// As [`stream_to_asdf`]; items that are skipped are among the losses.
@@ -77,7 +79,7 @@ pub(super) fn stream_to_asdf_with<W: Write + Seek>(
 pub fn stream_as_asdf(file: &DudleyFile) -> Result<AsdfFile> {
     let _call = file.limits().call();
     let mut stored = Stored::Apart(Vec::new());
-    let (root, _) = tree_of(file, Reading { stack: false, skip: false }, &mut stored)?;
+    let (root, _) = tree_of(file, Reading { stack: false, skip: false, physical: false }, &mut stored)?;
     let text = Builder::new(Target::newest()).text(root)?;
     file.limits().charge_memory(text.len() as u64, "the tree of a stream")?;
     let text = MemorySource::new(format!("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n{text}").into(), file.source().name());
@@ -211,14 +213,15 @@ impl ToTree<'_, '_, '_> {
         };
         if let Some(item) = item {
             let children = if matches!(thing, Thing::Dict) { Some(self.outline.children(id)) } else { None };
-            self.own_attributes(item, path, children.as_deref(), &mut value);
+            let applied = matches!(thing, Thing::Data(entry) if self.reading.physical && self.items.file().is_packed(entry));
+            self.own_attributes(item, path, children.as_deref(), applied, &mut value);
         }
         Ok(Some(value))
     }
 
     /// The array of an item, in a datatype that ASDF has.
     fn array(&mut self, entry: &Entry, path: &str) -> Result<Array> {
-        let array = self.items.array(entry)?;
+        let array = if self.reading.physical { self.items.file().array_of(entry)? } else { self.items.array(entry)? };
         let array = self.held(&array, path)?;
         if self.reading.skip {
             read_through(&array)?;
@@ -282,7 +285,15 @@ impl ToTree<'_, '_, '_> {
     }
 
     /// What else the layout says of an item; `children` are those of a dict, whose other attributes are members.
-    fn own_attributes(&mut self, item: ItemId, path: &str, children: Option<&[(Option<&str>, OutlineId)]>, value: &mut Value) {
+    /// Those that are `applied` to the elements say nothing more.
+    fn own_attributes(
+        &mut self,
+        item: ItemId,
+        path: &str,
+        children: Option<&[(Option<&str>, OutlineId)]>,
+        applied: bool,
+        value: &mut Value,
+    ) {
         let layout = self.items.file().layout();
         let mut rest = Value::map::<&str, Value>([]);
         for raw in layout.raw_attributes(item) {
@@ -295,6 +306,7 @@ impl ToTree<'_, '_, '_> {
                         value.tag = Some(tag.clone());
                     }
                 }
+                _ if applied && is_applied(spelled) => {}
                 (_, Some(name)) if children.is_some_and(|children| !self.is_taken(item, &name, children)) => {}
                 // It keeps its mark, since the word without one is kept, too.
                 (_, Some(name)) if MEANING.contains(&&*name) => rest.set(spelled, plain(&read_value(said))),

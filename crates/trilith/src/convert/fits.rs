@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::account::{Account, says_form_only};
 use super::loss::{read_through, skipped};
+use super::shown::{Shown, shown};
 use super::{CodecChoice, ConvertOptions, Converted, To};
 use crate::array::{Array, Byteorder};
 use crate::asdf::builder::datatype_value;
@@ -197,28 +198,11 @@ fn written(file: &AsdfFile, out: &mut dyn Write) -> Result<Converted> {
         losses.extend(unnamed_blocks(file)?);
         return Ok(Converted { losses, notes, ..Converted::default() });
     }
-    let mut parts = Vec::new();
-    let mut sources = BTreeMap::new();
-    for (path, node, array) in fitting(file)? {
-        if parts.is_empty() {
-            let is_main = path == "/data";
-            parts.push(Part::primary(is_main.then_some(&array))?);
-            if is_main {
-                sources.insert(node.id(), "fits:0".to_owned());
-                continue;
-            }
-        }
-        let name = path.trim_start_matches('/').to_uppercase();
-        parts.push(Part::extension(&name, &array)?);
-        sources.insert(node.id(), format!("fits:{name},1"));
-    }
-    if parts.is_empty() {
-        parts.push(Part::primary(None)?);
-    }
+    let Shown { mut parts, sources, notes } = shown(file)?;
     let (asdf, losses) = embedded(file, &sources)?;
     parts.push(Part::asdf(asdf)?);
     fits::write(out, &parts)?;
-    Ok(Converted { losses, ..Converted::default() })
+    Ok(Converted { losses, notes, ..Converted::default() })
 }
 
 /// The HDUs of a `fits` list, and all of the tree that is in none of them.
@@ -342,38 +326,6 @@ fn equal(a: &Array, b: &Array) -> Result<bool> {
         }
     }
     Ok(true)
-}
-
-/// The arrays that an HDU holds without losing anything, `/data` first; a name stands for one of them only.
-fn fitting(file: &AsdfFile) -> Result<Vec<(String, Node<'_>, Array)>> {
-    let (mut list, mut nodes, mut names, mut work) = (Vec::new(), HashSet::new(), HashSet::new(), 0u64);
-    let mut all = walk::arrays(file)?;
-    all.sort_by_key(|listed| listed.path != "/data");
-    for listed in all {
-        let Ok(found) = listed.found else { continue };
-        let node = file.tree().node(found.node(file).id());
-        let Some(node) = node.filter(|_| std::ptr::eq(found.file(file), file)) else { continue };
-        let Ok(array) = file.stored_array(node) else { continue };
-        let array = array.without_mask();
-        let name = listed.path.trim_start_matches('/').to_uppercase();
-        // A name of digits alone is the number of an HDU.
-        let printable = name.bytes().any(|b| !b.is_ascii_digit())
-            && name.bytes().all(|b| b.is_ascii_graphic())
-            && name.len() <= 60
-            && name != "ASDF"
-            && name != "PRIMARY"
-            && !name.contains([',', '\'']);
-        if array.is_empty() || !printable || !fits::losses(&array).is_empty() || node.get("source").is_none() {
-            continue;
-        }
-        if nodes.insert(node.id()) && names.insert(name) {
-            // More than the command may go through is refused before the first is written.
-            work = work.saturating_add(array.nbytes());
-            file.limits().check_work(work)?;
-            list.push((listed.path, node, array));
-        }
-    }
-    Ok(list)
 }
 
 /// The ASDF file of the last HDU: the tree, and the blocks that are in no HDU. Where no ndarray names some of
@@ -580,8 +532,24 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
         writer.block(&*block.stored(sections.source())?, &how)?;
     }
     let mut losses = writer.finish()?;
-    losses.extend(fits.map(|fits| fits::left_behind(fits, &hdus)).transpose()?.unwrap_or_default());
+    if let Some(fits) = fits {
+        losses.extend(beside(file, fits, &hdus)?);
+    }
     Ok(losses)
+}
+
+/// What of the FITS file is not in the tree of the ASDF file in it.
+fn beside(file: &AsdfFile, fits: &FitsFile, taken: &BTreeSet<usize>) -> Result<Vec<Diagnostic>> {
+    let lost = fits::left_behind(fits, taken, &[])?;
+    if lost.is_empty() {
+        return Ok(lost);
+    }
+    // Some of it may be there for readers that know FITS only.
+    match shown(file) {
+        Ok(shown) => fits::left_behind(fits, taken, &shown.parts),
+        Err(error) if error.kind().is_passing() => Err(error),
+        Err(_) => Ok(lost),
+    }
 }
 
 /// The array of an HDU as a block.

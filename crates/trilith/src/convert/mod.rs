@@ -33,6 +33,8 @@ mod output;
 mod plan;
 #[cfg(feature = "dudley")]
 mod reserved;
+#[cfg(feature = "fits")]
+mod shown;
 #[cfg(feature = "dudley")]
 mod stored;
 #[cfg(feature = "dudley")]
@@ -141,8 +143,8 @@ pub struct ConvertOptions {
     pub chunks: Option<Vec<u64>>,
     /// The encoding chain that blocks get, where the generation has chains ([`convert_to`] only).
     pub encode: Option<Vec<Step>>,
-    /// Whether the arrays of a FITS file are written with their physical values, under the names of the HDUs, rather than as a
-    /// `fits` list that keeps every byte.
+    /// Whether arrays are written with their physical values: those of a FITS file under the names of the HDUs, rather than as
+    /// a `fits` list that keeps every byte; those of other formats without the attributes that were applied.
     pub physical: bool,
     /// Whether to write the file although something is lost ([`convert_to`] only).
     pub allow_loss: bool,

@@ -12,6 +12,8 @@ pub(super) struct Reading {
     pub stack: bool,
     /// Whether items that cannot be read are left out.
     pub skip: bool,
+    /// Whether arrays have their physical values.
+    pub physical: bool,
 }
 
 /// The place of the arrays of a tree.

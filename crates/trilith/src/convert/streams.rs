@@ -1,6 +1,6 @@
 //! Dudley streams written in any form, and files of the ASDF family as Dudley streams.
 
-use super::any::as_new_asdf;
+use super::any::{as_new_asdf, through_asdf};
 use super::families::{asdf_to_draft_with, stream_to_asdf_with};
 use super::loss::{refuses, skipped};
 use super::stored::Reading;
@@ -38,12 +38,19 @@ pub(super) fn of_stream(
     out: &mut dyn WriteSeek,
     progress: Progress<'_>,
 ) -> Result<Converted> {
+    // A FITS file is for readers that look for the conventions of FITS.
+    let physical = options.physical || matches!(options.to, To::Fits);
+    let reading = Reading { stack: options.stack, skip: options.skip_unreadable, physical };
+    let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| stream_to_asdf_with(file, target, how, reading, out);
+    let notes = if physical { Vec::new() } else { stored_notes(file)? };
     let To::Dudley(dialect) = options.to else {
-        let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| {
-            stream_to_asdf_with(file, target, how, Reading { stack: options.stack, skip: options.skip_unreadable }, out)
-        };
-        return as_new_asdf("a Dudley stream", file.limits(), options, out, progress, &write);
+        let mut done = as_new_asdf("a Dudley stream", file.limits(), options, out, progress, &write)?;
+        done.notes.splice(0..0, notes);
+        return Ok(done);
     };
+    if physical {
+        return through_asdf(file.source().name(), file.limits(), options, &write, |file| of_asdf(file, dialect, options, out));
+    }
     if options.stack {
         return Err(Error::usage("lists are stacked on the way to ASDF, and this stays a Dudley file")
             .setting("", Setting::Omit(&["stack"])));
@@ -53,7 +60,31 @@ pub(super) fn of_stream(
     how.stored = stored_as(dialect.unwrap_or(file.layout().dialect()), options)?;
     let mut losses = unreadable(file, options.skip_unreadable)?;
     losses.extend(file.rewrite(&how, &mut &mut *out)?);
-    Ok(Converted { losses, ..Converted::default() })
+    Ok(Converted { losses, notes, ..Converted::default() })
+}
+
+/// How many paths a note names.
+const NAMED: usize = 5;
+
+/// The arrays that keep stored values which are not their physical ones.
+fn stored_notes(file: &DudleyFile) -> Result<Vec<String>> {
+    let outline = file.outline()?;
+    let mut paths: Vec<&str> = Vec::new();
+    let mut more = "";
+    for (_, entry) in outline.arrays().filter(|(_, entry)| file.is_packed(entry)) {
+        if paths.len() == NAMED {
+            more = ", …";
+            break;
+        }
+        paths.push(&entry.path);
+    }
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(vec![format!(
+        "the stored values of {}{more} are kept, which are not the physical ones that attributes declare: --physical writes those",
+        paths.join(", ")
+    )])
 }
 
 /// The items of which the layout says that they cannot be read, if they are skipped.

@@ -47,6 +47,17 @@ impl DudleyFile {
         self.is_physical && self.layout().attributes(entry.item).any(|(name, _)| is_applied(name))
     }
 
+    /// Returns `true` if the physical values of an entry are not the stored ones. NaN that marks NaN changes none.
+    pub(crate) fn is_packed(&self, entry: &Entry) -> bool {
+        if !self.has_meaning(entry) {
+            return false;
+        }
+        let is_nan = |missing: &Missing| matches!(missing, Missing::Equal(number) if number.float().is_nan());
+        let same = |meaning: &Meaning| meaning.reading == Reading::Stored && meaning.missing.iter().all(is_nan);
+        let Ok(stored) = self.stored_array_of(entry) else { return false };
+        !of(self.layout().attributes(entry.item), stored.datatype()).iter().all(same)
+    }
+
     /// The array of an item with the values that its attributes declare.
     pub(super) fn meant(&self, item: ItemId, stored: Array) -> Result<Array> {
         if !self.is_physical {
@@ -72,7 +83,7 @@ const APPLIED: &[&str] = &[
 ];
 
 /// Whether an attribute says what elements mean.
-fn is_applied(name: &str) -> bool {
+pub(crate) fn is_applied(name: &str) -> bool {
     APPLIED.contains(&name)
 }
 

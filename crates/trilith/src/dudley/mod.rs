@@ -56,6 +56,7 @@ pub use gather::Omission;
 pub(crate) use grid::MEANING;
 #[doc(hidden)]
 pub use listing::{Listing, Opener, folder_of};
+pub(crate) use meaning::is_applied;
 #[doc(hidden)]
 pub use outline::{Children, Outline, OutlineId, Thing};
 #[doc(hidden)]

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::card::Card;
 use super::hdu::{Hdu, HduKind};
 use super::header::BLOCK;
+use super::part::Part;
 use super::read::FitsFile;
+use super::write::has_data;
 use crate::diagnostic::Diagnostic;
 use crate::error::Result;
 
@@ -25,15 +27,25 @@ const NUMBERED: [&str; 7] = ["NAXIS", "TTYPE", "TFORM", "TDIM", "TSCAL", "TZERO"
 ///
 /// # Errors
 /// As [`spare`].
-pub fn left_behind(fits: &FitsFile, taken: &BTreeSet<usize>) -> Result<Vec<Diagnostic>> {
+///
+/// `shown` are the HDUs that the tree is written with: what is in one of them says nothing more than the tree.
+pub fn left_behind(fits: &FitsFile, taken: &BTreeSet<usize>, shown: &[Part]) -> Result<Vec<Diagnostic>> {
     let mut losses = Vec::new();
     for hdu in fits.hdus().iter().filter(|hdu| !hdu.is_asdf()) {
         let path = format!("/fits/{}", hdu.number());
         let is_taken = taken.contains(&hdu.number());
-        if !is_taken && !hdu.data().is_empty() {
+        let same = |part: &&Part| hdu.number() == 0 || part.header.text("EXTNAME").unwrap_or_default() == hdu.name();
+        let part = shown.get(hdu.number()).filter(same);
+        if !is_taken && !hdu.data().is_empty() && !part.map_or(Ok(false), |part| has_data(fits, hdu, part))? {
             losses.push(Diagnostic::loss(&path, format!("the data of {}: the tree does not name them", hdu.label())));
         }
-        let cards: Vec<&str> = hdu.header().cards().iter().filter(|card| says_more(card, hdu)).map(Card::keyword).collect();
+        let cards: Vec<&str> = hdu
+            .header()
+            .cards()
+            .iter()
+            .filter(|card| says_more(card, hdu) && !part.is_some_and(|part| part.header.cards().contains(card)))
+            .map(Card::keyword)
+            .collect();
         if let Some(first) = cards.first() {
             let n = cards.len();
             let named = if n == 1 { format!("the card {first}") } else { format!("{n} cards ({first}, …)") };

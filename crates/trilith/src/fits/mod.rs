@@ -26,6 +26,7 @@ mod hdu;
 mod header;
 mod heap;
 mod image;
+mod masked;
 mod meant;
 mod number;
 mod part;
@@ -42,9 +43,9 @@ mod write;
 
 #[doc(hidden)]
 pub use account::{left_behind, spare};
-#[doc(hidden)]
-pub use card::typed_value;
 pub use card::{Card, CardValue};
+#[doc(hidden)]
+pub use card::{RECORD, typed_value};
 #[doc(hidden)]
 pub use edit::edited_header;
 pub use hdu::Hdu;
@@ -56,7 +57,7 @@ pub use header::Header;
 #[doc(hidden)]
 pub use meant::meant;
 #[doc(hidden)]
-pub use part::{Part, corrections, is_image, losses, parts_for};
+pub use part::{Part, corrections, is_image, is_image_part, is_reserved, losses, parts_for};
 pub use read::FitsFile;
 #[doc(hidden)]
 pub use table::{Column, columns};
@@ -64,4 +65,4 @@ pub use table::{Column, columns};
 pub use tree::{CARDS_KEY, HEAP_KEY, Listing, Taken, from_node, meant_node, named_columns, source_node, stored_node, to_value};
 pub use write::{NewHdu, write};
 #[doc(hidden)]
-pub use write::{asdf_hdu, write_asdf, write_changed};
+pub use write::{asdf_hdu, check_characters, write_asdf, write_changed};

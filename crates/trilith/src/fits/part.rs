@@ -5,6 +5,7 @@
 use super::card::{Card, CardValue};
 use super::hdu::{HduKind, bitpix, data_size};
 use super::header::Header;
+use super::masked::Masked;
 use super::scale::{How, Linear, Number, Rows, Step};
 use super::{image, table};
 use crate::array::{Array, Byteorder, Datatype, Field, element_count};
@@ -19,9 +20,20 @@ pub struct Part {
     pub header: Header,
     /// The data unit; None for an HDU without data.
     pub data: Option<Array>,
+    /// The values of masked elements; None if the elements are written as they are stored.
+    pub(super) masked: Option<Masked>,
 }
 
 impl Part {
+    fn new(cards: Vec<Card>, data: Option<Array>) -> Self {
+        Self::of(Header::new(cards), data)
+    }
+
+    /// A header with the array that goes with it.
+    pub fn of(header: Header, data: Option<Array>) -> Self {
+        Self { header, data, masked: None }
+    }
+
     /// A primary HDU, with an image or without data.
     ///
     /// # Errors
@@ -37,7 +49,7 @@ impl Part {
                 .extend([Card::new("BITPIX", 8i64, "array data type")?, Card::new("NAXIS", 0i64, "number of array dimensions")?]),
         }
         cards.push(Card::new("EXTEND", true, "")?);
-        Ok(Self { header: Header::new(cards), data: image.cloned() })
+        Ok(Self::new(cards, image.cloned()))
     }
 
     /// An extension: an image, or a table for arrays that no image can be (structs, text, truth values,
@@ -48,21 +60,15 @@ impl Part {
     pub fn extension(name: &str, array: &Array) -> Result<Self> {
         let mut cards = Vec::new();
         if is_image(array.datatype()) {
-            cards.push(Card::new("XTENSION", "IMAGE", "Image extension")?);
-            cards.extend(image_cards(array)?);
-            let place = cards.iter().position(|card| matches!(card.keyword(), "BSCALE" | "BZERO")).unwrap_or(cards.len());
-            cards.splice(
-                place..place,
-                [Card::new("PCOUNT", 0i64, "number of parameters")?, Card::new("GCOUNT", 1i64, "number of groups")?],
-            );
+            cards.extend(extension_of(image_cards(array)?)?);
         } else {
             cards.push(Card::new("XTENSION", "BINTABLE", "binary table extension")?);
-            cards.extend(table_cards(array)?);
+            cards.extend(table_cards(array, &column_types(&row_fields(array)?.0)?)?);
         }
         if !name.is_empty() {
             cards.push(Card::new("EXTNAME", name, "extension name")?);
         }
-        Ok(Self { header: Header::new(cards), data: Some(array.clone()) })
+        Ok(Self::new(cards, Some(array.clone())))
     }
 
     /// An ASDF file as the last extension, in the form of today: a BINTABLE of one cell of bytes.
@@ -86,7 +92,7 @@ impl Part {
             Card::new("EXTNAME", "ASDF", "extension name")?,
         ];
         let data = Array::new(asdf, 0, Datatype::Uint8, Byteorder::Big, vec![size])?;
-        Ok(Self { header: Header::new(cards), data: Some(data) })
+        Ok(Self::new(cards, Some(data)))
     }
 }
 
@@ -109,6 +115,21 @@ pub fn parts_for(arrays: &[(String, Array)]) -> Result<Vec<Part>> {
 /// Whether elements of a type can be an image; all others go into tables.
 pub fn is_image(datatype: &Datatype) -> bool {
     image_type(datatype).is_some()
+}
+
+/// Whether the data of a part are an image.
+pub fn is_image_part(part: &Part) -> bool {
+    part.data.as_ref().is_some_and(|array| is_image(array.datatype()))
+}
+
+/// Whether a keyword says how a header or its data are stored.
+pub fn is_reserved(keyword: &str) -> bool {
+    is_structural(keyword)
+        || matches!(
+            keyword,
+            "END" | "CONTINUE" | "COMMENT" | "HISTORY" | "HIERARCH" | "EXTEND" | "EXTNAME" | "EXTVER" | "CHECKSUM"
+        )
+        || matches!(keyword, "DATASUM" | "INHERIT" | "EXTLEVEL" | "BUNIT")
 }
 
 /// What an array loses or changes when it becomes an HDU of its own; empty where nothing.
@@ -163,7 +184,24 @@ fn image_type(datatype: &Datatype) -> Option<(i64, Option<CardValue>, How)> {
 
 fn image_cards(array: &Array) -> Result<Vec<Card>> {
     let Some((bitpix, zero, _)) = image_type(array.datatype()) else { return Ok(Vec::new()) };
-    let shape = if array.shape().is_empty() { &[1] } else { array.shape() };
+    cards_of_image(bitpix, zero, array.shape())
+}
+
+/// The cards of an image extension: those of an image, with what an extension has too.
+pub(super) fn extension_of(mut cards: Vec<Card>) -> Result<Vec<Card>> {
+    let is_after = |card: &Card| matches!(card.keyword(), "BSCALE" | "BZERO" | "BLANK");
+    let place = cards.iter().position(is_after).unwrap_or(cards.len());
+    cards.splice(
+        place..place,
+        [Card::new("PCOUNT", 0i64, "number of parameters")?, Card::new("GCOUNT", 1i64, "number of groups")?],
+    );
+    cards.insert(0, Card::new("XTENSION", "IMAGE", "Image extension")?);
+    Ok(cards)
+}
+
+/// BITPIX, axes and offset of an image.
+pub(super) fn cards_of_image(bitpix: i64, zero: Option<CardValue>, shape: &[u64]) -> Result<Vec<Card>> {
+    let shape = if shape.is_empty() { &[1] } else { shape };
     let mut cards = vec![Card::new("BITPIX", bitpix, "array data type")?];
     cards.push(Card::new("NAXIS", shape.len() as u64, "number of array dimensions")?);
     for (i, len) in shape.iter().rev().enumerate() {
@@ -176,10 +214,41 @@ fn image_cards(array: &Array) -> Result<Vec<Card>> {
     Ok(cards)
 }
 
-/// Letter, repeat for each element, TZERO and conversion of a column.
-fn column_type(field: &Field) -> Result<(char, u64, Option<CardValue>, How)> {
+/// How the values of a field are stored in a column.
+#[derive(Debug, Clone)]
+pub(super) struct ColumnType {
+    /// The letter of TFORM.
+    pub code: char,
+    /// Its repeat for each value.
+    pub each: u64,
+    /// TZERO.
+    pub zero: Option<CardValue>,
+    pub how: How,
+    /// TNULL.
+    pub null: Option<i64>,
+}
+
+impl ColumnType {
+    /// Bytes of a value.
+    pub fn size(&self) -> Result<usize> {
+        let unit = match self.code {
+            'I' => 2,
+            'J' | 'E' => 4,
+            'K' | 'D' | 'C' => 8,
+            'M' => 16,
+            _ => 1,
+        };
+        Ok(to_usize(self.each)?.saturating_mul(unit))
+    }
+}
+
+pub(super) fn column_types(fields: &[Field]) -> Result<Vec<ColumnType>> {
+    fields.iter().map(column_type).collect()
+}
+
+fn column_type(field: &Field) -> Result<ColumnType> {
     let zero = |n: i128| Some(CardValue::Integer(n));
-    Ok(match field.datatype {
+    let (code, each, zero, how) = match field.datatype {
         Datatype::Bool8 => ('L', 1, None, How::Letters),
         Datatype::Uint8 => ('B', 1, None, How::Copy),
         Datatype::Int16 => ('I', 1, None, How::Copy),
@@ -198,11 +267,12 @@ fn column_type(field: &Field) -> Result<(char, u64, Option<CardValue>, How)> {
         Datatype::Ascii(n) | Datatype::Utf8(n) => ('A', n.into(), None, How::Copy),
         Datatype::Ucs4(n) => ('A', n.into(), None, How::Narrow),
         ref other => return Err(Error::usage(format!("a FITS table has no columns of {other}"))),
-    })
+    };
+    Ok(ColumnType { code, each, zero, how, null: None })
 }
 
 /// The fields of the rows that an array becomes, and their number.
-fn row_fields(array: &Array) -> Result<(Vec<Field>, u64)> {
+pub(super) fn row_fields(array: &Array) -> Result<(Vec<Field>, u64)> {
     if let Datatype::Struct(_) = array.datatype() {
         let Datatype::Struct(fields) = array.datatype().packed(Byteorder::Big) else { return Ok((Vec::new(), 0)) };
         return Ok((fields.fields().to_vec(), array.len()));
@@ -212,10 +282,10 @@ fn row_fields(array: &Array) -> Result<(Vec<Field>, u64)> {
 }
 
 /// The columns of fresh rows: cards, and how the packed elements become rows.
-fn fresh_rows(fields: &[Field]) -> Result<(Vec<Card>, Rows)> {
+pub(super) fn fresh_rows(fields: &[Field], types: &[ColumnType]) -> Result<(Vec<Card>, Rows)> {
     let (mut cards, mut rows) = (Vec::new(), Rows::default());
-    for (i, field) in fields.iter().enumerate() {
-        let (code, each, zero, how) = column_type(field)?;
+    for (i, (field, column)) in fields.iter().zip(types).enumerate() {
+        let (code, each, how) = (column.code, column.each, column.how);
         let count = element_count(&field.shape)?;
         let repeat = count.checked_mul(each).ok_or_else(|| Error::usage("a column has more than 2^64 bytes"))?;
         let n = i + 1;
@@ -229,28 +299,37 @@ fn fresh_rows(fields: &[Field]) -> Result<(Vec<Card>, Rows)> {
             let sizes: Vec<_> = text.into_iter().chain(field.shape.iter().rev().copied()).map(|n| n.to_string()).collect();
             cards.push(Card::new(&format!("TDIM{n}"), format!("({})", sizes.join(",")).as_str(), "")?);
         }
-        if let Some(zero) = zero {
-            cards.push(Card::new(&format!("TZERO{n}"), zero, "")?);
+        if let Some(zero) = &column.zero {
+            cards.push(Card::new(&format!("TZERO{n}"), zero.clone(), "")?);
+        }
+        if let Some(null) = column.null {
+            cards.push(Card::new(&format!("TNULL{n}"), null, "")?);
         }
         let size = to_usize(field.datatype.item_size())?;
         let before = to_usize(count.saturating_mul(field.datatype.item_size()))?;
-        let after = match how {
-            How::Widen => before * 2,
-            How::Narrow => before / 4,
-            _ => before,
-        };
+        let after = to_usize(count)?.saturating_mul(column.size()?);
         rows.steps.push(Step { how, from: rows.from..rows.from + before, to: rows.to..rows.to + after, size });
         (rows.from, rows.to) = (rows.from + before, rows.to + after);
     }
     Ok((cards, rows))
 }
 
-fn table_cards(array: &Array) -> Result<Vec<Card>> {
+/// How the packed elements of an array become rows of a table. Values of one column are converted one by one, since a row of
+/// them may be longer than what is read at once.
+pub(super) fn fresh_table(array: &Array, types: &[ColumnType]) -> Result<Rows> {
+    match (array.datatype(), types) {
+        (Datatype::Struct(_), _) => Ok(fresh_rows(&row_fields(array)?.0, types)?.1),
+        (datatype, [column]) => Ok(Rows::single(column.how, to_usize(datatype.item_size())?, column.size()?)),
+        _ => Ok(Rows::default()),
+    }
+}
+
+pub(super) fn table_cards(array: &Array, types: &[ColumnType]) -> Result<Vec<Card>> {
     let (fields, count) = row_fields(array)?;
     if fields.len() > 999 {
         return Err(Error::usage(format!("a FITS table has at most 999 columns, not {}", fields.len())));
     }
-    let (columns, rows) = fresh_rows(&fields)?;
+    let (columns, rows) = fresh_rows(&fields, types)?;
     let mut cards = vec![
         Card::new("BITPIX", 8i64, "array data type")?,
         Card::new("NAXIS", 2i64, "number of array dimensions")?,
@@ -267,6 +346,9 @@ fn table_cards(array: &Array) -> Result<Vec<Card>> {
 /// The header of a part as it must be written, and how the packed big-endian elements become the data unit.
 pub(super) fn settle(part: &Part, is_first: bool) -> Result<(Header, Rows)> {
     let header = &part.header;
+    if let Some(masked) = &part.masked {
+        return Ok((header.clone(), masked.rows.clone()));
+    }
     let begins = header.cards().first().map(Card::keyword) == Some(if is_first { "SIMPLE" } else { "XTENSION" });
     let Some(array) = &part.data else {
         if begins && data_size(header).is_ok_and(|size| size == 0) {
@@ -284,7 +366,7 @@ pub(super) fn settle(part: &Part, is_first: bool) -> Result<(Header, Rows)> {
     let fresh = if is_first { Part::primary(Some(array))? } else { Part::extension("", array)? };
     let rows = match image_type(array.datatype()) {
         Some((bitpix, _, how)) => Rows::single(how, to_usize(array.datatype().item_size())?, image::number(bitpix).size()),
-        None => fresh_rows(&row_fields(array)?.0)?.1,
+        None => fresh_table(array, &column_types(&row_fields(array)?.0)?)?,
     };
     Ok((merged(&fresh.header, header), rows))
 }

@@ -58,6 +58,8 @@ pub(super) enum How {
     Letters,
     /// float16 to float32.
     Widen,
+    /// Whole numbers to longer ones.
+    Extend { signed: bool },
     /// Characters of four bytes to ASCII; [`Rows::check`] finds those that are none.
     Narrow,
 }
@@ -141,6 +143,11 @@ impl Rows {
         self.from == self.to && self.steps.iter().all(|step| step.how == How::Copy && step.from == step.to)
     }
 
+    /// Returns `true` if characters of four bytes become ASCII.
+    pub fn has_characters(&self) -> bool {
+        self.steps.iter().any(|step| step.how == How::Narrow)
+    }
+
     /// Refuses rows with characters that ASCII does not have.
     ///
     /// # Errors
@@ -191,6 +198,16 @@ impl Step {
             How::Widen => {
                 for (to, from) in to.chunks_exact_mut(4).zip(from.as_chunks::<2>().0) {
                     to.copy_from_slice(&half::f16::from_be_bytes(*from).to_f32().to_be_bytes());
+                }
+            }
+            How::Extend { signed } => {
+                let size = self.size.max(1);
+                let longer = to.len().checked_div(from.len() / size).unwrap_or(0).max(size);
+                for (to, from) in to.chunks_exact_mut(longer).zip(from.chunks_exact(size)) {
+                    let is_negative = signed && from.first().is_some_and(|byte| byte & 0x80 != 0);
+                    let (above, below) = to.split_at_mut(longer - size);
+                    above.fill(if is_negative { 0xff } else { 0 });
+                    copy(from, below);
                 }
             }
             How::Narrow => {

@@ -683,7 +683,7 @@ fn a_changed_array_changes_its_header_and_no_other_card() {
     let header = fits.hdus()[0].header().clone();
     let data = Array::from_slice(&[1.5f64, 2.5], &[1, 2]).unwrap();
     let mut out = Vec::new();
-    write(&mut out, &[Part { header, data: Some(data) }]).unwrap();
+    write(&mut out, &[Part::of(header, Some(data))]).unwrap();
     let fits = open(out).unwrap();
     let hdu = &fits.hdus()[0];
     assert_eq!(fits.array(hdu).unwrap().load::<f64>().unwrap(), [1.5, 2.5]);

@@ -169,7 +169,7 @@ pub fn from_node(
             }
         });
         let data = data.transpose().doing(|| format!("HDU {number}"))?;
-        parts.push(Part { header: made, data });
+        parts.push(Part::of(made, data));
     }
     Ok(parts)
 }

@@ -9,6 +9,7 @@ use super::hdu::Hdu;
 use super::header::{BLOCK, Header};
 use super::part::{Part, settle};
 use super::read::FitsFile;
+use super::scale::Rows;
 use crate::array::Byteorder;
 use crate::bytes::{Source, SourceRef};
 use crate::error::{Context, Error, Result};
@@ -37,15 +38,21 @@ pub fn write(out: &mut dyn Write, parts: &[Part]) -> Result<()> {
 fn write_part(out: &mut dyn Write, part: &Part, is_first: bool) -> Result<()> {
     let (header, rows) = settle(part, is_first)?;
     put(out, &header.to_bytes())?;
+    write_data(out, part, &rows)?;
+    Ok(())
+}
+
+/// Writes a data unit with what fills its last block.
+fn write_data(out: &mut dyn Write, part: &Part, rows: &Rows) -> Result<()> {
     let Some(array) = &part.data else { return Ok(()) };
-    let array = array.clone().without_mask();
+    let array = if part.masked.is_some() { array.clone() } else { array.clone().without_mask() };
     array.source().check_whole()?;
     let (mut written, mut stored) = (0u64, Vec::new());
     if array.nbytes() > 0 {
         array.charge_visits()?;
         for block in array.row_blocks(PIECE) {
             let bytes = block.read_bytes(Byteorder::Big)?;
-            if rows.is_plain() {
+            if rows.is_plain() && part.masked.is_none() {
                 put(out, &bytes)?;
                 written += bytes.len() as u64;
                 continue;
@@ -54,12 +61,70 @@ fn write_part(out: &mut dyn Write, part: &Part, is_first: bool) -> Result<()> {
             stored.clear();
             stored.resize(bytes.len() / rows.from.max(1) * rows.to, 0);
             rows.apply(&bytes, &mut stored);
+            if let Some(masked) = &part.masked {
+                masked.fill(&block, &mut stored)?;
+            }
             put(out, &stored)?;
             written += stored.len() as u64;
         }
     }
     // Text tables are filled with blanks, everything else with zeros (section 7.2.3).
-    fill(out, written, if header.text("XTENSION") == Some("TABLE") { b' ' } else { 0 })
+    fill(out, written, if part.header.text("XTENSION") == Some("TABLE") { b' ' } else { 0 })
+}
+
+/// Returns `true` if an HDU of a file has the data unit that a part would be written with.
+///
+/// # Errors
+/// Returns what reading the file and the array returns.
+pub(super) fn has_data(fits: &FitsFile, hdu: &Hdu, part: &Part) -> Result<bool> {
+    let (_, rows) = settle(part, hdu.number() == 0)?;
+    let mut compare = Compare { source: &**fits.source(), at: hdu.data().start, end: hdu.end(), same: true, failed: None };
+    write_data(&mut compare, part, &rows)?;
+    match compare.failed {
+        Some(error) => Err(error),
+        None => Ok(compare.same && compare.at == hdu.end()),
+    }
+}
+
+/// Compares what is written with the bytes of a range.
+struct Compare<'a> {
+    source: &'a dyn Source,
+    at: u64,
+    end: u64,
+    same: bool,
+    failed: Option<Error>,
+}
+
+impl Write for Compare<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let end = self.at.saturating_add(bytes.len() as u64);
+        self.same &= end <= self.end.min(self.source.len());
+        if self.same && self.failed.is_none() {
+            let mut found = vec![0; bytes.len()];
+            match self.source.read_at(self.at, &mut found) {
+                Ok(()) => self.same = found == bytes,
+                Err(error) => self.failed = Some(error),
+            }
+        }
+        self.at = end;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Refuses a part of which characters have no place in a FITS file.
+///
+/// # Errors
+/// Returns `Usage` if there are some, and what reading the array returns.
+pub fn check_characters(part: &Part) -> Result<()> {
+    let (_, rows) = settle(part, false)?;
+    match rows.has_characters() {
+        true => write_data(&mut std::io::sink(), part, &rows),
+        false => Ok(()),
+    }
 }
 
 /// Writes a FITS file with another ASDF file in it (or none): every other HDU is copied byte for byte,

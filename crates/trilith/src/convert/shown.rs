@@ -1,0 +1,291 @@
+//! A tree as HDUs for programs that read FITS only.
+//!
+//! An array that FITS can hold is stored in its HDU alone. Any other one that FITS has a form for (half floats, masked
+//! elements, inline data) stays in the ASDF extension, and its HDU is a second form of it. Scalars become cards.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::array::{Array, ElementValue};
+use crate::asdf::{AsdfFile, walk};
+use crate::error::{ErrorKind, Result};
+use crate::fits::{self, Card, CardValue, Header, Part};
+use crate::tree::{Node, NodeId, TreePath};
+use crate::yaml::Scalar;
+
+/// The longest EXTNAME.
+const LONGEST: usize = 60;
+/// How many paths a note names.
+const NAMED: usize = 5;
+/// Members of the root that say which programs wrote the file and what it was made of.
+const FORM: [&str; 3] = ["asdf_library", "history", "dudley"];
+
+/// The HDUs of a tree.
+#[derive(Default)]
+pub(super) struct Shown {
+    /// The HDUs, the primary one first.
+    pub parts: Vec<Part>,
+    /// The sources of the arrays that are stored in an HDU alone.
+    pub sources: BTreeMap<NodeId, String>,
+    /// What readers of FITS see otherwise, or not at all.
+    pub notes: Vec<String>,
+}
+
+/// Returns the HDUs of a tree.
+///
+/// # Errors
+/// Returns `Limit` if the arrays are more than a command may go through, and what reading masks returns.
+pub(super) fn shown(file: &AsdfFile) -> Result<Shown> {
+    let mut making = Making { file, shown: Shown::default(), left: Vec::new(), cards: Vec::new(), work: 0 };
+    let mut arrays = HashSet::new();
+    let (mut nodes, mut names) = (HashSet::new(), HashSet::new());
+    let mut all = walk::arrays(file)?;
+    all.sort_by_key(|listed| listed.path != "/data");
+    let mut others = Vec::new();
+    for listed in all {
+        let here = listed.found.ok().filter(|found| std::ptr::eq(found.file(file), file)).map(|found| found.node(file).id());
+        let Some(node) = here.and_then(|id| file.tree().node(id)) else {
+            making.left.push(listed.path);
+            continue;
+        };
+        arrays.insert(node.id());
+        // A name stands for one array.
+        let name = listed.path.trim_start_matches('/').to_uppercase();
+        if !nodes.insert(node.id()) {
+            continue;
+        }
+        if !is_name(&name) || !names.insert(name.clone()) {
+            making.left.push(listed.path);
+            continue;
+        }
+        match making.array(&listed.path, &name, node) {
+            Ok(Some(part)) if listed.path == "/data" && fits::is_image_part(&part) => making.shown.parts.push(part),
+            Ok(Some(part)) => others.push(part),
+            Ok(None) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::Usage | ErrorKind::Unsupported | ErrorKind::Malformed) => {
+                making.left.push(listed.path);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    making.scalars(&arrays);
+    let Making { mut shown, left, cards, .. } = making;
+    if shown.parts.is_empty() {
+        shown.parts.push(Part::primary(None)?);
+    }
+    shown.parts.extend(others);
+    if let Some(primary) = shown.parts.first_mut() {
+        let known: Vec<Card> = primary.header.cards().to_vec();
+        let is_new = |card: &Card| known.iter().all(|other| other.keyword() != card.keyword());
+        let added: Vec<Card> = cards.into_iter().filter(is_new).collect();
+        primary.header = Header::new(known.iter().cloned().chain(added).collect());
+    }
+    if !left.is_empty() {
+        let more = if left.len() > NAMED { ", …" } else { "" };
+        let named: Vec<&str> = left.iter().take(NAMED).map(String::as_str).collect();
+        shown.notes.push(format!("only the ASDF extension holds {}{more}: FITS has no form for it", named.join(", ")));
+    }
+    Ok(shown)
+}
+
+/// Whether a name is an EXTNAME that leads to one HDU. A name of digits alone is the number of an HDU.
+fn is_name(name: &str) -> bool {
+    name.bytes().any(|b| !b.is_ascii_digit())
+        && name.bytes().all(|b| b.is_ascii_graphic())
+        && name.len() <= LONGEST
+        && name != "ASDF"
+        && name != "PRIMARY"
+        && !name.contains([',', '\''])
+}
+
+struct Making<'a> {
+    file: &'a AsdfFile,
+    shown: Shown,
+    /// The paths of what no HDU holds.
+    left: Vec<String>,
+    /// Cards of the primary HDU.
+    cards: Vec<Card>,
+    /// Bytes of the arrays so far.
+    work: u64,
+}
+
+impl Making<'_> {
+    /// The HDU of an array; None if it is a card, or in none.
+    fn array(&mut self, path: &str, name: &str, node: Node<'_>) -> Result<Option<Part>> {
+        let array = match self.file.stored_array(node) {
+            Err(error) if error.kind().is_passing() => return Err(error),
+            Err(_) => None,
+            Ok(array) => Some(array).filter(|array| !array.is_empty()),
+        };
+        let Some(array) = array else {
+            self.left.push(path.to_owned());
+            return Ok(None);
+        };
+        if array.shape().is_empty() && array.mask().is_none() && self.scalar_array(path, &array)? {
+            return Ok(None);
+        }
+        // More than the command may go through is refused before the first is written.
+        self.work = self.work.saturating_add(array.nbytes());
+        self.file.limits().check_work(self.work)?;
+        let is_masked = array.masked_count()? > 0;
+        let bare = array.clone().without_mask();
+        let mut changes = fits::losses(&bare);
+        let is_primary = path == "/data" && fits::is_image(array.datatype());
+        let made = match is_masked {
+            true => Part::masked(name, is_primary, &array)?,
+            false if is_primary => Some(Part::primary(Some(&bare))?),
+            false => Some(Part::extension(name, &bare)?),
+        };
+        let Some(mut part) = made else {
+            self.left.push(path.to_owned());
+            return Ok(None);
+        };
+        fits::check_characters(&part)?;
+        for card in described(self.file, path) {
+            if part.header.card(card.keyword()).is_none() {
+                part.header.push(card);
+            }
+        }
+        if is_masked {
+            let cards = part.header.cards().iter().filter(|card| is_null(card.keyword()));
+            let named: Vec<String> = cards.map(|card| format!("{} = {}", card.keyword(), card.value())).collect();
+            changes
+                .push(format!("the mask, which becomes {}", if named.is_empty() { "NaN".to_owned() } else { named.join(", ") }));
+        }
+        if changes.is_empty() && node.get("source").is_some() {
+            let source = if is_primary { "fits:0".to_owned() } else { format!("fits:{name},1") };
+            self.shown.sources.insert(node.id(), source);
+        } else if !changes.is_empty() {
+            let place = if is_primary { "the primary HDU".to_owned() } else { format!("HDU {name}") };
+            let changes = changes.join("; ");
+            self.shown.notes.push(format!("{path}: {place} holds another form ({changes}), the ASDF extension the array itself"));
+        }
+        Ok(Some(part))
+    }
+
+    /// Makes a card of an array of one element without axes. Returns `false` if FITS has none for it.
+    fn scalar_array(&mut self, path: &str, array: &Array) -> Result<bool> {
+        if array.datatype().as_struct().is_some() {
+            return Ok(false);
+        }
+        let value = match array.scalar()? {
+            ElementValue::Bool(value) => CardValue::Logical(value),
+            ElementValue::Int(value) => CardValue::Integer(value.into()),
+            ElementValue::Uint(value) => CardValue::Integer(value.into()),
+            ElementValue::Float(value, _) if value.is_finite() => CardValue::Float(value),
+            ElementValue::Text(text) => CardValue::Text(text),
+            _ => return Ok(false),
+        };
+        let Some(card) = TreePath::parse(path).ok().and_then(|path| card(path.keys(), &value, &HashMap::new())) else {
+            return Ok(false);
+        };
+        self.cards.push(card);
+        Ok(true)
+    }
+
+    /// Makes cards of the scalars in the mappings of the tree, and lists what else there is.
+    fn scalars(&mut self, arrays: &HashSet<NodeId>) {
+        let mut found: Vec<(Vec<String>, Option<CardValue>)> = Vec::new();
+        let root = self.file.tree().root();
+        let (mut open, mut entered) = (vec![(Vec::new(), root)], HashSet::new());
+        while let Some((path, node)) = open.pop() {
+            if !entered.insert(node.id()) {
+                continue;
+            }
+            let mut below = Vec::new();
+            for (key, value) in node.pairs() {
+                let key = key.text().into_owned();
+                let value = value.alias_target().unwrap_or(value);
+                if arrays.contains(&value.id()) || (path.is_empty() && FORM.contains(&key.as_str())) {
+                    continue;
+                }
+                let path: Vec<String> = path.iter().cloned().chain([key]).collect();
+                match value {
+                    value if value.is_mapping() => below.push((path, value)),
+                    value if value.is_sequence() => found.push((path, None)),
+                    value => found.push((path, card_value(value))),
+                }
+            }
+            open.extend(below.into_iter().rev());
+        }
+        // A short keyword stands for one scalar.
+        let mut uses: HashMap<String, usize> = HashMap::new();
+        for (path, _) in found.iter().filter(|(_, value)| value.is_some()) {
+            *uses.entry(path.last().map(|key| key.to_uppercase()).unwrap_or_default()).or_default() += 1;
+        }
+        for (path, value) in found {
+            match value.and_then(|value| card(&path, &value, &uses)) {
+                Some(card) => self.cards.push(card),
+                None => self.left.push(path.iter().fold(TreePath::root(), |path, key| path.join(key.as_str())).to_string()),
+            }
+        }
+    }
+}
+
+/// Whether a card names the stored integer of masked elements.
+fn is_null(keyword: &str) -> bool {
+    keyword == "BLANK" || keyword.strip_prefix("TNULL").is_some_and(|column| column.parse::<u32>().is_ok())
+}
+
+/// Cards of what is said about an array: the unit of a quantity, and the attributes of a dataset of another format.
+fn described(file: &AsdfFile, path: &str) -> Vec<Card> {
+    let root = file.tree().root();
+    let mut cards = Vec::new();
+    let mut unit = |unit: Option<Node<'_>>| {
+        let text = unit.filter(|unit| unit.is_scalar()).map(|unit| unit.text().into_owned()).unwrap_or_default();
+        let card = Card::new("BUNIT", text.as_str(), "").ok();
+        cards.extend(card.filter(|card| !text.is_empty() && text.is_ascii() && card.bytes().len() == fits::RECORD));
+    };
+    unit(path.strip_suffix("/value").and_then(|parent| file.tree().at(parent)).and_then(|parent| parent.get("unit")));
+    let attributes = root.get("dudley").and_then(|said| said.get("attributes")).and_then(|all| all.get(path));
+    let Some(attributes) = attributes.filter(|attributes| attributes.is_mapping()) else { return cards };
+    unit(attributes.get("units"));
+    for (key, value) in attributes.pairs().into_iter().filter(|(_, value)| value.is_scalar()) {
+        let path = [key.text().into_owned()];
+        cards.extend(card_value(value).and_then(|value| card(&path, &value, &HashMap::new())));
+    }
+    cards
+}
+
+/// The value of a scalar; None if cards have none for it.
+fn card_value(node: Node<'_>) -> Option<CardValue> {
+    Some(match node.scalar() {
+        Scalar::Null => CardValue::Undefined,
+        Scalar::Bool(value) => CardValue::Logical(value),
+        Scalar::Int(value) => CardValue::Integer(value.into()),
+        Scalar::BigInt(digits) => CardValue::Integer(digits.parse().ok()?),
+        Scalar::Float(value) if value.is_finite() => CardValue::Float(value),
+        Scalar::Float(_) => return None,
+        Scalar::Str(text) | Scalar::Timestamp(text) => CardValue::Text(text.into_owned()),
+        _ => return None,
+    })
+}
+
+/// The card of a scalar: under the last key if that is a keyword which nothing else has, with the path as comment; else under
+/// all keys, by the HIERARCH convention.
+fn card(path: &[String], value: &CardValue, uses: &HashMap<String, usize>) -> Option<Card> {
+    if let CardValue::Text(text) = value
+        && !text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+    {
+        return None;
+    }
+    let last = path.last()?.to_uppercase();
+    let is_keyword = (1..=8).contains(&last.len())
+        && last.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+        && !fits::is_reserved(&last);
+    if is_keyword && (path.len() == 1 || uses.get(&last).is_none_or(|uses| *uses == 1)) {
+        let pointer = path.iter().fold(TreePath::root(), |path, key| path.join(key.as_str())).to_string();
+        let comment = if path.len() > 1 && pointer.is_ascii() { pointer.as_str() } else { "" };
+        let is_short = |card: &Card| card.bytes().len() == fits::RECORD;
+        let commented = Card::new(&last, value.clone(), comment).ok().filter(is_short);
+        return commented.or_else(|| Card::new(&last, value.clone(), "").ok());
+    }
+    let words = path.join(" ").to_uppercase();
+    let is_plain = words.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b' '));
+    // Readers disagree on what continues a long string of such a card.
+    let made = if is_plain && !fits::is_reserved(&words) {
+        Card::new(&format!("HIERARCH {words}"), value.clone(), "").ok()
+    } else {
+        None
+    };
+    made.filter(|card| card.bytes().len() == fits::RECORD)
+}

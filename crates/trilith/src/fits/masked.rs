@@ -1,0 +1,214 @@
+//! Masked elements in a FITS file: NaN, BLANK and TNULL.
+//!
+//! FITS Standard 4.0, sections 4.4.2.5 (BLANK), 5.3 (NaN), 7.3.2 (TNULL) and 7.3.3 (undefined logicals, null strings).
+//! Integers with masked elements are written without an offset, since readers that know the unsigned conventions do not
+//! look for BLANK there.
+
+use std::ops::Range;
+
+use super::card::Card;
+use super::part::{self, ColumnType, Part};
+use super::scale::{How, Number, Rows};
+use crate::array::{Array, Byteorder, Datatype};
+use crate::bytes::to_usize;
+use crate::error::Result;
+
+/// Bytes that are read at once.
+const PIECE: u64 = 4 << 20;
+
+/// How the elements of a masked array become a data unit.
+#[derive(Debug, Clone)]
+pub(super) struct Masked {
+    pub rows: Rows,
+    fills: Vec<Fill>,
+}
+
+/// The value of masked elements.
+#[derive(Debug, Clone)]
+struct Fill {
+    /// The field; None if the array is no structure.
+    field: Option<String>,
+    /// Bytes of a stored row.
+    at: Range<usize>,
+    /// Bytes of one stored value.
+    value: Vec<u8>,
+}
+
+impl Masked {
+    /// Puts the values of masked elements into the stored rows of a part of the array.
+    ///
+    /// # Errors
+    /// Returns what reading the mask returns.
+    pub fn fill(&self, block: &Array, stored: &mut [u8]) -> Result<()> {
+        for fill in self.fills.iter().filter(|fill| !fill.at.is_empty() && !fill.value.is_empty()) {
+            let marks = match &fill.field {
+                Some(name) => block.field(name)?.mask_bytes()?,
+                None => block.mask_bytes()?,
+            };
+            let Some(marks) = marks else { continue };
+            let each = (fill.at.len() / fill.value.len()).max(1);
+            for (row, marks) in stored.chunks_exact_mut(self.rows.to.max(1)).zip(marks.chunks_exact(each)) {
+                let Some(values) = row.get_mut(fill.at.clone()) else { continue };
+                let values = values.chunks_exact_mut(fill.value.len()).zip(marks);
+                values.filter(|(_, mark)| **mark != 0).for_each(|(value, _)| value.copy_from_slice(&fill.value));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Part {
+    /// An extension, or the primary HDU, of an array whose masked elements are NaN, BLANK or TNULL. Returns None if no integer
+    /// of FITS is free for that.
+    ///
+    /// # Errors
+    /// Returns `Usage` for datatypes that FITS cannot hold, and what reading the elements returns.
+    pub fn masked(name: &str, is_primary: bool, array: &Array) -> Result<Option<Self>> {
+        let made = if part::is_image(array.datatype()) { image(array, is_primary)? } else { table(array)? };
+        let Some((mut cards, masked)) = made else { return Ok(None) };
+        if is_primary {
+            cards.push(Card::new("EXTEND", true, "")?);
+        } else if !name.is_empty() {
+            cards.push(Card::new("EXTNAME", name, "extension name")?);
+        }
+        let mut part = Self::of(super::Header::new(cards), Some(array.clone()));
+        part.masked = Some(masked);
+        Ok(Some(part))
+    }
+}
+
+/// Cards and elements of an image.
+fn image(array: &Array, is_primary: bool) -> Result<Option<(Vec<Card>, Masked)>> {
+    let from = to_usize(array.datatype().item_size())?;
+    let (bitpix, how, value, blank) = match array.datatype() {
+        Datatype::Float16 => (-32, How::Widen, f32::NAN.to_be_bytes().to_vec(), None),
+        Datatype::Float32 => (-32, How::Copy, f32::NAN.to_be_bytes().to_vec(), None),
+        Datatype::Float64 => (-64, How::Copy, f64::NAN.to_be_bytes().to_vec(), None),
+        datatype => {
+            let Some((number, blank)) = integer(array)? else { return Ok(None) };
+            let bitpix = i64::try_from(number.size() * 8).unwrap_or(64);
+            (bitpix, extended(datatype, number), bytes_of(number, blank), Some(blank))
+        }
+    };
+    let mut cards = part::cards_of_image(bitpix, None, array.shape())?;
+    if let Some(blank) = blank {
+        cards.push(Card::new("BLANK", blank, "masked elements")?);
+    }
+    if is_primary {
+        cards.insert(0, Card::new("SIMPLE", true, "conforms to FITS standard")?);
+    } else {
+        cards = part::extension_of(cards)?;
+    }
+    let to = value.len();
+    let masked = Masked { rows: Rows::single(how, from, to), fills: vec![Fill { field: None, at: 0..to, value }] };
+    Ok(Some((cards, masked)))
+}
+
+/// Cards and rows of a table.
+fn table(array: &Array) -> Result<Option<(Vec<Card>, Masked)>> {
+    let (fields, _) = part::row_fields(array)?;
+    let mut types = part::column_types(&fields)?;
+    let is_struct = array.datatype().as_struct().is_some();
+    let mut values = Vec::new();
+    for (at, (field, column)) in fields.iter().zip(&mut types).enumerate() {
+        let name = field.name_or(at);
+        let part = if is_struct { array.field(&name)? } else { array.clone() };
+        if field.datatype.is_integer() && part.masked_count()? > 0 {
+            let Some((number, blank)) = integer(&part)? else { return Ok(None) };
+            let code = match number {
+                Number::U8 => 'B',
+                Number::I16 => 'I',
+                Number::I32 => 'J',
+                _ => 'K',
+            };
+            *column = ColumnType { code, each: 1, zero: None, how: extended(&field.datatype, number), null: Some(blank) };
+            values.push((name, bytes_of(number, blank)));
+        } else {
+            values.push((name, missing(column)?));
+        }
+    }
+    let mut cards = vec![Card::new("XTENSION", "BINTABLE", "binary table extension")?];
+    cards.extend(part::table_cards(array, &types)?);
+    let rows = part::fresh_table(array, &types)?;
+    let fills = rows.steps.iter().zip(values).map(|(step, (name, value))| {
+        let field = is_struct.then_some(name);
+        Fill { field, at: step.to.clone(), value }
+    });
+    let fills = fills.collect();
+    Ok(Some((cards, Masked { rows, fills })))
+}
+
+/// The stored value of what is missing in a column that holds no integers; empty if it has none.
+fn missing(column: &ColumnType) -> Result<Vec<u8>> {
+    Ok(match column.code {
+        'E' | 'C' => f32::NAN.to_be_bytes().repeat(column.size()? / 4),
+        'D' | 'M' => f64::NAN.to_be_bytes().repeat(column.size()? / 8),
+        'L' | 'A' => vec![0; column.size()?],
+        _ => Vec::new(),
+    })
+}
+
+/// The type of stored integers that holds the elements of an array and one more, which no element equals.
+fn integer(array: &Array) -> Result<Option<(Number, i64)>> {
+    let range = range(array)?;
+    let narrowest = match array.datatype() {
+        Datatype::Uint8 => Number::U8,
+        Datatype::Int8 | Datatype::Int16 => Number::I16,
+        Datatype::Uint16 | Datatype::Int32 => Number::I32,
+        _ => Number::I64,
+    };
+    for number in [Number::U8, Number::I16, Number::I32, Number::I64] {
+        if number.size() < narrowest.size() {
+            continue;
+        }
+        let (low, high) = match number {
+            Number::U8 => (0, i128::from(u8::MAX)),
+            Number::I16 => (i16::MIN.into(), i16::MAX.into()),
+            Number::I32 => (i32::MIN.into(), i32::MAX.into()),
+            _ => (i64::MIN.into(), i64::MAX.into()),
+        };
+        let blank = match range {
+            None => Some(low),
+            Some((least, most)) if least < low || most > high => None,
+            Some((least, _)) if least > low && number != Number::U8 => Some(low),
+            Some((_, most)) if most < high => Some(high),
+            Some((least, _)) if least > low => Some(low),
+            _ => None,
+        };
+        if let Some(blank) = blank.and_then(|blank| i64::try_from(blank).ok()) {
+            return Ok(Some((number, blank)));
+        }
+    }
+    Ok(None)
+}
+
+/// The least and the greatest of the integers that are not masked.
+fn range(array: &Array) -> Result<Option<(i128, i128)>> {
+    let (size, signed) = (to_usize(array.datatype().item_size())?.max(1), is_signed(array.datatype()));
+    let mut range: Option<(i128, i128)> = None;
+    for block in array.row_blocks(PIECE) {
+        let bytes = block.read_bytes(Byteorder::Big)?;
+        let marks = block.mask_bytes()?.unwrap_or_else(|| vec![0; bytes.len() / size]);
+        for (element, _) in bytes.chunks_exact(size).zip(marks).filter(|(_, mark)| *mark == 0) {
+            let is_negative = signed && element.first().is_some_and(|byte| byte & 0x80 != 0);
+            let n = element.iter().fold(if is_negative { -1i128 } else { 0 }, |n, byte| n << 8 | i128::from(*byte));
+            range = Some(range.map_or((n, n), |(least, most)| (least.min(n), most.max(n))));
+        }
+    }
+    Ok(range)
+}
+
+fn is_signed(datatype: &Datatype) -> bool {
+    matches!(datatype, Datatype::Int8 | Datatype::Int16 | Datatype::Int32 | Datatype::Int64)
+}
+
+/// How integers of a type become stored ones of another.
+fn extended(datatype: &Datatype, number: Number) -> How {
+    if *datatype == number.datatype() { How::Copy } else { How::Extend { signed: is_signed(datatype) } }
+}
+
+/// The last bytes of an integer, as many as a stored number has.
+fn bytes_of(number: Number, n: i64) -> Vec<u8> {
+    let bytes = n.to_be_bytes();
+    bytes.get(8 - number.size()..).unwrap_or_default().to_vec()
+}
