@@ -91,7 +91,6 @@ def storage(f, random):
 def groups(f):
     f["soft"] = h5py.SoftLink("/types")
     f["again"] = f["scalar"]
-    f["types"]["itself"] = f["types"]
     f["a.b"] = np.arange(3)
     f["with blank"] = np.arange(2)
     many = f.create_group("members")

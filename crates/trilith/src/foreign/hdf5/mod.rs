@@ -51,7 +51,7 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
         file,
         heaps,
         text,
-        groups: HashMap::new(),
+        open: Vec::new(),
         paths: OnceCell::new(),
         links: HashMap::new(),
         items: 0,
@@ -72,8 +72,8 @@ struct Writer<'s> {
     file: H5,
     heaps: GlobalHeaps,
     text: LayoutText,
-    /// The groups that were written, by the addresses of their headers.
-    groups: HashMap<u64, String>,
+    /// The groups that are being written, from the root on: the addresses of their headers, and their paths.
+    open: Vec<(u64, String)>,
     /// The paths of all objects, once somebody refers to one.
     paths: OnceCell<HashMap<u64, String>>,
     /// The links of the groups through which a soft link leads, by their addresses.
@@ -88,9 +88,10 @@ struct Writer<'s> {
 impl Writer<'_> {
     /// The members of a group; the text limits how deep they nest.
     fn group(&mut self, header: &Header, links: &[Link], address: u64, path: &str) -> Result<()> {
-        self.groups.insert(address, if path.is_empty() { "/".to_owned() } else { path.to_owned() });
+        self.open.push((address, if path.is_empty() { "/".to_owned() } else { path.to_owned() }));
         let above = std::mem::replace(&mut self.here, path.to_owned());
         let done = self.group_members(header, links, address, path);
+        self.open.pop();
         self.here = above;
         done
     }
@@ -105,7 +106,7 @@ impl Writer<'_> {
             }
             match &link.target {
                 Target::Hard(address) => self.object(&link.name, *address, &format!("{path}/{}", link.name))?,
-                Target::Soft(to) => self.soft(&link.name, to, address)?,
+                Target::Soft(to) => self.soft(&link.name, to, address, &format!("{path}/{}", link.name))?,
                 Target::External(file, to) => {
                     let why = Error::unsupported(format!("a link to {to} in the file {file}"))
                         .hint("open that file; links to other files are not followed");
@@ -120,22 +121,15 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A link to a path of the same file, from the group at an address: a dataset is written again, a group is named.
-    fn soft(&mut self, name: &str, to: &str, group: u64) -> Result<()> {
-        let header = self.led(to, group).and_then(|address| Ok((address, Header::read(&self.file, address)?)));
-        let (address, header) = match header {
-            Ok(found) => found,
+    /// A link to a path of the same file, from the group at an address: what it leads to is written again.
+    fn soft(&mut self, name: &str, to: &str, group: u64, path: &str) -> Result<()> {
+        match self.led(to, group) {
+            Ok(address) => self.object(name, address, path),
             Err(why) => {
                 self.text.unreadable(name, &why)?;
-                return self.text.attribute("hdf5_link", to);
+                self.text.attribute("hdf5_link", to)
             }
-        };
-        if header.message(kind::LAYOUT).is_some() {
-            return self.dataset(name, &header);
         }
-        self.text.item(name, "{}")?;
-        let path = self.paths().get(&address).cloned().unwrap_or_else(|| to.to_owned());
-        self.text.attribute("hdf5_link", path.as_str())
     }
 
     /// Returns the address of the object header to which a path leads from the group at an address.
@@ -187,8 +181,10 @@ impl Writer<'_> {
             Err(why) => return self.text.unreadable(name, &why),
         };
         if header.is_group() {
-            if let Some(known) = self.groups.get(&address).cloned() {
-                self.text.item(name, "{}")?;
+            // A group that is linked from elsewhere is written again, but not inside of itself.
+            if let Some((_, known)) = self.open.iter().find(|(open, _)| *open == address).cloned() {
+                let why = Error::unsupported(format!("a link back to {known}, the group that it is in"));
+                self.text.unreadable(name, &why.hint(format!("read {known} itself")))?;
                 return self.text.attribute("hdf5_link", known.as_str());
             }
             let links = match members(&self.file, &header) {
