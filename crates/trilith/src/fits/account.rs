@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::card::Card;
+use super::filling::{is_blank_after_end, is_filling};
 use super::hdu::{Hdu, HduKind};
 use super::header::BLOCK;
 use super::part::Part;
@@ -10,9 +11,6 @@ use super::read::FitsFile;
 use super::write::has_data;
 use crate::diagnostic::Diagnostic;
 use crate::error::Result;
-
-/// Bytes of the file that are read at once to see whether they are filling.
-const PIECE: u64 = 1 << 20;
 
 /// Keywords of the layout of an HDU, which the datatype, the shape and the elements of its array say.
 const LAYOUT: [&str; 17] = [
@@ -90,28 +88,4 @@ pub fn spare(fits: &FitsFile) -> Result<Vec<Diagnostic>> {
         losses.push(Diagnostic::lost(format!("{} bytes after the last HDU", len - end)));
     }
     Ok(losses)
-}
-
-/// Whether only blanks follow END in the header of an HDU.
-///
-/// # Errors
-/// As [`Source::read_at`](crate::bytes::Source::read_at).
-pub(super) fn is_blank_after_end(fits: &FitsFile, hdu: &Hdu) -> Result<bool> {
-    let cards: u64 = hdu.header().cards().iter().map(|card| card.bytes().len() as u64).sum();
-    is_filling(fits, hdu.start() + cards + "END".len() as u64, hdu.data().start, b' ')
-}
-
-/// Whether the bytes of a range, as far as they are in the file, are all `blank`.
-fn is_filling(fits: &FitsFile, from: u64, to: u64, blank: u8) -> Result<bool> {
-    let (mut at, to) = (from, to.min(fits.source().len()));
-    let mut piece = Vec::new();
-    while at < to {
-        piece.resize((to - at).min(PIECE) as usize, 0);
-        fits.source().read_at(at, &mut piece)?;
-        if piece.iter().any(|byte| *byte != blank) {
-            return Ok(false);
-        }
-        at += piece.len() as u64;
-    }
-    Ok(true)
 }

@@ -4,9 +4,8 @@
 //! Integers with masked elements are written without an offset, since readers that know the unsigned conventions do not
 //! look for BLANK there.
 
-use std::ops::Range;
-
 use super::card::Card;
+use super::fill::{Fill, Masked};
 use super::part::{self, ColumnType, Part};
 use super::scale::{How, Number, Rows};
 use crate::array::{Array, Byteorder, Datatype};
@@ -15,47 +14,6 @@ use crate::error::Result;
 
 /// Bytes that are read at once.
 const PIECE: u64 = 4 << 20;
-
-/// How the elements of a masked array become a data unit.
-#[derive(Debug, Clone)]
-pub(super) struct Masked {
-    pub rows: Rows,
-    fills: Vec<Fill>,
-}
-
-/// The value of masked elements.
-#[derive(Debug, Clone)]
-struct Fill {
-    /// The field; None if the array is no structure.
-    field: Option<String>,
-    /// Bytes of a stored row.
-    at: Range<usize>,
-    /// Bytes of one stored value.
-    value: Vec<u8>,
-}
-
-impl Masked {
-    /// Puts the values of masked elements into the stored rows of a part of the array.
-    ///
-    /// # Errors
-    /// Returns what reading the mask returns.
-    pub fn fill(&self, block: &Array, stored: &mut [u8]) -> Result<()> {
-        for fill in self.fills.iter().filter(|fill| !fill.at.is_empty() && !fill.value.is_empty()) {
-            let marks = match &fill.field {
-                Some(name) => block.field(name)?.mask_bytes()?,
-                None => block.mask_bytes()?,
-            };
-            let Some(marks) = marks else { continue };
-            let each = (fill.at.len() / fill.value.len()).max(1);
-            for (row, marks) in stored.chunks_exact_mut(self.rows.to.max(1)).zip(marks.chunks_exact(each)) {
-                let Some(values) = row.get_mut(fill.at.clone()) else { continue };
-                let values = values.chunks_exact_mut(fill.value.len()).zip(marks);
-                values.filter(|(_, mark)| **mark != 0).for_each(|(value, _)| value.copy_from_slice(&fill.value));
-            }
-        }
-        Ok(())
-    }
-}
 
 impl Part {
     /// An extension, or the primary HDU, of an array whose masked elements are NaN, BLANK or TNULL. Returns None if no integer

@@ -19,6 +19,8 @@ mod card;
 mod checksum;
 mod dither;
 mod edit;
+mod fill;
+mod filling;
 mod groups;
 mod gzip;
 mod hcompress;

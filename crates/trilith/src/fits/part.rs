@@ -3,9 +3,9 @@
 //! FITS Standard 4.0, sections 4.4.1 (mandatory keywords), 7.1 and 7.3.
 
 use super::card::{Card, CardValue};
+use super::fill::Masked;
 use super::hdu::{HduKind, bitpix, data_size};
 use super::header::Header;
-use super::masked::Masked;
 use super::scale::{How, Linear, Number, Rows, Step};
 use super::{image, table};
 use crate::array::{Array, Byteorder, Datatype, Field, element_count};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use super::account::is_blank_after_end;
 use super::checksum;
+use super::filling::is_blank_after_end;
 use super::hdu::Hdu;
 use super::header::{BLOCK, Header};
 use super::part::{Part, settle};
