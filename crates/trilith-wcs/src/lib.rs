@@ -6,6 +6,7 @@
 //!   many points at once.
 //! - [`Projection`] has the 27 projections of FITS in both directions.
 //! - [`Wcs`] is a chain of transforms between named frames, with a bounding box. It evaluates both ways: its inverse is exact.
+//! - [`Wcs::to_fits`] computes the keywords of a FITS header that give the same positions.
 //! - [`Keywords`] makes a [`Wcs`] of the keywords of a FITS header: linear axes, projections, SIP and TPV.
 //!
 //! ```
@@ -30,18 +31,21 @@
 
 mod bounds;
 mod error;
+mod fit;
 mod header;
 mod inverse;
 mod polynomial;
 mod projection;
 mod region;
 mod rotation;
+mod squares;
 mod table;
 mod transform;
 mod wcs;
 
 pub use bounds::BoundingBox;
 pub use error::{Error, Limits, Result};
+pub use fit::{Card, CardValue, FitOptions, FitsHeader};
 pub use header::Keywords;
 pub use polynomial::{Basis, Map, Polynomial};
 pub use projection::Projection;

@@ -371,6 +371,24 @@ impl Transform {
         Self::new(Node::Tpv(Box::new(terms)), 2, 2).nearly_identity()
     }
 
+    /// Returns the parts of a transform that projects a plane onto the sky: the way to the plane, the projection, and the
+    /// rotation from native to celestial directions. `None` if it does not end so.
+    pub(crate) fn projected(&self) -> Option<(Option<Self>, Projection, Matrix3)> {
+        let Node::Chain(parts) = &self.node else { return None };
+        let (before, last) = parts.split_at_checked(parts.len().checked_sub(4)?)?;
+        let [
+            Self { node: Node::ToSphere(projection), .. },
+            Self { node: Node::ToCartesian { .. }, .. },
+            Self { node: Node::Rotation(matrix), .. },
+            Self { node: Node::ToSpherical { .. }, .. },
+        ] = last
+        else {
+            return None;
+        };
+        let before = if before.is_empty() { None } else { Some(Self::chain(before.to_vec()).ok()?) };
+        Some((before, *projection, *matrix))
+    }
+
     /// Returns the inverse: the one that was given, else the analytic one; of a chain part by part.
     ///
     /// # Errors

@@ -171,13 +171,19 @@ fn slices(columns: &[Vec<f64>]) -> Vec<&[f64]> {
     columns.iter().map(Vec::as_slice).collect()
 }
 
+/// The folder of the samples.
+fn shared() -> Option<std::path::PathBuf> {
+    let near = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("shared/wcs"));
+    let found = near.into_iter().find(|folder| folder.is_dir());
+    if found.is_none() {
+        eprintln!("skipped: the folder shared/wcs is not there");
+    }
+    found
+}
+
 #[test]
 fn the_samples_of_gwcs_have_its_values() {
-    let near = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("shared/wcs"));
-    let Some(folder) = near.into_iter().find(|folder| folder.is_dir()) else {
-        eprintln!("skipped: the folder shared/wcs is not there");
-        return;
-    };
+    let Some(folder) = shared() else { return };
     let others = ["4_spectral_tabular", "4b_cube_quantity", "5_dkist_like"];
     for name in IMAGES.iter().chain(&others) {
         let file = trilith::open(folder.join(format!("{name}.asdf"))).unwrap();
@@ -232,6 +238,30 @@ fn the_samples_of_gwcs_have_its_values() {
                     "{name}: inverse of the file {found}, expected {wanted}"
                 );
             }
+        }
+    }
+}
+
+/// A header gives the positions of the sample, for each point that it has.
+#[test]
+fn headers_give_the_positions_of_the_samples() {
+    let Some(folder) = shared() else { return };
+    for (name, degrees) in
+        [("1_roman_like", 2..=6), ("1b_roman_like_at_ra_0", 2..=6), ("2_fits_imaging", 1..=1), ("3_nircam_like", 2..=6)]
+    {
+        let file = trilith::open(folder.join(format!("{name}.asdf"))).unwrap();
+        let wcs = file.wcs("").unwrap().unwrap().wcs;
+        let header = wcs.to_fits(&Default::default()).unwrap();
+        println!("{name}: degree {}, {:e} and {:?} pixels", header.degree, header.max_error, header.inverse_error);
+        assert!(header.max_error <= 1e-3 && degrees.contains(&header.degree), "{name}: {header:?}");
+        let read = header.keywords().wcs(&Default::default()).unwrap().unwrap();
+        let (low, high) = (wcs.extent().unwrap()[0].0, wcs.extent().unwrap()[0].1);
+        for at in 0..20 {
+            let point = low + (high - low) * f64::from(at) / 19.0;
+            let (there, back) =
+                (wcs.forward().at(&[point, high - point]).unwrap(), read.forward().at(&[point, high - point]).unwrap());
+            let apart = (there[0] - back[0]).abs().max((there[1] - back[1]).abs()) * 3600.0;
+            assert!(apart < 1e-3 * wcs.scale().unwrap() * 3.0, "{name} at {point}: {apart} arcsec");
         }
     }
 }

@@ -30,7 +30,15 @@ const EDGE: f64 = 1e-12;
 /// # Ok::<(), trilith_wcs::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Projection(Form);
+pub struct Projection(Form, Given);
+
+/// The projection as it was asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Given {
+    code: &'static str,
+    parameters: [f64; 3],
+    count: usize,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Form {
@@ -100,7 +108,7 @@ impl Projection {
     /// # Errors
     /// Returns [`Error::Unsupported`] for an unknown code, and [`Error::Invalid`] for parameters without a projection.
     pub fn new(code: &str, parameters: &[f64]) -> Result<Self> {
-        let Some((_, defaults)) = CODES.iter().find(|(name, _)| *name == code) else {
+        let Some((code, defaults)) = CODES.iter().find(|(name, _)| *name == code) else {
             return Err(Error::Unsupported(format!("projection {code}")));
         };
         let mut p = [0.0; 3];
@@ -111,12 +119,23 @@ impl Projection {
             }
         }
         let form = Self::form(code, p).filter(|form| form.is_finite());
-        form.map(Self).ok_or_else(|| {
+        let given = Given { code, parameters: p, count: defaults.len() };
+        form.map(|form| Self(form, given)).ok_or_else(|| {
             Error::Invalid(format!(
                 "projection {code} has parameters without a projection: {:?}",
                 p.get(..defaults.len()).unwrap_or(&p)
             ))
         })
+    }
+
+    /// Returns the code of three letters, as in `CTYPE`.
+    pub fn code(&self) -> &'static str {
+        self.1.code
+    }
+
+    /// Returns the parameters in the order of `PVi_1`, `PVi_2`, …, with the defaults of those that were missing.
+    pub fn parameters(&self) -> &[f64] {
+        self.1.parameters.get(..self.1.count).unwrap_or(&[])
     }
 
     fn form(code: &str, p: [f64; 3]) -> Option<Form> {
