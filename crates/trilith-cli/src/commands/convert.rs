@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 use trilith::asdf::{AsdfFile, chain};
 use trilith::bytes::{Base, Basis};
-use trilith::convert::{self, ConvertOptions, Converted, To};
+use trilith::convert::{self, Coordinates, ConvertOptions, Converted, To};
 use trilith::error::counted;
 use trilith::file::open_fits_file;
 use trilith::{Error, ErrorKind, Result};
@@ -84,6 +84,10 @@ pub struct Convert {
     /// names of the HDUs
     #[arg(long, conflicts_with = "embed")]
     physical: bool,
+    /// Leave coordinates out of the headers of a FITS file. By default an image with a GWCS gets celestial cards: exact ones, or a
+    /// tangent plane with SIP polynomials that are within 0.001 pixel
+    #[arg(long)]
+    no_wcs: bool,
     /// Write no checksums
     #[arg(long)]
     no_checksums: bool,
@@ -135,6 +139,9 @@ impl Convert {
         }
         (how.level, how.allow_loss, how.stack) = (self.level, self.loss.allow_loss, self.stack);
         (how.rows, how.physical, how.skip_unreadable) = (self.rows, self.physical, self.skip_unreadable);
+        if self.no_wcs {
+            how.coordinates = Coordinates::Off;
+        }
         how.chunks.clone_from(&self.chunks);
         how.byteorder = options.order();
         how.write.align = self.align;

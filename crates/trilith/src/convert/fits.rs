@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::account::{Account, says_form_only};
 use super::loss::{read_through, skipped};
 use super::shown::{Shown, shown};
-use super::{CodecChoice, ConvertOptions, Converted, To};
+use super::{CodecChoice, ConvertOptions, Converted, Coordinates, To};
 use crate::array::{Array, Byteorder};
 use crate::asdf::builder::datatype_value;
 use crate::asdf::{ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, Target, walk};
@@ -181,11 +181,11 @@ fn physical_node(fits: &FitsFile, hdu: &Hdu, taking: &mut Taking<'_>) -> Result<
 /// # Errors
 /// As [`from_fits`].
 pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<Vec<Diagnostic>> {
-    Ok(written(file, out)?.losses)
+    Ok(written(file, Coordinates::default(), out)?.losses)
 }
 
 /// As [`to_fits`]; the notes say which cards were put right, since they did not go with their data.
-fn written(file: &AsdfFile, out: &mut dyn Write) -> Result<Converted> {
+fn written(file: &AsdfFile, coordinates: Coordinates, out: &mut dyn Write) -> Result<Converted> {
     let _call = file.limits().call();
     let root = file.tree().root();
     if let Some(list) = root.get("fits").filter(|list| list.is_sequence()) {
@@ -198,7 +198,7 @@ fn written(file: &AsdfFile, out: &mut dyn Write) -> Result<Converted> {
         losses.extend(unnamed_blocks(file)?);
         return Ok(Converted { losses, notes, ..Converted::default() });
     }
-    let Shown { mut parts, sources, notes } = shown(file)?;
+    let Shown { mut parts, sources, notes } = shown(file, coordinates)?;
     let (asdf, losses) = embedded(file, &sources)?;
     parts.push(Part::asdf(asdf)?);
     fits::write(out, &parts)?;
@@ -475,7 +475,7 @@ pub(super) fn to_fits_with(
     if options.codec != CodecChoice::Keep {
         return Err(Error::usage("the data of a FITS file have no codec").setting("", Setting::Omit(&["codec"])));
     }
-    written(file, &mut out)
+    written(file, options.coordinates, &mut out)
 }
 
 /// Writes the ASDF file inside a FITS file as one of its own: the HDUs that it refers to become blocks, behind its own;
@@ -545,7 +545,7 @@ fn beside(file: &AsdfFile, fits: &FitsFile, taken: &BTreeSet<usize>) -> Result<V
         return Ok(lost);
     }
     // Some of it may be there for readers that know FITS only.
-    match shown(file) {
+    match shown(file, Coordinates::Sip) {
         Ok(shown) => fits::left_behind(fits, taken, &shown.parts),
         Err(error) if error.kind().is_passing() => Err(error),
         Err(_) => Ok(lost),

@@ -11,6 +11,8 @@ mod any;
 mod arrays;
 mod choose;
 mod chunks;
+#[cfg(feature = "fits")]
+mod coordinates;
 #[cfg(feature = "dudley")]
 mod describe;
 mod elements;
@@ -151,8 +153,23 @@ pub struct ConvertOptions {
     /// Whether items that cannot be read are left out; each is listed in [`Converted::losses`]
     /// ([`File::convert_into`](crate::File::convert_into) only).
     pub skip_unreadable: bool,
+    /// Coordinates that the images of a FITS file get ([`File::convert_into`](crate::File::convert_into) only).
+    pub coordinates: Coordinates,
     /// Alignment, checksums, index.
     pub write: WriteOptions,
+}
+
+/// Coordinates in the headers of a FITS file that is made of a file of the ASDF family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Coordinates {
+    /// Exact ones, or a tangent plane with SIP polynomials that are within 0.001 pixel.
+    #[default]
+    Sip,
+    /// A tangent plane without polynomials, however far off it is.
+    Tan,
+    /// None.
+    Off,
 }
 
 impl ConvertOptions {

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::{Coordinates, coordinates};
 use crate::array::{Array, ElementValue};
 use crate::asdf::{AsdfFile, walk};
 use crate::error::{ErrorKind, Result};
@@ -34,13 +35,15 @@ pub(super) struct Shown {
 ///
 /// # Errors
 /// Returns `Limit` if the arrays are more than a command may go through, and what reading masks returns.
-pub(super) fn shown(file: &AsdfFile) -> Result<Shown> {
-    let mut making = Making { file, shown: Shown::default(), left: Vec::new(), cards: Vec::new(), work: 0 };
+pub(super) fn shown(file: &AsdfFile, coordinates: Coordinates) -> Result<Shown> {
+    let mut making = Making { file, coordinates, shown: Shown::default(), left: Vec::new(), cards: Vec::new(), work: 0 };
     let mut arrays = HashSet::new();
     let (mut nodes, mut names) = (HashSet::new(), HashSet::new());
     let mut all = walk::arrays(file)?;
     all.sort_by_key(|listed| listed.path != "/data");
     let mut others = Vec::new();
+    let worlds = coordinates::places(file);
+    let is_coordinate = |path: &str| worlds.iter().any(|place| path.starts_with(place.as_str()));
     for listed in all {
         let here = listed.found.ok().filter(|found| std::ptr::eq(found.file(file), file)).map(|found| found.node(file).id());
         let Some(node) = here.and_then(|id| file.tree().node(id)) else {
@@ -48,6 +51,9 @@ pub(super) fn shown(file: &AsdfFile) -> Result<Shown> {
             continue;
         };
         arrays.insert(node.id());
+        if is_coordinate(&listed.path) {
+            continue;
+        }
         // A name stands for one array.
         let name = listed.path.trim_start_matches('/').to_uppercase();
         if !nodes.insert(node.id()) {
@@ -68,6 +74,7 @@ pub(super) fn shown(file: &AsdfFile) -> Result<Shown> {
         }
     }
     making.scalars(&arrays);
+    making.left.retain(|path| !is_coordinate(path));
     let Making { mut shown, left, cards, .. } = making;
     if shown.parts.is_empty() {
         shown.parts.push(Part::primary(None)?);
@@ -99,6 +106,7 @@ fn is_name(name: &str) -> bool {
 
 struct Making<'a> {
     file: &'a AsdfFile,
+    coordinates: Coordinates,
     shown: Shown,
     /// The paths of what no HDU holds.
     left: Vec<String>,
@@ -159,6 +167,7 @@ impl Making<'_> {
             let changes = changes.join("; ");
             self.shown.notes.push(format!("{path}: {place} holds another form ({changes}), the ASDF extension the array itself"));
         }
+        self.shown.notes.extend(coordinates::add(self.file, path, &array, &mut part, self.coordinates)?);
         Ok(Some(part))
     }
 

@@ -25,7 +25,7 @@ mod units;
 
 pub use place::{Length, PixelBox, Size, latitude, longitude, position};
 pub use points::Points;
-pub use trilith_wcs::{Axis, Frame, Inverse, Options, Wcs};
+pub use trilith_wcs::{Axis, CardValue, FitOptions, FitsHeader, Frame, Inverse, Options, Wcs};
 
 use std::borrow::Cow;
 

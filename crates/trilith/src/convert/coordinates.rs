@@ -1,0 +1,87 @@
+//! Coordinates of images in FITS headers.
+
+use super::Coordinates;
+use crate::array::Array;
+use crate::asdf::AsdfFile;
+use crate::error::{Error, Result};
+use crate::file::{Backend, Item};
+use crate::fits::{Card, Part};
+use crate::tree::TreePath;
+use crate::wcs::{CardValue, FitOptions, Wcs};
+
+/// Adds cards to the header of an image of a file, if it has coordinates. Returns why there are none, if there could be.
+pub(super) fn add(file: &AsdfFile, path: &str, array: &Array, part: &mut Part, how: Coordinates) -> Result<Option<String>> {
+    if how == Coordinates::Off || array.shape().len() < 2 || array.datatype().as_struct().is_some() {
+        return Ok(None);
+    }
+    let backend: &dyn Backend = file;
+    let root = Item::new(backend, backend.root());
+    let Some(item) = root.find(path)? else { return Ok(None) };
+    let found = match item.coordinates() {
+        Ok(Some(found)) if found.wcs.sky().is_some() => found,
+        Ok(_) => return Ok(None),
+        Err(error) if error.kind().is_passing() => return Err(error),
+        Err(error) => return Ok(Some(without(path, &error))),
+    };
+    if !is_image_of(&found.wcs, array.shape()) {
+        return Ok(None);
+    }
+    let mut options = FitOptions::default();
+    options.degree = (how == Coordinates::Tan).then_some(1);
+    match found.wcs.to_fits(&options) {
+        Ok(header) => {
+            let mut cards = Vec::with_capacity(header.cards.len());
+            for card in header.cards {
+                cards.push(match card.value {
+                    CardValue::Text(text) => Card::new(&card.keyword, text.as_str(), card.comment)?,
+                    CardValue::Number(number) => Card::new(&card.keyword, number, card.comment)?,
+                    CardValue::Integer(number) => Card::new(&card.keyword, number, card.comment)?,
+                    _ => continue,
+                });
+            }
+            cards.into_iter().for_each(|card| part.header.push(card));
+            Ok(None)
+        }
+        Err(error) => Ok(Some(without(path, &Error::from(error)))),
+    }
+}
+
+/// Returns the paths of the coordinates in a tree, which headers have in their own form.
+pub(super) fn places(file: &AsdfFile) -> Vec<String> {
+    let tree = file.tree();
+    if !tree.text().contains("gwcs/wcs-") {
+        return Vec::new();
+    }
+    let (mut found, mut todo) = (Vec::new(), vec![(tree.root(), TreePath::root())]);
+    while let Some((node, path)) = todo.pop() {
+        if node.tag().is_some_and(|tag| tag.contains("gwcs/wcs-")) {
+            found.push(format!("{path}/"));
+        } else if !node.is_alias() {
+            // What an alias stands for is at its anchor.
+            todo.extend(node.entries().map(|(key, value)| (value, path.join(&*key.key_text()))));
+            todo.extend(node.items().enumerate().map(|(at, item)| (item, path.join(at.to_string()))));
+        }
+    }
+    found
+}
+
+fn without(path: &str, error: &Error) -> String {
+    format!("{path}: no coordinates in the FITS header: {}", error.message())
+}
+
+/// Whether the last axes of an array are the pixels of coordinates: of their shape, or about as far as their bounding box.
+fn is_image_of(coordinates: &Wcs, shape: &[u64]) -> bool {
+    let axes = coordinates.pixel_axes();
+    let last: Vec<u64> = shape.iter().rev().take(axes).copied().collect();
+    if last.len() < axes {
+        return false;
+    }
+    if coordinates.pixel_shape().is_some_and(|known| known != last) {
+        return false;
+    }
+    let boxed = coordinates.bounding_box().map(|bounds| bounds.intervals()).unwrap_or_default();
+    last.iter().zip(boxed).all(|(length, interval)| {
+        let length = *length as f64;
+        interval.is_none_or(|(low, high)| low >= -1.0 && high <= length + 0.5 && high - low >= length / 2.0)
+    })
+}
