@@ -22,7 +22,7 @@ use trilith::{Error, ErrorKind, File, Limits, Result};
 pub use self::held::Held;
 use self::held::Shared;
 use self::names::{Input, Names};
-pub use self::part::Parts;
+pub use self::part::{Parts, run_each};
 use crate::Outcome;
 use crate::item::Item;
 use crate::json::{error_json, error_problem, whole};

@@ -151,6 +151,8 @@ pub mod check;
 pub mod conform;
 pub mod convert;
 #[doc(hidden)]
+pub mod cutout;
+#[doc(hidden)]
 pub mod diff;
 #[doc(hidden)]
 pub mod digest;
@@ -176,6 +178,7 @@ pub use array::{Array, Datatype, Index};
 pub use asdf::{ArrayOptions, AsdfFile, Builder, Target};
 pub use change::{Added, Change, Output, RowOptions, RowWriter, SaveOptions, Saved, Syntax};
 pub use codec::CodecId;
+pub use cutout::{Cutout, CutoutOptions, Edge};
 pub use diagnostic::{Diagnostic, Severity};
 pub use error::{Error, ErrorKind, Location, Result};
 pub use file::{File, Item, ItemKind, OpenOptions, open, open_asdf, open_asdf_bytes};

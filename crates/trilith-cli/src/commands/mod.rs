@@ -60,6 +60,7 @@ commands! {
     }
     "Take data out" {
         get::Get,
+        cutout::Cutout,
         table::Table,
         manifest::Manifest,
         to_yaml::ToYaml,

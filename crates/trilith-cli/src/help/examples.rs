@@ -67,6 +67,8 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("trilith sky placed.asdf#/observation/data 0,0 10.5,20", "The positions of two pixels, in degrees"),
     ("trilith sky placed.asdf --pixel 05:35:12,-05:24:00 --json", "The pixel of a position"),
     ("trilith get placed.asdf#/observation/data --sky 05:35:12,-05:24:00 --size 1arcsec -o around.npy", "The pixels around a position"),
+    ("trilith cutout placed.asdf --sky 05:35:12,-05:24:00 --size 1arcsec -o cutout.asdf", "All arrays around a position, with their coordinates"),
+    ("trilith cutout placed.asdf --sky 05:35:12,-05:24:00 --size 21px -o '{stem}_{n}.fits'", "For DS9 and other programs that read FITS"),
     ("trilith rename observation.asdf#/observation/flat flatfield", "Another name for a key"),
     ("trilith rename observation.asdf#/observation/flatfield flat -o renamed.asdf", "Into another file"),
     ("trilith rename observation.asdf#/observation/meta/observer pi --in-place", "In the space of the old tree"),

@@ -80,17 +80,33 @@ impl Parts {
         options: &Options,
         work: impl Fn(&mut Job<'_>) -> Result<Outcome> + Sync,
     ) -> Result<Outcome> {
-        if self.is_several() {
-            outputs.check_several()?;
-        }
-        let mut written = HashSet::new();
-        let mut admit = |item: &Item| match outputs.of(&item.file, item.path()) {
-            Some(output) if !written.insert(output.clone()) => {
-                Err(Error::usage(format!("{output} is written for another file")).hint("name the files differently"))
-            }
-            _ => Ok(()),
-        };
-        let admit: Option<Admit<'_>> = if outputs.file().is_some() { Some(&mut admit) } else { None };
-        run_with(&self.items(), Form::Items, &self.many, options, admit, work)
+        run_each(&self.items(), Form::Items, &self.many, outputs, options, work)
     }
+}
+
+/// As [`run_with`], for a command that writes a file for each item: no two are written to the same, and none of them may be
+/// read.
+///
+/// # Errors
+/// As [`run_with`], and [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if several items have one output.
+pub fn run_each(
+    arguments: &[String],
+    form: Form,
+    many: &Many,
+    outputs: Outputs<'_>,
+    options: &Options,
+    work: impl Fn(&mut Job<'_>) -> Result<Outcome> + Sync,
+) -> Result<Outcome> {
+    if is_several(arguments, form, many) {
+        outputs.check_several()?;
+    }
+    let mut written = HashSet::new();
+    let mut admit = |item: &Item| match outputs.of(&item.file, item.path()) {
+        Some(output) if !written.insert(output.clone()) => {
+            Err(Error::usage(format!("{output} is written for another file")).hint("name the files differently"))
+        }
+        _ => Ok(()),
+    };
+    let admit: Option<Admit<'_>> = if outputs.file().is_some() { Some(&mut admit) } else { None };
+    run_with(arguments, form, many, options, admit, work)
 }

@@ -178,7 +178,7 @@ impl<'f> Change<'f> {
     ///
     /// # Errors
     /// What `make` says, and as [`Edit::finish`].
-    pub fn edit(&mut self, make: impl FnOnce(&mut Edit<'_>, &Tree) -> Result<()>) -> Result<()> {
+    pub fn edit(&mut self, make: impl for<'t> FnOnce(&mut Edit<'t>, &'t Tree) -> Result<()>) -> Result<()> {
         self.settle()?;
         let tree = self.settled();
         let mut edit = tree.edit();
@@ -191,7 +191,7 @@ impl<'f> Change<'f> {
     ///
     /// # Errors
     /// What `make` returns, and as [`Edit::finish_adding`].
-    pub fn add(&mut self, make: impl FnOnce(&mut Edit<'_>, &Tree) -> Result<()>) -> Result<()> {
+    pub fn add(&mut self, make: impl for<'t> FnOnce(&mut Edit<'t>, &'t Tree) -> Result<()>) -> Result<()> {
         self.settle()?;
         let tree = self.settled();
         let mut edit = tree.edit();

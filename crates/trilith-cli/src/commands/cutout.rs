@@ -1,0 +1,164 @@
+//! `trilith cutout FILES… --sky LON,LAT --size S -o OUT`: the pixels around positions, with their coordinates.
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use trilith::bytes::Basis;
+use trilith::convert::{ConvertOptions, Coordinates};
+use trilith::wcs::{Points, Size, position};
+use trilith::{CutoutOptions, Edge, Error, Result};
+use trilith_view::glance::{Glance, How};
+
+use crate::Outcome;
+use crate::inputs::{Form as Arguments, Job, Many, run_each};
+use crate::options::Options;
+use crate::outputs::{Form, Outputs};
+use crate::target::Target;
+
+/// Cut images out around positions on the sky
+///
+/// An ASDF cutout has all arrays of the shape of the image, their metadata and coordinates that are right for the cutout. A FITS
+/// cutout has the images with headers that other programs read. NPY and PNG have the pixels of one image. Exit status 1 if a
+/// position is in no image.
+#[derive(Debug, Args)]
+pub struct Cutout {
+    /// Files, folders, patterns and addresses; behind # the path of an image (default: the first image with coordinates)
+    #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from")]
+    files: Vec<String>,
+    #[command(flatten)]
+    many: Many,
+    /// Position in degrees, or in hours and degrees: 83.6,-5.4 or 05:34:24,-05:24:00
+    #[arg(long, value_name = "LON,LAT", allow_hyphen_values = true, required_unless_present = "points", conflicts_with = "points")]
+    sky: Option<String>,
+    /// Take the positions from a file: a CSV file with columns as ra and dec, or an NPY file
+    #[arg(long, value_name = "IN.csv|.npy")]
+    points: Option<String>,
+    /// Size of the cutout, one length or two: 30arcsec, 0.5arcmin, 201px or 201px,101px
+    #[arg(long, value_name = "SIZE")]
+    size: String,
+    /// Write to this file, .asdf, .fits, .npy or .png. {stem} stands for the name of the input, {n} for the number of the
+    /// position, from 0 on
+    #[arg(short, long, value_name = "FILE")]
+    output: String,
+    /// At the edge of the image: fill the pixels beyond, end there, or write nothing
+    #[arg(long, value_enum, value_name = "HOW", default_value = "fill")]
+    edge: AtEdge,
+    /// Value of pixels beyond the edge (default: NaN for floats, 0 for integers)
+    #[arg(long, value_name = "V", allow_hyphen_values = true)]
+    fill: Option<f64>,
+    /// Cut only these arrays, by name: data,err
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Coordinates in a FITS header: with SIP polynomials, or a tangent plane alone
+    #[arg(long, value_enum, value_name = "KIND", default_value = "sip")]
+    wcs: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AtEdge {
+    Fill,
+    Trim,
+    Skip,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    Sip,
+    Tan,
+}
+
+impl Cutout {
+    /// Writes the cutouts.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let positions = self.positions(options)?;
+        if positions.len() > 1 && !self.output.contains("{n}") {
+            return Err(Error::usage(format!("several cutouts cannot all be written to {}", self.output))
+                .hint("put {n} into the name, which is the number of the position"));
+        }
+        let size: Size = self.size.parse()?;
+        // The number of the position is in every name; two files may not have the same one.
+        let names = self.output.replace("{n}", "0");
+        run_each(&self.files, Arguments::Items, &self.many, Outputs(Some(&names)), options, |job| {
+            let file = job.open()?;
+            let path = job.path.clone().unwrap_or_default();
+            let mut outcome = Outcome::Yes;
+            for (number, at) in positions.iter().enumerate() {
+                if at.iter().any(|value| value.is_nan()) {
+                    job.note(&format!("trilith: position {number} of {} is missing", self.points.as_deref().unwrap_or_default()));
+                    outcome = Outcome::No;
+                    continue;
+                }
+                let Some(found) = file.cutout(&path, *at, size, self.options())? else {
+                    let ([lon, lat], mut all) = (at, self.options());
+                    all.edge = Edge::Trim;
+                    let is_over = self.edge == AtEdge::Skip && file.cutout(&path, *at, size, all)?.is_some();
+                    let why = if is_over { "it reaches beyond the edge of the image" } else { "the position is outside of the image" };
+                    job.note(&format!("trilith: {}: no cutout at {lon},{lat}: {why}", job.name));
+                    outcome = if is_over { outcome } else { Outcome::No };
+                    continue;
+                };
+                let output = Outputs(Some(&self.output.replace("{n}", &number.to_string()))).of(&job.name, found.path());
+                self.write(&found, *at, output.as_deref().unwrap_or("-"), job)?;
+            }
+            Ok(outcome)
+        })
+    }
+
+    fn options(&self) -> CutoutOptions {
+        let mut options = CutoutOptions::default();
+        options.edge = match self.edge {
+            AtEdge::Fill => Edge::Fill,
+            AtEdge::Trim => Edge::Trim,
+            AtEdge::Skip => Edge::Skip,
+        };
+        options.fill = self.fill;
+        options.only.clone_from(&self.only);
+        options
+    }
+
+    fn positions(&self, options: &Options) -> Result<Vec<[f64; 2]>> {
+        match (&self.sky, &self.points) {
+            (Some(text), _) => Ok(vec![position(text)?]),
+            (None, Some(list)) => {
+                let [lon, lat] = Points::read(options.open(list)?, &options.limits()?)?.positions()?;
+                Ok(lon.into_iter().zip(lat).map(|(lon, lat)| [lon, lat]).collect())
+            }
+            (None, None) => Err(Error::usage("a cutout needs --sky or --points")),
+        }
+    }
+
+    fn write(&self, found: &trilith::Cutout<'_>, at: [f64; 2], output: &str, job: &mut Job<'_>) -> Result<()> {
+        let form = match Form::promised(output) {
+            Some(form) => form,
+            None if output == "-" => Form::Asdf,
+            None => {
+                return Err(Error::usage(format!("the name {output} does not say what to write"))
+                    .hint("give a name that ends in .asdf, .fits, .npy or .png"));
+            }
+        };
+        job.options.check_inputs(output, &[])?;
+        let mut target = Target::create(output, Basis::Nothing)?;
+        let notes = if form == Form::Png {
+            match Glance::of(&found.array()?, &How::default())? {
+                Glance::Image(picture, _) => target.writer().write_all(&picture.to_png()?).map_err(|error| Error::io("writing", error))?,
+                _ => return Err(Error::unsupported("a cutout that is no image cannot be drawn")),
+            }
+            Vec::new()
+        } else {
+            let mut how = ConvertOptions::default();
+            how.coordinates = if self.wcs == Kind::Sip { Coordinates::Sip } else { Coordinates::Tan };
+            found.write(form, &how, target.writer())?
+        };
+        let written = if matches!(form, Form::Asdf | Form::Fits) {
+            target.commit_checked(None, job.options)?
+        } else {
+            target.commit(job.options)?
+        };
+        notes.iter().for_each(|note| job.warn(note));
+        let (start, length) = (&found.pixels().start, &found.pixels().length);
+        let json = json!({
+            "file": output, "image": found.path(), "position": at, "start": start, "shape": length, "size": written, "written": true,
+        });
+        let lengths = length.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
+        job.told(output, json, &format!("{output}: {lengths} pixels of {}", found.path()))
+    }
+}

@@ -1,0 +1,541 @@
+//! Cutouts: the pixels around a position on the sky, with their coordinates.
+
+mod fill;
+mod tags;
+
+use std::collections::HashSet;
+
+use self::fill::{copy, fill_bytes};
+use self::tags::{Tags, plain};
+use crate::array::{Array, Byteorder, Datatype, Index, Mask};
+use crate::asdf::{ArrayOptions, AsdfFile, WriteOptions, ndarray};
+use crate::bytes::{Access, WriteSeek};
+use crate::change::Change;
+use crate::convert::{ConvertOptions, To};
+use crate::error::{Error, Result};
+use crate::file::{File, Form, OpenOptions};
+use crate::tree::{Edit, Node, Tree, TreePath, Value};
+use crate::wcs::{Found, PixelBox, Size};
+
+/// Arrays of another shape than the image stay in a cutout up to this many bytes.
+const SMALL: u64 = 64 << 10;
+/// Byte ranges of a remote file that are closer than this are one request.
+const GAP: u64 = 64 << 10;
+
+/// What happens if a cutout reaches beyond the edge of the image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Edge {
+    /// Pixels beyond the edge are filled.
+    #[default]
+    Fill,
+    /// The cutout ends at the edge.
+    Trim,
+    /// There is no cutout.
+    Skip,
+}
+
+/// Choices for [`File::cutout`].
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct CutoutOptions {
+    /// What happens at the edge of the image.
+    pub edge: Edge,
+    /// Value of pixels beyond the edge. By default NaN for floats and complex numbers, else 0.
+    pub fill: Option<f64>,
+    /// Names of the arrays that the cutout has, as `data`; all of the shape of the image if there are none.
+    pub only: Vec<String>,
+}
+
+/// Pixels around a position.
+#[derive(Debug)]
+pub struct Cutout<'f> {
+    file: &'f File,
+    found: Found,
+    path: String,
+    shape: Vec<u64>,
+    pixels: PixelBox,
+    options: CutoutOptions,
+}
+
+impl File {
+    /// Returns the pixels around a position: longitude and latitude in degrees. `None` if the position is not in the image, or
+    /// if the cutout reaches beyond its edge and [`Edge::Skip`] is chosen.
+    ///
+    /// `path` is that of an image. If it is empty, the first image with coordinates is taken: an array `data`, or the largest.
+    /// Nothing is read but the coordinates.
+    ///
+    /// ```
+    /// # let text = "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
+    /// #     data: !core/ndarray-1.1.0 [[1, 2, 3], [4, 5, 6], [7, 8, 9]]\n\
+    /// #     meta: {ctype1: RA---TAN, ctype2: DEC--TAN, crpix1: 2, crpix2: 2, crval1: 10.0, crval2: 20.0, cdelt1: -0.001, cdelt2: 0.001}\n...\n";
+    /// # let file = trilith::OpenOptions::new().open_bytes(text.as_bytes().to_vec())?;
+    /// let cutout = file.cutout("/data", [10.0, 20.0], "1px".parse()?, Default::default())?;
+    /// assert_eq!(cutout.expect("the position is in the image").array()?.load::<i64>()?, [5]);
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the image has no coordinates, and as [`File::wcs`] and
+    /// [`Found::pixel_box`].
+    pub fn cutout(&self, path: &str, position: [f64; 2], size: Size, options: CutoutOptions) -> Result<Option<Cutout<'_>>> {
+        let (path, found, shape) = self.image(path)?;
+        let Some(mut pixels) = found.pixel_box(position, size)? else { return Ok(None) };
+        let Some(inside) = pixels.inside(&shape) else { return Ok(None) };
+        let axes = pixels.start.len();
+        let is_whole = inside.iter().rev().zip(pixels.length.iter()).all(|(range, length)| range.end - range.start == *length);
+        match options.edge {
+            Edge::Skip if !is_whole => return Ok(None),
+            Edge::Trim => {
+                for (axis, range) in inside.iter().rev().take(axes).enumerate() {
+                    pixels.start[axis] = range.start as i64;
+                    pixels.length[axis] = range.end - range.start;
+                }
+            }
+            _ => {}
+        }
+        Ok(Some(Cutout { file: self, found, path, shape, pixels, options }))
+    }
+
+    /// The image at a path, with its coordinates and its shape.
+    fn image(&self, path: &str) -> Result<(String, Found, Vec<u64>)> {
+        let none = || {
+            let name = self.source().name();
+            Error::unsupported(format!("cannot cut out of {name}: no image with coordinates"))
+                .hint("name the path of an array: FILE#/path")
+        };
+        let found = self.wcs(path)?.ok_or_else(none)?;
+        if let Some(path) = &found.array {
+            let shape = self.item(path)?.describe()?.shape;
+            return Ok((path.clone(), found, shape));
+        }
+        // The coordinates were named, or are beside the image.
+        let mut best: Option<(bool, u64, String, Found, Vec<u64>)> = None;
+        for entry in self.arrays()? {
+            let Ok(item) = entry.item else { continue };
+            let Ok(about) = item.describe() else { continue };
+            if about.shape.len() < found.wcs.pixel_axes().max(1) || about.datatype.as_struct().is_some() {
+                continue;
+            }
+            let Some(its) = self.wcs(&entry.path).ok().flatten().filter(|its| its.path == found.path) else { continue };
+            let elements = about.shape.iter().fold(1u64, |product, length| product.saturating_mul(*length));
+            let rank = (entry.path.ends_with("/data"), elements);
+            if best.as_ref().is_none_or(|(is_data, size, ..)| rank > (*is_data, *size)) {
+                best = Some((rank.0, rank.1, entry.path, its, about.shape));
+            }
+        }
+        best.map(|(_, _, path, found, shape)| (path, found, shape)).ok_or_else(none)
+    }
+}
+
+impl<'f> Cutout<'f> {
+    /// Path of the image.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Pixels of the image that the cutout has, x first.
+    pub fn pixels(&self) -> &PixelBox {
+        &self.pixels
+    }
+
+    /// Coordinates of the image, not of the cutout.
+    pub fn coordinates(&self) -> &Found {
+        &self.found
+    }
+
+    /// Returns the pixels of the image. Without filled pixels they are read when they are used.
+    ///
+    /// # Errors
+    /// Returns an error if the array cannot be read, and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if its datatype does not
+    /// hold the value to fill with.
+    pub fn array(&self) -> Result<Array> {
+        self.cut(&self.file.array(&self.path)?)
+    }
+
+    /// The part of an array of the shape of the image.
+    fn cut(&self, array: &Array) -> Result<Array> {
+        let wrong = || Error::unsupported(format!("cannot cut out of {}: its shape is {:?}", self.path, array.shape()));
+        let inside = self.pixels.inside(array.shape()).ok_or_else(wrong)?;
+        let indices: Vec<Index> = inside.iter().map(|range| Index::from(range.start as i64..range.end as i64)).collect();
+        let part = array.slice(indices)?;
+        let more = array.shape().len() - self.pixels.start.len();
+        let lengths = self.pixels.length.iter().rev().copied();
+        let shape: Vec<u64> = array.shape().iter().take(more).copied().chain(lengths).collect();
+        if part.shape() == shape { Ok(part) } else { self.filled(&part, &shape) }
+    }
+
+    /// The part of the image in the middle of filled pixels.
+    fn filled(&self, part: &Array, shape: &[u64]) -> Result<Array> {
+        let datatype = part.datatype().clone();
+        let item = usize::try_from(datatype.packed_size()).unwrap_or(usize::MAX);
+        let limits = self.file.limits();
+        let count = shape.iter().try_fold(1u64, |product, length| product.checked_mul(*length)).unwrap_or(u64::MAX);
+        limits.charge_memory(count.saturating_mul(item as u64), "the filled pixels of a cutout")?;
+        let fill = fill_bytes(&datatype, self.options.fill)?;
+        let count = usize::try_from(count).map_err(|_| Error::limit("a cutout of more pixels than this machine can address"))?;
+        let mut bytes = fill.repeat(count);
+        // Where the part begins, along each axis of the array.
+        let more = shape.len() - self.pixels.start.len();
+        let begin: Vec<u64> = (0..shape.len())
+            .map(|axis| if axis < more { 0 } else { (-self.pixels.start[shape.len() - 1 - axis]).max(0) as u64 })
+            .collect();
+        copy(&part.read_bytes(Byteorder::Little)?, part.shape(), &mut bytes, shape, &begin, item);
+        let made = Array::from_bytes(bytes, datatype, Byteorder::Little, shape.to_vec())?;
+        let Some(mask) = part.mask_bytes()? else { return Ok(made) };
+        let mut whole = vec![1u8; count];
+        copy(&mask, part.shape(), &mut whole, shape, &begin, 1);
+        let mask = Array::from_bytes(whole, Datatype::Bool8, Byteorder::Little, shape.to_vec())?;
+        made.with_mask(Mask::Array(std::sync::Arc::new(mask)))
+    }
+
+    /// Returns the file as a change: its arrays of the shape of the image cut out, and its coordinates moved. Larger arrays of
+    /// another shape are left out; the second value has their paths. Save it to another file.
+    ///
+    /// The tree is edited as text, so that all metadata, tags and comments stay.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the file is not one of the ASDF family, and as
+    /// [`Cutout::array`].
+    pub fn edit(&self) -> Result<(Change<'f>, Vec<String>)> {
+        let wrong = || {
+            let message =
+                format!("cannot write a cutout of {} as ASDF: it is a {} file", self.file.source().name(), self.file.family());
+            Error::unsupported(message).hint("write it as .npy or .png")
+        };
+        let file =
+            self.file.as_asdf().filter(|file| file.container().is_none_or(|container| container.hdu != 0)).ok_or_else(wrong)?;
+        let mut change = Change::new(file);
+        let Arrays { cut, left, unlike } = self.arrays(file)?;
+        self.announce(file, &cut)?;
+        for (path, array) in &cut {
+            change.set_array(path.clone(), &self.cut(array)?, &ArrayOptions::default())?;
+        }
+        for path in &left {
+            change.delete(path.clone())?;
+        }
+        self.move_coordinates(file, &mut change)?;
+        let pixels = &self.pixels;
+        change.add_history(&format!(
+            "Cutout of {} pixels (x first) from pixel {:?} of {}",
+            pixels.length.iter().map(u64::to_string).collect::<Vec<_>>().join(" x "),
+            pixels.start,
+            self.path
+        ))?;
+        Ok((change, unlike))
+    }
+
+    /// Writes the cutout as a file of a format: ASDF, FITS or NPY. Returns what a user should know, as arrays that are left out.
+    ///
+    /// FITS has the images with their coordinates, and the whole tree as ASDF. NPY has the pixels of the image alone.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for other formats, and as [`Cutout::edit`] and
+    /// [`File::convert_into`].
+    pub fn write(&self, form: Form, options: &ConvertOptions, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
+        match form {
+            Form::Npy => {
+                let array = self.array()?;
+                let masked = array.masked_count()?;
+                array.write_npy(out)?;
+                Ok((masked > 0).then(|| format!("{masked} masked elements are written as plain data")).into_iter().collect())
+            }
+            Form::Asdf => self.write_asdf(out),
+            #[cfg(feature = "fits")]
+            Form::Fits if self.file.as_asdf().is_some_and(|file| file.container().is_some()) => self.write_hdus(out),
+            Form::Fits => {
+                let mut asdf = std::io::Cursor::new(Vec::new());
+                let mut notes = self.write_asdf(&mut asdf)?;
+                let file = OpenOptions::new().limits(self.file.limits().clone()).open_bytes(asdf.into_inner())?;
+                let mut options = options.clone();
+                (options.to, options.allow_loss) = (To::Fits, true);
+                let done = file.convert_into(&options, out, crate::Progress::default())?;
+                notes.extend(done.losses.into_iter().map(|loss| loss.message));
+                notes.extend(done.notes);
+                Ok(notes)
+            }
+            other => Err(Error::unsupported(format!("cannot write a cutout as {}", other.name()))
+                .hint("give a name that ends in .asdf, .fits, .npy or .png")),
+        }
+    }
+
+    fn write_asdf(&self, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
+        let around = self.file.as_asdf().and_then(AsdfFile::container).filter(|container| container.hdu != 0);
+        if around.is_some() {
+            // The arrays of an ASDF file in a FITS file may be HDUs: it is taken out first.
+            let mut options = ConvertOptions::default();
+            (options.to, options.allow_loss) = (To::Asdf, true);
+            let mut whole = std::io::Cursor::new(Vec::new());
+            self.file.convert_into(&options, &mut whole, crate::Progress::default())?;
+            let file = OpenOptions::new().limits(self.file.limits().clone()).open_bytes(whole.into_inner())?;
+            let (path, found, shape) = file.image(&self.path)?;
+            let (pixels, options) = (self.pixels.clone(), self.options.clone());
+            return Cutout { file: &file, found, path, shape, pixels, options }.write_asdf(out);
+        }
+        let (mut change, left) = self.edit()?;
+        let damaged = change.write(out, &WriteOptions::default())?;
+        let mut notes: Vec<String> =
+            left.into_iter().map(|path| format!("{path} is left out: its shape is not that of the image")).collect();
+        notes.extend(damaged.into_iter().map(|found| found.message));
+        Ok(notes)
+    }
+
+    /// The images of a FITS file that have the shape of this one, each with its own header.
+    #[cfg(feature = "fits")]
+    fn write_hdus(&self, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
+        use crate::fits::{self, Card, HduKind, Header, Part};
+
+        let around = self.file.as_asdf().and_then(crate::file::fits_around);
+        let fits = around.ok_or_else(|| Error::unsupported(format!("{} is in no FITS file", self.path)))?;
+        let (mut parts, mut left) = (Vec::new(), 0usize);
+        for hdu in fits.hdus() {
+            let stored = if hdu.kind() == HduKind::Image { fits.stored(hdu)? } else { None };
+            let is_chosen =
+                self.options.only.is_empty() || self.options.only.iter().any(|name| name.eq_ignore_ascii_case(hdu.name()));
+            let stored = stored.filter(|array| self.has_shape(array.shape()) && is_chosen);
+            let Some(stored) = stored else {
+                if hdu.number() == 0 {
+                    let mut part = Part::primary(None)?;
+                    let is_shape = |card: &Card| {
+                        card.keyword().starts_with("NAXIS")
+                            || matches!(card.keyword(), "SIMPLE" | "BITPIX" | "EXTEND" | "CHECKSUM" | "DATASUM")
+                    };
+                    hdu.header().cards().iter().filter(|card| !is_shape(card)).for_each(|card| part.header.push(card.clone()));
+                    parts.push(part);
+                }
+                left += usize::from(!hdu.data().is_empty());
+                continue;
+            };
+            let mut cards = Vec::new();
+            for card in hdu.header().cards() {
+                let axis = card.keyword().strip_prefix("CRPIX").and_then(|rest| rest.get(..1)?.parse::<usize>().ok());
+                let start = axis.and_then(|axis| self.pixels.start.get(axis.checked_sub(1)?));
+                match (start, hdu.header().number(card.keyword()).ok().flatten()) {
+                    _ if matches!(card.keyword(), "CHECKSUM" | "DATASUM") => {}
+                    (Some(start), Some(old)) => cards.push(Card::new(card.keyword(), old - *start as f64, card.comment())?),
+                    _ => cards.push(card.clone()),
+                }
+            }
+            let mut part = Part::primary(None)?;
+            (part.header, part.data) = (Header::new(cards), Some(self.cut(&stored)?));
+            parts.push(part);
+        }
+        if parts.iter().all(|part| part.data.is_none()) {
+            return Err(Error::unsupported(format!(
+                "cannot write a cutout of {} as FITS: no HDU holds its pixels as they are",
+                self.path
+            ))
+            .hint("write it as .npy or .png, or decode the file first: trilith convert --physical"));
+        }
+        fits::write(out, &parts)?;
+        Ok((left > 0)
+            .then(|| format!("{} of another shape or kind left out", crate::error::counted(left, "HDU")))
+            .into_iter()
+            .collect())
+    }
+
+    /// Whether an array ends with the axes of the image.
+    fn has_shape(&self, shape: &[u64]) -> bool {
+        let axes = self.pixels.start.len();
+        shape.len() >= axes && shape.iter().rev().zip(self.shape.iter().rev()).take(axes).all(|(a, b)| a == b)
+    }
+
+    /// The arrays of a file: those to cut, and those to leave out.
+    fn arrays(&self, file: &AsdfFile) -> Result<Arrays> {
+        let mut arrays = Arrays { cut: Vec::new(), left: Vec::new(), unlike: Vec::new() };
+        let mut seen = HashSet::new();
+        for listed in crate::asdf::walk::arrays(file)? {
+            let Ok(found) = listed.found else { continue };
+            let node = found.node(file);
+            // An array of another file, or one that an alias leads to, is not written here.
+            if !std::ptr::eq(found.file(file), file) || !seen.insert(node.id()) {
+                continue;
+            }
+            let path = TreePath::parse(&listed.path)?;
+            let Ok(array) = file.array(node) else { continue };
+            let is_coordinate = listed.path.starts_with(&format!("{}/", self.found.path));
+            if self.has_shape(array.shape()) && !is_coordinate {
+                let name = path.keys().last().cloned().unwrap_or_default();
+                let is_chosen =
+                    self.options.only.is_empty() || self.options.only.contains(&name) || self.options.only.contains(&listed.path);
+                if is_chosen { arrays.cut.push((path, array)) } else { arrays.left.push(path) }
+            } else if array.nbytes() > SMALL && !is_coordinate && ndarray::is_ndarray(node) {
+                arrays.unlike.push(listed.path);
+                arrays.left.push(path);
+            }
+        }
+        if arrays.cut.is_empty() {
+            return Err(Error::usage(format!(
+                "cannot cut out {}: no array of the shape {:?} has such a name",
+                self.options.only.join(", "),
+                self.shape
+            ))
+            .hint("leave --only out to take all"));
+        }
+        // Parts of what is left out go with it, and the last items of a list first.
+        let left = std::mem::take(&mut arrays.left);
+        let mut kept: Vec<TreePath> = Vec::new();
+        for path in left {
+            if !kept.iter().any(|known| path.keys().starts_with(known.keys())) {
+                kept.push(path);
+            }
+        }
+        kept.reverse();
+        arrays.left = kept;
+        Ok(arrays)
+    }
+
+    /// Lets a remote source fetch the parts of all arrays together.
+    fn announce(&self, file: &AsdfFile, cut: &[(TreePath, Array)]) -> Result<()> {
+        let source = file.sections().source();
+        if source.access() != Access::Requests {
+            return Ok(());
+        }
+        let mut ranges = Vec::new();
+        for (_, array) in cut {
+            let Some(inside) = self.pixels.inside(array.shape()) else { continue };
+            let part =
+                array.slice(inside.iter().map(|range| Index::from(range.start as i64..range.end as i64)).collect::<Vec<_>>())?;
+            for range in part.plan(GAP) {
+                ranges.extend(part.source().stored(range)?);
+            }
+        }
+        ranges.sort_unstable_by_key(|range| range.start);
+        source.prefetch(&ranges)
+    }
+
+    /// Moves the coordinates: a step before the first one, or the reference pixel of keywords.
+    fn move_coordinates(&self, file: &AsdfFile, change: &mut Change<'_>) -> Result<()> {
+        let path = TreePath::parse(&self.found.path)?;
+        let node = file.tree().find(&path).ok_or_else(|| Error::unsupported("coordinates in another file than the image"))?;
+        let limits = file.limits();
+        if node.get("steps").is_none() {
+            return change.edit(|edit, tree| self.move_keywords(edit, tree.find(&path)));
+        }
+        let step = self.step(node, limits)?;
+        let (width, height) = (self.pixels.length.first().copied(), self.pixels.length.get(1).copied());
+        let shape = Value::seq([width, height].into_iter().flatten()).flow();
+        let has_shape = node.get("pixel_shape").is_some() || node.tag().is_some_and(|tag| !tag.ends_with("gwcs/wcs-1.0.0"));
+        change.edit(|edit, tree: &Tree| {
+            let Some(node) = tree.find(&path) else { return Ok(()) };
+            if let Some(transform) = node.get("steps").and_then(|steps| steps.index(0)).and_then(|step| step.get("transform")) {
+                edit.delete_key(transform, "bounding_box");
+            }
+            if has_shape {
+                edit.set_key(node, "pixel_shape", &shape)?;
+            }
+            edit.insert(&path.join("steps").join("0"), &step)
+        })
+    }
+
+    /// The step from the pixels of the cutout to those of the image.
+    fn step(&self, wcs: Node<'_>, limits: &crate::limits::Limits) -> Result<Value> {
+        let wrong = || wcs.error("a GWCS without a first step");
+        let first = wcs.get("steps").and_then(|steps| steps.index(0)).ok_or_else(wrong)?;
+        let frame = first.get("frame").ok_or_else(wrong)?;
+        let transform = first.get("transform").ok_or_else(wrong)?;
+        let names: Vec<String> = wcs
+            .get("steps")
+            .into_iter()
+            .flat_map(Node::items)
+            .filter_map(|step| step.get("frame"))
+            .map(|frame| frame.get("name").unwrap_or(frame).text().into_owned())
+            .collect();
+        let mut name = "cutout".to_owned();
+        (2..)
+            .map(|number| format!("cutout_{number}"))
+            .take_while(|next| {
+                let is_taken = names.contains(&name);
+                if is_taken {
+                    name.clone_from(next);
+                }
+                is_taken
+            })
+            .count();
+        let new_frame = if frame.is_mapping() {
+            let mut value = plain(frame.to_value(limits)?);
+            value.set("name", name.as_str());
+            value
+        } else {
+            Value::from(name.as_str())
+        };
+        let tags = Tags::of(wcs);
+        let axes: Vec<&str> = ["x", "y", "z"].into_iter().take(self.pixels.start.len()).collect();
+        let quantity = tags.quantity(transform);
+        let shifts = self.pixels.start.iter().map(|start| {
+            let offset = quantity(Value::from(*start as f64));
+            Value::map([("inputs", Value::seq(["x"]).flow()), ("outputs", Value::seq(["y"]).flow()), ("offset", offset)])
+                .flow()
+                .tagged(tags.transform("shift"))
+        });
+        let mut shift = Value::map([
+            ("inputs", Value::seq(axes.iter().copied()).flow()),
+            ("outputs", Value::seq(axes.iter().map(|axis| format!("{axis}0"))).flow()),
+            ("forward", Value::seq(shifts.collect::<Vec<_>>())),
+        ]);
+        let interval = |length: &u64| {
+            let ends = [-0.5, *length as f64 - 0.5].map(|end| quantity(Value::from(end)));
+            Value::seq(ends).flow()
+        };
+        let old = transform.get("bounding_box");
+        let bounds = match old.filter(|old| old.is_mapping()).and_then(Node::tag) {
+            Some(tag) if tag.contains("bounding_box") => {
+                let tag = tag.replace("compound_bounding_box", "bounding_box");
+                let intervals = Value::map(axes.iter().copied().zip(self.pixels.length.iter().map(interval)));
+                Value::map([("intervals", intervals), ("ignore", Value::seq::<&str>([]).flow()), ("order", Value::from("F"))])
+                    .tagged(tag)
+            }
+            // The older form: pairs in the order of the array.
+            _ => Value::seq(self.pixels.length.iter().rev().map(interval)),
+        };
+        if old.is_some() {
+            shift.set("bounding_box", bounds);
+        }
+        let shift = shift.tagged(tags.transform("concatenate"));
+        let step = Value::map([("frame", new_frame), ("transform", shift)]);
+        Ok(match first.tag() {
+            Some(tag) => step.tagged(tag),
+            None => step,
+        })
+    }
+
+    /// Moves the reference pixel of keywords.
+    fn move_keywords(&self, edit: &mut Edit<'_>, node: Option<Node<'_>>) -> Result<()> {
+        let wrong =
+            || Error::unsupported(format!("cannot move the coordinates at {}: they have no reference pixel", self.found.path));
+        let node = node.filter(|node| node.is_mapping()).ok_or_else(wrong)?;
+        let mut moved = 0;
+        for (key, value) in node.entries() {
+            let name = key.text();
+            let number =
+                |prefix: &str| name.to_ascii_lowercase().strip_prefix(prefix).and_then(|rest| rest.parse::<usize>().ok());
+            let (axis, is_length) = match (number("crpix"), number("naxis")) {
+                (Some(axis), _) => (axis, false),
+                (_, Some(axis)) => (axis, true),
+                _ => continue,
+            };
+            let place = axis.checked_sub(1);
+            let Some((start, length)) = place.and_then(|at| Some((self.pixels.start.get(at)?, self.pixels.length.get(at)?)))
+            else {
+                continue;
+            };
+            let path = TreePath::parse(&self.found.path)?.join(&*name);
+            if is_length {
+                edit.set(&path, &Value::from(*length))?;
+                continue;
+            }
+            let old = value.as_f64().ok_or_else(|| value.error("a reference pixel that is not a number"))?;
+            edit.set(&path, &Value::from(old - *start as f64))?;
+            moved += 1;
+        }
+        if moved < self.pixels.start.len() { Err(wrong()) } else { Ok(()) }
+    }
+}
+
+/// The arrays of a file, as a cutout sees them.
+struct Arrays {
+    cut: Vec<(TreePath, Array)>,
+    left: Vec<TreePath>,
+    /// Those of them that have another shape.
+    unlike: Vec<String>,
+}

@@ -1,0 +1,67 @@
+//! Parts of a GWCS that are added to one: tags of the same versions.
+
+use crate::tree::{Data, Node, Value};
+
+/// Removes the names of anchors, which a copy must not have.
+pub(super) fn plain(mut value: Value) -> Value {
+    value.anchor = None;
+    match &mut value.data {
+        Data::Seq(items) => items.iter_mut().for_each(|item| *item = plain(std::mem::take(item))),
+        Data::Map(pairs) => pairs.iter_mut().for_each(|(_, item)| *item = plain(std::mem::take(item))),
+        _ => {}
+    }
+    value
+}
+
+/// The tags of a GWCS, so that what is added has the same versions.
+pub(super) struct Tags {
+    known: Vec<String>,
+}
+
+impl Tags {
+    pub(super) fn of(wcs: Node<'_>) -> Self {
+        let mut known = Vec::new();
+        let mut todo = vec![(wcs, 0)];
+        while let Some((node, depth)) = todo.pop() {
+            known.extend(node.tag().map(str::to_owned));
+            // Aliases lead to what was seen.
+            if depth < 64 && !node.is_alias() && known.len() < 100_000 {
+                todo.extend(node.items().map(|item| (item, depth + 1)));
+                todo.extend(node.entries().map(|(_, item)| (item, depth + 1)));
+            }
+        }
+        Self { known }
+    }
+
+    fn version<'t>(&'t self, start: &str) -> Option<&'t str> {
+        self.known.iter().map(String::as_str).find(|tag| tag.starts_with(start))
+    }
+
+    /// The tag of a transform: of the version that goes with that of the bounding box (1.2.0 with 1.0.0, and so on), else of
+    /// the version that the file has, else of one that all readers know.
+    pub(super) fn transform(&self, name: &str) -> String {
+        let start = format!("tag:stsci.edu:asdf/transform/{name}-");
+        let boxed = self.version("tag:stsci.edu:asdf/transform/property/bounding_box-1.");
+        let minor = boxed.and_then(|tag| tag.rsplit('.').nth(1)?.parse::<u32>().ok());
+        match (minor, self.version(&start)) {
+            (Some(minor), _) => format!("{start}1.{}.0", minor + 2),
+            (None, Some(tag)) => tag.to_owned(),
+            (None, None) => format!("{start}1.1.0"),
+        }
+    }
+
+    /// Makes numbers quantities of pixels, if those of a transform are.
+    pub(super) fn quantity(&self, transform: Node<'_>) -> impl Fn(Value) -> Value {
+        let own = Self::of(transform);
+        let start = "tag:stsci.edu:asdf/unit/";
+        let quantity = own.version(&format!("{start}quantity-")).map(str::to_owned);
+        let unit = self.version(&format!("{start}unit-")).map_or_else(|| format!("{start}unit-1.0.0"), str::to_owned);
+        move |number| match &quantity {
+            None => number,
+            Some(tag) => {
+                let pixel = Value::plain("pix").tagged(unit.clone());
+                Value::map([("unit", pixel), ("value", number)]).flow().tagged(tag.clone())
+            }
+        }
+    }
+}
