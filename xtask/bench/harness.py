@@ -104,8 +104,9 @@ class Bench:
         """Makes the files and builds the programs among these words of a command, where they are missing."""
         for word in words:
             path = str(word).split("#")[0]
-            if path in self._makers and not os.path.exists(path):
-                self._make(pathlib.Path(path), *self._makers[path])
+            for made in (path, os.path.dirname(path)):  # a file, or the folder that it is made in
+                if made in self._makers and not os.path.exists(made):
+                    self._make(pathlib.Path(made), *self._makers[made])
             if path.startswith(str(self.folder / "peers")) and not self._built:
                 build = ["cargo", "build", "--locked", "--quiet", "--release", "--manifest-path", HERE / "peers/Cargo.toml"]
                 subprocess.run([*build, "--target-dir", self.folder / "peers"], stdout=sys.stderr, check=False)
