@@ -38,6 +38,12 @@ def image(folder):
 
 
 @pytest.fixture(scope="session")
+def sky(folder):
+    """An image in lz4 with a GWCS, and another array of its shape."""
+    return files.sky(folder / "sky.asdf")
+
+
+@pytest.fixture(scope="session")
 def medium(folder):
     """Two plain arrays of 70 and 1 MiB, with checksums."""
     return files.medium(folder / "medium.asdf")

@@ -80,6 +80,45 @@ def image(path):
     return {"path": path, "data": data, "size": path.stat().st_size}
 
 
+WCS = """meta:
+  wcs: !<tag:stsci.edu:gwcs/wcs-1.4.0>
+    name: image
+    steps:
+    - !<tag:stsci.edu:gwcs/step-1.3.0>
+      frame: detector
+      transform: !<tag:stsci.edu:gwcs/fitswcs_imaging-1.0.0>
+        bounding_box: !transform/property/bounding_box-1.2.0
+          ignore: []
+          intervals: {{x: [-0.5, {0}.5], y: [-0.5, {1}.5]}}
+          order: F
+        crpix: !core/ndarray-1.1.0 [{2}.0, {3}.0]
+        crval: !core/ndarray-1.1.0 [270.0, 66.0]
+        cdelt: !core/ndarray-1.1.0 [-3.0e-5, 3.0e-5]
+        pc: !core/ndarray-1.1.0 [[1.0, 0.0], [0.0, 1.0]]
+        inputs: [x, y]
+        outputs: [lon, lat]
+        projection: !transform/gnomonic-1.4.0 {{direction: pix2sky, inputs: [x, y], outputs: [phi, theta]}}
+    - !<tag:stsci.edu:gwcs/step-1.3.0>
+      frame: !<tag:stsci.edu:gwcs/celestial_frame-1.2.0>
+        axes_names: [lon, lat]
+        axes_order: [0, 1]
+        name: icrs
+        reference_frame: !<tag:astropy.org:astropy/coordinates/frames/icrs-1.1.0> {{frame_attributes: {{}}}}
+        unit: [!unit/unit-1.0.0 deg, !unit/unit-1.0.0 deg]
+      transform: null
+"""
+
+
+def sky(path):
+    """An image with positions on the sky, as wide as one of 1 GiB: 270, 66 is at the pixel 20000, 3000."""
+    wide, high = 32768, 4096
+    data = noise(wide * high // 8, 8) * 16
+    stored = lz4_stored(data)
+    tree = WCS.format(wide - 1, high - 1, 20000, 3000) + array("data", 0, "int16", [high, wide]) + array("err", 1, "int16", [high, wide])
+    write(path, tree, [(b"lz4\0", stored, len(data))] * 2)
+    return {"path": path, "data": np.frombuffer(data, "<i2").reshape(high, wide), "size": path.stat().st_size}
+
+
 def medium(path):
     """More than is read without ranges for a part of it, in two arrays, the first of which is streamed in several requests."""
     parts = [noise(10 << 20, 6) * 7, noise(1 << 20, 7)]

@@ -88,6 +88,18 @@ def test_a_cutout_costs_its_rows_and_one_request(web, image, scratch):
     assert asked <= 4 and sent - head_tail_and_header < 32 * (128 + 256) + 1024, requests
 
 
+@pytest.mark.parametrize("words, most, arrays", [((), 8, 2), (("--only", "data"), 6, 1)])
+def test_a_cutout_by_position_costs_its_rows(web, sky, scratch, words, most, arrays):
+    out = scratch / "cutout.asdf"
+    with web.counted() as requests:
+        trilith("cutout", web.url("sky.asdf") + "#/data", "--sky", "270.0,66.0", "--size", "101px", *words, "-o", out)
+    trilith("get", f"{out}#/data", "-o", scratch / "cutout.npy")
+    np.testing.assert_array_equal(np.load(scratch / "cutout.npy"), sky["data"][2950:3051, 19950:20051])
+    asked, sent = cost(requests)
+    assert asked <= most and sent <= arrays * 12e6, requests
+
+
+
 @pytest.mark.parametrize("index", [True, False])
 @pytest.mark.parametrize("size", [1024, 300_000])
 def test_ten_thousand_blocks_are_not_ten_thousand_requests(web, folder, scratch, index, size):

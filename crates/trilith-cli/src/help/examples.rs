@@ -69,6 +69,7 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("trilith get placed.asdf#/observation/data --sky 05:35:12,-05:24:00 --size 1arcsec -o around.npy", "The pixels around a position"),
     ("trilith cutout placed.asdf --sky 05:35:12,-05:24:00 --size 1arcsec -o cutout.asdf", "All arrays around a position, with their coordinates"),
     ("trilith cutout placed.asdf --sky 05:35:12,-05:24:00 --size 21px -o '{stem}_{n}.fits'", "For DS9 and other programs that read FITS"),
+    ("trilith cutout placed.asdf --sky 05:35:12,-05:24:00 --size 1arcsec --edge trim -o trimmed.npy", "The pixels of one image, up to its edge"),
     ("trilith rename observation.asdf#/observation/flat flatfield", "Another name for a key"),
     ("trilith rename observation.asdf#/observation/flatfield flat -o renamed.asdf", "Into another file"),
     ("trilith rename observation.asdf#/observation/meta/observer pi --in-place", "In the space of the old tree"),
