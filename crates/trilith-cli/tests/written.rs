@@ -1,6 +1,8 @@
 //! Every command line that is written for people runs: the examples of `--help`, and those of README.md and docs/.
 //!
 //! They run in the folder that `trilith tour` makes, beside a few files made here under the names that the pages use.
+//! The `console` blocks of a page run in a fresh folder, and the output below each `$` line is compared; a line `...` there
+//! stands for any lines.
 //! A line with `…`, ` [` before options or `|` between words is a scheme and not a line; so is one listed in [`SCHEMES`].
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where things are not as expected")]
@@ -36,12 +38,18 @@ impl Folder {
         self.kept.path()
     }
 
-    /// Exit status and what was said.
+    /// Exit status and messages.
     fn line(&self, line: &str) -> (i32, String) {
+        let ended = self.ended(line);
+        (ended.0, ended.2)
+    }
+
+    /// Exit status, output and messages.
+    fn ended(&self, line: &str) -> (i32, String, String) {
         // What goes on until it is interrupted is interrupted.
         if line.starts_with("trilith view ") {
-            let (status, said) = self.line(&format!("timeout 2 {line} --no-browser"));
-            return (if status == 124 { 0 } else { status.max(1) }, said);
+            let (status, printed, said) = self.ended(&format!("timeout 2 {line} --no-browser"));
+            return (if status == 124 { 0 } else { status.max(1) }, printed, said);
         }
         let mut shell = Command::new("bash");
         for (name, value) in trilith().get_envs() {
@@ -57,10 +65,10 @@ impl Folder {
             .env("VISUAL", "true")
             .env("PATH", format!("{}:{path}", self.path().join("bin").display()))
             .current_dir(self.path());
-        shell.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+        shell.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
         shell.args(["-c", &format!("set -o pipefail; shopt -s nullglob; {line}")]);
         let ended = run(shell, None);
-        (ended.status.unwrap_or(-1), ended.stderr)
+        (ended.status.unwrap_or(-1), String::from_utf8_lossy(&ended.stdout).into_owned(), ended.stderr)
     }
 
     fn must(&self, line: &str) {
@@ -148,30 +156,70 @@ const SCHEMES: &[&str] = &[
 
 /// What stands for a file in the pages, and a file that is one; by the page and then for all pages.
 const NAMES: &[(&str, &str)] = &[
+    ("s3://bucket/r0000101.asdf --remote", "observation.asdf --remote"),
+    ("r0000101.asdf#/roman/data' --sky 270.01,66.01", "placed.asdf#/observation/data' --sky 83.8,-5.4"),
     ("s3://bucket/x.asdf#/roman/data", "observation.asdf#/observation/data"),
     ("s3://bucket/r0000101.asdf#/roman/data", "observation.asdf#/observation/data"),
     ("https://data.example.org/run/catalog.bd", "same.bd"),
     ("https://data.example.org/r0000101.asdf", "observation.asdf"),
 ];
 
+/// A command line of a page.
+struct Written {
+    line: String,
+    /// The output below it, if the page shows it.
+    shown: Option<String>,
+}
+
 /// The lines of a page that begin with `trilith`: of code blocks, and of code within text.
-fn lines(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut fenced = false;
+fn lines(text: &str) -> Vec<Written> {
+    let mut found: Vec<Written> = Vec::new();
+    let mut fence = None;
     for line in text.lines() {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
+        if let Some(language) = line.trim_start().strip_prefix("```") {
+            fence = if fence.is_none() { Some(language) } else { None };
+            continue;
+        }
+        let fenced = fence.is_some();
+        if fence == Some("console") {
+            match (line.strip_prefix("$ "), found.last_mut()) {
+                (Some(command), _) => found.push(Written { line: command.to_owned(), shown: Some(String::new()) }),
+                (None, Some(Written { shown: Some(shown), .. })) => shown.push_str(&format!("{line}\n")),
+                (None, _) => panic!("a console block begins with a line \"$ command\", not with {line:?}"),
+            }
             continue;
         }
         let code = line.trim_start().trim_start_matches("$ ");
         if (fenced || line.starts_with("    ")) && is_command(code) {
-            found.push(without_remark(code));
+            found.push(Written { line: without_remark(code), shown: None });
         } else if !fenced {
             let spans = line.split('`').skip(1).step_by(2).filter(|span| is_command(span));
-            found.extend(spans.map(|span| span.replace("\\|", "|")));
+            found.extend(spans.map(|span| Written { line: span.replace("\\|", "|"), shown: None }));
         }
     }
     found
+}
+
+/// Whether `printed` is what a page shows, in which a line `...` stands for any number of lines.
+fn is_shown(shown: &str, printed: &str) -> bool {
+    let lines = |text: &str| -> Vec<String> { text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect() };
+    let (shown, printed) = (lines(shown), lines(printed));
+    let parts: Vec<&[String]> = shown.split(|line| line == "...").collect();
+    let ([first, .., last], rest) = (parts.as_slice(), printed.as_slice()) else { return shown == printed };
+    let Some(rest) = rest.strip_prefix(*first).and_then(|rest| rest.strip_suffix(*last)) else { return false };
+    let mut rest = rest;
+    parts[1..parts.len() - 1].iter().filter(|part| !part.is_empty()).all(|part| {
+        let found = rest.windows(part.len()).position(|window| window == *part);
+        rest = found.map_or(&[][..], |at| &rest[at + part.len()..]);
+        found.is_some()
+    })
+}
+
+#[test]
+fn shown_output_may_leave_out_lines() {
+    assert!(is_shown("a\nb\n", "a\nb\n") && !is_shown("a\n", "a\nb\n"));
+    assert!(is_shown("a\n...\n", "a\nb\nc\n") && is_shown("...\nb\n...\n", "a\nb\nc\n") && is_shown("...\nc\n", "a\nc\n"));
+    assert!(!is_shown("a\n...\nx\n", "a\nb\n") && !is_shown("...\nx\n...\n", "a\nb\n"));
 }
 
 /// A line of ours, one that hands something to ours, or one that prepares files for those that follow.
@@ -249,6 +297,10 @@ const BEFORE: &[(&str, &str)] = &[
     ("trilith convert new.asdf old.asdf", "cp flat.asdf new.asdf"),
     ("trilith convert in.asdf out.asdf", "cp floats.asdf in.asdf"),
     ("trilith get x.fits", "cp cards.fits x.fits"),
+    ("trilith get 'x.fits#/fits/1/data'", "cp observation.fits x.fits"),
+    ("trilith get 'jwst_cal.fits#/data'", "trilith convert flat.asdf jwst_cal.fits"),
+    ("trilith get 'image.fits#/fits/SCI/data'", "cp sci.fits image.fits"),
+    ("trilith set 'x.fits", "cp cards.fits x.fits"),
     ("trilith set x.fits", "cp cards.fits x.fits"),
     ("trilith insert x.fits", "cp cards.fits x.fits"),
     ("trilith delete x.fits", "cp cards.fits x.fits"),
@@ -270,6 +322,9 @@ const BEFORE: &[(&str, &str)] = &[
     ("trilith verify --conform asdf-1.x image.asdf", "cp observation.asdf image.asdf"),
     ("trilith diff run.bd run.asdf", "cp observation.bd run.bd; trilith convert run.bd run.asdf --allow-loss"),
 ];
+
+/// The file `counts.h5` of the pages, as h5py writes it: compressed, in base64.
+const COUNTS: &str = "H4sIAAAAAAACA+3VvUoDQRAH8Jld71zXRC9BQQNCBCurVIHUF2IKIWBlb6Mgd2ruwMYHECufwUfwKXwDC99FZy57Ek1jEYvA/wdzy37cMLvNPI6Ho6bveOsc1T6D3t5s3gvrh7fHL5Px8MzQvWnPH6x5Q0wUb5EM9q7MXuuMI1qSg2Y6+EsJLS0hvsjLrJj2OfycLqWEp+frj6oEJuYjImOYbdhbC+PCvEGcuHrepUiqtN7JDSyT+/nKu2099vtejb5mjWhHN8vsqqB9ZkrkvMbsho6MfNc1V8hZrZ/Tv3nrPnQIAABWlHYJE7qWdqhIIg6dRBvJhoSX2JQ4SSenVVdJ5jpMOKtuLvMiz6bfud+38b4AAAAAAAAAq+YLMiTfnDAYAAA=";
 
 /// Lines that end in exit status 1 where all is well, since they show how a loss is refused or a deviation found.
 const NO: &[&str] = &["trilith verify --conform asdf-1.x image.asdf", "trilith repair damaged.asdf"];
@@ -294,8 +349,14 @@ fn named() -> Folder {
     std::fs::write(folder.path().join("records.bd"), native(&[1.0], 1, "{ NREC : i8 }\n\"\" = { time = f8 }[NREC]\n")).unwrap();
     folder.must("trilith get 'records.bd#/\"\"' -o record.npy");
     std::fs::write(folder.path().join("cards.fits"), cards()).unwrap();
+    std::fs::write(folder.path().join("sci.fits"), image()).unwrap();
+    folder.must(
+        "trilith insert observation.asdf#/observation/meta/wcsinfo '{ctype1: RA---TAN, ctype2: DEC--TAN, crpix1: 128.5, crpix2: 128.5, \
+         crval1: 83.8, crval2: -5.4, cdelt1: -3.0e-5, cdelt2: 3.0e-5}' -o placed.asdf",
+    );
     folder.must("mkdir archive cutouts; cp observation.asdf observation-plain.asdf archive; touch archive/notes.txt");
-    folder.must("mkdir kept; cp *.bd kept; touch -d 2020-01-01 last-run; cp observation.asdf mine.asdf; cp cards.fits x.fits");
+    folder.must(&format!("base64 -d <<< {COUNTS} | gzip -d > x.h5; cp x.h5 y.h5"));
+    folder.must("mkdir kept; cp *.bd kept; touch -d 2020-01-01 last-run; cp cards.fits a.fits; cp cards.fits b.fits; cp observation.asdf mine.asdf; cp cards.fits x.fits");
     // What the tutorial writes in Python.
     folder.write("points.dud", "{\n  N : <i8\n}\nx = <f8[N]\nv = <f4[N]\n");
     let mut points = 5u64.to_le_bytes().to_vec();
@@ -330,6 +391,30 @@ fn cards() -> Vec<u8> {
         "HISTORY fringes done",
         "END",
     ];
+    header(&cards)
+}
+
+/// A FITS file with an image of 2 x 2 pixels in an extension SCI.
+fn image() -> Vec<u8> {
+    let mut bytes =
+        header(&["SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   =                    0", "END"]);
+    bytes.extend(header(&[
+        "XTENSION= 'IMAGE   '",
+        "BITPIX  =                    8",
+        "NAXIS   =                    2",
+        "NAXIS1  =                    2",
+        "NAXIS2  =                    2",
+        "PCOUNT  =                    0",
+        "GCOUNT  =                    1",
+        "EXTNAME = 'SCI     '",
+        "END",
+    ]));
+    bytes.extend([1; 4]);
+    bytes.resize(3 * 2880, 0);
+    bytes
+}
+
+fn header(cards: &[&str]) -> Vec<u8> {
     let text: String = cards.iter().map(|card| format!("{card:<80}")).collect();
     format!("{text:<2880}").into_bytes()
 }
@@ -340,9 +425,23 @@ fn every_line_of_the_pages_runs() {
     let (mut faults, mut ran, mut schemes) = (String::new(), 0, 0);
     for page in pages() {
         let text = std::fs::read_to_string(&page).unwrap();
-        for line in lines(&text) {
-            if is_scheme(&line) {
+        let fresh = std::cell::LazyCell::new(|| {
+            let folder = Folder::new();
+            folder.must(&format!("base64 -d <<< {COUNTS} | gzip -d > counts.h5"));
+            folder
+        });
+        for Written { line, shown } in lines(&text) {
+            if shown.is_none() && is_scheme(&line) {
                 schemes += 1;
+                continue;
+            }
+            let name = page.file_name().unwrap().to_string_lossy();
+            if let Some(shown) = shown {
+                ran += 1;
+                let (status, printed, _) = fresh.ended(&format!("{{ {line}\n}} 2>&1"));
+                if !is_shown(&shown, &printed) {
+                    faults.push_str(&format!("{name}: {line}\n  exit status {status}, and it prints:\n{printed}"));
+                }
                 continue;
             }
             let before = BEFORE.iter().find(|(start, _)| line.starts_with(start)).map_or("", |(_, before)| before);
@@ -355,13 +454,10 @@ fn every_line_of_the_pages_runs() {
                 }
             }
             let local = NAMES.iter().fold(line.clone(), |line, (name, here)| line.replace(name, here));
-            let (status, said) = folder.line(&local);
             ran += 1;
+            let (status, said) = folder.line(&local);
             if status != i32::from(NO.iter().any(|no| line.starts_with(no))) {
-                faults.push_str(&format!(
-                    "{}: {line}\n  exit status {status}: {said}\n",
-                    page.file_name().unwrap().to_string_lossy()
-                ));
+                faults.push_str(&format!("{name}: {line}\n  exit status {status}: {said}\n"));
             }
         }
     }

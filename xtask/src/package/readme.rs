@@ -12,7 +12,7 @@ pub fn command_lines(bin: &Path, folder: &Path) -> Result<(), String> {
     create(folder)?;
     shell(bin, folder, "trilith --version && trilith tour . > tour.txt")?;
     let page = read(&root().join("README.md"))?;
-    let lines = lines_of(&block(&page, "text")?);
+    let lines = lines_of(&block(&page, "console")?);
     for (line, expected) in &lines {
         println!("$ {line}");
         let said = shell(bin, folder, line)?;
@@ -74,8 +74,8 @@ mod tests {
 
     #[test]
     fn lines_have_what_they_print() {
-        let page = "```sh\nx\n```\n```text\n$ a b\none\ntwo\n\n$ c\n```\n";
-        let lines = lines_of(&block(page, "text").unwrap_or_default());
+        let page = "```sh\nx\n```\n```console\n$ a b\none\ntwo\n\n$ c\n```\n";
+        let lines = lines_of(&block(page, "console").unwrap_or_default());
         assert_eq!(lines, [("a b".to_owned(), "one\ntwo\n\n".to_owned()), ("c".to_owned(), String::new())]);
     }
 }

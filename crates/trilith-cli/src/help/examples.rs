@@ -62,7 +62,7 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("trilith insert observation.asdf#/observation/meta/observer Herschel", "Add a key"),
     ("trilith insert observation.asdf#/history/entries/- '{description: flagged}'", "Add to the end of a list"),
     ("trilith insert observation.asdf#/observation/flat --from new.npy --codec lz4", "Add an array"),
-    ("trilith insert observation.asdf#/observation/meta/wcsinfo '{ctype1: RA---TAN, ctype2: DEC--TAN, crpix1: 1024.5, crpix2: 1024.5, crval1: 83.8, crval2: -5.4, cdelt1: -3.0e-5, cdelt2: 3.0e-5}' -o placed.asdf", "Coordinates, as keywords of FITS"),
+    ("trilith insert observation.asdf#/observation/meta/wcsinfo '{ctype1: RA---TAN, ctype2: DEC--TAN, crpix1: 32.5, crpix2: 32.5, crval1: 83.8, crval2: -5.4, cdelt1: -3.0e-5, cdelt2: 3.0e-5}' -o placed.asdf", "Coordinates, as keywords of FITS"),
     ("trilith sky placed.asdf", "Frames, centre, scale and footprint of the first image with coordinates"),
     ("trilith sky placed.asdf#/observation/data 0,0 10.5,20", "The positions of two pixels, in degrees"),
     ("trilith sky placed.asdf --pixel 05:35:12,-05:24:00 --json", "The pixel of a position"),
