@@ -10,6 +10,7 @@ mod against;
 mod bench;
 mod c;
 mod emulate;
+mod english;
 mod files;
 mod fuzz;
 mod interop;

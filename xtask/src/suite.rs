@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::shell::{cargo, in_ci, root, run, shared};
-use crate::{c, files, fuzz, interop, python, remote, site, wasm, web};
+use crate::{c, english, files, fuzz, interop, python, remote, site, wasm, web};
 
 /// How a part ended, other than by failing.
 pub enum Done {
@@ -223,6 +223,7 @@ fn format(_: Share) -> Result<Done, String> {
 }
 
 fn lints(_: Share) -> Result<Done, String> {
+    english::check()?;
     run(&mut cargo(["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     Ok(Done::Passed)
 }
