@@ -15,7 +15,6 @@ pub const READING: &[&str] = &[
     "search",
     "diff",
     "stats",
-    "sky",
     "refs",
     "to-yaml",
     "schema check",
@@ -452,6 +451,26 @@ pub const ALL: &[Operation] = &[
         output: Output::Named,
         result: Result::Text,
         ending: Some("svg"),
+        ..BASE
+    },
+    Operation {
+        name: "sky -o",
+        command: "sky",
+        path: array,
+        words: &["--points", "points.csv"],
+        output: Output::Named,
+        result: Result::Text,
+        ending: Some("csv"),
+        ..BASE
+    },
+    Operation {
+        name: "cutout -o",
+        command: "cutout",
+        path: array,
+        words: &["--sky", "10,20", "--size", "3px"],
+        output: Output::Named,
+        result: Result::Elements,
+        ending: Some("npy"),
         ..BASE
     },
     Operation {

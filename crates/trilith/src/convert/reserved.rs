@@ -16,9 +16,9 @@ const DUDLEY: &str = "dudley";
 /// A mapping with this key is a reference.
 const REFERENCE: &str = "$ref";
 
-/// Whether no attribute may become a key of this name.
+/// Whether no attribute may become a key of this name. A stream that was made of a tree may have the user's own `dudley`.
 pub(super) fn is_key(is_root: bool, is_foreign: bool, name: &str) -> bool {
-    (is_root && matches!(name, LIBRARY | HISTORY | DUDLEY)) || (is_foreign && name == REFERENCE)
+    (is_root && matches!(name, LIBRARY | HISTORY)) || (is_foreign && (name == REFERENCE || is_root && name == DUDLEY))
 }
 
 /// Returns the key of an item or an attribute in a tree. [`free`] looks after the keys of the root.
