@@ -67,6 +67,8 @@ const JSON: &[&[&str]] = &[
     &["update", "x.asdf"],
     &["append", "x.asdf#/rows", "rows.npy"],
     &["stream", "streamed.asdf#/t", "--dtype", "uint8", "--row-shape", "2", "--from", "pair.npy"],
+    &["sky", "sky.asdf"],
+    &["cutout", "sky.asdf", "--sky", "10,20", "--size", "1px", "-o", "cut.asdf"],
     &["table", "x.asdf", "-c", "n=/n"],
     &["manifest", "x.asdf", "-o", "refs.json"],
     &["history", "add", "x.asdf", "text"],
@@ -102,6 +104,9 @@ const ONTO_INPUT: &[&[&str]] = &[
     &["get", "x.bd#/a", "-o", "x.bd", "--format", "raw"],
     &["get", "x.bd#/", "-o", "x.bd", "--format", "json"],
     &["show", "x.asdf#/rows", "-o", "x.asdf"],
+    &["sky", "sky.asdf", "--points", "points.csv", "-o", "points.csv"],
+    &["cutout", "x.asdf", "--sky", "10,20", "--size", "3px", "-o", "x.asdf"],
+    &["cutout", "x.asdf", "--sky", "10,20", "--size", "3px", "-o", "link.asdf"],
     &["table", "x.asdf", "-c", "n=/n", "-o", "x.asdf"],
     &["table", "x.asdf", "-c", "n=/n", "-o", "hard.asdf"],
     &["manifest", "x.asdf", "-o", "x.asdf"],
@@ -200,6 +205,10 @@ fn lay_out(folder: &Path) {
     let head = "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }";
     put("pair.npy", &[b"\x93NUMPY\x01\x00\x76\x00", format!("{head:<117}\n").as_bytes(), &[5, 5]].concat());
     std::fs::hard_link(folder.join("pair.npy"), folder.join("pair.bd")).unwrap();
+    let sky = "data: !core/ndarray-1.1.0 [[1, 2], [3, 4]]\n\
+        meta: {ctype1: RA---TAN, ctype2: DEC--TAN, crpix1: 1, crpix2: 1, crval1: 10.0, crval2: 20.0, cdelt1: -0.001, cdelt2: 0.001}\n";
+    put("sky.asdf", &asdf(sky, b""));
+    put("points.csv", b"x,y\n0,0\n");
     put("n.dud", b"{ N : i8 }\na = u1[N]\n");
     done(folder, &["layout", "write", "n.dud", "n.bd", "--param", "N=2", "--from", "a=pair.npy", "--bare"]);
     done(folder, &["convert", "other.asdf", "x.bd"]);

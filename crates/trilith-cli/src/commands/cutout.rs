@@ -80,6 +80,7 @@ impl Cutout {
         run_each(&self.files, Arguments::Items, &self.many, Outputs(Some(&names)), options, |job| {
             let file = job.open()?;
             let path = job.path.clone().unwrap_or_default();
+            job.options.check_inputs(&Outputs(Some(&names)).of(&job.name, &path).unwrap_or_default(), &[])?;
             let mut outcome = Outcome::Yes;
             for (number, at) in positions.iter().enumerate() {
                 if at.iter().any(|value| value.is_nan()) {
