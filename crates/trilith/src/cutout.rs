@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use self::fill::{copy, fill_bytes};
 use self::tags::{Tags, plain};
-use crate::array::{Array, Byteorder, Datatype, Index, Mask};
+use crate::array::{Array, Byteorder, Datatype, Mask};
 use crate::asdf::{ArrayOptions, AsdfFile, WriteOptions, ndarray};
 use crate::bytes::{Access, WriteSeek};
 use crate::change::Change;
@@ -156,9 +156,7 @@ impl<'f> Cutout<'f> {
     /// The part of an array of the shape of the image.
     fn cut(&self, array: &Array) -> Result<Array> {
         let wrong = || Error::unsupported(format!("cannot cut out of {}: its shape is {:?}", self.path, array.shape()));
-        let inside = self.pixels.inside(array.shape()).ok_or_else(wrong)?;
-        let indices: Vec<Index> = inside.iter().map(|range| Index::from(range.start as i64..range.end as i64)).collect();
-        let part = array.slice(indices)?;
+        let part = self.pixels.slice(array)?.ok_or_else(wrong)?;
         let more = array.shape().len() - self.pixels.start.len();
         let lengths = self.pixels.length.iter().rev().copied();
         let shape: Vec<u64> = array.shape().iter().take(more).copied().chain(lengths).collect();
@@ -393,9 +391,7 @@ impl<'f> Cutout<'f> {
         }
         let mut ranges = Vec::new();
         for (_, array) in cut {
-            let Some(inside) = self.pixels.inside(array.shape()) else { continue };
-            let part =
-                array.slice(inside.iter().map(|range| Index::from(range.start as i64..range.end as i64)).collect::<Vec<_>>())?;
+            let Some(part) = self.pixels.slice(array)? else { continue };
             for range in part.plan(GAP) {
                 ranges.extend(part.source().stored(range)?);
             }
@@ -441,17 +437,9 @@ impl<'f> Cutout<'f> {
             .filter_map(|step| step.get("frame"))
             .map(|frame| frame.get("name").unwrap_or(frame).text().into_owned())
             .collect();
-        let mut name = "cutout".to_owned();
-        (2..)
-            .map(|number| format!("cutout_{number}"))
-            .take_while(|next| {
-                let is_taken = names.contains(&name);
-                if is_taken {
-                    name.clone_from(next);
-                }
-                is_taken
-            })
-            .count();
+        let numbered = (2..=names.len() + 2).map(|number| format!("cutout_{number}"));
+        let is_free = |name: &String| !names.contains(name);
+        let name = std::iter::once("cutout".to_owned()).chain(numbered).find(is_free).ok_or_else(wrong)?;
         let new_frame = if frame.is_mapping() {
             let mut value = plain(frame.to_value(limits)?);
             value.set("name", name.as_str());
@@ -459,9 +447,9 @@ impl<'f> Cutout<'f> {
         } else {
             Value::from(name.as_str())
         };
-        let tags = Tags::of(wcs);
+        let tags = Tags::of(wcs, limits)?;
         let axes: Vec<&str> = ["x", "y", "z"].into_iter().take(self.pixels.start.len()).collect();
-        let quantity = tags.quantity(transform);
+        let quantity = tags.quantity(transform, limits)?;
         let shifts = self.pixels.start.iter().map(|start| {
             let offset = quantity(Value::from(*start as f64));
             Value::map([("inputs", Value::seq(["x"]).flow()), ("outputs", Value::seq(["y"]).flow()), ("offset", offset)])

@@ -10,7 +10,7 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::error::counted;
-use trilith::array::{Array, Index};
+use trilith::array::Array;
 use trilith::bytes::{self, Access, Base, Basis};
 use trilith::file::{Item, ItemKind};
 use trilith::wcs::{self, Size};
@@ -163,16 +163,14 @@ impl Get {
             Error::unsupported(message).hint("use --slice, or name an array with coordinates: FILE#/path")
         })?;
         let pixels = found.pixel_box(place, size)?;
-        let Some(ranges) = pixels.as_ref().and_then(|pixels| pixels.inside(array.shape())) else {
-            note(&format!("trilith: position {position} is outside of {}", job.label()));
-            return Ok(None);
+        let part = match &pixels {
+            Some(pixels) => pixels.slice(&array)?,
+            None => None,
         };
-        let indices = ranges.iter().map(|range| Index::Range {
-            start: i64::try_from(range.start).ok(),
-            stop: i64::try_from(range.end).ok(),
-            step: 1,
-        });
-        array.slice(indices.collect::<Vec<_>>()).map(Some)
+        if part.is_none() {
+            note(&format!("trilith: position {position} is outside of {}", job.label()));
+        }
+        Ok(part)
     }
 
     /// Whether only a part of an array is asked for.

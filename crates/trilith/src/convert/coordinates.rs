@@ -6,8 +6,7 @@ use crate::asdf::AsdfFile;
 use crate::error::{Error, Result};
 use crate::file::{Backend, Item};
 use crate::fits::{Card, Part};
-use crate::tree::TreePath;
-use crate::wcs::{CardValue, FitOptions, Wcs};
+use crate::wcs::{CardValue, FitOptions};
 
 /// Adds cards to the header of an image of a file, if it has coordinates. Returns why there are none, if there could be.
 pub(super) fn add(file: &AsdfFile, path: &str, array: &Array, part: &mut Part, how: Coordinates) -> Result<Option<String>> {
@@ -23,7 +22,7 @@ pub(super) fn add(file: &AsdfFile, path: &str, array: &Array, part: &mut Part, h
         Err(error) if error.kind().is_passing() => return Err(error),
         Err(error) => return Ok(Some(without(path, &error))),
     };
-    if !is_image_of(&found.wcs, array.shape()) {
+    if !found.describes(array.shape()) {
         return Ok(None);
     }
     let mut options = FitOptions::default();
@@ -47,41 +46,21 @@ pub(super) fn add(file: &AsdfFile, path: &str, array: &Array, part: &mut Part, h
 }
 
 /// Returns the paths of the coordinates in a tree, which headers have in their own form.
-pub(super) fn places(file: &AsdfFile) -> Vec<String> {
-    let tree = file.tree();
+pub(super) fn places(file: &AsdfFile) -> Result<Vec<String>> {
+    let (mut found, tree) = (Vec::new(), file.tree());
     if !tree.text().contains("gwcs/wcs-") {
-        return Vec::new();
+        return Ok(found);
     }
-    let (mut found, mut todo) = (Vec::new(), vec![(tree.root(), TreePath::root())]);
-    while let Some((node, path)) = todo.pop() {
-        if node.tag().is_some_and(|tag| tag.contains("gwcs/wcs-")) {
-            found.push(format!("{path}/"));
-        } else if !node.is_alias() {
-            // What an alias stands for is at its anchor.
-            todo.extend(node.entries().map(|(key, value)| (value, path.join(&*key.key_text()))));
-            todo.extend(node.items().enumerate().map(|(at, item)| (item, path.join(at.to_string()))));
+    let mut walk = tree.root().walk(file.limits());
+    while let Some(visit) = walk.step()? {
+        if visit.node.tag().is_some_and(|tag| tag.contains("gwcs/wcs-")) {
+            found.push(format!("{}/", walk.path()));
+            walk.skip_children();
         }
     }
-    found
+    Ok(found)
 }
 
 fn without(path: &str, error: &Error) -> String {
     format!("{path}: no coordinates in the FITS header: {}", error.message())
-}
-
-/// Whether the last axes of an array are the pixels of coordinates: of their shape, or about as far as their bounding box.
-fn is_image_of(coordinates: &Wcs, shape: &[u64]) -> bool {
-    let axes = coordinates.pixel_axes();
-    let last: Vec<u64> = shape.iter().rev().take(axes).copied().collect();
-    if last.len() < axes {
-        return false;
-    }
-    if coordinates.pixel_shape().is_some_and(|known| known != last) {
-        return false;
-    }
-    let boxed = coordinates.bounding_box().map(|bounds| bounds.intervals()).unwrap_or_default();
-    last.iter().zip(boxed).all(|(length, interval)| {
-        let length = *length as f64;
-        interval.is_none_or(|(low, high)| low >= -1.0 && high <= length + 0.5 && high - low >= length / 2.0)
-    })
 }

@@ -42,7 +42,7 @@ pub(super) fn shown(file: &AsdfFile, coordinates: Coordinates) -> Result<Shown> 
     let mut all = walk::arrays(file)?;
     all.sort_by_key(|listed| listed.path != "/data");
     let mut others = Vec::new();
-    let worlds = coordinates::places(file);
+    let worlds = coordinates::places(file)?;
     let is_coordinate = |path: &str| worlds.iter().any(|place| path.starts_with(place.as_str()));
     for listed in all {
         let here = listed.found.ok().filter(|found| std::ptr::eq(found.file(file), file)).map(|found| found.node(file).id());

@@ -1,5 +1,7 @@
 //! Parts of a GWCS that are added to one: tags of the same versions.
 
+use crate::error::Result;
+use crate::limits::Limits;
 use crate::tree::{Data, Node, Value};
 
 /// Removes the names of anchors, which a copy must not have.
@@ -19,18 +21,12 @@ pub(super) struct Tags {
 }
 
 impl Tags {
-    pub(super) fn of(wcs: Node<'_>) -> Self {
-        let mut known = Vec::new();
-        let mut todo = vec![(wcs, 0)];
-        while let Some((node, depth)) = todo.pop() {
-            known.extend(node.tag().map(str::to_owned));
-            // Aliases lead to what was seen.
-            if depth < 64 && !node.is_alias() && known.len() < 100_000 {
-                todo.extend(node.items().map(|item| (item, depth + 1)));
-                todo.extend(node.entries().map(|(_, item)| (item, depth + 1)));
-            }
+    pub(super) fn of(wcs: Node<'_>, limits: &Limits) -> Result<Self> {
+        let (mut known, mut walk) = (Vec::new(), wcs.walk(limits));
+        while let Some(visit) = walk.step()? {
+            known.extend(visit.node.tag().map(str::to_owned));
         }
-        Self { known }
+        Ok(Self { known })
     }
 
     fn version<'t>(&'t self, start: &str) -> Option<&'t str> {
@@ -51,17 +47,17 @@ impl Tags {
     }
 
     /// Makes numbers quantities of pixels, if those of a transform are.
-    pub(super) fn quantity(&self, transform: Node<'_>) -> impl Fn(Value) -> Value {
-        let own = Self::of(transform);
+    pub(super) fn quantity(&self, transform: Node<'_>, limits: &Limits) -> Result<impl Fn(Value) -> Value + use<>> {
+        let own = Self::of(transform, limits)?;
         let start = "tag:stsci.edu:asdf/unit/";
         let quantity = own.version(&format!("{start}quantity-")).map(str::to_owned);
         let unit = self.version(&format!("{start}unit-")).map_or_else(|| format!("{start}unit-1.0.0"), str::to_owned);
-        move |number| match &quantity {
+        Ok(move |number| match &quantity {
             None => number,
             Some(tag) => {
                 let pixel = Value::plain("pix").tagged(unit.clone());
                 Value::map([("unit", pixel), ("value", number)]).flow().tagged(tag.clone())
             }
-        }
+        })
     }
 }

@@ -116,6 +116,27 @@ impl Item<'_> {
     }
 }
 
+impl Found {
+    /// Returns true if the last axes of an array are the pixels of the coordinates: of their shape, or about as far as their
+    /// bounding box.
+    pub fn describes(&self, shape: &[u64]) -> bool {
+        let coordinates = &self.wcs;
+        let axes = coordinates.pixel_axes();
+        let last: Vec<u64> = shape.iter().rev().take(axes).copied().collect();
+        if last.len() < axes {
+            return false;
+        }
+        if coordinates.pixel_shape().is_some_and(|known| known != last) {
+            return false;
+        }
+        let boxed = coordinates.bounding_box().map(|bounds| bounds.intervals()).unwrap_or_default();
+        last.iter().zip(boxed).all(|(length, interval)| {
+            let length = *length as f64;
+            interval.is_none_or(|(low, high)| low >= -1.0 && high <= length + 0.5 && high - low >= length / 2.0)
+        })
+    }
+}
+
 /// Paths of the mappings above an item, the nearest first.
 fn aboves(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| (!path.is_empty()).then(|| path.rsplit_once('/').map_or("", |(above, _)| above)))

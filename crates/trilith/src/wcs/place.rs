@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use super::{Found, Options, Wcs};
+use crate::array::{Array, Index};
 use crate::error::{Error, Result};
 
 /// Pixels that a box may have along an axis.
@@ -146,6 +147,16 @@ pub struct PixelBox {
 }
 
 impl PixelBox {
+    /// Returns the pixels of an array that are in the box; `None` if there are none.
+    ///
+    /// # Errors
+    /// As [`Array::slice`].
+    pub fn slice(&self, array: &Array) -> Result<Option<Array>> {
+        let Some(ranges) = self.inside(array.shape()) else { return Ok(None) };
+        let indices: Vec<Index> = ranges.iter().map(|range| Index::from(range.start as i64..range.end as i64)).collect();
+        array.slice(indices).map(Some)
+    }
+
     /// Returns the part of the box that an array of a shape has: a range for each axis of the array, in the order of the array.
     /// `None` if there is none.
     ///
