@@ -105,26 +105,28 @@ impl File {
                 .hint("name the path of an array: FILE#/path")
         };
         let found = self.wcs(path)?.ok_or_else(none)?;
-        if let Some(path) = &found.array {
-            let shape = self.item(path)?.describe()?.shape;
-            return Ok((path.clone(), found, shape));
+        if let Some(array) = found.array.as_ref().filter(|_| !path.trim_matches('/').is_empty()) {
+            let shape = self.item(array)?.describe()?.shape;
+            return Ok((array.clone(), found, shape));
         }
-        // The coordinates were named, or are beside the image.
-        let mut best: Option<(bool, u64, String, Found, Vec<u64>)> = None;
+        // The coordinates were named, or nothing was: they may have arrays beside them that are no images.
+        let mut candidates: Vec<(bool, u64, String, Vec<u64>)> = Vec::new();
         for entry in self.arrays()? {
-            let Ok(item) = entry.item else { continue };
-            let Ok(about) = item.describe() else { continue };
-            if about.shape.len() < found.wcs.pixel_axes().max(1) || about.datatype.as_struct().is_some() {
-                continue;
-            }
-            let Some(its) = self.wcs(&entry.path).ok().flatten().filter(|its| its.path == found.path) else { continue };
-            let elements = about.shape.iter().fold(1u64, |product, length| product.saturating_mul(*length));
-            let rank = (entry.path.ends_with("/data"), elements);
-            if best.as_ref().is_none_or(|(is_data, size, ..)| rank > (*is_data, *size)) {
-                best = Some((rank.0, rank.1, entry.path, its, about.shape));
+            let Some(about) = entry.item.ok().and_then(|item| item.describe().ok()) else { continue };
+            if about.shape.len() >= found.wcs.pixel_axes().max(1) && about.datatype.as_struct().is_none() {
+                let elements = about.shape.iter().fold(1u64, |product, length| product.saturating_mul(*length));
+                candidates.push((entry.path.ends_with("/data"), elements, entry.path, about.shape));
             }
         }
-        best.map(|(_, _, path, found, shape)| (path, found, shape)).ok_or_else(none)
+        // The first of those that are alike.
+        candidates.sort_by_key(|(is_data, elements, ..)| std::cmp::Reverse((*is_data, *elements)));
+        for (_, _, path, shape) in candidates {
+            let its = self.wcs(&path).ok().flatten().filter(|its| its.path == found.path && its.describes(&shape));
+            if let Some(its) = its {
+                return Ok((path, its, shape));
+            }
+        }
+        Err(none())
     }
 }
 
