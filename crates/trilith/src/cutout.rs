@@ -411,8 +411,7 @@ impl<'f> Cutout<'f> {
             return change.edit(|edit, tree| self.move_keywords(edit, tree.find(&path)));
         }
         let step = self.step(node, limits)?;
-        let (width, height) = (self.pixels.length.first().copied(), self.pixels.length.get(1).copied());
-        let shape = Value::seq([width, height].into_iter().flatten()).flow();
+        let shape = Value::seq(self.pixels.length.iter().copied()).flow();
         let has_shape = node.get("pixel_shape").is_some() || node.tag().is_some_and(|tag| !tag.ends_with("gwcs/wcs-1.0.0"));
         change.edit(|edit, tree: &Tree| {
             let Some(node) = tree.find(&path) else { return Ok(()) };
