@@ -1,48 +1,70 @@
 //! Coordinates of images in FITS headers.
 
+use std::collections::HashMap;
+
 use super::Coordinates;
 use crate::array::Array;
 use crate::asdf::AsdfFile;
 use crate::error::{Error, Result};
 use crate::file::{Backend, Item};
 use crate::fits::{Card, Part};
-use crate::wcs::{CardValue, FitOptions};
+use crate::wcs::{CardValue, FitOptions, Wcs};
 
-/// Adds cards to the header of an image of a file, if it has coordinates. Returns why there are none, if there could be.
-pub(super) fn add(file: &AsdfFile, path: &str, array: &Array, part: &mut Part, how: Coordinates) -> Result<Option<String>> {
-    if how == Coordinates::Off || array.shape().len() < 2 || array.datatype().as_struct().is_some() {
-        return Ok(None);
+/// Headers of the coordinates of a file. Arrays of one shape that share coordinates have one header, which is computed once.
+pub(super) struct Headers {
+    how: Coordinates,
+    known: HashMap<(String, Vec<u64>), std::result::Result<Vec<Card>, Error>>,
+}
+
+impl Headers {
+    pub(super) fn new(how: Coordinates) -> Self {
+        Self { how, known: HashMap::new() }
     }
-    let backend: &dyn Backend = file;
-    let root = Item::new(backend, backend.root());
-    let Some(item) = root.find(path)? else { return Ok(None) };
-    let found = match item.coordinates() {
-        Ok(Some(found)) if found.wcs.sky().is_some() => found,
-        Ok(_) => return Ok(None),
-        Err(error) if error.kind().is_passing() => return Err(error),
-        Err(error) => return Ok(Some(without(path, &error))),
-    };
-    if !found.describes(array.shape()) {
-        return Ok(None);
+
+    /// Adds cards to the header of an image of a file, if it has coordinates. Returns why there are none, if there could be.
+    pub(super) fn add(&mut self, file: &AsdfFile, path: &str, array: &Array, part: &mut Part) -> Result<Option<String>> {
+        if self.how == Coordinates::Off || array.shape().len() < 2 || array.datatype().as_struct().is_some() {
+            return Ok(None);
+        }
+        let backend: &dyn Backend = file;
+        let root = Item::new(backend, backend.root());
+        let Some(item) = root.find(path)? else { return Ok(None) };
+        let found = match item.coordinates() {
+            Ok(Some(found)) if found.wcs.sky().is_some() => found,
+            Ok(_) => return Ok(None),
+            Err(error) if error.kind().is_passing() => return Err(error),
+            Err(error) => return Ok(Some(without(path, &error))),
+        };
+        if !found.describes(array.shape()) {
+            return Ok(None);
+        }
+        let pixels = array.shape().iter().rev().take(found.wcs.pixel_axes()).copied().collect();
+        let how = self.how;
+        let cards = self.known.entry((found.path, pixels)).or_insert_with(|| cards(&found.wcs, how));
+        match cards {
+            Ok(cards) => {
+                cards.iter().for_each(|card| part.header.push(card.clone()));
+                Ok(None)
+            }
+            Err(error) => Ok(Some(without(path, error))),
+        }
     }
+}
+
+/// The cards of coordinates.
+fn cards(coordinates: &Wcs, how: Coordinates) -> Result<Vec<Card>> {
     let mut options = FitOptions::default();
     options.degree = (how == Coordinates::Tan).then_some(1);
-    match found.wcs.to_fits(&options) {
-        Ok(header) => {
-            let mut cards = Vec::with_capacity(header.cards.len());
-            for card in header.cards {
-                cards.push(match card.value {
-                    CardValue::Text(text) => Card::new(&card.keyword, text.as_str(), card.comment)?,
-                    CardValue::Number(number) => Card::new(&card.keyword, number, card.comment)?,
-                    CardValue::Integer(number) => Card::new(&card.keyword, number, card.comment)?,
-                    _ => continue,
-                });
-            }
-            cards.into_iter().for_each(|card| part.header.push(card));
-            Ok(None)
-        }
-        Err(error) => Ok(Some(without(path, &Error::from(error)))),
+    let mut cards = Vec::new();
+    for card in coordinates.to_fits(&options)?.cards {
+        cards.push(match card.value {
+            CardValue::Text(text) => Card::new(&card.keyword, text.as_str(), card.comment)?,
+            CardValue::Number(number) => Card::new(&card.keyword, number, card.comment)?,
+            CardValue::Integer(number) => Card::new(&card.keyword, number, card.comment)?,
+            _ => continue,
+        });
     }
+    Ok(cards)
 }
 
 /// Returns the paths of the coordinates in a tree, which headers have in their own form.

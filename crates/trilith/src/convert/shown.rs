@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{Coordinates, coordinates};
+use super::Coordinates;
+use super::coordinates::{self, Headers};
 use crate::array::{Array, ElementValue};
 use crate::asdf::{AsdfFile, walk};
 use crate::error::{ErrorKind, Result};
@@ -36,7 +37,14 @@ pub(super) struct Shown {
 /// # Errors
 /// Returns `Limit` if the arrays are more than a command may go through, and what reading masks returns.
 pub(super) fn shown(file: &AsdfFile, coordinates: Coordinates) -> Result<Shown> {
-    let mut making = Making { file, coordinates, shown: Shown::default(), left: Vec::new(), cards: Vec::new(), work: 0 };
+    let mut making = Making {
+        file,
+        headers: Headers::new(coordinates),
+        shown: Shown::default(),
+        left: Vec::new(),
+        cards: Vec::new(),
+        work: 0,
+    };
     let mut arrays = HashSet::new();
     let (mut nodes, mut names) = (HashSet::new(), HashSet::new());
     let mut all = walk::arrays(file)?;
@@ -106,7 +114,7 @@ fn is_name(name: &str) -> bool {
 
 struct Making<'a> {
     file: &'a AsdfFile,
-    coordinates: Coordinates,
+    headers: Headers,
     shown: Shown,
     /// The paths of what no HDU holds.
     left: Vec<String>,
@@ -167,7 +175,7 @@ impl Making<'_> {
             let changes = changes.join("; ");
             self.shown.notes.push(format!("{path}: {place} holds another form ({changes}), the ASDF extension the array itself"));
         }
-        self.shown.notes.extend(coordinates::add(self.file, path, &array, &mut part, self.coordinates)?);
+        self.shown.notes.extend(self.headers.add(self.file, path, &array, &mut part)?);
         Ok(Some(part))
     }
 
