@@ -115,7 +115,7 @@ pub type Admit<'a> = &'a mut (dyn FnMut(&Item) -> Result<()> + Send);
 /// none of them may be written over.
 ///
 /// # Errors
-/// As [`run`].
+/// Returns the errors of [`run`].
 pub fn run_with(
     arguments: &[String],
     form: Form,

@@ -190,7 +190,7 @@ impl File {
         self.held.close();
     }
 
-    /// Whether the file was closed.
+    /// Returns `true` if the file was closed.
     #[getter]
     fn closed(&self) -> bool {
         self.held.is_closed()

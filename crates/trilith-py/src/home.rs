@@ -22,9 +22,9 @@ pub struct Home {
     pub family: Option<String>,
     /// The byte order that was handed in.
     pub byteorder: Option<Byteorder>,
-    /// Whether the files of a file set have no signature.
+    /// `true` if the files of a file set have no signature.
     pub raw: bool,
-    /// Whether arrays have the elements that are stored.
+    /// `true` if arrays have the elements that are stored.
     pub stored: bool,
     /// Where references may lead besides the folder of the file: absolute folders, and beginnings of addresses.
     pub allow: Vec<String>,
@@ -83,7 +83,7 @@ impl Way {
         Self { place, parts: Vec::new() }
     }
 
-    /// Whether it leads to a whole array, not to a part.
+    /// Returns `true` if it leads to a whole array, not to a part.
     pub fn is_whole(&self) -> bool {
         self.parts.is_empty()
     }

@@ -147,7 +147,7 @@ fn put<W: Write + Seek>(
 /// that was done in place, and which number each block has now (None: it is gone).
 ///
 /// # Errors
-/// As [`Change::save`].
+/// Returns the errors of [`Change::save`].
 pub fn become_parts<'py>(
     py: Python<'py>,
     file: &Held,
@@ -223,7 +223,7 @@ fn pieces(data: &dyn Source, mut take: impl FnMut(usize, &[u8]) -> trilith::Resu
     Ok(true)
 }
 
-/// Whether blocks of this codec, as the file names it, can be read.
+/// Returns `true` if blocks of this codec, as the file names it, can be read.
 #[pyfunction]
 #[pyo3(name = "_decodes")]
 pub fn decodes(label: [u8; 4]) -> bool {

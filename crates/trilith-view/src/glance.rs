@@ -29,7 +29,7 @@ pub struct How {
     pub resample: Resample,
     /// Pixels across; None for at most 1024.
     pub width: Option<usize>,
-    /// Whether the last row is at the top, as on the sky.
+    /// `true` if the last row is at the top, as on the sky.
     pub is_lower: bool,
 }
 

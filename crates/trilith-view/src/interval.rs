@@ -71,7 +71,7 @@ impl Interval {
     /// means of several elements or a part of them.
     ///
     /// # Errors
-    /// As [`Interval::of`].
+    /// Returns the errors of [`Interval::of`].
     pub fn of_raster(&self, raster: &Raster) -> Result<Cuts> {
         self.of(&raster.as_array()?)
     }

@@ -20,7 +20,7 @@ const HELD: u64 = 128 << 20;
 pub(crate) trait Sample: Copy + PartialOrd + Send + Sync + 'static {
     /// Bits of a key.
     const BITS: u32;
-    /// Whether there are numbers that are none, or infinite.
+    /// `true` if there are numbers that are none, or infinite.
     const FLOAT: bool = false;
 
     /// The numbers in native bytes.
@@ -29,12 +29,12 @@ pub(crate) trait Sample: Copy + PartialOrd + Send + Sync + 'static {
     /// The nearest double.
     fn double(self) -> f64;
 
-    /// Whether it is finite.
+    /// Returns `true` if it is finite.
     fn is_finite(self) -> bool {
         true
     }
 
-    /// Whether it is not a number.
+    /// Returns `true` if it is not a number.
     fn is_nan(self) -> bool {
         false
     }
@@ -209,7 +209,7 @@ impl Kind {
     }
 }
 
-/// Whether elements of this datatype can be looked at as numbers.
+/// Returns `true` if elements of this datatype can be looked at as numbers.
 pub fn is_numeric(datatype: &Datatype) -> bool {
     Kind::of(datatype).is_some()
 }
@@ -269,7 +269,7 @@ impl Numbers {
         self.array.len()
     }
 
-    /// Whether some may be masked.
+    /// Returns `true` if some may be masked.
     pub(crate) fn is_masked(&self) -> bool {
         self.array.mask().is_some()
     }

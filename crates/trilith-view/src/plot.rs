@@ -53,7 +53,7 @@ pub fn line(series: &Series, look: &Look) -> Result<String> {
 /// As [`line`], each number as a step of its own width.
 ///
 /// # Errors
-/// As [`line`].
+/// Returns the errors of [`line`].
 pub fn steps(series: &Series, look: &Look) -> Result<String> {
     drawn(look, |area| series_on(area, series, look, true))
 }
@@ -61,7 +61,7 @@ pub fn steps(series: &Series, look: &Look) -> Result<String> {
 /// A histogram as bars.
 ///
 /// # Errors
-/// As [`line`].
+/// Returns the errors of [`line`].
 pub fn histogram(histogram: &Histogram, look: &Look) -> Result<String> {
     drawn(look, |area| bars_on(area, histogram, look))
 }
@@ -81,7 +81,7 @@ pub enum Panel {
 /// The columns of a table, by their names, below each other; the height of the look is that of one column.
 ///
 /// # Errors
-/// As [`line`].
+/// Returns the errors of [`line`].
 pub fn columns(panels: &[(String, Panel)], look: &Look) -> Result<String> {
     let count = u32::try_from(panels.len().max(1)).unwrap_or(u32::MAX);
     let whole = Look { height: look.height.saturating_mul(count), ..look.clone() };

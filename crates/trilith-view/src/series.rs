@@ -89,7 +89,7 @@ impl Series {
         all.map(|point| (point.low, point.high)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
-    /// Whether each point is one element.
+    /// Returns `true` if each point is one element.
     pub fn is_whole(&self) -> bool {
         self.points.len() as u64 == self.count
     }

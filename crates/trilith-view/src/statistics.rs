@@ -51,7 +51,8 @@ pub struct Wanted {
     pub bins: usize,
     /// From where to where the histogram goes; without it from the smallest number to the greatest.
     pub range: Option<Cuts>,
-    /// Whether percentiles are exact. If not, the array is read once and each percentile says by how much it may be off.
+    /// `true` if percentiles are exact. If not, the array is read once and each percentile says by how much it may
+    /// be off.
     pub exact: bool,
 }
 
@@ -254,7 +255,7 @@ impl Histogram {
     /// The histogram of an array between two numbers, in one pass.
     ///
     /// # Errors
-    /// As [`Statistics::of`].
+    /// Returns the errors of [`Statistics::of`].
     pub fn of(array: &Array, range: Cuts, bins: usize) -> Result<Self> {
         Wanted { bins, range: Some(range), ..Wanted::nothing() }.check()?;
         charge(array)?;

@@ -330,7 +330,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a `CTYPE` is a longitude, or else a latitude.
+/// Returns `true` if a `CTYPE` is a longitude, or else a latitude.
 fn is_celestial(kind: &str, longitude: bool) -> bool {
     let name = kind.split('-').next().unwrap_or("");
     if kind.get(5..).is_none_or(|code| code.len() < 3) {
@@ -343,7 +343,7 @@ fn is_celestial(kind: &str, longitude: bool) -> bool {
     }
 }
 
-/// Whether the values of an axis are not in proportion to pixels.
+/// Returns `true` if the values of an axis are not in proportion to pixels.
 fn is_curved(kind: &str) -> bool {
     kind.get(4..).is_some_and(|code| code.starts_with('-'))
 }

@@ -46,7 +46,7 @@ impl Polynomial {
     /// transform schemas define.
     ///
     /// # Errors
-    /// As [`Polynomial::one`].
+    /// Returns the errors of [`Polynomial::one`].
     pub fn two(basis: Basis, coefficients: &[f64], columns: usize, maps: [Option<Map>; 2], limits: &Limits) -> Result<Self> {
         let mut rows: Vec<Vec<f64>> = coefficients.chunks(columns.max(1)).map(<[f64]>::to_vec).collect();
         if basis == Basis::Power {

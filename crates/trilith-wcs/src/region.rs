@@ -64,7 +64,7 @@ impl Wcs {
     /// Returns `true` if a pixel is within an angle, in degrees, of a position.
     ///
     /// # Errors
-    /// As [`Wcs::contains`].
+    /// Returns the errors of [`Wcs::contains`].
     pub fn touches(&self, position: [f64; 2], radius: f64) -> Result<bool> {
         if self.contains(&[position])?.contains(&true) {
             return Ok(true);

@@ -79,7 +79,7 @@ impl Table2 {
     /// Returns a table of values, the last axis of which varies fastest, at the points of two axes.
     ///
     /// # Errors
-    /// As [`Table::new`].
+    /// Returns the errors of [`Table::new`].
     pub fn new(mut axes: [Vec<f64>; 2], mut values: Vec<f64>, method: Method, outside: Outside, limits: &Limits) -> Result<Self> {
         let [rows, columns] = [axes[0].len(), axes[1].len()];
         if rows.checked_mul(columns) != Some(values.len()) || values.len() > limits.table {

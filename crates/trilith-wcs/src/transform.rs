@@ -456,7 +456,7 @@ impl Transform {
     /// Returns the outputs at one point.
     ///
     /// # Errors
-    /// As [`Transform::evaluate`].
+    /// Returns the errors of [`Transform::evaluate`].
     pub fn at(&self, point: &[f64]) -> Result<Vec<f64>> {
         let columns: Vec<&[f64]> = point.iter().map(std::slice::from_ref).collect();
         Ok(self.evaluate(&columns)?.into_iter().filter_map(|column| column.first().copied()).collect())

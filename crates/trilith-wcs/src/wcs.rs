@@ -66,7 +66,7 @@ pub enum Inverse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// Whether points outside of the bounding box have no values.
+    /// `true` if points outside of the bounding box have no values.
     pub bounding_box: bool,
     /// Way to compute pixels.
     pub inverse: Inverse,

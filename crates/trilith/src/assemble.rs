@@ -36,7 +36,7 @@ pub enum NewSource {
 /// The text of the tree with new sources for the ndarrays named.
 ///
 /// # Errors
-/// As [`Edit::finish`](crate::tree::Edit::finish).
+/// Returns the errors of [`Edit::finish`](crate::tree::Edit::finish).
 pub fn with_sources(file: &AsdfFile, sources: &BTreeMap<NodeId, NewSource>) -> Result<String> {
     tree_with_sources(file.tree(), file.limits(), sources)
 }
@@ -44,7 +44,7 @@ pub fn with_sources(file: &AsdfFile, sources: &BTreeMap<NodeId, NewSource>) -> R
 /// As [`with_sources`], of a tree.
 ///
 /// # Errors
-/// As [`with_sources`].
+/// Returns the errors of [`with_sources`].
 pub fn tree_with_sources(tree: &Tree, limits: &Limits, sources: &BTreeMap<NodeId, NewSource>) -> Result<String> {
     let mut edit = tree.edit();
     for (node, source) in walk::sourced_in(tree, limits)? {
@@ -257,8 +257,8 @@ fn may_drop(file: &AsdfFile, drop_unnamed: bool) -> Result<BTreeSet<usize>> {
 /// `drop_unnamed` says that they are of no use.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`] for an ndarray without block,
-/// [`ErrorKind::Unsupported`] where it is an array in chunks that shall leave.
+/// Returns [`ErrorKind::Malformed`] for an ndarray without block, [`ErrorKind::Unsupported`] if it is an array in
+/// chunks that shall leave.
 pub fn explode(file: &AsdfFile, only: Option<NodeId>, drop_unnamed: bool, name: impl Fn(usize) -> String) -> Result<Exploded> {
     let blocks = file.sections().all_blocks()?;
     if let Some(node) = only.and_then(|only| file.tree().node(only)).filter(|node| ndarray::is_chunked(*node)) {

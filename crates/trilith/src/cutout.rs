@@ -334,7 +334,7 @@ impl<'f> Cutout<'f> {
             .collect())
     }
 
-    /// Whether an array ends with the axes of the image.
+    /// Returns `true` if an array ends with the axes of the image.
     fn has_shape(&self, shape: &[u64]) -> bool {
         let axes = self.pixels.start.len();
         shape.len() >= axes && shape.iter().rev().zip(self.shape.iter().rev()).take(axes).all(|(a, b)| a == b)

@@ -63,7 +63,8 @@ pub struct Diagnostic {
     pub schema: String,
     /// What may have been meant, or what to do.
     pub hint: Option<String>,
-    /// Whether what it is about can be used as if it were not there: nothing is lost, and nothing means something else.
+    /// `true` if what it is about can be used as if it were not there: nothing is lost, and nothing means something
+    /// else.
     pub is_harmless: bool,
 }
 

@@ -475,7 +475,7 @@ fn is_number(datatype: &Datatype) -> bool {
 /// Reads an ignored path: a JSON Pointer in which `*` stands for any one key.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where it is no pointer.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it is no pointer.
 pub fn ignored(text: &str) -> Result<TreePath> {
     let path = TreePath::parse(text)?;
     if path.is_root() {

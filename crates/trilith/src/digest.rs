@@ -109,7 +109,7 @@ impl File {
     /// The digests of every array, as [`of`].
     ///
     /// # Errors
-    /// As [`of`].
+    /// Returns the errors of [`of`].
     pub fn digest(&self) -> Result<Vec<Entry>> {
         of(self.backend())
     }

@@ -83,7 +83,7 @@ impl FileKind {
     }
 }
 
-/// Whether the first bytes of a file are those of a native Dudley file.
+/// Returns `true` if the first bytes of a file are those of a native Dudley file.
 fn is_dudley(start: &[u8]) -> bool {
     #[cfg(feature = "dudley")]
     return Signature::is_at(start);

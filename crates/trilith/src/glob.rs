@@ -37,12 +37,12 @@ impl Pattern {
         Self { parts: text.split('/').map(part).collect() }
     }
 
-    /// Whether a text has a mark of a pattern in it.
+    /// Returns `true` if a text has a mark of a pattern in it.
     pub fn is_pattern(text: &str) -> bool {
         text.contains(['*', '?', '['])
     }
 
-    /// Whether the pattern fits the whole text.
+    /// Returns `true` if the pattern fits the whole text.
     pub fn matches(&self, text: &str) -> bool {
         let names: Vec<&str> = text.split('/').collect();
         wild(
@@ -57,7 +57,7 @@ impl Pattern {
     }
 }
 
-/// Whether one part of a pattern fits one name.
+/// Returns `true` if one part of a pattern fits one name.
 pub(crate) fn fits(part: &str, name: &str) -> bool {
     part_fits(&marks(part), name)
 }
@@ -77,8 +77,8 @@ fn part_fits(marks: &[Mark], name: &str) -> bool {
     )
 }
 
-/// Whether a pattern fits, part by part, where some parts stand for any number of things. Going back to the last of
-/// these is enough, so that the time is at most the product of the lengths.
+/// Returns `true` if a pattern fits, part by part, where some parts stand for any number of things. Going back to
+/// the last of these is enough, so that the time is at most the product of the lengths.
 fn wild<P, T>(pattern: &[P], things: &[T], is_many: impl Fn(&P) -> bool, fits: impl Fn(&P, &T) -> bool) -> bool {
     let (mut at, mut thing) = (0, 0);
     let mut last: Option<(usize, usize)> = None;

@@ -97,7 +97,7 @@ pub fn check() -> Result<()> {
     if work.over.load(Ordering::Relaxed) { Err(interrupted()) } else { Ok(()) }
 }
 
-/// Whether anybody may end the work of this thread.
+/// Returns `true` if anybody may end the work of this thread.
 pub(crate) fn is_heard() -> bool {
     NOW.with(|now| now.borrow().is_some())
 }

@@ -109,7 +109,7 @@ impl Limits {
     /// Sets one limit from `name=value`; the value may end in k, M, G or T (powers of 1024). `auto` is the default.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name or a value that is no number.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name or a value that is no number.
     pub fn set(&mut self, assignment: &str) -> Result<()> {
         let (name, value) = assignment
             .split_once('=')
@@ -130,7 +130,7 @@ impl Limits {
     /// The defaults, changed by the environment variable `TRILITH_LIMITS` (`name=value,…`).
     ///
     /// # Errors
-    /// As [`Limits::set`].
+    /// Returns the errors of [`Limits::set`].
     pub fn from_env() -> Result<Self> {
         let mut limits = Self::default();
         if let Ok(list) = std::env::var("TRILITH_LIMITS") {

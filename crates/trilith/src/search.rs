@@ -43,7 +43,7 @@ impl Search {
         Self::default()
     }
 
-    /// Whether there is no condition.
+    /// Returns `true` if there is no condition.
     pub fn is_empty(&self) -> bool {
         let by_name = self.key.is_empty() && self.value.is_empty() && self.path.is_none();
         by_name && self.tag.is_none() && self.datatype.is_none() && self.shape.is_none()
@@ -52,7 +52,7 @@ impl Search {
     /// The key matches a regular expression.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the text is not one.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the text is not one.
     pub fn key(mut self, text: &str) -> Result<Self> {
         self.key.push(regex(text)?);
         Ok(self)
@@ -62,7 +62,7 @@ impl Search {
     /// numbers, other values as text.
     ///
     /// # Errors
-    /// As [`Search::key`].
+    /// Returns the errors of [`Search::key`].
     pub fn value(mut self, text: &str) -> Result<Self> {
         let comparison = ["<=", ">=", "==", "!=", "<", ">"].into_iter().find_map(|op| Some((op, text.strip_prefix(op)?)));
         self.value.push(match comparison {
@@ -82,7 +82,7 @@ impl Search {
     /// The tag matches a pattern; `*` matches anything but `/`, `**` anything.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where it is too long to be one.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it is too long to be one.
     pub fn tag(mut self, pattern: &str) -> Result<Self> {
         self.tag = Some(regex(&glob_to_regex(pattern))?);
         Ok(self)
@@ -98,7 +98,7 @@ impl Search {
     /// It is an array with this shape; `*` matches any length: `2048,*`.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the text is not a shape.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the text is not a shape.
     pub fn shape(mut self, text: &str) -> Result<Self> {
         self.shape = Some(shape(text)?);
         Ok(self)
@@ -120,7 +120,7 @@ impl Search {
         Ok(())
     }
 
-    /// Whether an item of this name meets the conditions; its path is asked for where it matters.
+    /// Returns `true` if an item of this name meets the conditions; its path is asked for where it matters.
     fn fits(&self, name: Option<&str>, item: &Item<'_>, path: impl FnOnce() -> String) -> bool {
         let key_fits = self.key.iter().all(|re| name.is_some_and(|name| re.is_match(name)));
         let path_fits = || self.path.as_ref().is_none_or(|pattern| pattern.matches(&path()));

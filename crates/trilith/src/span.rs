@@ -46,7 +46,7 @@ impl Span {
         self.end.saturating_sub(self.start) as usize
     }
 
-    /// Whether it holds no byte.
+    /// Returns `true` if it holds no byte.
     pub fn is_empty(self) -> bool {
         self.end <= self.start
     }

@@ -269,7 +269,7 @@ struct Line {
 struct LineState {
     /// The first job whose result was not taken yet.
     head: usize,
-    /// Whether no job is begun any more.
+    /// `true` if no job is begun any more.
     over: bool,
 }
 
@@ -279,7 +279,7 @@ impl Turn {
         self.at
     }
 
-    /// Whether all jobs before this one are done and their results taken.
+    /// Returns `true` if all jobs before this one are done and their results taken.
     pub fn has_come(&self) -> bool {
         lock(&self.line.state).head == self.at
     }

@@ -148,7 +148,7 @@ fn verify_items(file: &File, deep: bool, progress: Progress<'_>) -> Result<Repor
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`] where not even the blocks can be found.
+/// Returns [`ErrorKind::Malformed`] if not even the blocks can be found.
 pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Report> {
     let _call = file.limits().call();
     let blocks = file.sections().blocks()?;

@@ -47,7 +47,7 @@ impl<'a> Writer<'a> {
     /// A file of a generation, such as `asdf-1.5` or `finf-0.1`.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name, with those that are known.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name, with those that are known.
     pub fn generation(name: &str) -> Result<Self> {
         Ok(Self::for_target(Target::named(name)?))
     }
@@ -59,7 +59,7 @@ impl<'a> Writer<'a> {
     /// Compresses the arrays that are added from now on: `lz4`, `zlib`, `bzp2`, `zstd`, `blsc`, or `none`.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name.
     pub fn codec(mut self, name: &str) -> Result<Self> {
         self.options = ArrayOptions::codec(name)?;
         Ok(self)
@@ -68,8 +68,8 @@ impl<'a> Writer<'a> {
     /// Adds an array at a path; mappings on the way are made.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a datatype that the generation lacks, and where something is at the
-    /// path already.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a datatype that the generation lacks, and where
+    /// something is at the path already.
     pub fn array(&mut self, path: &str, array: &Array) -> Result<()> {
         let node = self.builder.array(array, &self.options)?;
         self.put(path, node)
@@ -91,7 +91,7 @@ impl<'a> Writer<'a> {
     /// Adds a view of the `ndarray` crate, of any strides. Its elements are borrowed until the file is written.
     ///
     /// # Errors
-    /// As [`Writer::array`].
+    /// Returns the errors of [`Writer::array`].
     #[cfg(feature = "ndarray")]
     pub fn ndarray<T: Element, D: ndarray::Dimension + 'a>(
         &mut self,
@@ -135,7 +135,7 @@ impl<'a> Writer<'a> {
     /// [`ParallelWriter::create`](crate::parallel::ParallelWriter::create).
     ///
     /// # Errors
-    /// As [`Writer::array`].
+    /// Returns the errors of [`Writer::array`].
     pub fn reserve(&mut self, path: &str, datatype: &Datatype, order: Byteorder, shape: &[u64]) -> Result<()> {
         let node = self.builder.reserve(datatype, order, shape)?;
         self.put(path, node)
@@ -157,7 +157,7 @@ impl<'a> Writer<'a> {
     /// Adds a value of a tree, with its tags.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where something is at the path already.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if something is at the path already.
     pub fn value(&mut self, path: &str, value: Value) -> Result<()> {
         self.put(path, value)
     }
@@ -190,7 +190,7 @@ impl<'a> Writer<'a> {
     /// Writes the file beside `path`, syncs it, and puts it into place: a failure leaves the old file.
     ///
     /// # Errors
-    /// As [`Builder::write`].
+    /// Returns the errors of [`Builder::write`].
     pub fn write(self, path: impl AsRef<Path>) -> Result<()> {
         self.builder.write(path, self.tree)
     }
@@ -198,7 +198,7 @@ impl<'a> Writer<'a> {
     /// Writes the file into `out`, which is at its start.
     ///
     /// # Errors
-    /// As [`Builder::write`].
+    /// Returns the errors of [`Builder::write`].
     pub fn write_to<W: Write + Seek>(self, out: W) -> Result<()> {
         self.builder.write_to(out, self.tree)
     }

@@ -83,7 +83,7 @@ impl Flags {
     /// One label for each pixel: that of the first of its elements that has one other than 0.
     ///
     /// # Errors
-    /// As [`Flags::of`].
+    /// Returns the errors of [`Flags::of`].
     pub fn labels(array: &Array, region: Option<Region>, size: (usize, usize)) -> Result<Self> {
         Self::gathered(array, region, size, |first, value| if first == 0 { value } else { first })
     }

@@ -125,7 +125,7 @@ impl Picture {
     /// `cuts` to 0..=255.
     ///
     /// # Errors
-    /// As [`Raster::of`].
+    /// Returns the errors of [`Raster::of`].
     pub fn of_colours(array: &Array, size: (usize, usize), how: Resample, cuts: Option<Cuts>) -> Result<Self> {
         let [_, _, channels @ 3..=4] = *array.shape() else {
             return Err(Error::usage(format!("an image in colours has the shape [rows, columns, 3], not {:?}", array.shape())));
@@ -216,7 +216,7 @@ impl Picture {
     }
 }
 
-/// Whether a number in the palette is the shade itself.
+/// Returns `true` if a number in the palette is the shade itself.
 fn is_grey(palette: &[[u8; 4]]) -> bool {
     palette.len() == 256 && (0u8..=255).zip(palette).all(|(n, colour)| *colour == [n, n, n, 255])
 }
@@ -224,7 +224,7 @@ fn is_grey(palette: &[[u8; 4]]) -> bool {
 /// A plane of an array, or a region of it, as a picture: [`Raster::of`] and [`Raster::paint`] in one call.
 ///
 /// # Errors
-/// As [`Raster::of`].
+/// Returns the errors of [`Raster::of`].
 pub fn picture(
     array: &Array,
     region: Option<Region>,

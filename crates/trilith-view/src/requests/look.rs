@@ -55,7 +55,7 @@ impl Look {
     }
 }
 
-/// Whether reading an array fetches it from elsewhere.
+/// Returns `true` if reading an array fetches it from elsewhere.
 fn is_fetched(array: &Array) -> bool {
     array.source().access() == Access::Requests
 }

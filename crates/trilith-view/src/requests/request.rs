@@ -39,7 +39,7 @@ impl Request {
         &self.name
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Returns `true` if nobody waits for the answer any more.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
@@ -76,7 +76,7 @@ impl Request {
         Ok((offset, self.number("limit")?.unwrap_or(usual).min(most)))
     }
 
-    /// Whether a parameter says yes.
+    /// Returns `true` if a parameter says yes.
     pub(crate) fn flag(&self, key: &str) -> bool {
         matches!(self.text(key), "1" | "true" | "yes")
     }

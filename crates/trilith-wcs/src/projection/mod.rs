@@ -271,7 +271,7 @@ impl Projection {
 }
 
 impl Form {
-    /// Whether the parameters give numbers to compute with.
+    /// Returns `true` if the parameters give numbers to compute with.
     fn is_finite(&self) -> bool {
         match self {
             Self::Conic(conic) => conic.is_finite(),

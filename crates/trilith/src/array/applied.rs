@@ -112,7 +112,7 @@ struct Physical {
 }
 
 impl Shared {
-    /// Whether many small reads cost no more than a large one.
+    /// Returns `true` if many small reads cost no more than a large one.
     fn is_plain(&self) -> bool {
         let source = &self.array.source;
         self.array.is_c_contiguous() && source.grid().is_none() && source.portion() == 0 && source.access() == Access::Random

@@ -154,7 +154,7 @@ impl Datatype {
     /// The text type `ascii`, `ucs4`, `utf8` or `ucs2` of `length` units.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for another name,
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for another name,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a length of 2³² or more.
     pub fn with_length(name: &str, length: u64) -> Result<Self> {
         let short = u32::try_from(length)
@@ -212,7 +212,7 @@ impl Datatype {
         }
     }
 
-    /// Whether elements are signed or unsigned integers.
+    /// Returns `true` if elements are signed or unsigned integers.
     pub fn is_integer(&self) -> bool {
         matches!(
             self,
@@ -220,17 +220,17 @@ impl Datatype {
         )
     }
 
-    /// Whether elements are real floating-point numbers.
+    /// Returns `true` if elements are real floating-point numbers.
     pub fn is_float(&self) -> bool {
         matches!(self, Self::Float16 | Self::Float32 | Self::Float64 | Self::Float128)
     }
 
-    /// Whether elements are complex numbers.
+    /// Returns `true` if elements are complex numbers.
     pub fn is_complex(&self) -> bool {
         matches!(self, Self::Complex32 | Self::Complex64 | Self::Complex128 | Self::Complex256)
     }
 
-    /// Whether elements are text.
+    /// Returns `true` if elements are text.
     pub fn is_text(&self) -> bool {
         matches!(self, Self::Ascii(_) | Self::Ucs4(_) | Self::Utf8(_) | Self::Ucs2(_))
     }
@@ -243,7 +243,7 @@ impl Datatype {
         }
     }
 
-    /// Whether both mean the same values, whatever byte order, padding and offsets their fields have.
+    /// Returns `true` if both mean the same values, whatever byte order, padding and offsets their fields have.
     pub fn means(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Struct(a), Self::Struct(b)) => a.means(b),
@@ -254,7 +254,7 @@ impl Datatype {
     /// The type of a mask for elements of this type: a boolean for each value, in structures of the same fields.
     ///
     /// # Errors
-    /// As [`StructType::packed_from`].
+    /// Returns the errors of [`StructType::packed_from`].
     pub(super) fn flags(&self) -> Result<Self> {
         // Recursion is limited with the nesting of structs.
         let Self::Struct(fields) = self else { return Ok(Self::Bool8) };

@@ -19,7 +19,7 @@ pub trait Element: Copy + Default + PartialEq + Send + Sync + 'static + sealed::
     /// The datatype that it holds exactly.
     const DATATYPE: Datatype;
 
-    /// Whether every pattern of bits is one.
+    /// `true` if every pattern of bits is one.
     #[doc(hidden)]
     const PLAIN: bool = true;
 

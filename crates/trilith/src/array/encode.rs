@@ -175,7 +175,7 @@ impl Array {
     /// Texts as an array of `ucs4` (of `ascii` where all of them are) as long as the longest.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `shape` has another number of elements.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `shape` has another number of elements.
     pub fn from_texts(texts: &[impl AsRef<str>], shape: &[u64]) -> Result<Self> {
         if element_count(shape)? != texts.len() as u64 {
             return Err(Error::usage(format!("{} texts do not make an array of shape {shape:?}", texts.len())));

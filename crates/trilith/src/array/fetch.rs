@@ -75,7 +75,7 @@ impl Array {
     /// truth values as 0 or 1.
     ///
     /// # Errors
-    /// As [`Array::load`].
+    /// Returns the errors of [`Array::load`].
     pub fn read_bytes(&self, order: Byteorder) -> Result<Vec<u8>> {
         let mut bytes = zeroed(self.charged_size()?)?;
         self.read_bytes_into(&mut bytes, order)?;
@@ -114,7 +114,7 @@ impl Array {
     /// As [`Array::for_each_piece`], in either byte order.
     ///
     /// # Errors
-    /// As [`Array::for_each_piece`].
+    /// Returns the errors of [`Array::for_each_piece`].
     pub fn pieces(&self, order: Byteorder, max_bytes: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         if self.nbytes() == 0 {
             return Ok(());
@@ -186,7 +186,7 @@ impl Array {
         }
     }
 
-    /// Whether the last axis is not the one whose elements lie closest, as in Fortran order.
+    /// Returns `true` if the last axis is not the one whose elements lie closest, as in Fortran order.
     fn is_turned(&self) -> bool {
         let mut axes = self.shape.iter().zip(&self.strides).filter(|(len, _)| **len > 1).map(|(_, stride)| stride.unsigned_abs());
         let last = axes.next_back();
@@ -513,7 +513,7 @@ fn span(axes: &[Axis], size: u64) -> u64 {
     axes.iter().fold(size, |n, axis| n + axis.from.unsigned_abs() as u64 * (axis.len as u64).saturating_sub(1))
 }
 
-/// Whether no gap between the elements is wide.
+/// Returns `true` if no gap between the elements is wide.
 fn is_dense(axes: &[Axis], size: u64) -> bool {
     let mut sorted: Vec<(u64, u64)> =
         axes.iter().filter(|axis| axis.len > 1).map(|axis| (axis.from.unsigned_abs() as u64, axis.len as u64)).collect();

@@ -48,7 +48,7 @@ pub(crate) trait Chunks: Send + Sync {
         None
     }
 
-    /// Whether elements lie in Fortran order within a chunk.
+    /// Returns `true` if elements lie in Fortran order within a chunk.
     fn is_in_columns(&self) -> bool {
         false
     }
@@ -59,7 +59,7 @@ pub(crate) trait Chunks: Send + Sync {
     /// As [`Source::check_whole`], of everything that the chunks are made of.
     ///
     /// # Errors
-    /// As [`Source::check_whole`].
+    /// Returns the errors of [`Source::check_whole`].
     fn check_whole(&self) -> Result<()> {
         self.source().check_whole()
     }
@@ -79,7 +79,7 @@ pub(crate) struct Cut {
     pub chunk: Vec<u64>,
     /// Bytes of an element.
     pub item: u64,
-    /// Whether the chunks at the far edges have only the elements that are in the array.
+    /// `true` if the chunks at the far edges have only the elements that are in the array.
     pub cut_edges: bool,
 }
 
@@ -155,7 +155,7 @@ impl Grid {
     /// The elements; `fill` is one that was never written.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for sizes that fit nowhere,
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for sizes that fit nowhere,
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for chunks that are too large.
     pub fn new(cut: Cut, chunks: Box<dyn Chunks>, fill: Vec<u8>, limits: Arc<Limits>) -> Result<Self> {
         let too_large = || Error::malformed("a grid of chunks has over 2^63 bytes");

@@ -35,7 +35,7 @@ pub struct Array {
     pub(super) shape: Vec<u64>,
     pub(super) strides: Vec<i64>,
     pub(super) mask: Option<Mask>,
-    /// Whether nothing is stored under the mask: a file declares these elements missing.
+    /// `true` if nothing is stored under the mask: a file declares these elements missing.
     pub(super) is_void: bool,
     pub(super) limits: Arc<Limits>,
 }
@@ -46,7 +46,7 @@ impl Array {
     /// Elements that lie one after the other in C order from byte `offset` of `source` on.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where they do not all lie inside the source.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they do not all lie inside the source.
     pub fn new(source: SourceRef, offset: u64, datatype: Datatype, byteorder: Byteorder, shape: Vec<u64>) -> Result<Self> {
         let strides = shape::c_strides(&shape, datatype.item_size())?;
         Self::strided(source, offset, datatype, byteorder, shape, strides)
@@ -84,7 +84,7 @@ impl Array {
     /// Elements in memory, in C order.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where `bytes` are too few.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if `bytes` are too few.
     pub fn from_bytes(bytes: Vec<u8>, datatype: Datatype, byteorder: Byteorder, shape: Vec<u64>) -> Result<Self> {
         Self::new(Arc::new(MemorySource::new(bytes, "memory")), 0, datatype, byteorder, shape)
     }
@@ -92,7 +92,7 @@ impl Array {
     /// A copy of numbers in memory, in C order.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `shape` has another number of elements.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `shape` has another number of elements.
     pub fn from_slice<T: Element>(elements: &[T], shape: &[u64]) -> Result<Self> {
         if shape::element_count(shape)? != elements.len() as u64 {
             return Err(Error::usage(format!("{} elements do not make an array of shape {shape:?}", elements.len())));
@@ -108,8 +108,8 @@ impl Array {
     /// boolean for each value of this one's structures, in the same fields.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the shapes do not fit, and for a mask array that holds
-    /// neither truth values nor numbers.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the shapes do not fit, and for a mask array
+    /// that holds neither truth values nor numbers.
     pub fn with_mask(mut self, mask: Mask) -> Result<Self> {
         self.mask = Some(mask.fit(&self)?);
         Ok(self)
@@ -118,7 +118,7 @@ impl Array {
     /// The array with the mask of what a file declares missing: elements under it have no value of their own.
     ///
     /// # Errors
-    /// As [`Array::with_mask`].
+    /// Returns the errors of [`Array::with_mask`].
     pub(super) fn with_missing(self, mask: Array) -> Result<Self> {
         Ok(Self { is_void: true, ..self.with_mask(Mask::Array(Arc::new(mask)))? })
     }
@@ -188,7 +188,7 @@ impl Array {
         if self.shape.contains(&0) { 0 } else { self.shape.iter().fold(1, |n: u64, len| n.saturating_mul(*len)) }
     }
 
-    /// Whether there are no elements.
+    /// Returns `true` if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)
     }
@@ -205,12 +205,12 @@ impl Array {
             .unwrap_or(self.offset..self.offset)
     }
 
-    /// Whether the elements lie one after the other in C order.
+    /// Returns `true` if the elements lie one after the other in C order.
     pub fn is_c_contiguous(&self) -> bool {
         shape::is_c_contiguous(&self.shape, &self.strides, self.datatype.item_size())
     }
 
-    /// Whether the elements lie one after the other in Fortran order.
+    /// Returns `true` if the elements lie one after the other in Fortran order.
     pub fn is_fortran_contiguous(&self) -> bool {
         shape::is_fortran_contiguous(&self.shape, &self.strides, self.datatype.item_size())
     }

@@ -194,14 +194,14 @@ pub(crate) struct Taken {
     pub first: u64,
     pub count: u64,
     pub step: i64,
-    /// Whether the part has the axis, too.
+    /// `true` if the part has the axis, too.
     pub stays: bool,
 }
 
 /// What indices take of each axis of an array of this shape.
 ///
 /// # Errors
-/// As [`Array::slice`].
+/// Returns the errors of [`Array::slice`].
 pub(crate) fn taken(shape: &[u64], indices: &[Index]) -> Result<Vec<Taken>> {
     let given = indices.iter().filter(|index| **index != Index::Ellipsis).count();
     let axes = shape.len();
@@ -247,7 +247,8 @@ impl Array {
     /// A part of the array, as numpy's basic indexing takes it; axes without an index are taken whole.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for too many indices, two ellipses, or an index outside its axis.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for too many indices, two ellipses, or an index
+    /// outside its axis.
     pub fn slice(&self, indices: impl AsRef<[Index]>) -> Result<Self> {
         let indices = indices.as_ref();
         let (mut offset, mut shape, mut strides) = (i128::from(self.offset), Vec::new(), Vec::new());
@@ -272,7 +273,8 @@ impl Array {
     /// One element as an array without axes.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there are not as many indices as axes or one is outside.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there are not as many indices as axes or one is
+    /// outside.
     pub fn at(&self, index: &[u64]) -> Result<Self> {
         if index.len() != self.shape.len() {
             return Err(Error::usage(format!("{} indices for an array of {} axes", index.len(), self.shape.len())));
@@ -284,7 +286,7 @@ impl Array {
     /// The rows `start..start + count` of the first axis.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there are no such rows.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there are no such rows.
     pub fn rows(&self, start: u64, count: u64) -> Result<Self> {
         match (self.shape.first(), start.checked_add(count)) {
             (Some(len), Some(stop)) if stop <= *len => {
@@ -301,7 +303,7 @@ impl Array {
     /// by their place. A mask by value does not go along: it is about whole elements.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is no such field.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no such field.
     pub fn field(&self, name: &str) -> Result<Self> {
         let Some(fields) = self.datatype.as_struct() else {
             return Err(Error::usage(format!("an array of {} has no field {name:?}", self.datatype)));
@@ -350,7 +352,7 @@ impl Array {
     /// The axes in another order; all of them turned round where none is given.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `order` does not name every axis once.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `order` does not name every axis once.
     pub fn transpose(&self, order: Option<&[usize]>) -> Result<Self> {
         let axes = self.shape.len();
         let order: Vec<usize> = order.map_or_else(|| (0..axes).rev().collect(), <[usize]>::to_vec);
@@ -368,7 +370,7 @@ impl Array {
     /// The array as one of this shape that repeats along new axes and those of length 1.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the shapes do not fit.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the shapes do not fit.
     pub fn broadcast_to(&self, shape: &[u64]) -> Result<Self> {
         let wrong = || Error::usage(format!("an array of shape {:?} cannot be broadcast to {shape:?}", self.shape));
         let new = shape.len().checked_sub(self.shape.len()).ok_or_else(wrong)?;
@@ -387,7 +389,8 @@ impl Array {
     /// The same elements, which must lie in C order, in another shape.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the number of elements differs or they do not lie in C order.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of elements differs or they do not lie
+    /// in C order.
     pub fn reshape(&self, shape: &[u64]) -> Result<Self> {
         if shape::element_count(shape)? != self.len() {
             return Err(Error::usage(format!("an array of shape {:?} cannot take the shape {shape:?}", self.shape)));

@@ -57,7 +57,7 @@ impl Kept {
         self.clock += 1;
     }
 
-    /// Whether this is asked for the first time.
+    /// Returns `true` if this is asked for the first time.
     pub fn is_new(&mut self) -> bool {
         !std::mem::replace(&mut self.is_known, true)
     }

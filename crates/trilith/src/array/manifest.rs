@@ -25,7 +25,7 @@ pub struct Manifest {
     pub file: String,
     /// The lengths of a chunk. All have these; where one reaches over the end of an axis, what is there does not count.
     pub chunk: Vec<u64>,
-    /// Whether elements lie in Fortran order within a chunk.
+    /// `true` if elements lie in Fortran order within a chunk.
     pub columns: bool,
     /// What each chunk went through when it was written, in this order.
     pub steps: Vec<Step>,

@@ -57,7 +57,7 @@ impl Mask {
         matches!(self, Self::Array(mask) if mask.datatype().as_struct().is_some())
     }
 
-    /// Whether it is an array of single bytes, which are truth values as they are stored.
+    /// Returns `true` if it is an array of single bytes, which are truth values as they are stored.
     fn is_of_bytes(&self) -> bool {
         let Self::Array(mask) = self else { return false };
         matches!(mask.datatype(), Datatype::Bool8 | Datatype::Uint8 | Datatype::Int8)
@@ -96,7 +96,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`Array::for_each_mask_piece`].
+    /// Returns the errors of [`Array::for_each_mask_piece`].
     pub fn masked_count(&self) -> Result<u64> {
         let mut count = 0;
         self.for_each_mask_piece(1 << 18, |piece| {
@@ -124,7 +124,7 @@ impl Array {
     /// broadcast without reading it.
     ///
     /// # Errors
-    /// As [`Array::mask_bytes`].
+    /// Returns the errors of [`Array::mask_bytes`].
     pub fn mask_array(&self) -> Result<Option<Self>> {
         if let Some(Mask::Array(mask)) = self.mask.as_ref().filter(|mask| mask.is_of_bytes()) {
             return Ok(Some(Self { datatype: Datatype::Bool8, ..(**mask).clone() }));

@@ -78,12 +78,12 @@ impl Meaning {
     /// Elements mean themselves.
     pub const STORED: Self = Self { reading: Reading::Stored, missing: Vec::new() };
 
-    /// Whether there is nothing to do.
+    /// Returns `true` if there is nothing to do.
     pub fn is_stored(&self) -> bool {
         self.reading == Reading::Stored && self.missing.is_empty()
     }
 
-    /// Whether the elements mean themselves, perhaps with another sign or shorter texts.
+    /// Returns `true` if the elements mean themselves, perhaps with another sign or shorter texts.
     pub fn is_same_in_type(&self) -> bool {
         self.missing.is_empty() && matches!(self.reading, Reading::Stored | Reading::Flipped(_) | Reading::Text)
     }

@@ -37,7 +37,7 @@ impl Array {
     /// The array in a `.npy` file; its elements stay where they are.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it is no such file,
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it is no such file,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for objects and dates.
     pub fn from_npy(source: SourceRef, limits: &Limits) -> Result<Self> {
         Self::read_npy(source, limits, &mut Columns::all())
@@ -122,7 +122,7 @@ pub(crate) fn npy_header_len(start: &[u8]) -> u64 {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that numpy does not have.
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that numpy does not have.
 pub fn npy_header(datatype: &Datatype, shape: &[u64]) -> Result<Vec<u8>> {
     let lengths: Vec<String> = shape.iter().map(u64::to_string).collect();
     let comma = if shape.len() == 1 { "," } else { "" };
@@ -198,7 +198,7 @@ fn struct_descr(fields: &StructType) -> Result<String> {
 /// The datatype that a name of numpy, or a list of fields, stands for, and its byte order.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for one that there is no word for here.
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for one that there is no word for here.
 pub(crate) fn numpy_datatype(descr: &Literal) -> Result<(Datatype, Byteorder)> {
     Columns::all().datatype(descr)
 }
@@ -206,7 +206,7 @@ pub(crate) fn numpy_datatype(descr: &Literal) -> Result<(Datatype, Byteorder)> {
 /// What numpy calls a packed little-endian datatype.
 ///
 /// # Errors
-/// As [`npy_header`].
+/// Returns the errors of [`npy_header`].
 pub(crate) fn numpy_descr(datatype: &Datatype) -> Result<Literal> {
     literal::parse(&descr(datatype)?)
 }

@@ -74,7 +74,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`Array::load`].
+    /// Returns the errors of [`Array::load`].
     pub fn load_pages<T: Element>(&self) -> Result<Pages<T>> {
         self.expect::<T>()?;
         self.charge()?;

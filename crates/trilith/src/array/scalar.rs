@@ -326,7 +326,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`Array::for_each_scalar`].
+    /// Returns the errors of [`Array::for_each_scalar`].
     pub fn for_each_nested(&self, mut take: impl FnMut(Nested) -> Result<()>) -> Result<()> {
         if self.is_empty() {
             return self.nest_empty(&mut take);

@@ -8,7 +8,7 @@ pub const AXES: usize = 64;
 /// How many elements a shape has.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the number does not fit in 63 bits.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the number does not fit in 63 bits.
 pub fn element_count(shape: &[u64]) -> Result<u64> {
     if shape.contains(&0) {
         return Ok(0);
@@ -39,7 +39,7 @@ pub(crate) fn unravel(mut number: u64, shape: &[u64]) -> Vec<u64> {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the array is larger than 2⁶³ bytes.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the array is larger than 2⁶³ bytes.
 pub fn c_strides(shape: &[u64], item_size: u64) -> Result<Vec<i64>> {
     let mut strides = packed_strides(shape.iter().rev(), shape, item_size)?;
     strides.reverse();
@@ -49,7 +49,7 @@ pub fn c_strides(shape: &[u64], item_size: u64) -> Result<Vec<i64>> {
 /// Strides in bytes of packed elements in Fortran order, the first index fastest.
 ///
 /// # Errors
-/// As [`c_strides`].
+/// Returns the errors of [`c_strides`].
 pub fn fortran_strides(shape: &[u64], item_size: u64) -> Result<Vec<i64>> {
     packed_strides(shape.iter(), shape, item_size)
 }
@@ -70,7 +70,8 @@ fn packed_strides<'a>(order: impl Iterator<Item = &'a u64>, shape: &[u64], item_
 /// The bytes that elements at `offset` plus indices times `strides` touch, or none for an empty array.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where an element lies before byte 0 or ends behind `available`.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an element lies before byte 0 or ends behind
+/// `available`.
 pub fn extent(offset: u64, shape: &[u64], strides: &[i64], item_size: u64, available: u64) -> Result<std::ops::Range<u64>> {
     if shape.len() != strides.len() {
         return Err(Error::malformed(format!("{} strides for {} axes", strides.len(), shape.len())));
@@ -106,12 +107,12 @@ pub fn extent(offset: u64, shape: &[u64], strides: &[i64], item_size: u64, avail
     }
 }
 
-/// Whether elements lie one after the other in C order.
+/// Returns `true` if elements lie one after the other in C order.
 pub fn is_c_contiguous(shape: &[u64], strides: &[i64], item_size: u64) -> bool {
     is_contiguous(shape.iter().zip(strides).rev(), item_size) || shape.contains(&0)
 }
 
-/// Whether elements lie one after the other in Fortran order.
+/// Returns `true` if elements lie one after the other in Fortran order.
 pub fn is_fortran_contiguous(shape: &[u64], strides: &[i64], item_size: u64) -> bool {
     is_contiguous(shape.iter().zip(strides), item_size) || shape.contains(&0)
 }
@@ -133,7 +134,8 @@ fn is_contiguous<'a>(fastest_first: impl Iterator<Item = (&'a u64, &'a i64)>, it
 /// Rows of a streamed array (`shape: ['*', …]`): as many whole ones as there are bytes for.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for rows of no bytes, of which there would be infinitely many.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for rows of no bytes, of which there would be
+/// infinitely many.
 pub fn stream_rows(available: u64, row_shape: &[u64], item_size: u64) -> Result<u64> {
     let row = element_count(row_shape)?.checked_mul(item_size);
     match row {

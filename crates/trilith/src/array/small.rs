@@ -81,7 +81,7 @@ impl SmallFloat {
 /// The array whose elements are the bits of such numbers, as one of 32-bit floats; elements are widened as they are read.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an array of another datatype.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an array of another datatype.
 pub(crate) fn widened(array: &Array, float: SmallFloat) -> Result<Array> {
     if *array.datatype() != float.bits() {
         return Err(Error::usage(format!("an array of {}, expected {}, to be widened", array.datatype(), float.bits())));

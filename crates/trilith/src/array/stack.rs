@@ -39,7 +39,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`Array::stack`].
+    /// Returns the errors of [`Array::stack`].
     pub fn concatenate(arrays: Vec<Array>) -> Result<Array> {
         let mut rows = arrays.iter().map(|array| array.shape().first().copied());
         let rows = rows.try_fold(0u64, |sum, rows| sum.checked_add(rows?));
@@ -82,7 +82,7 @@ fn join(arrays: Vec<Array>, shape: Vec<u64>, from: usize) -> Result<Array> {
     Ok(Array::new(Arc::new(source), 0, datatype, byteorder, shape)?.with_limits(limits))
 }
 
-/// Whether the elements are the bytes of the source, one behind the other.
+/// Returns `true` if the elements are the bytes of the source, one behind the other.
 fn is_direct(array: &Array, byteorder: Byteorder) -> bool {
     array.is_c_contiguous() && array.byteorder() == byteorder
 }

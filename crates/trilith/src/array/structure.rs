@@ -92,7 +92,7 @@ impl StructType {
     /// Fields one after the other without padding, as in ASDF; their offsets are set here.
     ///
     /// # Errors
-    /// As [`StructType::with_offsets`].
+    /// Returns the errors of [`StructType::with_offsets`].
     pub fn packed_from(mut fields: Vec<Field>) -> Result<Self> {
         let mut end = 0u64;
         for field in &mut fields {
@@ -106,8 +106,8 @@ impl StructType {
     /// Fields at their offsets in an element of `item_size` bytes, as in Dudley; they may overlap.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for sizes past 2⁶³ and for a field past the end of
-    /// the element, [`ErrorKind::Limit`](crate::ErrorKind::Limit) for deep nesting or a million fields.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for sizes past 2⁶³ and for a field past the
+    /// end of the element, [`ErrorKind::Limit`](crate::ErrorKind::Limit) for deep nesting or a million fields.
     pub fn with_offsets(fields: Vec<Field>, item_size: u64) -> Result<Self> {
         let (mut packed_size, mut depth, mut all_fields) = (0u64, 1, fields.len() as u64);
         for field in &fields {
@@ -182,7 +182,7 @@ impl StructType {
         Self { fields, item_size: self.packed_size, ..self.clone_head() }
     }
 
-    /// Whether both have fields of the same names, shapes and meanings, in this order.
+    /// Returns `true` if both have fields of the same names, shapes and meanings, in this order.
     pub fn means(&self, other: &Self) -> bool {
         self.fields.len() == other.fields.len()
             && self

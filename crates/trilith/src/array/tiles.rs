@@ -17,7 +17,7 @@ impl Array {
     /// How many decoded bytes of the source are decoded together; None where each byte can be had alone.
     ///
     /// # Errors
-    /// As [`Source::stored`](crate::bytes::Source::stored).
+    /// Returns the errors of [`Source::stored`](crate::bytes::Source::stored).
     pub fn piece(&self) -> Result<Option<u64>> {
         let source = self.source();
         let len = source.len();
@@ -49,7 +49,7 @@ impl Array {
     /// grid, whole pieces of a compressed block where these end at rows, whole rows of anything else.
     ///
     /// # Errors
-    /// As [`Array::piece`].
+    /// Returns the errors of [`Array::piece`].
     ///
     /// ```
     /// use trilith::array::Array;
@@ -91,7 +91,7 @@ impl Array {
     /// [`Array::tiles`] of several arrays, which are looked at side by side.
     ///
     /// # Errors
-    /// As [`Array::piece`].
+    /// Returns the errors of [`Array::piece`].
     pub fn tiles_of_all(arrays: &[Self], bytes: u64) -> Result<Vec<Vec<u64>>> {
         let found = Mutex::new(vec![Vec::new(); arrays.len()]);
         let jobs = arrays.iter().enumerate().collect();
@@ -111,7 +111,7 @@ impl Array {
     /// as whole rows, at least one; one without pieces as a whole.
     ///
     /// # Errors
-    /// As [`Array::piece`].
+    /// Returns the errors of [`Array::piece`].
     ///
     /// ```
     /// use trilith::array::Array;
@@ -139,7 +139,7 @@ impl Array {
     /// parts share no more than one piece. None where rows do not lie together.
     ///
     /// # Errors
-    /// As [`Array::piece`].
+    /// Returns the errors of [`Array::piece`].
     ///
     /// ```
     /// use trilith::array::Array;

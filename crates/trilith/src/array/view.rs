@@ -52,7 +52,7 @@ impl Array {
     /// A copy of the elements as an owned array of the `ndarray` crate, in C order.
     ///
     /// # Errors
-    /// As [`Array::load`].
+    /// Returns the errors of [`Array::load`].
     pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
         self.shaped(self.load()?)
     }
@@ -67,7 +67,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`Array::load_as`].
+    /// Returns the errors of [`Array::load_as`].
     pub fn to_ndarray_as<T: Element>(&self) -> Result<ArrayD<T>> {
         self.shaped(self.load_as()?)
     }

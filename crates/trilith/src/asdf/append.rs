@@ -50,7 +50,7 @@ impl StreamEnd {
     /// Finds that of the array at a tree path.
     ///
     /// # Errors
-    /// As [`append_rows`].
+    /// Returns the errors of [`append_rows`].
     pub fn find(file: &AsdfFile, path: &str) -> Result<Self> {
         let found = walk::find(file, path)?;
         let node = found.node(file);
@@ -130,7 +130,8 @@ impl StreamEnd {
 /// Bytes of one row.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for rows without bytes, of which nobody could tell how many there are.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for rows without bytes, of which nobody could tell how
+/// many there are.
 pub(crate) fn row_bytes(datatype: &Datatype, row_shape: &[u64]) -> Result<u64> {
     let bytes = element_count(row_shape)?.checked_mul(datatype.item_size());
     bytes

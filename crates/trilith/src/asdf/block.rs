@@ -60,27 +60,27 @@ pub fn codec_name(block: &Block) -> String {
 }
 
 impl Block {
-    /// Whether the block extends to the end of the file.
+    /// Returns `true` if the block extends to the end of the file.
     pub fn is_streamed(&self) -> bool {
         self.flags & STREAMED != 0
     }
 
-    /// Whether other processes write into the block, of a file that is not finished.
+    /// Returns `true` if other processes write into the block, of a file that is not finished.
     pub(crate) fn is_reserved(&self) -> bool {
         self.flags & RESERVED != 0
     }
 
-    /// Whether the data begin with the YAML of an encoding chain.
+    /// Returns `true` if the data begin with the YAML of an encoding chain.
     pub fn is_encoded(&self) -> bool {
         self.generation.encoded && self.flags & ENCODED != 0
     }
 
-    /// Whether the data are stored as they are, so that they can be viewed in place.
+    /// Returns `true` if the data are stored as they are, so that they can be viewed in place.
     pub fn is_plain(&self) -> bool {
         !self.is_encoded() && self.compression == [0; 4] && self.codes == [0; 16]
     }
 
-    /// Whether a block of another row can hold this one as it is stored.
+    /// Returns `true` if a block of another row can hold this one as it is stored.
     pub fn fits_into(&self, row: &Generation) -> bool {
         (self.compression == [0; 4] || row.fields.compression.is_some())
             && (self.codes == [0; 16] || row.fields.encoding.is_some())
@@ -126,7 +126,8 @@ impl Block {
     /// The bytes in use on disk, checked against the file.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the sizes contradict each other or the file is too short.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the sizes contradict each other or the file
+    /// is too short.
     pub fn stored(&self, source: &SourceRef) -> Result<SourceRef> {
         let stored = self.window(source)?;
         match self.sum().filter(|_| !self.is_streamed()) {
@@ -147,7 +148,7 @@ impl Block {
     /// The same without the checksum that the block states of them.
     ///
     /// # Errors
-    /// As [`Block::stored`].
+    /// Returns the errors of [`Block::stored`].
     pub(crate) fn window(&self, source: &SourceRef) -> Result<Window> {
         self.check(source.len()).map_err(|e| e.context(format!("block {}", self.index)))?;
         Window::new(source.clone(), self.data_offset, self.stored_len())
@@ -204,12 +205,12 @@ pub fn magic_len(bytes: &[u8]) -> Option<usize> {
     .map(<[u8]>::len)
 }
 
-/// Whether a block header whose sizes make sense begins at byte `offset`.
+/// Returns `true` if a block header whose sizes make sense begins at byte `offset`.
 pub(crate) fn is_credible(source: &dyn Source, rows: &[&'static Generation], offset: u64) -> bool {
     read(source, rows, offset, 0).is_ok_and(|block| is_plausible(&block, source))
 }
 
-/// Whether the bytes at `offset` are those of a block header whose magic number is damaged.
+/// Returns `true` if the bytes at `offset` are those of a block header whose magic number is damaged.
 pub(super) fn is_header_without_mark(source: &dyn Source, row: &'static Generation, offset: u64) -> bool {
     let magic = row.magic.len() as u64;
     let mut bytes = [0; 2 + 48];
@@ -275,7 +276,7 @@ pub(super) fn row_of(
 /// `rows` are the generations that the header line allows, or the one that an earlier block showed.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where there is no mark or the header is too short.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if there is no mark or the header is too short.
 pub fn read(source: &dyn Source, rows: &[&'static Generation], offset: u64, index: usize) -> Result<Block> {
     read_inner(source, rows, offset, index).map_err(|e| e.at_byte(offset).context(format!("block {index}")))
 }
@@ -364,8 +365,8 @@ fn parse(
     Ok(block)
 }
 
-/// Whether the fields agree with each other: flags that the row defines, sizes in order, and one size if nothing
-/// encodes the data.
+/// Returns `true` if the fields agree with each other: flags that the row defines, sizes in order, and one size if
+/// nothing encodes the data.
 fn is_consistent(block: &Block) -> bool {
     if block.unknown_flags() != 0 || (block.is_streamed() && !block.is_plain()) {
         return false;
@@ -374,12 +375,12 @@ fn is_consistent(block: &Block) -> bool {
     block.is_streamed() || (block.used <= block.allocated && is_one_size)
 }
 
-/// Whether the fields agree with each other and with the size of the file.
+/// Returns `true` if the fields agree with each other and with the size of the file.
 pub(super) fn is_sound(block: &Block, source: &dyn Source) -> bool {
     is_consistent(block) && block.end().is_some_and(|end| end <= source.len())
 }
 
-/// Whether the fields agree with each other, and another block, an index or the end of the file follows.
+/// Returns `true` if the fields agree with each other, and another block, an index or the end of the file follows.
 fn is_plausible(block: &Block, source: &dyn Source) -> bool {
     if !is_sound(block, source) {
         return false;

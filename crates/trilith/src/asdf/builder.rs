@@ -40,7 +40,7 @@ impl ArrayOptions {
     /// Stored with a codec, by a name that [`codec::named`] knows (`none`, `lz4`, `zlib`, …).
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for any other name.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for any other name.
     pub fn codec(name: &str) -> Result<Self> {
         let (id, blosc) = codec::named(name)?;
         Ok(Self { codec: Some(id), blosc, ..Self::default() })
@@ -140,7 +140,8 @@ impl<'a> Builder<'a> {
     /// Adds an array and gives back the node that describes it; a mask goes into a block of its own.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a datatype that the generation lacks, or a second streamed array.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a datatype that the generation lacks, or a second
+    /// streamed array.
     pub fn array(&mut self, array: &Array, options: &ArrayOptions) -> Result<Value> {
         let order = options.byteorder.unwrap_or(array.byteorder());
         self.allow(array.datatype())?;
@@ -179,7 +180,7 @@ impl<'a> Builder<'a> {
     /// over all elements in C order, packed, in `byteorder`, in pieces of any size.
     ///
     /// # Errors
-    /// As [`Builder::array`].
+    /// Returns the errors of [`Builder::array`].
     pub fn pieces(
         &mut self,
         datatype: &Datatype,
@@ -201,7 +202,7 @@ impl<'a> Builder<'a> {
     /// Adds an array whose elements other processes write: see [`ParallelWriter`](crate::parallel::ParallelWriter).
     ///
     /// # Errors
-    /// As [`Builder::array`].
+    /// Returns the errors of [`Builder::array`].
     pub fn reserve(&mut self, datatype: &Datatype, byteorder: Byteorder, shape: &[u64]) -> Result<Value> {
         self.allow(datatype)?;
         let (len, source) = (size_of(datatype, shape)?, self.block_number(&ArrayOptions::default())?);
@@ -227,7 +228,7 @@ impl<'a> Builder<'a> {
     /// Another view of an array that was added already, by the node of that one: the block is shared.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `base` is no node of a block.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `base` is no node of a block.
     pub fn view(&self, base: &Value, offset: u64, shape: &[u64], strides: Option<&[i64]>) -> Result<Value> {
         if base.get("source").and_then(Value::as_i64).is_none() {
             return Err(Error::usage("a view needs an array that is stored in a block"));
@@ -377,7 +378,7 @@ impl<'a> Builder<'a> {
     /// like it (`propertyOrder`, `flowStyle`, `style`), where the crate has them: feature `schema`.
     ///
     /// # Errors
-    /// As [`Builder::write`].
+    /// Returns the errors of [`Builder::write`].
     pub fn write_to<W: Write + Seek>(self, out: W, tree: Value) -> Result<()> {
         let text = self.text(tree)?;
         let mut writer = FileWriter::new(out, self.target.generation(), self.options);

@@ -16,7 +16,7 @@ use crate::tree::{Node, Origin, PrintOptions, Tree, Value, print_value};
 /// The steps of a block, in the order of encoding, and where its data begin.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the YAML is broken.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the YAML is broken.
 pub fn read(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<(Vec<Step>, u64)> {
     if !block.is_encoded() {
         let codes = block.codes.iter().take_while(|code| **code != 0);
@@ -57,7 +57,7 @@ pub(crate) fn yaml(block: &Block, stored: &dyn Source, limits: &Limits) -> Resul
 /// Reads a chain from text, as the command line gives it: `[[tile, {shape: [32, 32]}], zlib]`.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it is no list of steps.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it is no list of steps.
 ///
 /// ```
 /// use trilith::asdf::chain;
@@ -202,7 +202,7 @@ pub(super) fn agrees(block: &Block, stored: &dyn Source, array: &Ndarray<'_>, li
     Err(Error::malformed(found).at_byte(block.data_offset).context("the encoding chain"))
 }
 
-/// Whether the chain of a block makes floats, whose byte order it does not state.
+/// Returns `true` if the chain of a block makes floats, whose byte order it does not state.
 pub(super) fn makes_floats(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<bool> {
     Ok(read(block, stored, limits)?.0.iter().any(is_quantize))
 }
@@ -211,7 +211,7 @@ fn is_quantize(step: &Step) -> bool {
     matches!(step, Step::Quantize { .. })
 }
 
-/// Whether the array in a block has something to say about its chain.
+/// Returns `true` if the array in a block has something to say about its chain.
 fn asks_array(steps: &[Step]) -> bool {
     steps.iter().any(|step| match step {
         Step::Tile { original_shape, item_size, .. } => original_shape.is_none() || item_size.is_none(),

@@ -34,7 +34,7 @@ pub enum ChecksumOf {
 /// ```
 ///
 /// # Errors
-/// As [`Source::read_at`].
+/// Returns the errors of [`Source::read_at`].
 pub fn md5_of(source: &dyn Source) -> Result<[u8; 16]> {
     md5::one(source, Progress::default())
 }
@@ -167,7 +167,7 @@ pub struct Md5Thread {
     thread: Option<JoinHandle<[u8; 16]>>,
     buffer: Vec<u8>,
     small: Md5,
-    /// Whether `small` hashes everything.
+    /// `true` if `small` hashes everything.
     alone: bool,
 }
 
@@ -279,7 +279,7 @@ impl Hashing {
     /// The digest of all bytes; reads those that nobody has read.
     ///
     /// # Errors
-    /// As [`Source::read_at`].
+    /// Returns the errors of [`Source::read_at`].
     pub(crate) fn finish(&self) -> Result<[u8; 16]> {
         let mut state = lock(&self.state);
         let mut piece = Vec::new();

@@ -19,7 +19,7 @@ use crate::error::Result;
 /// ```
 ///
 /// # Errors
-/// As [`Sections::blocks`](super::Sections::blocks).
+/// Returns the errors of [`Sections::blocks`](super::Sections::blocks).
 pub fn of(file: &AsdfFile) -> Result<Vec<String>> {
     let sections = file.sections();
     let header = sections.header();

@@ -212,7 +212,7 @@ pub(super) fn value_of(file: &AsdfFile, node: Node<'_>, left_out: &dyn Fn(&str) 
 /// The tree of a file with its references followed; None if it has none, or if one cannot be followed.
 ///
 /// # Errors
-/// As [`expand`].
+/// Returns the errors of [`expand`].
 pub(crate) fn followed(file: &AsdfFile) -> Result<Option<Tree>> {
     let root = file.tree().root();
     if !walk::holds_references(root, file.limits())? {
@@ -277,7 +277,7 @@ impl Values {
     }
 }
 
-/// Whether a node of the tree that was made up for a FITS file says that its array cannot be read.
+/// Returns `true` if a node of the tree that was made up for a FITS file says that its array cannot be read.
 fn is_unreadable(file: &AsdfFile, node: Node<'_>) -> bool {
     file.container().is_some_and(|container| container.hdu == 0) && ndarray::is_ndarray(node) && node.get(UNREADABLE).is_some()
 }
@@ -318,8 +318,7 @@ pub fn key_name(key: Node<'_>) -> Cow<'_, str> {
 /// The digits of a core/integer: its words are 32-bit pieces, the least significant first.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`] where words or sign are missing,
-/// [`ErrorKind::Limit`] for more than 4,096 words.
+/// Returns [`ErrorKind::Malformed`] if words or sign are missing, [`ErrorKind::Limit`] for more than 4,096 words.
 pub fn integer(file: &AsdfFile, node: Node<'_>) -> Result<String> {
     const MOST: u64 = 4096;
     let words = file.array(node.require("words")?)?;

@@ -65,7 +65,7 @@ pub struct TreeDialect {
     pub ndarray: &'static str,
     /// The key that names the datatype.
     pub datatype_key: &'static str,
-    /// Whether byteorder is left out where it is big.
+    /// `true` if byteorder is left out where it is big.
     pub default_big: bool,
 }
 
@@ -91,9 +91,9 @@ pub struct Generation {
     pub fields: BlockFields,
     /// The minimum that the document stated, right or not (reported, never enforced).
     pub documented_minimum: u16,
-    /// Whether `flags` may hold ENCODED (0x2).
+    /// `true` if `flags` may hold ENCODED (0x2).
     pub encoded: bool,
-    /// Whether a block index may stand at the end.
+    /// `true` if a block index may stand at the end.
     pub index: bool,
     /// How the tree is written.
     pub tree: TreeDialect,
@@ -241,9 +241,9 @@ pub struct Target {
     pub standard: Option<&'static str>,
     /// Tags and keys of the tree.
     pub tree: TreeDialect,
-    /// Whether `history` is a mapping {entries, extensions} (from 1.2) instead of a list.
+    /// `true` if `history` is a mapping {entries, extensions} (from 1.2) instead of a list.
     pub history_map: bool,
-    /// Whether the datatype float16 exists (from 1.6).
+    /// `true` if the datatype float16 exists (from 1.6).
     pub float16: bool,
 }
 
@@ -335,11 +335,11 @@ pub struct TagName {
     pub name: &'static str,
     /// Its name in the flat FINF dialect, where it had one.
     pub flat: Option<&'static str>,
-    /// Whether the standards before 1.0 define it, without a version.
+    /// `true` if the standards before 1.0 define it, without a version.
     pub early: bool,
     /// Its version from each standard 1.x on that changed it (the `core` and `astronomy` manifests).
     pub versions: &'static [(&'static str, &'static str)],
-    /// Whether a file moved from one 1.x to another changes it too, because it holds an ndarray of that standard.
+    /// `true` if a file moved from one 1.x to another changes it too, because it holds an ndarray of that standard.
     pub follows_ndarray: bool,
 }
 
@@ -424,7 +424,7 @@ pub const CODES_NAME: &str = "asdf-0.1-hs44-codes";
 /// The rows that a header line may belong to.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a token that is none of the family's,
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a token that is none of the family's,
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a version that does not exist yet.
 pub fn candidates(token: &str, version: (u32, u32, u32)) -> Result<Vec<&'static Generation>> {
     let of_token: Vec<_> = GENERATIONS.iter().filter(|g| g.token == token).collect();

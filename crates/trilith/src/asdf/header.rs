@@ -23,12 +23,13 @@ pub struct Header {
     pub rows: Vec<&'static Generation>,
     /// First byte behind header and comments.
     pub end: u64,
-    /// Whether the first line is one that YAML takes for a directive (`%FINF`, `%ASDF`).
+    /// `true` if the first line is one that YAML takes for a directive (`%FINF`, `%ASDF`).
     pub is_directive: bool,
 }
 
 impl Header {
-    /// Whether the first line has exactly the form that the documents give: `#ASDF 1.0.0`, with three numbers.
+    /// Returns `true` if the first line has exactly the form that the documents give: `#ASDF 1.0.0`, with three
+    /// numbers.
     pub fn is_exact(&self) -> bool {
         let version = self.line.split_once(' ').map_or("", |(_, version)| version);
         // From 1.0 on the version follows Semantic Versioning, which allows a suffix.
@@ -50,7 +51,7 @@ const LONGEST_LINE: u64 = 64 << 10;
 /// A byte order mark, which no document allows.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Whether these first bytes of a file are those of the family, a byte order mark aside.
+/// Returns `true` if these first bytes of a file are those of the family, a byte order mark aside.
 pub fn is_asdf(start: &[u8]) -> bool {
     let start = start.strip_prefix(MARK).unwrap_or(start);
     generation::GENERATIONS.iter().any(|g| start.starts_with(g.token.as_bytes()))
@@ -140,7 +141,7 @@ pub struct TreeExtent {
     pub start: u64,
     /// One past the line break behind `...`.
     pub end: u64,
-    /// Whether the end marker was there.
+    /// `true` if the end marker was there.
     pub closed: bool,
 }
 
@@ -148,8 +149,8 @@ pub struct TreeExtent {
 /// block index, too, contains `%YAML`.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where neither tree nor block follows,
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the tree is too long.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if neither tree nor block follows,
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the tree is too long.
 pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Result<Option<TreeExtent>> {
     let size = source.len();
     // Blank lines between header and tree are harmless.
@@ -256,8 +257,8 @@ fn find_mark(text: &[u8], from: usize) -> Option<usize> {
 /// Refuses the text of a tree that would not be found again as it is, once it stands in a file.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where it does not begin with `%` or `---`, or where `...` does not stand on a
-/// line of its own at its end.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it does not begin with `%` or `---`, or where `...`
+/// does not stand on a line of its own at its end.
 pub(crate) fn check_tree(text: &str) -> Result<()> {
     let bytes = text.as_bytes();
     if !bytes.starts_with(b"%") && !bytes.starts_with(b"---") {

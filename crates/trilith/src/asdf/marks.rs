@@ -45,7 +45,7 @@ pub(super) fn mark_at(source: &dyn Source, at: u64) -> Result<Vec<u8>> {
     Ok(bytes.get(..len).unwrap_or(&[]).to_vec())
 }
 
-/// Whether there is a block mark at a byte.
+/// Returns `true` if there is a block mark at a byte.
 pub(super) fn is_block(source: &dyn Source, at: Option<u64>) -> bool {
     let Some(at) = at.filter(|at| *at < source.len()) else { return false };
     let mut mark = [0; 8];

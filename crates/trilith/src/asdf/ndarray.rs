@@ -21,14 +21,14 @@ pub use super::zarray::is_chunked;
 /// The keys of an ndarray that describe its elements: all but `mask`, which describes those of another array.
 pub(crate) const ELEMENTS: [&str; 8] = ["byteorder", "datatype", "dtype", "source", "data", "strides", "offset", "shape"];
 
-/// Whether a node is an array: by its tag, that of an ndarray of whatever generation or of an array in chunks
-/// ([`is_chunked`]).
+/// Returns `true` if a node is an array: by its tag, that of an ndarray of whatever generation or of an array in
+/// chunks ([`is_chunked`]).
 pub fn is_ndarray(node: Node<'_>) -> bool {
     node.tag().is_some_and(is_ndarray_tag)
 }
 
-/// Whether a whole tag is that of an array: `…core/ndarray-1.1.0`, `…core/ndarray`, FINF's `…ndarray`, and
-/// `asdf://asdf-format.org/zarr/tags/zarr-1.0.0` of the extension asdf-zarr.
+/// Returns `true` if a whole tag is that of an array: `…core/ndarray-1.1.0`, `…core/ndarray`, FINF's `…ndarray`,
+/// and `asdf://asdf-format.org/zarr/tags/zarr-1.0.0` of the extension asdf-zarr.
 pub fn is_ndarray_tag(tag: &str) -> bool {
     let Some(name) = tag.strip_prefix("tag:stsci.edu:") else { return zarray::is_tag(tag) };
     // Every node is asked: from the end the last word is found in a few steps.
@@ -146,7 +146,7 @@ impl<'t> Ndarray<'t> {
     /// The array over the decoded bytes of its block.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where an element would lie outside.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an element would lie outside.
     pub fn over(&self, source: SourceRef, limits: &Limits) -> Result<Array> {
         let datatype = self.datatype.clone().unwrap_or(Datatype::Uint8);
         self.place(source, datatype, limits).map_err(|e| self.node.locate(e))
@@ -207,7 +207,7 @@ impl<'t> Ndarray<'t> {
     /// The mask where it is a number; None where it is an ndarray, which the caller resolves.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it is neither.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it is neither.
     pub fn scalar_mask(mask: Node<'_>) -> Result<Option<Mask>> {
         if is_ndarray(mask) || mask.is_sequence() || mask.is_mapping() {
             return Ok(None);
@@ -257,7 +257,7 @@ fn origin<'t>(source: Node<'t>) -> Result<Origin<'t>> {
 /// Reads `big` or `little`.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for anything else.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for anything else.
 pub fn byteorder(node: Node<'_>) -> Result<Byteorder> {
     match &*node.text() {
         "big" => Ok(Byteorder::Big),

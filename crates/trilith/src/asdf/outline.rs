@@ -59,7 +59,7 @@ fn element(scalar: ElementValue, complex_tag: &str) -> Result<Value> {
 /// The ndarray node of an array in the tree, behind its tag: `data`, datatype and `shape`.
 ///
 /// # Errors
-/// As [`nested`].
+/// Returns the errors of [`nested`].
 pub fn node(array: &Array, datatype_key: &str, complex_tag: &str) -> Result<Value> {
     let data = nested(array, complex_tag)?;
     let mut node = Value::map([("data", data)]);

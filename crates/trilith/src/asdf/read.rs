@@ -83,7 +83,7 @@ pub trait FitsArrays: Any + Send + Sync {
     /// The array of the HDU that `spec` names: `NAME,VER`, `NAME` or a number.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where there is no such HDU.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if there is no such HDU.
     fn hdu(&self, spec: &str) -> Result<Array>;
 
     /// What is odd about the FITS file but does not stop reading it.
@@ -97,7 +97,7 @@ pub trait Meanings: Send + Sync {
     /// The array with its physical values, by the array as it is stored at a node.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the tree says what cannot be.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the tree says what cannot be.
     fn physical(&self, file: &AsdfFile, node: Node<'_>, stored: Array) -> Result<Array>;
 }
 
@@ -206,7 +206,7 @@ impl AsdfFile {
         &self.resolve
     }
 
-    /// Whether the file is of a generation whose writers put one `../` too many.
+    /// Returns `true` if the file is of a generation whose writers put one `../` too many.
     pub(crate) fn is_early(&self) -> bool {
         self.sections.header().rows.first().is_some_and(|row| row.major == 0)
     }
@@ -226,7 +226,7 @@ impl AsdfFile {
     /// The decoded bytes of a block; nothing is decoded before they are read.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the block does not exist or its sizes are
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the block does not exist or its sizes are
     /// wrong, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an unknown codec or encoding.
     pub fn block_data(&self, number: i64) -> Result<SourceRef> {
         self.block_for(number, For::Bytes)
@@ -235,7 +235,7 @@ impl AsdfFile {
     /// The same to see whether the block can be decoded: nobody uses the bytes.
     ///
     /// # Errors
-    /// As [`AsdfFile::block_data`].
+    /// Returns the errors of [`AsdfFile::block_data`].
     pub(crate) fn block_checked(&self, number: i64) -> Result<SourceRef> {
         self.block_for(number, For::Check)
     }
@@ -360,9 +360,9 @@ impl AsdfFile {
     /// declares is applied.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the node or its block is broken,
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the node or its block is broken,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an unknown codec,
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where an external source is refused.
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if an external source is refused.
     pub fn array(&self, node: Node<'_>) -> Result<Array> {
         let stored = self.stored_array(node)?;
         match &self.meaning {
@@ -374,7 +374,7 @@ impl AsdfFile {
     /// As [`AsdfFile::array`], as the tree and its blocks have it.
     ///
     /// # Errors
-    /// As [`AsdfFile::array`].
+    /// Returns the errors of [`AsdfFile::array`].
     pub fn stored_array(&self, node: Node<'_>) -> Result<Array> {
         self.followed(node, |described| {
             let mut array = self.unmasked(described)?;
@@ -409,7 +409,7 @@ impl AsdfFile {
         take(&described)
     }
 
-    /// Whether the text of the tree can hold a reference at all, which may be spelt with an escape.
+    /// Returns `true` if the text of the tree can hold a reference at all, which may be spelt with an escape.
     fn has_references(&self) -> bool {
         *self.references.get_or_init(|| {
             let text = self.tree.text().as_bytes();
@@ -420,7 +420,7 @@ impl AsdfFile {
     /// As [`AsdfFile::array`], whatever masks it.
     ///
     /// # Errors
-    /// As [`AsdfFile::array`].
+    /// Returns the errors of [`AsdfFile::array`].
     pub(crate) fn unmasked_array(&self, node: Node<'_>) -> Result<Array> {
         self.followed(node, |described| self.unmasked(described))
     }

@@ -51,7 +51,7 @@ struct Walk {
     incomplete: Option<Error>,
     /// What stands where a file has nothing more: it is unused space, but perhaps somebody's.
     behind: Option<String>,
-    /// Whether unused space with content was passed over: a damaged block looks the same.
+    /// `true` if unused space with content was passed over: a damaged block looks the same.
     has_gaps: bool,
 }
 
@@ -59,7 +59,7 @@ struct Walk {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct IndexReport {
-    /// Whether there is one.
+    /// `true` if there is one.
     pub present: bool,
     /// Whether it is right; None where there is none.
     pub valid: Option<bool>,
@@ -80,7 +80,7 @@ impl Sections {
     /// As [`Sections::read`]; block headers that several rows explain are read as those of `row`.
     ///
     /// # Errors
-    /// As [`Sections::read`].
+    /// Returns the errors of [`Sections::read`].
     pub(crate) fn read_as(source: SourceRef, row: Option<&'static Generation>, limits: &Limits) -> Result<Self> {
         let header = header::read(&*source, limits)?;
         let tree = header::find_tree(&*source, &header, limits)?;
@@ -213,7 +213,7 @@ impl Sections {
     /// What fills the space between the tree and the first block: a space, where it is all spaces.
     ///
     /// # Errors
-    /// As [`Source::read_at`].
+    /// Returns the errors of [`Source::read_at`].
     pub fn filling(&self) -> Result<u8> {
         let padding = self.padding();
         let from = self.tree.map_or(0, |tree| tree.end);
@@ -228,10 +228,10 @@ impl Sections {
         Ok(if padding > 0 { b' ' } else { 0 })
     }
 
-    /// Whether the first block has the magic number of its document, which no program wrote.
+    /// Returns `true` if the first block has the magic number of its document, which no program wrote.
     ///
     /// # Errors
-    /// As [`Source::read_at`].
+    /// Returns the errors of [`Source::read_at`].
     pub(crate) fn is_as_documented(&self) -> Result<bool> {
         let Some(at) = self.first_block else { return Ok(false) };
         let mark = mark_at(&*self.source, at)?;
@@ -365,7 +365,7 @@ impl Sections {
         cell.get().ok_or_else(gone)
     }
 
-    /// Whether there is an index that every block bears out.
+    /// Returns `true` if there is an index that every block bears out.
     fn is_chained(&self) -> bool {
         !self.indexed.is_empty() && self.chained.get_or_init(|| self.broken_link()).is_none()
     }
@@ -669,7 +669,7 @@ impl Stride {
     }
 }
 
-/// Whether an index begins at a byte.
+/// Returns `true` if an index begins at a byte.
 fn starts_index(source: &SourceRef, at: u64) -> Result<bool> {
     let mut header = [0; index::INDEX_HEADER.len()];
     let len = source.len().saturating_sub(at).min(header.len() as u64) as usize;

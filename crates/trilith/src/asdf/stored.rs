@@ -54,7 +54,7 @@ impl Encoding {
         Ok(Self::new(id.0, 0, Some(codec::encoder(id, &options.encode)?), hashed))
     }
 
-    /// Whether the checksum is computed.
+    /// Returns `true` if the checksum is computed.
     pub fn is_hashed(&self) -> bool {
         self.md5.is_some()
     }
@@ -100,7 +100,7 @@ impl Encoding {
     /// Encodes what is left, and gives back the checksum.
     ///
     /// # Errors
-    /// As [`Encoding::write`].
+    /// Returns the errors of [`Encoding::write`].
     pub fn finish(&mut self, out: &mut dyn Write) -> Result<Option<[u8; 16]>> {
         if let Some(mut encoder) = self.encoder.take() {
             encoder.finish(&mut Tee { encoding: self, out })?;

@@ -26,7 +26,7 @@ const SAVED_AT_MOST: u64 = 64 << 20;
 /// Data of appended uncompressed blocks begin at a multiple of this.
 const ALIGN: u64 = 64;
 
-/// Whether the file lies inside another, or was unpacked: it has no place that could be written to.
+/// Returns `true` if the file lies inside another, or was unpacked: it has no place that could be written to.
 fn is_apart(file: &AsdfFile) -> bool {
     file.container().is_some() || file.sections().source().is_apart()
 }
@@ -283,7 +283,7 @@ fn new_fields(size: u16, new: &Block, allocated: u64) -> Vec<u8> {
     fill_fields(&new.generation.fields, size, kind, (allocated, new.used, new.data_size), new.checksum.as_deref())
 }
 
-/// Whether every block begins where the one before it ends, and only an index or zeros follow the last.
+/// Returns `true` if every block begins where the one before it ends, and only an index or zeros follow the last.
 fn is_chain(file: &AsdfFile, blocks: &[&Block]) -> bool {
     let sections = file.sections();
     let report = sections.index_report();

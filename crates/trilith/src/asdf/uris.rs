@@ -24,7 +24,7 @@ pub struct Uri<'t> {
     pub uri: String,
     /// What stands behind the file: `#` and a pointer, or nothing.
     pub fragment: String,
-    /// Whether it is the source of an ndarray; otherwise it is a `$ref`.
+    /// `true` if it is the source of an ndarray; otherwise it is a `$ref`.
     pub is_source: bool,
 }
 
@@ -32,7 +32,7 @@ pub struct Uri<'t> {
 /// `fileuri` of every core/externalarray.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
 pub fn uris<'t>(tree: &'t Tree, limits: &'t Limits) -> Result<Vec<Uri<'t>>> {
     let mut found = Vec::new();
     let mut walk = tree.root().walk(limits).as_written();
@@ -167,7 +167,7 @@ impl AsdfFile {
     /// meant, and opens what it opened.
     ///
     /// # Errors
-    /// As [`moved_tree`].
+    /// Returns the errors of [`moved_tree`].
     pub fn moved_to(self, to: &Base) -> Result<Self> {
         match self.moved_text(self.tree(), to)? {
             Some(tree) => {
@@ -182,7 +182,7 @@ impl AsdfFile {
     /// they begin at `to`.
     ///
     /// # Errors
-    /// As [`moved_tree`].
+    /// Returns the errors of [`moved_tree`].
     pub fn moved_text(&self, tree: &Tree, to: &Base) -> Result<Option<Tree>> {
         moved_tree(tree, self.limits(), self.is_early(), &**self.resolver(), to)
     }

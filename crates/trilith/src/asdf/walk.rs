@@ -75,7 +75,7 @@ pub(crate) fn reference(node: Node<'_>) -> Option<Cow<'_, str>> {
     node.reference_text()
 }
 
-/// Whether a reference is below a node, aliases included.
+/// Returns `true` if a reference is below a node, aliases included.
 pub(super) fn holds_references(node: Node<'_>, limits: &Limits) -> Result<bool> {
     let mut walk = node.walk(limits);
     while let Some(visit) = walk.step()? {
@@ -119,8 +119,8 @@ impl Places for Files<'_> {
 /// Follows the `$ref` of a node, on and on to what is none.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a circle of references and where a target does not exist,
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where it is refused.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a circle of references and where a target does
+/// not exist, [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it is refused.
 pub fn follow(this: &AsdfFile, from: &Found) -> Result<Found> {
     tree::follow(&mut Files(this), from.clone(), &TreePath::root())
 }
@@ -252,7 +252,7 @@ pub(crate) fn is_integer_tag(tag: &str) -> bool {
 /// Every ndarray node of a file's own tree that has a `source`, masks included, each once.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
 pub fn sourced(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
     sourced_in(file.tree(), file.limits())
 }
@@ -260,7 +260,7 @@ pub fn sourced(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
 /// The first array of a file whose elements cannot be found, though they are in the file: None where all can.
 ///
 /// # Errors
-/// As [`sourced`].
+/// Returns the errors of [`sourced`].
 pub(crate) fn first_broken(file: &AsdfFile) -> Result<Option<Error>> {
     for (node, source) in sourced(file)? {
         let is_here = source.as_i64().is_some() || source.text().starts_with("fits:");
@@ -275,7 +275,7 @@ pub(crate) fn first_broken(file: &AsdfFile) -> Result<Option<Error>> {
 /// As [`sourced`], of a tree.
 ///
 /// # Errors
-/// As [`sourced`].
+/// Returns the errors of [`sourced`].
 pub fn sourced_in<'t>(tree: &'t Tree, limits: &'t Limits) -> Result<Vec<(Node<'t>, Node<'t>)>> {
     let mut found = Vec::new();
     let mut walk = tree.root().walk(limits).as_written();
@@ -300,7 +300,7 @@ pub(super) fn source_of(node: Node<'_>) -> Option<Node<'_>> {
 /// writes the file anew therefore keeps them, and the numbers of all ([`numbered`]).
 ///
 /// # Errors
-/// As [`sourced`].
+/// Returns the errors of [`sourced`].
 pub fn unnamed(file: &AsdfFile) -> Result<BTreeSet<usize>> {
     unnamed_beside(file, &zarr::Named::of(file, file.tree())?.blocks)
 }
@@ -322,7 +322,7 @@ fn unnamed_beside(file: &AsdfFile, in_chunks: &BTreeSet<usize>) -> Result<BTreeS
 /// and those of [arrays in chunks](super::ndarray::is_chunked), which are named by the bytes of another block.
 ///
 /// # Errors
-/// As [`sourced`].
+/// Returns the errors of [`sourced`].
 pub fn numbered(file: &AsdfFile) -> Result<BTreeSet<usize>> {
     let in_chunks = zarr::Named::of(file, file.tree())?.blocks;
     let mut numbers = unnamed_beside(file, &in_chunks)?;

@@ -25,9 +25,9 @@ pub struct WriteOptions {
     /// viewed in place: 64 suits every datatype, 4096 direct I/O. None is 64, and 1 before ASDF 1.0, where blocks
     /// follow one another.
     pub align: Option<u64>,
-    /// Whether to write MD5 checksums of the stored bytes.
+    /// `true` if to write MD5 checksums of the stored bytes.
     pub checksums: bool,
-    /// Whether to write a block index (where the generation has one).
+    /// `true` if to write a block index (where the generation has one).
     pub index: bool,
     /// Spare bytes behind the tree, for growing it in place later.
     pub tree_padding: u64,
@@ -230,7 +230,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Writes a block whose encoding chain was applied already: `stored` is its YAML and the data (generation E).
     ///
     /// # Errors
-    /// As [`FileWriter::copy`].
+    /// Returns the errors of [`FileWriter::copy`].
     pub fn encoded(&mut self, stored: &dyn Source, memory_size: u64) -> Result<Written> {
         if !self.generation.encoded {
             return Err(Error::usage(format!("{} has no encoding chains", self.generation.name)));
@@ -257,7 +257,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// `encoder` applies its steps.
     ///
     /// # Errors
-    /// As [`FileWriter::begin`].
+    /// Returns the errors of [`FileWriter::begin`].
     pub fn begin_encoded(&mut self, text: &str, encoder: Box<dyn codec::Encode>) -> Result<BlockWriter<'_, W>> {
         if !self.generation.encoded {
             return Err(Error::usage(format!("{} has no encoding chains", self.generation.name)));

@@ -103,7 +103,7 @@ pub(crate) fn storage(file: &AsdfFile, node: Node<'_>) -> Result<String> {
 pub(crate) struct Named {
     /// Their numbers: the chunks and the maps that name them.
     pub blocks: BTreeSet<usize>,
-    /// Whether there is an array at all whose chunks are in blocks.
+    /// `true` if there is an array at all whose chunks are in blocks.
     pub any: bool,
     /// Why the chunks of some are not known.
     pub unknown: Option<Error>,
@@ -113,7 +113,7 @@ impl Named {
     /// Those of a tree that calls blocks by the numbers of `file`; blocks that the file does not have are left out.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
     pub fn of(file: &AsdfFile, tree: &Tree) -> Result<Self> {
         let (mut found, mut maps) = (Self::default(), BTreeSet::new());
         // Few files have such arrays, and every command that writes asks.
@@ -252,7 +252,7 @@ impl Chunks for InBlocks {
 /// The node of an array whose map is in the block `map`.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that numpy does not have.
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that numpy does not have.
 pub(crate) fn node(datatype: &Datatype, shape: &[u64], chunk: &[u64], map: usize) -> Result<Value> {
     let metadata = zarray::value(datatype, shape, chunk)?;
     Ok(Value::map([(METADATA, metadata), (MAP, Value::from(map as u64))]).tagged(TAG))

@@ -19,12 +19,12 @@ pub(crate) const MAP: &str = "chunk_block_map";
 /// How deep a datatype may nest.
 const DEPTH: usize = 64;
 
-/// Whether a whole tag is that of an array in chunks.
+/// Returns `true` if a whole tag is that of an array in chunks.
 pub(super) fn is_tag(tag: &str) -> bool {
     tag.strip_prefix(TAGS).is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Whether a node is an array in chunks, by its tag.
+/// Returns `true` if a node is an array in chunks, by its tag.
 ///
 /// ```
 /// use trilith::asdf::ndarray::{is_chunked, is_ndarray};
@@ -36,7 +36,7 @@ pub fn is_chunked(node: Node<'_>) -> bool {
     node.tag().is_some_and(is_tag)
 }
 
-/// Whether the chunks are in blocks.
+/// Returns `true` if the chunks are in blocks.
 pub(super) fn is_here(node: Node<'_>) -> bool {
     node.get(METADATA).is_some() && node.get(MAP).is_some()
 }
@@ -49,7 +49,7 @@ pub(super) struct Metadata {
     /// The bytes of an element that was never written.
     pub fill: Vec<u8>,
     pub filters: Filters,
-    /// Whether the elements of a chunk are in Fortran order.
+    /// `true` if the elements of a chunk are in Fortran order.
     pub columns: bool,
 }
 
@@ -57,8 +57,9 @@ impl Metadata {
     /// Reads `.zarray` of a node.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it does not say what it must,
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype or a version that is not known here.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it does not say what it must,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype or a version that is not known
+    /// here.
     pub fn read(node: Node<'_>, limits: &Limits) -> Result<Self> {
         let said = node.require(METADATA)?;
         match said.get("zarr_format").and_then(Node::as_i64) {
@@ -213,7 +214,7 @@ fn float(node: Node<'_>) -> Option<f64> {
 /// are.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that numpy does not have.
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that numpy does not have.
 pub(super) fn value(datatype: &Datatype, shape: &[u64], chunk: &[u64]) -> Result<Value> {
     let lengths = |lengths: &[u64]| Value::seq(lengths.iter().copied()).flow();
     let fill = match datatype {

@@ -22,12 +22,12 @@ pub struct Parts {
     pub left: Vec<PathBuf>,
 }
 
-/// Whether the file `name` in `folder` is a part that may go: a regular file of exactly one block and no tree, as
-/// this program writes them, that neither `tree`, the new one, nor another file of the folder refers to. Files for
-/// which `in_series` says yes are parts themselves and are not asked.
+/// Returns `true` if the file `name` in `folder` is a part that may go: a regular file of exactly one block and no
+/// tree, as this program writes them, that neither `tree`, the new one, nor another file of the folder refers to.
+/// Files for which `in_series` says yes are parts themselves and are not asked.
 ///
 /// # Errors
-/// [`ErrorKind::Io`] where the folder cannot be read.
+/// Returns [`ErrorKind::Io`] if the folder cannot be read.
 pub fn is_own_part(folder: &Path, name: &str, tree: &Tree, in_series: impl Fn(&str) -> bool, limits: &Limits) -> Result<bool> {
     let path = folder.join(name);
     if !bytes::is_plain_file(&path) || !is_block_alone(&path, limits) || names(tree, name, limits)? {
@@ -46,7 +46,7 @@ pub fn is_own_part(folder: &Path, name: &str, tree: &Tree, in_series: impl Fn(&s
     Ok(true)
 }
 
-/// Whether a file is one block without a tree.
+/// Returns `true` if a file is one block without a tree.
 fn is_block_alone(path: &Path, limits: &Limits) -> bool {
     let Ok(file) = bytes::open(path, LocalOptions::default()).and_then(|source| AsdfFile::open(source, limits)) else {
         return false;
@@ -54,14 +54,14 @@ fn is_block_alone(path: &Path, limits: &Limits) -> bool {
     file.sections().tree().is_none() && file.sections().all_blocks().is_ok_and(|blocks| blocks.len() == 1)
 }
 
-/// Whether a file begins as one of the family.
+/// Returns `true` if a file begins as one of the family.
 fn is_family(path: &Path) -> bool {
     let start = bytes::open(path, LocalOptions::default())
         .and_then(|source| bytes::read_vec(&*source, 0, source.len().min(80), &Limits::default()));
     start.is_ok_and(|start| header::is_asdf(&start))
 }
 
-/// Whether a file refers to another of its folder; one that cannot be read may.
+/// Returns `true` if a file refers to another of its folder; one that cannot be read may.
 fn uses(path: &Path, name: &str, limits: &Limits) -> bool {
     match bytes::open(path, LocalOptions::default()).and_then(|source| AsdfFile::open(source, limits)) {
         Ok(file) => names(file.tree(), name, limits).unwrap_or(true),
@@ -69,7 +69,7 @@ fn uses(path: &Path, name: &str, limits: &Limits) -> bool {
     }
 }
 
-/// Whether a tree refers to a file of its own folder.
+/// Returns `true` if a tree refers to a file of its own folder.
 fn names(tree: &Tree, name: &str, limits: &Limits) -> Result<bool> {
     let is_it = |uri: &str| percent_decode(uri).is_some_and(|uri| uri.rsplit('/').next() == Some(name));
     Ok(uris(tree, limits)?.iter().any(|found| is_it(&found.uri)))

@@ -206,7 +206,7 @@ fn names(path: &Path) -> Vec<&std::ffi::OsStr> {
     path.components().filter(|part| !matches!(part, Component::RootDir)).map(Component::as_os_str).collect()
 }
 
-/// Whether a text is meant as an address of a remote file: `http://`, `https://` or `s3://`.
+/// Returns `true` if a text is meant as an address of a remote file: `http://`, `https://` or `s3://`.
 ///
 /// ```
 /// use trilith::bytes::is_url;

@@ -39,7 +39,7 @@ impl Saved {
     /// Hands over what the update writes into each region, in pieces.
     ///
     /// # Errors
-    /// As [`Saved::each_old`].
+    /// Returns the errors of [`Saved::each_old`].
     pub fn each_new(&self, mut take: impl FnMut(u64, &[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
         self.each(1, &mut take)
     }

@@ -38,7 +38,7 @@ impl<'a> Cursor<'a> {
     /// The next `len` bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where fewer are left.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if fewer are left.
     pub fn take(&mut self, len: usize) -> Result<&'a [u8]> {
         let rest = self.rest();
         let taken = rest.get(..len).ok_or_else(|| {
@@ -51,7 +51,7 @@ impl<'a> Cursor<'a> {
     /// The next `N` bytes as an array.
     ///
     /// # Errors
-    /// As [`Cursor::take`].
+    /// Returns the errors of [`Cursor::take`].
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let mut out = [0; N];
         out.copy_from_slice(self.take(N)?);
@@ -61,7 +61,7 @@ impl<'a> Cursor<'a> {
     /// One byte.
     ///
     /// # Errors
-    /// As [`Cursor::take`].
+    /// Returns the errors of [`Cursor::take`].
     pub fn u8(&mut self) -> Result<u8> {
         Ok(self.array::<1>()?[0])
     }
@@ -69,7 +69,7 @@ impl<'a> Cursor<'a> {
     /// A big-endian 16-bit unsigned integer.
     ///
     /// # Errors
-    /// As [`Cursor::take`].
+    /// Returns the errors of [`Cursor::take`].
     pub fn u16(&mut self) -> Result<u16> {
         Ok(u16::from_be_bytes(self.array()?))
     }
@@ -77,7 +77,7 @@ impl<'a> Cursor<'a> {
     /// A big-endian 32-bit unsigned integer.
     ///
     /// # Errors
-    /// As [`Cursor::take`].
+    /// Returns the errors of [`Cursor::take`].
     pub fn u32(&mut self) -> Result<u32> {
         Ok(u32::from_be_bytes(self.array()?))
     }
@@ -85,7 +85,7 @@ impl<'a> Cursor<'a> {
     /// A big-endian 64-bit unsigned integer.
     ///
     /// # Errors
-    /// As [`Cursor::take`].
+    /// Returns the errors of [`Cursor::take`].
     pub fn u64(&mut self) -> Result<u64> {
         Ok(u64::from_be_bytes(self.array()?))
     }
@@ -93,7 +93,7 @@ impl<'a> Cursor<'a> {
     /// A big-endian double.
     ///
     /// # Errors
-    /// As [`Cursor::take`].
+    /// Returns the errors of [`Cursor::take`].
     pub fn f64(&mut self) -> Result<f64> {
         Ok(f64::from_bits(self.u64()?))
     }

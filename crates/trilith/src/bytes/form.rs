@@ -69,9 +69,9 @@ pub struct GridForm {
     pub chunk: Vec<u64>,
     /// Bytes of an element.
     pub item: u64,
-    /// Whether the chunks at the far edges have only the elements that are in the array.
+    /// `true` if the chunks at the far edges have only the elements that are in the array.
     pub cut_edges: bool,
-    /// Whether elements lie in Fortran order within a chunk.
+    /// `true` if elements lie in Fortran order within a chunk.
     pub columns: bool,
     /// What each chunk went through when it was written, in this order.
     pub steps: Vec<Step>,

@@ -16,12 +16,12 @@ pub(crate) use pack::deflated;
 pub(crate) use pack::gunzipped;
 pub use pack::{gunzip, gzip};
 
-/// Whether bytes begin like a gzip file (RFC 1952).
+/// Returns `true` if bytes begin like a gzip file (RFC 1952).
 pub fn is_gzip(start: &[u8]) -> bool {
     start.starts_with(&[0x1f, 0x8b, 8])
 }
 
-/// Whether what a source was made of, at the bottom, is a gzip file.
+/// Returns `true` if what a source was made of, at the bottom, is a gzip file.
 ///
 /// # Errors
 /// [`ErrorKind::Io`](crate::ErrorKind::Io).

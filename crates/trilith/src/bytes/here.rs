@@ -34,7 +34,7 @@ struct State {
     stamp: Stamp,
     /// Bytes that this process changed since it was opened, sorted and apart from each other.
     changed: Vec<Range<u64>>,
-    /// Whether this process changes it right now.
+    /// `true` if this process changes it right now.
     at_work: bool,
     /// Bytes that somebody outside of this library sees, such as an array of NumPy over a map.
     shown: Vec<Range<u64>>,
@@ -67,7 +67,7 @@ impl Drop for Shown {
     }
 }
 
-/// Whether somebody outside of this library sees some of these bytes of a file.
+/// Returns `true` if somebody outside of this library sees some of these bytes of a file.
 pub(super) fn is_shown(id: [u64; 3], range: &Range<u64>) -> bool {
     let readers: Vec<_> =
         lock(&OPEN).get(&id).map(|entry| entry.readers.iter().filter_map(Weak::upgrade).collect()).unwrap_or_default();
@@ -106,13 +106,13 @@ impl Reader {
         reader
     }
 
-    /// Whether the file is as this process left it.
+    /// Returns `true` if the file is as this process left it.
     pub fn is_own(&self, file: &File) -> bool {
         let state = lock(&self.0);
         state.at_work || file.metadata().is_ok_and(|now| Stamp::of(&now) == state.stamp)
     }
 
-    /// Whether these bytes of the file are what they were when it was opened.
+    /// Returns `true` if these bytes of the file are what they were when it was opened.
     pub fn is_unchanged(&self, file: &File, range: Range<u64>) -> bool {
         // Before the lock: an update that begins in between is one that this look did not see.
         let now = file.metadata().map(|metadata| Stamp::of(&metadata));

@@ -55,7 +55,7 @@ fn journal_path(path: &Path) -> PathBuf {
 /// Looks for the journal of `file`, which lies at `path`. Its tables may take `memory` bytes.
 ///
 /// # Errors
-/// [`ErrorKind::Io`] where a journal that may well be the file's cannot be read.
+/// Returns [`ErrorKind::Io`] if a journal that may well be the file's cannot be read.
 pub(super) fn find(path: &Path, file: &File, metadata: &Metadata, memory: u64) -> Result<Found> {
     let path = journal_path(path);
     // What is no file is not opened at all: a pipe would wait for its writer.
@@ -112,7 +112,7 @@ pub(super) fn settle(lock: &Lock) -> Result<bool> {
 /// Refuses to write where something else lies under the name of the journal.
 ///
 /// # Errors
-/// As [`settle`].
+/// Returns the errors of [`settle`].
 pub(super) fn refuse_stranger(lock: &Lock) -> Result<()> {
     let Some((file, metadata)) = &lock.there else { return Ok(()) };
     match find(&lock.path, file, metadata, crate::Limits::default().memory)? {
@@ -145,10 +145,11 @@ impl Update {
     /// moment leaves the old content or the new.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) where another process writes the file, has changed it since it was read,
-    /// or the disk says no. [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what may not be changed in place: bytes that
-    /// are not those of a file on this machine, a file that is read-only, that has other names (hard links), or
-    /// that belongs to somebody else, and where something that is not its journal lies under that name.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if another process writes the file, has changed it since it
+    /// was read, or the disk says no. [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what may not be changed in
+    /// place: bytes that are not those of a file on this machine, a file that is read-only, that has other names
+    /// (hard links), or that belongs to somebody else, and where something that is not its journal lies under that
+    /// name.
     pub fn commit(self, read: &dyn Source) -> Result<u64> {
         let mut journal = self.begin(read)?;
         match journal.write() {
@@ -163,7 +164,7 @@ impl Update {
     /// The first half of [`Update::commit`]: the file is locked and its journal written, and nothing else.
     ///
     /// # Errors
-    /// As [`Update::commit`].
+    /// Returns the errors of [`Update::commit`].
     pub fn begin(self, read: &dyn Source) -> Result<Journal> {
         if read.is_apart() {
             return Err(Error::usage("a file inside another file, or one that was unpacked, cannot be changed in place")
@@ -284,8 +285,8 @@ impl Journal {
     /// Undoes an update of `path` that did not finish, if there is one; whether there was.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] where the file cannot be written or is being changed right now, [`ErrorKind::Usage`] where
-    /// something else lies under the name of its journal.
+    /// Returns [`ErrorKind::Io`] if the file cannot be written or is being changed right now, [`ErrorKind::Usage`]
+    /// if something else lies under the name of its journal.
     pub fn recover(path: impl AsRef<Path>) -> Result<bool> {
         let path = path.as_ref();
         let real = std::fs::canonicalize(path).map_err(|e| Error::io(format!("opening {}", path.display()), e))?;

@@ -83,7 +83,7 @@ impl Memory {
     /// This many zero bytes, on large pages where they pay.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the system has not so many.
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the system has not so many.
     pub(crate) fn zeroed(size: usize) -> Result<Self> {
         if let Some(map) = large_pages(size) {
             return Ok(Self::Map(map));
@@ -95,7 +95,7 @@ impl Memory {
     /// As [`Memory::zeroed`], for bytes that soon go again: a large page is then worth it for fewer.
     ///
     /// # Errors
-    /// As [`Memory::zeroed`].
+    /// Returns the errors of [`Memory::zeroed`].
     pub(crate) fn scratch(size: usize) -> Result<Self> {
         if size >= PAGE / 2
             && let Some(map) = on_large_pages(size)

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// left out.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io) where the folder cannot be read.
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the folder cannot be read.
 pub(crate) fn files_of(folder: &Path) -> Result<Vec<String>> {
     let failed = |e| Error::io(format!("reading {}", folder.display()), e);
     let mut names = Vec::new();
@@ -23,7 +23,7 @@ pub(crate) fn files_of(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Whether this is a regular file, and no link to one.
+/// Returns `true` if this is a regular file, and no link to one.
 pub(crate) fn is_plain_file(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|there| there.is_file())
 }

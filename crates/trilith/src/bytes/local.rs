@@ -19,8 +19,8 @@ use crate::limits::Limits;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LocalOptions {
-    /// Whether [`Source::view`] may map the file (regular files only). A file that another process
-    /// truncates *while a view of it is in use* kills the process, as with every memory map.
+    /// `true` if [`Source::view`] may map the file (regular files only). A file that another process truncates
+    /// *while a view of it is in use* kills the process, as with every memory map.
     pub map: bool,
     /// How many bytes of a pipe are read: [`Limits::spool`](crate::Limits::spool).
     pub spool: u64,
@@ -119,12 +119,12 @@ impl LocalFile {
         self.place.as_ref().map(|place| place.given.as_path())
     }
 
-    /// Whether this is the same file as another, whatever names they were opened by.
+    /// Returns `true` if this is the same file as another, whatever names they were opened by.
     pub fn is_same_file(&self, other: &Self) -> bool {
         self.identity() == other.identity()
     }
 
-    /// Whether a path leads to this file: as its own, through a link, or by a second name.
+    /// Returns `true` if a path leads to this file: as its own, through a link, or by a second name.
     pub fn is_at(&self, path: &Path) -> bool {
         self.path().is_some_and(|own| is_one_file(own, path))
     }
@@ -135,7 +135,8 @@ impl LocalFile {
         Shown::new(&self.reader, ranges)
     }
 
-    /// Whether some of these bytes of the file are shown, by whatever handle of this process: see [`LocalFile::show`].
+    /// Returns `true` if some of these bytes of the file are shown, by whatever handle of this process: see
+    /// [`LocalFile::show`].
     pub fn is_shown(&self, range: &std::ops::Range<u64>) -> bool {
         super::here::is_shown(self.identity(), range)
     }
@@ -144,8 +145,8 @@ impl LocalFile {
         self.file.metadata().map(|metadata| identity(&metadata)).unwrap_or_default()
     }
 
-    /// Whether size and modification time are still those of the moment it was opened. Bytes that an update of this
-    /// process left as they were can be read even where they are not.
+    /// Returns `true` if size and modification time are still those of the moment it was opened. Bytes that an
+    /// update of this process left as they were can be read even where they are not.
     pub fn is_unchanged(&self) -> bool {
         self.file.metadata().is_ok_and(|now| now.len() == self.size && now.modified().ok() == self.modified)
     }
@@ -173,7 +174,7 @@ impl LocalFile {
     }
 }
 
-/// Whether two paths lead to one file: as the same path, through a link, or by a second name.
+/// Returns `true` if two paths lead to one file: as the same path, through a link, or by a second name.
 pub fn is_one_file(a: &Path, b: &Path) -> bool {
     let (Ok(real_a), Ok(real_b)) = (std::fs::canonicalize(a), std::fs::canonicalize(b)) else { return false };
     let number = |path: &Path| std::fs::metadata(path).ok().map(|metadata| identity(&metadata));
@@ -244,7 +245,7 @@ impl Source for LocalFile {
     }
 }
 
-/// Whether a path still leads to this open file.
+/// Returns `true` if a path still leads to this open file.
 pub(super) fn leads_to(path: &Path, file: &File) -> bool {
     let here = file.metadata().map(|metadata| identity(&metadata));
     let there = std::fs::metadata(path).map(|metadata| identity(&metadata));

@@ -66,8 +66,8 @@ impl Lock {
     /// Finds and locks what `given` leads to, and compares it with what the new content was made from.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] where another process writes or has changed the file, [`ErrorKind::Usage`] for what cannot be
-    /// written to: a folder, a device, an address, a file that is read-only.
+    /// Returns [`ErrorKind::Io`] if another process writes or has changed the file, [`ErrorKind::Usage`] for what
+    /// cannot be written to: a folder, a device, an address, a file that is read-only.
     pub fn acquire(given: &Path, basis: Basis<'_>) -> Result<Self> {
         if given.to_str().is_some_and(super::is_url) {
             return Err(Error::usage("nothing can be written to an address").hint("write to a file of this machine"));
@@ -126,7 +126,7 @@ impl Lock {
     /// Whether the path still leads to the file that was locked, and nobody who ignores locks has written to it.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] where it does not.
+    /// Returns [`ErrorKind::Io`] if it does not.
     pub fn still_holds(&self) -> Result<()> {
         let holds = match &self.there {
             None => std::fs::symlink_metadata(&self.path).is_err(),
@@ -259,7 +259,7 @@ pub(super) fn draft_of(path: &Path) -> PathBuf {
     beside(&real(path), ".trilith-unfinished")
 }
 
-/// Whether many processes write a file at `path`, which has not been finished.
+/// Returns `true` if many processes write a file at `path`, which has not been finished.
 pub(super) fn is_begun(path: &Path) -> bool {
     path.file_name().is_some() && std::fs::symlink_metadata(draft_of(path)).is_ok_and(|there| there.is_file())
 }

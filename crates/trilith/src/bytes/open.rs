@@ -75,7 +75,7 @@ fn absent(path: &Path, error: Error) -> Error {
     }
 }
 
-/// Whether this is a disk, a terminal, or what makes zeros without end.
+/// Returns `true` if this is a disk, a terminal, or what makes zeros without end.
 fn is_device(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {

@@ -65,7 +65,7 @@ impl NewFile {
     /// Starts a file that is copied into a stream when it is committed; `name` is what messages call it.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) where there is no place for a temporary file.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if there is no place for a temporary file.
     pub fn stream(out: Box<dyn Write>, name: impl Into<String>) -> Result<Self> {
         Ok(Self { kind: Kind::Stream(aside()?, out, name.into()), unpacked: None })
     }
@@ -143,7 +143,7 @@ fn aside() -> Result<BufWriter<Metered<std::fs::File>>> {
     Ok(BufWriter::with_capacity(1 << 20, uncounted(file)))
 }
 
-/// Whether the name says that a file is a gzip file, or it is one that is written anew.
+/// Returns `true` if the name says that a file is a gzip file, or it is one that is written anew.
 fn is_to_be_packed(path: &Path, basis: Basis<'_>) -> Result<bool> {
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
         return Ok(true);

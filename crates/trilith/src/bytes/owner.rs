@@ -25,8 +25,8 @@ pub(super) fn careful(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// Whether a file beside another was put there by somebody who could have changed that other one anyway: its
-/// owner, the owner of the file, or root.
+/// Returns `true` if a file beside another was put there by somebody who could have changed that other one anyway:
+/// its owner, the owner of the file, or root.
 pub(super) fn is_trusted(journal: &Metadata, file: &Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -68,7 +68,7 @@ pub(super) fn may_change_in_place(path: &Path, metadata: &Metadata) -> Result<()
 /// warning.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the owner cannot be kept.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the owner cannot be kept.
 pub(super) fn keep(new: &File, old: &Metadata, path: &Path, warnings: &mut Vec<String>) -> Result<()> {
     #[cfg(unix)]
     {
@@ -91,7 +91,7 @@ pub(super) fn keep(new: &File, old: &Metadata, path: &Path, warnings: &mut Vec<S
 /// that cannot be kept is a warning.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io) where the permissions cannot be set.
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the permissions cannot be set.
 pub(super) fn keep_attributes(
     new: &File,
     old: &File,

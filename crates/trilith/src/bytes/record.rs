@@ -100,7 +100,7 @@ impl Record {
         (record.is_sound() && record.bytes_end()? == tables_at).then_some(record)
     }
 
-    /// Whether the tables make sense by themselves.
+    /// Returns `true` if the tables make sense by themselves.
     fn is_sound(&self) -> bool {
         let sorted = |ranges: &[Range<u64>]| ranges.windows(2).all(|pair| pair[0].end <= pair[1].start);
         self.old_len <= self.new_len

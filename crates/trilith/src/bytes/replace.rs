@@ -26,7 +26,7 @@ pub struct AtomicFile {
     /// The target, and the lock on the file that is there now.
     lock: Lock,
     warnings: Vec<String>,
-    /// Whether it stays where it cannot be put in place: it was not made here.
+    /// `true` if it stays where it cannot be put in place: it was not made here.
     is_kept: bool,
 }
 
@@ -79,7 +79,7 @@ impl AtomicFile {
     /// A file that is complete beside `target` already, to be put in its place: it stays where it is if that fails.
     ///
     /// # Errors
-    /// As [`AtomicFile::create`].
+    /// Returns the errors of [`AtomicFile::create`].
     pub(super) fn adopt(target: &Path, made: &Path) -> Result<Self> {
         let lock = Lock::acquire(target, Basis::Nothing)?;
         journal::refuse_stranger(&lock)?;
@@ -94,7 +94,7 @@ impl AtomicFile {
     /// Gives the new file owner and permissions of another, so that nobody else may read it.
     ///
     /// # Errors
-    /// As [`AtomicFile::create`].
+    /// Returns the errors of [`AtomicFile::create`].
     pub(super) fn look_like(&mut self, old: &Metadata) -> Result<()> {
         let given = self.lock.given.clone();
         let Some(file) = &self.file else { return Ok(()) };

@@ -19,15 +19,15 @@ pub trait Resolve: Send + Sync {
     /// The bytes that `uri` (without fragment) names, and what resolves references found in them.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where policy refuses it, [`ErrorKind::Io`](crate::ErrorKind::Io)
-    /// where it does not exist.
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if policy refuses it,
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if it does not exist.
     fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)>;
 
     /// As [`Resolve::resolve`], where only these ranges of the bytes will be read: a remote file is then
     /// opened by the one request that brings them.
     ///
     /// # Errors
-    /// As [`Resolve::resolve`].
+    /// Returns the errors of [`Resolve::resolve`].
     fn resolve_parts(&self, uri: &str, ranges: &[Range<u64>]) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         let _ = ranges;
         self.resolve(uri)
@@ -43,13 +43,14 @@ pub trait Resolve: Send + Sync {
         Base::Nowhere
     }
 
-    /// Whether `uri` may be opened as far as its text tells: nothing is looked up.
+    /// Returns `true` if `uri` may be opened as far as its text tells: nothing is looked up.
     fn permits(&self, uri: &str) -> bool {
         let _ = uri;
         false
     }
 
-    /// Whether `uri` is known to lead to nothing, as far as can be told at next to no cost: without a request.
+    /// Returns `true` if `uri` is known to lead to nothing, as far as can be told at next to no cost: without a
+    /// request.
     fn is_missing(&self, uri: &str) -> bool {
         let _ = uri;
         false

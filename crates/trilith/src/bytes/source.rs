@@ -85,7 +85,7 @@ pub trait Source: Send + Sync {
     /// plain bytes, the pieces that hold it for a compressed block.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where finding out needs bytes that are broken.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if finding out needs bytes that are broken.
     fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
         Ok(vec![range])
     }
@@ -94,7 +94,7 @@ pub trait Source: Send + Sync {
     /// it and, but for the last of the source, are as long.
     ///
     /// # Errors
-    /// As [`Source::stored`].
+    /// Returns the errors of [`Source::stored`].
     fn piece_size(&self, range: std::ops::Range<u64>) -> Result<Option<u64>> {
         let _ = range;
         Ok(None)
@@ -127,13 +127,13 @@ pub trait Source: Send + Sync {
         self.origin()?.version()
     }
 
-    /// Whether these are not the bytes of the file, each at its place there: unpacked, or cut out of it. What is written
-    /// at a place of theirs would spoil the file.
+    /// Returns `true` if these are not the bytes of the file, each at its place there: unpacked, or cut out of it.
+    /// What is written at a place of theirs would spoil the file.
     fn is_apart(&self) -> bool {
         self.origin().is_some_and(Source::is_apart)
     }
 
-    /// Whether what the bytes come from has become another since it was opened: written to, or replaced.
+    /// Returns `true` if what the bytes come from has become another since it was opened: written to, or replaced.
     fn is_changed(&self) -> bool {
         self.origin().is_some_and(Source::is_changed)
     }
@@ -413,7 +413,7 @@ pub fn read_vec(source: &dyn Source, offset: u64, len: u64, limits: &Limits) -> 
 /// A size that must fit in this machine's memory.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where it does not.
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it does not.
 pub fn to_usize(n: u64) -> Result<usize> {
     usize::try_from(n).map_err(|_| Error::limit(format!("{n} bytes do not fit in the memory of this machine")))
 }

@@ -81,7 +81,7 @@ impl Draft {
     /// The draft as it will be when it is finished, whatever is being written into it.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] where there is no draft.
+    /// Returns [`ErrorKind::Io`] if there is no draft.
     pub fn read(&self) -> Result<SourceRef> {
         #[allow(clippy::disallowed_methods, reason = "its bytes change while it is open, which files in general must not")]
         let file = File::open(&self.path).map_err(|e| self.gone(e))?;
@@ -92,7 +92,7 @@ impl Draft {
     /// Opens the draft to write into it, together with others.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] where it was finished or removed, or is being finished.
+    /// Returns [`ErrorKind::Io`] if it was finished or removed, or is being finished.
     pub fn share(&self) -> Result<Writing> {
         let file = Output::open(&self.path).map_err(|e| self.gone(e))?;
         self.locked(&file, File::try_lock_shared, "is being finished by another process")?;
@@ -102,7 +102,7 @@ impl Draft {
     /// Opens the draft to finish it: nobody else writes into it.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] where it was finished or removed, or somebody writes into it.
+    /// Returns [`ErrorKind::Io`] if it was finished or removed, or somebody writes into it.
     pub fn alone(&self) -> Result<Writing> {
         let file = Output::open(&self.path).map_err(|e| self.gone(e))?;
         self.locked(&file, File::try_lock, "is still being written by another process")?;

@@ -352,7 +352,7 @@ impl Update {
 pub(super) struct Expected(Vec<(u64, Vec<u8>)>);
 
 impl Expected {
-    /// Whether they are.
+    /// Returns `true` if they are.
     pub fn is_in(&self, file: &File) -> bool {
         self.0.iter().all(|(at, bytes)| {
             let mut there = vec![0; bytes.len()];

@@ -41,7 +41,8 @@ impl File {
     /// Starts a change of the file, to be saved in place or as a new file.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for files of other families than ASDF and FITS.
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for files of other families than ASDF and
+    /// FITS.
     ///
     /// ```no_run
     /// let file = trilith::open("image.asdf")?;
@@ -101,7 +102,7 @@ pub struct Change<'f> {
     count: usize,
     /// New files of the exploded form: their names, and the block of each.
     beside: Vec<(String, StoredBlock)>,
-    /// Whether blocks stay even where the new tree no longer refers to them.
+    /// `true` if blocks stay even where the new tree no longer refers to them.
     keeps_blocks: bool,
 }
 
@@ -156,7 +157,7 @@ impl<'f> Change<'f> {
         if self.pending.leaves_alone(path) { Ok(()) } else { self.settle() }
     }
 
-    /// Whether blocks are added, replaced or given up.
+    /// Returns `true` if blocks are added, replaced or given up.
     ///
     /// # Errors
     /// What reading the block headers says.
@@ -169,7 +170,7 @@ impl<'f> Change<'f> {
         Ok(!self.added.is_empty() || !self.freed()?.is_empty())
     }
 
-    /// Whether new arrays get files of their own: the file is in the exploded form.
+    /// Returns `true` if new arrays get files of their own: the file is in the exploded form.
     pub fn has_new_files(&self) -> bool {
         !self.beside.is_empty()
     }
@@ -203,8 +204,8 @@ impl<'f> Change<'f> {
     /// Takes another tree for the same blocks, which all stay, under their numbers.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where an array of the new tree cannot be made of the blocks
-    /// of the file, and does not stand like that in the old tree.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an array of the new tree cannot be made of
+    /// the blocks of the file, and does not stand like that in the old tree.
     pub fn replace_tree(&mut self, tree: Tree) -> Result<()> {
         if tree.text().trim().is_empty() {
             return Err(
@@ -251,7 +252,7 @@ impl<'f> Change<'f> {
         Ok(self.count - 1)
     }
 
-    /// Whether the tree of the file holds an array of the same words.
+    /// Returns `true` if the tree of the file holds an array of the same words.
     fn has_had(&self, node: Node<'_>) -> Result<bool> {
         let mut walk = self.file.tree().root().walk(self.file.limits());
         while let Some(visit) = walk.step()? {
@@ -319,7 +320,7 @@ impl<'f> Change<'f> {
     /// Removes a key or an item; the blocks of its arrays go with it, unless others refer to them.
     ///
     /// # Errors
-    /// As [`Edit::delete`].
+    /// Returns the errors of [`Edit::delete`].
     pub fn delete<P>(&mut self, path: P) -> Result<()>
     where
         P: TryInto<TreePath>,
@@ -376,7 +377,7 @@ impl<'f> Change<'f> {
         sources(node, &mut |number| Ok(Value::from(bytes::percent_encode(names.get(number).map_or("", String::as_str)))))
     }
 
-    /// Whether a new array gets a file of its own: it replaces one that has, or all others have.
+    /// Returns `true` if a new array gets a file of its own: it replaces one that has, or all others have.
     fn is_exploded(&self, path: Option<&TreePath>) -> Result<bool> {
         let is_external = |node: Node<'_>| {
             ndarray::is_ndarray(node)

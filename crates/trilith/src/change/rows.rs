@@ -56,7 +56,7 @@ pub struct Added {
     pub total: u64,
     /// How many times rows were made safe.
     pub checkpoints: u64,
-    /// Whether the array was begun.
+    /// `true` if the array was begun.
     pub begun: bool,
 }
 

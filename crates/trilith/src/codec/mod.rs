@@ -85,7 +85,7 @@ impl CodecId {
         Some(Self(id))
     }
 
-    /// Whether the bytes are stored as they are.
+    /// Returns `true` if the bytes are stored as they are.
     pub fn is_none(self) -> bool {
         self == Self::NONE
     }
@@ -113,7 +113,7 @@ pub struct Codec {
     pub name: &'static str,
     /// What it is, in a few words.
     pub about: &'static str,
-    /// Whether a slice decodes only a part of the block.
+    /// `true` if a slice decodes only a part of the block.
     pub seekable: bool,
     /// Which other programs read it.
     pub readers: &'static str,
@@ -203,7 +203,7 @@ pub fn opt_codec(id: CodecId) -> Option<&'static Codec> {
 /// The codec of this id.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] for an id that no codec here has.
+/// Returns [`ErrorKind::Unsupported`] for an id that no codec here has.
 pub fn codec(id: CodecId) -> Result<&'static Codec> {
     opt_codec(id).ok_or_else(|| {
         Error::unknown("compression", &id.to_string(), CODECS.iter().map(|codec| codec.name)).with_kind(ErrorKind::Unsupported)
@@ -264,9 +264,8 @@ pub fn decoder(id: CodecId, stored: SourceRef, decoded_len: u64, limits: &Limits
 /// compares them.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] for a codec other than zlib and bzip2,
-/// [`ErrorKind::Limit`] where the block decodes to more than the limits' ratio allows,
-/// [`ErrorKind::Malformed`] where it does not decode.
+/// Returns [`ErrorKind::Unsupported`] for a codec other than zlib and bzip2, [`ErrorKind::Limit`] if the block
+/// decodes to more than the limits' ratio allows, [`ErrorKind::Malformed`] if it does not decode.
 pub(crate) fn decoded_len(id: CodecId, stored: &SourceRef, limits: &Limits) -> Result<(u64, u64)> {
     let (name, ratio) = (codec(id)?.ratio)(limits);
     let most = stored.len().saturating_mul(ratio);
@@ -397,22 +396,21 @@ pub trait Encode: Send {
     /// Encodes more bytes; what is ready goes to `out`.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] where `out` fails, [`ErrorKind::Unsupported`]
-    /// for data that the codec cannot hold.
+    /// Returns [`ErrorKind::Io`] if `out` fails, [`ErrorKind::Unsupported`] for data that the codec cannot hold.
     fn write(&mut self, data: &[u8], out: &mut dyn Write) -> Result<()>;
 
     /// Encodes what is left; nothing may be written afterwards.
     ///
     /// # Errors
-    /// As [`Encode::write`].
+    /// Returns the errors of [`Encode::write`].
     fn finish(&mut self, out: &mut dyn Write) -> Result<()>;
 }
 
 /// An encoder of this codec.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] for an unknown codec,
-/// [`ErrorKind::Usage`] for a level that the codec does not have.
+/// Returns [`ErrorKind::Unsupported`] for an unknown codec, [`ErrorKind::Usage`] for a level that the codec does
+/// not have.
 ///
 /// ```
 /// use trilith::codec::{CodecId, EncodeOptions, encoder};
@@ -434,7 +432,7 @@ pub fn encoder(id: CodecId, options: &EncodeOptions) -> Result<Box<dyn Encode>> 
 /// Encodes bytes in memory.
 ///
 /// # Errors
-/// As [`encoder`].
+/// Returns the errors of [`encoder`].
 pub fn encode(id: CodecId, data: &[u8], options: &EncodeOptions) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let mut encoder = encoder(id, &EncodeOptions { total: Some(data.len() as u64), ..options.clone() })?;

@@ -80,7 +80,7 @@ fn mark_in_padding(source: &SourceRef, sections: &Sections, row: &'static Genera
     Ok(None)
 }
 
-/// Whether the header of a block has other fields than those of the document.
+/// Returns `true` if the header of a block has other fields than those of the document.
 fn other_fields(block: &Block, row: &Generation) -> bool {
     block.generation.fields != row.fields
 }
@@ -142,7 +142,7 @@ fn one(source: &SourceRef, block: &Block, file: Option<&AsdfFile>, limits: &Limi
     compressed(source, block, codec, limits, found)
 }
 
-/// Whether the sizes make sense, so that the data can be looked at.
+/// Returns `true` if the sizes make sense, so that the data can be looked at.
 fn sizes(source: &SourceRef, block: &Block, found: &mut Found) -> bool {
     let place = || Place::block(block.index, block.offset);
     if block.is_streamed() {

@@ -150,7 +150,7 @@ impl Found {
         self.instead = mend;
     }
 
-    /// Whether the document has a rule about it.
+    /// Returns `true` if the document has a rule about it.
     pub(super) fn asks(&self, check: Check) -> bool {
         self.document.rules.iter().any(|rule| rule.check == check)
     }
@@ -180,17 +180,17 @@ impl Found {
         self.deviations.len()
     }
 
-    /// Whether one of these was found.
+    /// Returns `true` if one of these was found.
     pub(super) fn has_any(&self, checks: &[Check]) -> bool {
         self.deviations.iter().any(|(_, deviation)| checks.contains(&deviation.rule.check))
     }
 
-    /// Whether something was found in a block.
+    /// Returns `true` if something was found in a block.
     pub(super) fn has_blocks(&self) -> bool {
         self.deviations.iter().any(|(_, deviation)| deviation.place.block.is_some())
     }
 
-    /// Whether nothing was found so far.
+    /// Returns `true` if nothing was found so far.
     pub(super) fn is_empty(&self) -> bool {
         self.deviations.is_empty() && self.open.is_empty()
     }

@@ -74,7 +74,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Whether this begins like the header of a block index, which it is not.
+/// Returns `true` if this begins like the header of a block index, which it is not.
 pub(super) fn is_misspelt(text: &[u8]) -> bool {
     let start = text.get(..text.len().min(64)).unwrap_or(&[]);
     memmem::find(&start.to_ascii_uppercase(), b"BLOCK INDEX").is_some()

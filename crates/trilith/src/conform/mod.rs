@@ -73,13 +73,13 @@ struct AsdfLaw {
     mark: &'static [u8],
     /// The row of the table of generations that has its block header.
     row: &'static str,
-    /// Whether comment lines may stand behind the header line.
+    /// `true` if comment lines may stand behind the header line.
     comments: bool,
-    /// Whether there may be a block index, and unused space between blocks.
+    /// `true` if there may be a block index, and unused space between blocks.
     index: bool,
     /// What `!` stands for.
     prefix: &'static str,
-    /// Whether a fragment begins with a slash, as JSON Pointer has it; the example of 0.1.0dev has none.
+    /// `true` if a fragment begins with a slash, as JSON Pointer has it; the example of 0.1.0dev has none.
     strict_pointers: bool,
 }
 

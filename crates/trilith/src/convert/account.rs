@@ -26,7 +26,7 @@ impl Account {
     /// Marks a node and all below it.
     ///
     /// # Errors
-    /// As [`Walk::step`](crate::tree::Walk::step).
+    /// Returns the errors of [`Walk::step`](crate::tree::Walk::step).
     pub fn take_all(&mut self, node: Node<'_>, limits: &Limits) -> Result<()> {
         let mut walk = node.walk(limits).expand_aliases();
         while let Some(visit) = walk.step()? {
@@ -38,7 +38,7 @@ impl Account {
     /// Marks what describes the elements of an ndarray; a mask is no part of it.
     ///
     /// # Errors
-    /// As [`Account::take_all`].
+    /// Returns the errors of [`Account::take_all`].
     pub fn take_array(&mut self, node: Node<'_>, limits: &Limits) -> Result<()> {
         self.take(node);
         if node.is_sequence() || ndarray::is_chunked(node) {
@@ -52,7 +52,7 @@ impl Account {
     /// Returns the losses: each node that nobody took, without those below it.
     ///
     /// # Errors
-    /// As [`Walk::step`](crate::tree::Walk::step).
+    /// Returns the errors of [`Walk::step`](crate::tree::Walk::step).
     pub fn losses(&self, tree: &Tree, limits: &Limits, why: &str) -> Result<Vec<Diagnostic>> {
         let mut losses = Vec::new();
         let mut walk = tree.root().walk(limits);
@@ -68,7 +68,7 @@ impl Account {
     }
 }
 
-/// Whether a history holds no entry: only which extensions the file of the ASDF family needed.
+/// Returns `true` if a history holds no entry: only which extensions the file of the ASDF family needed.
 pub(super) fn says_form_only(history: Node<'_>) -> bool {
     history.is_mapping()
         && history.entries().all(|(key, value)| match &*key.text() {

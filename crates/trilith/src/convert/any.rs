@@ -70,7 +70,7 @@ impl To {
         Err(Error::left_out("Dudley", "dudley"))
     }
 
-    /// Whether what is written is a file of the ASDF family with blocks, not inside of another.
+    /// Returns `true` if what is written is a file of the ASDF family with blocks, not inside of another.
     fn has_blocks(self) -> bool {
         match self {
             Self::Fits => false,
@@ -80,7 +80,7 @@ impl To {
         }
     }
 
-    /// Whether it is ASDF 1.x, as far as that is said.
+    /// Returns `true` if it is ASDF 1.x, as far as that is said.
     pub(super) fn may_have_chunks(self) -> bool {
         match self {
             Self::Generation(target) => target.standard.is_some(),

@@ -24,7 +24,7 @@ pub(super) struct Use<'t> {
     pub(super) source: Option<i64>,
     /// Its elements, where they are written into a block of their own.
     pub(super) own: Option<Array>,
-    /// Whether its block of its own is streamed.
+    /// `true` if its block of its own is streamed.
     pub(super) streamed: bool,
 }
 

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// The datatype that takes the place of one which `target` has no word for; None where it has.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a structure that becomes too large.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a structure that becomes too large.
 // Structures nest no deeper than the library allows, so this recursion is bounded.
 pub(super) fn replacement(datatype: &Datatype, target: &Target) -> Result<Option<Datatype>> {
     Ok(match datatype {

@@ -65,7 +65,7 @@ pub(super) fn applicable(
 pub(super) struct Error64 {
     /// The largest difference of finite values.
     pub(super) largest: f64,
-    /// Whether any value is another.
+    /// `true` if any value is another.
     pub(super) differs: bool,
 }
 

@@ -43,8 +43,8 @@ const DEPTH: usize = 200;
 /// arrays is written as one array with a leading axis.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes that the generation lacks, what reading the arrays
-/// says, and [`ErrorKind::Io`](crate::ErrorKind::Io).
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes that the generation lacks, what reading the
+/// arrays says, and [`ErrorKind::Io`](crate::ErrorKind::Io).
 pub fn stream_to_asdf<W: Write + Seek>(
     file: &DudleyFile,
     target: &'static Target,
@@ -75,7 +75,7 @@ pub(super) fn stream_to_asdf_with<W: Write + Seek>(
 /// Returns a Dudley file as one of the ASDF family, without writing it: its arrays stay in the file.
 ///
 /// # Errors
-/// As [`stream_to_asdf`].
+/// Returns the errors of [`stream_to_asdf`].
 pub fn stream_as_asdf(file: &DudleyFile) -> Result<AsdfFile> {
     let _call = file.limits().call();
     let mut stored = Stored::Apart(Vec::new());
@@ -273,13 +273,13 @@ impl ToTree<'_, '_, '_> {
         }
     }
 
-    /// Whether an attribute of a dict cannot be a member of the mapping: another member has its name, or the name means
-    /// something to readers of ASDF.
+    /// Returns `true` if an attribute of a dict cannot be a member of the mapping: another member has its name, or
+    /// the name means something to readers of ASDF.
     fn is_taken(&self, item: ItemId, name: &str, children: &[(Option<&str>, OutlineId)]) -> bool {
         reserved::is_key(item == ItemId::ROOT, self.is_foreign(), name) || children.iter().any(|(child, _)| *child == Some(name))
     }
 
-    /// Whether the file has a format whose names mean nothing to readers of ASDF.
+    /// Returns `true` if the file has a format whose names mean nothing to readers of ASDF.
     fn is_foreign(&self) -> bool {
         matches!(self.items.file().origin(), LayoutOrigin::Derived(_))
     }
@@ -341,7 +341,7 @@ fn plain(attribute: &Attribute) -> Value {
     }
 }
 
-/// Whether text is one YAML value on one line.
+/// Returns `true` if text is one YAML value on one line.
 fn is_one_value(text: &str) -> bool {
     if text.contains(['\n', '\r']) || text.contains(" #") || text.trim() != text {
         return false;
@@ -547,7 +547,8 @@ fn pointer(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// Whether a node is what [`stream_to_asdf`] writes beside the items of a stream; anything else under its name is the user's.
+/// Returns `true` if a node is what [`stream_to_asdf`] writes beside the items of a stream; anything else under its
+/// name is the user's.
 fn is_ours(about: Node<'_>) -> bool {
     let is_text = |node: Node<'_>| node.tag().is_none() && matches!(node.scalar(), Scalar::Str(_)) && node.is_scalar();
     let is_list = |node: Node<'_>| node.is_sequence() && node.tag().is_none() && node.items().all(is_text);

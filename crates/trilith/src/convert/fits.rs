@@ -56,7 +56,7 @@ pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOpti
 struct Taking<'a> {
     builder: Builder<'a>,
     how: &'a ArrayOptions,
-    /// Whether arrays that cannot be read are left out.
+    /// `true` if arrays that cannot be read are left out.
     skip: bool,
     losses: Vec<Diagnostic>,
 }
@@ -179,7 +179,7 @@ fn physical_node(fits: &FitsFile, hdu: &Hdu, taking: &mut Taking<'_>) -> Result<
 /// that of a FITS file, whatever stands beside it.
 ///
 /// # Errors
-/// As [`from_fits`].
+/// Returns the errors of [`from_fits`].
 pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<Vec<Diagnostic>> {
     Ok(written(file, Coordinates::default(), out)?.losses)
 }
@@ -312,7 +312,7 @@ fn source_of(fits: &FitsFile, hdu: &Hdu) -> String {
     if leads_back { format!("fits:{spec}") } else { format!("fits:{}", hdu.number()) }
 }
 
-/// Whether two arrays have the same datatype, shape and elements, bit by bit.
+/// Returns `true` if two arrays have the same datatype, shape and elements, bit by bit.
 fn equal(a: &Array, b: &Array) -> Result<bool> {
     if a.shape() != b.shape() || a.is_empty() || !a.datatype().means(b.datatype()) {
         return Ok(false);
@@ -399,7 +399,7 @@ pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOp
 /// As [`out_of_fits`], in a temporary file that is opened, with what is lost; None for a file that lies in no FITS file.
 ///
 /// # Errors
-/// As [`from_fits`].
+/// Returns the errors of [`from_fits`].
 pub fn standing_alone(file: &AsdfFile) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
     alone(file, &ConvertOptions::default())
 }
@@ -445,7 +445,7 @@ pub(super) fn stored_notes(file: &AsdfFile) -> Vec<String> {
     notes
 }
 
-/// Whether what a FITS file holds can be written at once, in the form that it has there.
+/// Returns `true` if what a FITS file holds can be written at once, in the form that it has there.
 pub(super) fn is_copied_out(file: &AsdfFile, options: &ConvertOptions) -> bool {
     let Some(container) = file.container().filter(|_| fits_around(file).is_some()) else { return false };
     let is_direct = match options.codec {
@@ -482,7 +482,7 @@ pub(super) fn to_fits_with(
 /// a streamed block stays the last. Returns what is lost: HDUs and cards that the tree does not hold.
 ///
 /// # Errors
-/// As [`from_fits`].
+/// Returns the errors of [`from_fits`].
 pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
     let _call = file.limits().call();
     let sections = file.sections();

@@ -13,8 +13,8 @@ use crate::tree::{Data, Value};
 /// (comments, units, attributes) goes into a mapping that is named like the family, by path.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes that the generation lacks, what reading the items says, and
-/// [`ErrorKind::Io`](crate::ErrorKind::Io).
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes that the generation lacks, what reading the
+/// items says, and [`ErrorKind::Io`](crate::ErrorKind::Io).
 pub(super) fn to_asdf<W: Write + Seek>(
     file: &File,
     target: &'static Target,

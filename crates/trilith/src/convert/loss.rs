@@ -16,7 +16,7 @@ pub(super) fn refusal(target: &Target, losses: &[Diagnostic]) -> Error {
 /// The code of the loss of an item that could not be read and was left out because the caller asked for that.
 pub(super) const UNREADABLE: &str = "unreadable";
 
-/// Whether a conversion with these losses may not be written.
+/// Returns `true` if a conversion with these losses may not be written.
 pub(super) fn refuses(losses: &[Diagnostic], options: &ConvertOptions) -> bool {
     !options.allow_loss && losses.iter().any(|loss| loss.code != UNREADABLE)
 }

@@ -124,7 +124,7 @@ impl std::fmt::Display for CodecChoice {
 pub struct ConvertOptions {
     /// The form to write ([`File::convert_into`](crate::File::convert_into) only).
     pub to: To,
-    /// Whether a list of equal arrays in a Dudley file becomes one array with a leading axis
+    /// `true` if a list of equal arrays in a Dudley file becomes one array with a leading axis
     /// ([`File::convert_into`](crate::File::convert_into) only).
     pub stack: bool,
     /// The byte order of a Dudley file that is written; None is that of the file read, or little-endian.
@@ -145,12 +145,13 @@ pub struct ConvertOptions {
     pub chunks: Option<Vec<u64>>,
     /// The encoding chain that blocks get, where the generation has chains ([`convert_to`] only).
     pub encode: Option<Vec<Step>>,
-    /// Whether arrays are written with their physical values: those of a FITS file under the names of the HDUs, rather than as
-    /// a `fits` list that keeps every byte; those of other formats without the attributes that were applied.
+    /// `true` if arrays are written with their physical values: those of a FITS file under the names of the HDUs,
+    /// rather than as a `fits` list that keeps every byte; those of other formats without the attributes that were
+    /// applied.
     pub physical: bool,
-    /// Whether to write the file although something is lost ([`convert_to`] only).
+    /// `true` if to write the file although something is lost ([`convert_to`] only).
     pub allow_loss: bool,
-    /// Whether items that cannot be read are left out; each is listed in [`Converted::losses`]
+    /// `true` if items that cannot be read are left out; each is listed in [`Converted::losses`]
     /// ([`File::convert_into`](crate::File::convert_into) only).
     pub skip_unreadable: bool,
     /// Coordinates that the images of a FITS file get ([`File::convert_into`](crate::File::convert_into) only).
@@ -187,7 +188,7 @@ impl ConvertOptions {
         Ok(())
     }
 
-    /// Whether a block that has the codec already can be copied: nothing is asked for but the codec.
+    /// Returns `true` if a block that has the codec already can be copied: nothing is asked for but the codec.
     fn keeps(&self) -> bool {
         self.level.is_none() && self.blosc == Blosc::default() && self.rows.is_none()
     }
@@ -195,7 +196,7 @@ impl ConvertOptions {
     /// The same with the codec that pieces of whole rows need.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where another was asked for.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if another was asked for.
     fn by_rows(&self) -> Result<Self> {
         let lz4 = CodecChoice::Set(CodecId(*b"lz4\0"));
         let refused = match self.codec {
@@ -234,9 +235,9 @@ pub struct Converted {
     /// What was done otherwise than asked without loss, such as steps of an encoding chain that a block
     /// cannot have, and what was copied although the standard asks writers to avoid it.
     pub notes: Vec<String>,
-    /// Whether blocks were counted: what was written is a file of the ASDF family made from one.
+    /// `true` if blocks were counted: what was written is a file of the ASDF family made from one.
     pub is_counted: bool,
-    /// Whether the file was written to its end; false where a loss was not allowed
+    /// `true` if the file was written to its end; false where a loss was not allowed
     /// ([`File::convert_into`](crate::File::convert_into) only).
     pub written: bool,
 }
@@ -274,7 +275,7 @@ pub fn convert<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOption
 /// As [`convert`], with another text of the tree whose ndarrays name the same blocks: the result of an edit.
 ///
 /// # Errors
-/// As [`convert`].
+/// Returns the errors of [`convert`].
 pub fn rewrite<W: Write + Seek>(
     file: &AsdfFile,
     tree: &str,
@@ -382,7 +383,7 @@ fn write_block<W: Write + Seek>(
     writer.block(&*data, &how)
 }
 
-/// Whether a block is copied as it is stored.
+/// Returns `true` if a block is copied as it is stored.
 fn copies(block: &Block, options: &ConvertOptions) -> bool {
     !block.is_streamed()
         && match options.codec {
@@ -410,9 +411,9 @@ pub struct Hint {
     pub item: u64,
     /// Bytes of a row, where the array lies in C order.
     pub row: Option<u64>,
-    /// Whether the elements are floating-point numbers.
+    /// `true` if the elements are floating-point numbers.
     pub is_float: bool,
-    /// Whether the array begins with the block, and lies in C order: rows of the array are rows of the block.
+    /// `true` if the array begins with the block, and lies in C order: rows of the array are rows of the block.
     pub fills: bool,
 }
 

@@ -16,7 +16,8 @@ const DUDLEY: &str = "dudley";
 /// A mapping with this key is a reference.
 const REFERENCE: &str = "$ref";
 
-/// Whether no attribute may become a key of this name. A stream that was made of a tree may have the user's own `dudley`.
+/// Returns `true` if no attribute may become a key of this name. A stream that was made of a tree may have the
+/// user's own `dudley`.
 pub(super) fn is_key(is_root: bool, is_foreign: bool, name: &str) -> bool {
     (is_root && matches!(name, LIBRARY | HISTORY)) || (is_foreign && (name == REFERENCE || is_root && name == DUDLEY))
 }
@@ -31,7 +32,7 @@ pub(super) fn name_of(key: &str) -> String {
     if is_marked(key) { read_own(key).into_owned() } else { key.to_owned() }
 }
 
-/// Whether a name is that of a reserved key with the mark, perhaps with several.
+/// Returns `true` if a name is that of a reserved key with the mark, perhaps with several.
 fn is_marked(name: &str) -> bool {
     let mut name = Cow::Borrowed(name);
     let mut is_marked = false;
@@ -70,7 +71,7 @@ fn is_library(value: &Value) -> bool {
     ["name", "version"].iter().all(|key| value.get(key).is_some_and(|value| matches!(value.data, Data::Str(_) | Data::Plain(_))))
 }
 
-/// Whether a value is a history as the schema of ASDF has it: entries, or entries and extensions.
+/// Returns `true` if a value is a history as the schema of ASDF has it: entries, or entries and extensions.
 fn is_history(value: &Value) -> bool {
     let is_list = |value: &Value| match &value.data {
         Data::Seq(items) => items.iter().all(|item| matches!(item.data, Data::Map(_))),

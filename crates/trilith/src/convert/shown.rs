@@ -102,7 +102,7 @@ pub(super) fn shown(file: &AsdfFile, coordinates: Coordinates) -> Result<Shown> 
     Ok(shown)
 }
 
-/// Whether a name is an EXTNAME that leads to one HDU. A name of digits alone is the number of an HDU.
+/// Returns `true` if a name is an EXTNAME that leads to one HDU. A name of digits alone is the number of an HDU.
 fn is_name(name: &str) -> bool {
     name.bytes().any(|b| !b.is_ascii_digit())
         && name.bytes().all(|b| b.is_ascii_graphic())
@@ -238,7 +238,7 @@ impl Making<'_> {
     }
 }
 
-/// Whether a card names the stored integer of masked elements.
+/// Returns `true` if a card names the stored integer of masked elements.
 fn is_null(keyword: &str) -> bool {
     keyword == "BLANK" || keyword.strip_prefix("TNULL").is_some_and(|column| column.parse::<u32>().is_ok())
 }

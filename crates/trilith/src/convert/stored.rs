@@ -8,11 +8,11 @@ use crate::tree::Value;
 /// The treatment of items on the way to a tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading {
-    /// Whether a list of equal arrays is one array.
+    /// `true` if a list of equal arrays is one array.
     pub stack: bool,
-    /// Whether items that cannot be read are left out.
+    /// `true` if items that cannot be read are left out.
     pub skip: bool,
-    /// Whether arrays have their physical values.
+    /// `true` if arrays have their physical values.
     pub physical: bool,
 }
 

@@ -107,12 +107,12 @@ struct Translation<'t> {
     tree: &'t Tree,
     limits: Limits,
     target: &'static Target,
-    /// Whether the block headers of the target can be those of streams, so that a shape may begin with `*`.
+    /// `true` if the block headers of the target can be those of streams, so that a shape may begin with `*`.
     streams: bool,
     edit: Edit<'t>,
     /// Those of the new tree.
     handles: Handles,
-    /// Whether `!` stands for something else in the new tree.
+    /// `true` if `!` stands for something else in the new tree.
     primary_changes: bool,
     file: &'t AsdfFile,
 }
@@ -210,7 +210,7 @@ impl<'t> Translation<'t> {
         Ok(true)
     }
 
-    /// Whether something below a node is named for aliases.
+    /// Returns `true` if something below a node is named for aliases.
     fn anchors_within(&self, node: Node<'t>) -> Result<bool> {
         let mut walk = node.walk(&self.limits).as_written();
         while let Some(visit) = walk.step()? {

@@ -202,7 +202,7 @@ pub(super) fn write_past(update: &mut Update, at: u64, bytes: &[u8], start: u64)
 /// is a stored parameter (`"" = {…}[NREC]`, the path `/""`). Returns the new size.
 ///
 /// # Errors
-/// As [`append_variables`].
+/// Returns the errors of [`append_variables`].
 pub fn append_records(path: &Path, list: &str, rows: &Array, limits: &Limits) -> Result<u64> {
     append_variables(path, &[(list.to_owned(), rows.clone())], StreamOptions::default(), limits)
 }

@@ -11,7 +11,7 @@ use crate::layout::{PADDING, Primitive, PrimitiveKind, ResolvedMember, ResolvedT
 /// length of each string: it is taken off `shape`; without dimensions a string has one unit.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the byte order is not known (E403),
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the byte order is not known (E403),
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for structs with stored parameters, whose instances
 /// are items of their own, and for strings of 2³² units.
 pub fn datatype_of(typed: &ResolvedType, shape: &mut Vec<u64>) -> Result<(Datatype, Byteorder)> {
@@ -64,7 +64,7 @@ fn converted(
     }
 }
 
-/// Whether the last member of a struct only fills it up to its size.
+/// Returns `true` if the last member of a struct only fills it up to its size.
 fn is_padding(member: &ResolvedMember) -> bool {
     let is_bytes = |typed: &ResolvedType| {
         typed.primitive().is_some_and(|primitive| (primitive.kind(), primitive.size()) == (PrimitiveKind::Unsigned, 1))

@@ -101,8 +101,8 @@ impl Draft {
     /// The layout of this dict in the dialect of 2025, and its arrays in the order of the text.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no dict and for names that no layout can have,
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for datatypes that Dudley lacks.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no dict and for names that no layout can
+    /// have, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for datatypes that Dudley lacks.
     pub fn layout(&self) -> Result<(String, Vec<Array>)> {
         let DraftKind::Dict(items) = &self.kind else { return Err(Error::usage("the root of a stream is a dict")) };
         let mut printer = Printer { out: String::from("#: dialect=2025\n"), arrays: Vec::new() };
@@ -122,7 +122,7 @@ impl Draft {
     /// As [`Draft::write`], with the layout and the addresses of a dialect.
     ///
     /// # Errors
-    /// As [`Draft::write`].
+    /// Returns the errors of [`Draft::write`].
     pub fn write_as<W: Write + Seek>(&self, dialect: Dialect, order: Byteorder, limits: &Limits, out: &mut W) -> Result<u64> {
         self.write_stored(dialect, &StoredAs::default(), order, limits, out)
     }
@@ -130,7 +130,7 @@ impl Draft {
     /// As [`Draft::write_as`]; `stored` says how arrays are stored.
     ///
     /// # Errors
-    /// As [`Draft::write`].
+    /// Returns the errors of [`Draft::write`].
     pub fn write_stored<W: Write + Seek>(
         &self,
         dialect: Dialect,
@@ -154,7 +154,7 @@ impl Draft {
     /// Puts an array under a name in which `/` leads into dicts.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the name is taken, or leads through an array.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the name is taken, or leads through an array.
     pub fn place(&mut self, name: &str, array: Array) -> Result<()> {
         let taken = || Error::usage(format!("{name} already exists, or leads through an array"));
         let mut here = self;

@@ -268,7 +268,7 @@ impl Catalog {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the files have not the same number of parameters.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the files have not the same number of parameters.
     pub fn draft(template: Option<&str>, rows: &[(String, Vec<i64>)]) -> Result<Draft> {
         Self::draft_with(template, rows, None)
     }
@@ -317,7 +317,7 @@ impl Catalog {
         Arc::clone(&self.files)
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are none.
     pub fn is_empty(&self) -> bool {
         self.files.names.is_empty()
     }
@@ -476,7 +476,7 @@ fn instances(layout: &Layout, items: &Items<'_>) -> Result<HashMap<String, Vec<i
     Ok(columns)
 }
 
-/// Whether an item is stored compressed.
+/// Returns `true` if an item is stored compressed.
 fn is_compressed(layout: &Layout, item: ItemId) -> bool {
     layout.filter_of(item).is_some_and(|filter| filter.compresses)
 }
@@ -503,7 +503,7 @@ impl Place<'_> {
     /// Datatype and shape as arrays have them; None where the file has no such item.
     ///
     /// # Errors
-    /// As [`datatype_of`].
+    /// Returns the errors of [`datatype_of`].
     pub fn described(&self) -> Result<Option<(Datatype, Byteorder, Vec<u64>)>> {
         let Some(found) = &self.found else { return Ok(None) };
         let mut shape = found.shape.clone();

@@ -20,7 +20,7 @@ pub struct Omission {
     pub row: usize,
     /// The file, as the catalog names it.
     pub file: String,
-    /// Whether it is not there; otherwise it omits the item.
+    /// `true` if it is not there; otherwise it omits the item.
     pub is_missing: bool,
 }
 
@@ -110,7 +110,7 @@ impl Catalog {
     /// The files that [`Catalog::array_at`] masks for the same arguments.
     ///
     /// # Errors
-    /// As [`Catalog::array_at`].
+    /// Returns the errors of [`Catalog::array_at`].
     pub fn omitted(
         &self,
         template: &Layout,

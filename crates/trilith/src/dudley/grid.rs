@@ -32,7 +32,7 @@ pub(crate) const MEANING: &[&str] = &["grid_dims", "grid_float32"];
 /// Those that say what the axes were in the file: the one that became the length of strings, and those without an end.
 pub(super) const AXES: &[&str] = &["grid_chars", "grid_unlimited"];
 
-/// Whether a layout may have grids.
+/// Returns `true` if a layout may have grids.
 pub(super) fn may_be_in(layout: &Layout) -> bool {
     layout.text().contains(SHAPE)
 }
@@ -230,7 +230,7 @@ impl Spec<'_> {
         Ok(Places::Listed(Arc::new(entries.iter().map(piece).collect::<Result<Vec<_>>>()?)))
     }
 
-    /// Whether the masks stand in the layout, and not in a column.
+    /// Returns `true` if the masks stand in the layout, and not in a column.
     fn has_masks(&self) -> bool {
         matches!(self.said.get("grid_mask"), Some(Attribute::List(_)))
     }
@@ -319,7 +319,7 @@ impl GridArray {
     /// The array; no chunk is decoded.
     ///
     /// # Errors
-    /// As [`Grid::new`].
+    /// Returns the errors of [`Grid::new`].
     pub fn array(&self, source: &SourceRef, limits: &Limits) -> Result<Array> {
         let limits = Arc::new(limits.clone());
         let (datatype, shape) = (self.datatype.clone(), self.cut.shape.clone());

@@ -26,7 +26,7 @@ impl Form {
     /// The form of an item.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where its size does not fit.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if its size does not fit.
     pub fn of(entry: &Entry) -> Result<Self> {
         let item = match &entry.typed {
             ResolvedType::Dynamic => None,
@@ -46,8 +46,8 @@ impl Form {
 /// The bytes of a compressed array as they were before.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for filters that are not available,
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the bytes do not decode, at once or when they are read.
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for filters that are not available,
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the bytes do not decode, at once or when they are read.
 pub(super) fn inflated(filter: &Filter, stored: SourceRef, form: &Form, limits: &Limits) -> Result<SourceRef> {
     if filter.name == "gzip" {
         return gunzipped(stored, form.len, limits);

@@ -89,7 +89,7 @@ impl Listing {
 /// The folder in which a catalog lies, or is to lie: its files are named from there.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io) where it is not there.
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if it is not there.
 pub fn folder_of(catalog: &Path) -> Result<PathBuf> {
     let folder = catalog.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     folder.canonicalize().map_err(|e| Error::io(format!("opening {}", folder.display()), e))

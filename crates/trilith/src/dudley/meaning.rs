@@ -18,7 +18,7 @@ impl DudleyFile {
     /// another format that was opened for it, with its physical values.
     ///
     /// # Errors
-    /// As [`DudleyFile::array_at`].
+    /// Returns the errors of [`DudleyFile::array_at`].
     pub fn array_of(&self, entry: &Entry) -> Result<Array> {
         self.meant(entry.item, self.stored_array_of(entry)?).map_err(|e| e.context(entry.path.clone()))
     }
@@ -26,7 +26,7 @@ impl DudleyFile {
     /// As [`DudleyFile::attributes`], without those that are applied to the elements of its array.
     ///
     /// # Errors
-    /// As [`DudleyFile::outline`].
+    /// Returns the errors of [`DudleyFile::outline`].
     pub fn remaining_attributes(&self, id: OutlineId) -> Result<Vec<(Cow<'_, str>, Attribute)>> {
         let mut all = self.attributes(id)?;
         let datatype = match self.outline()?.thing(id) {
@@ -42,7 +42,7 @@ impl DudleyFile {
         Ok(all)
     }
 
-    /// Whether the elements of an entry are not the stored ones.
+    /// Returns `true` if the elements of an entry are not the stored ones.
     pub(crate) fn has_meaning(&self, entry: &Entry) -> bool {
         self.is_physical && self.layout().attributes(entry.item).any(|(name, _)| is_applied(name))
     }
@@ -82,7 +82,7 @@ const APPLIED: &[&str] = &[
     "grid_float32",
 ];
 
-/// Whether an attribute says what elements mean.
+/// Returns `true` if an attribute says what elements mean.
 pub(crate) fn is_applied(name: &str) -> bool {
     APPLIED.contains(&name)
 }

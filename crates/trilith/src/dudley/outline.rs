@@ -56,7 +56,7 @@ struct Node {
     item: Option<ItemId>,
     is_list: bool,
     is_grid: bool,
-    /// Whether the layout says that it cannot be read: then it is an array that nobody gets.
+    /// `true` if the layout says that it cannot be read: then it is an array that nobody gets.
     is_unreadable: bool,
 }
 
@@ -125,7 +125,7 @@ impl Outline {
         self.grids.get(path)
     }
 
-    /// Whether a node is an array in chunks.
+    /// Returns `true` if a node is an array in chunks.
     pub(crate) fn is_grid(&self, id: OutlineId) -> bool {
         self.nodes.get(id.0).is_some_and(|node| node.is_grid)
     }
@@ -216,7 +216,7 @@ impl Outline {
     /// The node at a path.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no path.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no path.
     pub fn find(&self, path: &str) -> Result<Option<OutlineId>> {
         let trimmed = path.trim_end_matches('/');
         let mut at = 0;
@@ -320,7 +320,7 @@ impl Outline {
         steps.into_iter().rev().collect()
     }
 
-    /// Whether a node is a parameter whose name something else beside it has too.
+    /// Returns `true` if a node is a parameter whose name something else beside it has too.
     pub fn is_hidden(&self, id: OutlineId) -> bool {
         self.nodes.get(id.0).is_some_and(|node| self.is_shadowed(OutlineId(node.parent), id))
     }
@@ -330,7 +330,7 @@ impl Outline {
         self.nodes.get(id.0).and_then(|node| node.item)
     }
 
-    /// Whether a node is a parameter whose name an array, dict or list of the same dict has too.
+    /// Returns `true` if a node is a parameter whose name an array, dict or list of the same dict has too.
     pub fn is_shadowed(&self, parent: OutlineId, id: OutlineId) -> bool {
         let Some(node) = self.nodes.get(id.0).filter(|node| node.is_param) else { return false };
         self.found.contains_key(&(self.presented(parent.0), node.step.clone(), false))

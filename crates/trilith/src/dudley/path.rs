@@ -24,7 +24,7 @@ pub enum Step {
 /// Takes a path apart.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no path.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no path.
 pub(super) fn steps(path: &str) -> Result<Vec<Step>> {
     let bad = || Error::usage(format!("{path:?} is not an item path")).hint("write it as /group/list[3]/x or /s(0).member");
     let mut out = Vec::new();

@@ -70,11 +70,11 @@ pub struct DudleyFile {
     options: Options,
     /// The items as a tree, once somebody asked for it.
     outline: OnceLock<Outline>,
-    /// Whether stored parameters behind the end of the file count as 0.
+    /// `true` if stored parameters behind the end of the file count as 0.
     is_cut: bool,
-    /// Whether the layout may have arrays in chunks.
+    /// `true` if the layout may have arrays in chunks.
     has_grids: bool,
-    /// Whether arrays have the values that their attributes declare, by the conventions of netCDF.
+    /// `true` if arrays have the values that their attributes declare, by the conventions of netCDF.
     pub(super) is_physical: bool,
 }
 
@@ -88,7 +88,7 @@ impl DudleyFile {
     /// Opens a file under the layout given, or else under the one at its end.
     ///
     /// # Errors
-    /// As [`DudleyFile::open_with`].
+    /// Returns the errors of [`DudleyFile::open_with`].
     pub fn open(source: SourceRef, layout: Option<Layout>, limits: &Limits) -> Result<Self> {
         Self::open_with(source, &NoReferences, StreamOptions { layout, ..StreamOptions::default() }, limits)
     }
@@ -96,8 +96,8 @@ impl DudleyFile {
     /// Opens a file; `resolve` may find the layout beside it.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a damaged header or the first error of the layout,
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is no layout.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a damaged header or the first error of the
+    /// layout, [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no layout.
     pub fn open_with(source: SourceRef, resolve: &dyn Resolve, options: StreamOptions, limits: &Limits) -> Result<Self> {
         let limits = &limits.for_calls(source.len());
         let signature = Signature::read(&*source)?;
@@ -132,7 +132,7 @@ impl DudleyFile {
     /// Opens a file of a foreign format under the layout that was derived from its own metadata.
     ///
     /// # Errors
-    /// As [`DudleyFile::open_with`].
+    /// Returns the errors of [`DudleyFile::open_with`].
     pub(crate) fn open_derived(
         source: SourceRef,
         format: &'static str,
@@ -161,7 +161,7 @@ impl DudleyFile {
         Self { is_cut: true, ..self }
     }
 
-    /// Whether a layout of the name of a file lies beside it.
+    /// Returns `true` if a layout of the name of a file lies beside it.
     pub(crate) fn has_layout_beside(source: &SourceRef, resolve: &dyn Resolve) -> bool {
         beside(source.name()).is_some_and(|beside| resolve.resolve(&beside.replace('%', "%25")).is_ok())
     }
@@ -230,8 +230,8 @@ impl DudleyFile {
     /// Reads the stored parameters and with them finds all addresses.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the stream is too short for a parameter or a
-    /// value is impossible, [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the byte order is not known.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the stream is too short for a parameter or
+    /// a value is impossible, [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the byte order is not known.
     pub fn items(&self) -> Result<Items<'_>> {
         let found = self.layout.evaluate(&self.options, |request| self.stored(request))?;
         Ok(Items { file: self, found })
@@ -240,7 +240,7 @@ impl DudleyFile {
     /// The array at an item path; many are found faster through one [`DudleyFile::items`].
     ///
     /// # Errors
-    /// As [`Items::array_at`].
+    /// Returns the errors of [`Items::array_at`].
     pub fn array_at(&self, path: &str) -> Result<Array> {
         self.items()?.array_at(path)
     }
@@ -264,7 +264,7 @@ impl DudleyFile {
     /// The items as a tree; it is made once.
     ///
     /// # Errors
-    /// As [`Items::outline`].
+    /// Returns the errors of [`Items::outline`].
     pub fn outline(&self) -> Result<&Outline> {
         if let Some(known) = self.outline.get() {
             return Ok(known);
@@ -277,7 +277,7 @@ impl DudleyFile {
     /// ([`DudleyFile::words`]) are not among them.
     ///
     /// # Errors
-    /// As [`DudleyFile::outline`].
+    /// Returns the errors of [`DudleyFile::outline`].
     pub fn attributes(&self, id: OutlineId) -> Result<Vec<(Cow<'_, str>, Attribute)>> {
         let Some(item) = self.outline()?.item(id) else { return Ok(Vec::new()) };
         Ok(described(&self.layout, item).collect())
@@ -287,14 +287,14 @@ impl DudleyFile {
     /// `grid_chars` and `grid_unlimited`.
     ///
     /// # Errors
-    /// As [`DudleyFile::outline`].
+    /// Returns the errors of [`DudleyFile::outline`].
     pub fn words(&self, id: OutlineId) -> Result<Vec<(&str, Attribute)>> {
         let Some(item) = self.outline()?.item(id) else { return Ok(Vec::new()) };
         let said = self.layout.attributes(item).filter(|(name, _)| grid::MEANING.contains(name) || grid::AXES.contains(name));
         Ok(said.map(|(name, value)| (name, read_value(value))).collect())
     }
 
-    /// Whether the layout may have arrays in chunks.
+    /// Returns `true` if the layout may have arrays in chunks.
     pub(crate) fn has_grids(&self) -> bool {
         self.has_grids
     }
@@ -307,7 +307,7 @@ impl DudleyFile {
     /// As [`DudleyFile::array_of`], with the elements that are stored.
     ///
     /// # Errors
-    /// As [`DudleyFile::array_at`].
+    /// Returns the errors of [`DudleyFile::array_at`].
     pub fn stored_array_of(&self, entry: &Entry) -> Result<Array> {
         if let Some(why) = self.unreadable(entry) {
             return Err(why.context(entry.path.clone()));
@@ -491,7 +491,7 @@ impl<'f> Items<'f> {
     /// The items as a tree.
     ///
     /// # Errors
-    /// As [`Items::entries`].
+    /// Returns the errors of [`Items::entries`].
     pub fn outline(&self) -> Result<Outline> {
         Outline::of(self)
     }
@@ -499,7 +499,7 @@ impl<'f> Items<'f> {
     /// The item at a path such as `/group/list[3]/x`.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is none.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is none.
     pub fn entry(&self, path: &str) -> Result<Entry> {
         self.found.find(path)?.ok_or_else(|| self.no_item(path))
     }
@@ -508,7 +508,7 @@ impl<'f> Items<'f> {
     /// parameters is presented as its member without a name.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where finding it costs too much.
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if finding it costs too much.
     pub fn located(&self, path: &str) -> Result<Option<Located>> {
         let found = self.found.locate(path)?;
         if found.as_ref().is_none_or(|found| found.typed == ResolvedType::Dynamic)
@@ -524,7 +524,7 @@ impl<'f> Items<'f> {
     /// ends behind the end of the file, what is there can be read.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is none or its byte order is not known,
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is none or its byte order is not known,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a filter that is not available.
     pub fn array_at(&self, path: &str) -> Result<Array> {
         if self.file.has_grids()
@@ -614,7 +614,7 @@ impl<'f> Items<'f> {
     /// reference.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a value that means no item.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a value that means no item.
     pub fn referenced(&self, value: i64) -> Result<Option<String>> {
         if value == 0 || value == -1 {
             return Ok(None);

@@ -14,7 +14,8 @@ use crate::limits::Limits;
 /// The array of structs whose members the variables are, and its new records; None where they are none.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where a member is missing, or one has another shape or datatype.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a member is missing, or one has another shape or
+/// datatype.
 pub(super) fn of_struct(items: &Items<'_>, variables: &[(String, Array)]) -> Result<Option<(Entry, Array)>> {
     let mut members = Vec::new();
     let mut item: Option<String> = None;
@@ -45,7 +46,8 @@ pub(super) fn last_name(path: &str) -> Result<Option<String>> {
 /// An array of structs of a shape, from one array for each member.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where a member is missing, or one has another shape or datatype.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a member is missing, or one has another shape or
+/// datatype.
 pub(super) fn structs(entry: &Entry, shape: Vec<u64>, members: &[(String, &Array)], limits: &Limits) -> Result<Array> {
     let mut dims = entry.shape.clone();
     let (datatype, _) = datatype_of(&entry.typed, &mut dims)?;
@@ -104,8 +106,8 @@ impl Lists {
     /// Which lists the variables belong to.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a path that leads to no list, and where the variables of a list
-    /// have not the same number of records.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a path that leads to no list, and where the
+    /// variables of a list have not the same number of records.
     pub fn of(items: &Items<'_>, variables: &[(String, Array)]) -> Result<Self> {
         let layout = items.file().layout();
         let mut lists: Vec<List> = Vec::new();
@@ -142,7 +144,7 @@ impl Lists {
         Ok(Self(lists))
     }
 
-    /// Whether nothing is appended.
+    /// Returns `true` if nothing is appended.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -158,7 +160,8 @@ impl Lists {
     /// What the layout gains.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for dicts in a list of 2026, which repeats none.
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for dicts in a list of 2026, which repeats
+    /// none.
     pub fn text(&self, layout: &Layout) -> Result<String> {
         let mut text = String::new();
         for list in &self.0 {
@@ -180,7 +183,7 @@ impl Lists {
     /// The data of the next element of the longer layout.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where no records were given for it.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if no records were given for it.
     pub fn next(&mut self, entry: &Entry) -> Result<Array> {
         for list in &mut self.0 {
             let rest = entry.path.strip_prefix(list.path.as_str()).and_then(|rest| rest.strip_prefix('['));
@@ -199,7 +202,7 @@ impl Lists {
     /// Whether every record has found its place.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where one has not.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if one has not.
     pub fn all_used(&self) -> Result<()> {
         for list in &self.0 {
             if let Some(column) = list.columns.iter().find(|column| column.used == 0 && !column.rows.is_empty()) {

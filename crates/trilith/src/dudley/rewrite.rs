@@ -76,7 +76,7 @@ impl DudleyFile {
     }
 }
 
-/// Whether an entry is a member of a struct.
+/// Returns `true` if an entry is a member of a struct.
 fn in_struct(layout: &Layout, entry: &Entry) -> bool {
     layout.parent(entry.item).is_some_and(|parent| layout.kind(parent) == crate::layout::Kind::Type)
 }

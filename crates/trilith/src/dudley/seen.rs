@@ -29,7 +29,7 @@ const NAMING: &[&str] = &["safetensors_dtype", "hdf5_type"];
 /// it is.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a name whose meaning is not known.
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a name whose meaning is not known.
 pub fn widened<'a>(array: Array, attributes: impl IntoIterator<Item = (&'a str, &'a Attribute)>) -> Result<Array> {
     let named = attributes.into_iter().find_map(|(name, said)| match said {
         Attribute::Value(Literal::Text(text)) if NAMING.contains(&name) => Some(text),
@@ -40,7 +40,7 @@ pub fn widened<'a>(array: Array, attributes: impl IntoIterator<Item = (&'a str, 
     small::widened(&array, SmallFloat::named(named).ok_or_else(unknown)?)
 }
 
-/// Whether an attribute says how the array of an item is seen.
+/// Returns `true` if an attribute says how the array of an item is seen.
 pub(crate) fn is_seen_otherwise(layout: &Layout, item: ItemId) -> bool {
     member(layout, item).is_some()
 }
@@ -48,7 +48,7 @@ pub(crate) fn is_seen_otherwise(layout: &Layout, item: ItemId) -> bool {
 /// The array of an item as its attributes say.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where they do not fit the item.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if they do not fit the item.
 pub(super) fn seen(layout: &Layout, item: ItemId, array: Array) -> Result<Array> {
     let Some(name) = member(layout, item) else { return Ok(array) };
     if array.datatype().as_struct().is_none() {

@@ -34,7 +34,7 @@ impl Signature {
         Self { order, layout_at }
     }
 
-    /// Whether the first bytes of a file are those of a native file, whole or damaged in transfer.
+    /// Returns `true` if the first bytes of a file are those of a native file, whole or damaged in transfer.
     pub fn is_at(start: &[u8]) -> bool {
         matches!(start, [0x8d | 0x0d, b'<' | b'>', b'B', b'D', ..])
     }

@@ -64,7 +64,7 @@ impl Column {
     /// `/item.member` a member of that one.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where nothing is called so.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if nothing is called so.
     pub fn named(said: &str, own: &Entry, find: &dyn Fn(&str) -> Option<Entry>, base: u64) -> Result<Self> {
         let wrong = |why: &str| Error::malformed(format!("{said:?} names a column of the chunks, {why}"));
         let (found, member) = if said.starts_with('/') {
@@ -117,7 +117,8 @@ impl Places {
     /// Where the chunks lie.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a table that does not fit, and those of reading one.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a table that does not fit, and those of
+    /// reading one.
     pub fn read(&self, source: &SourceRef, masks: &Arc<Vec<u64>>, limits: &Arc<Limits>) -> Result<Read> {
         let table = match self {
             Self::Listed(pieces) => return Ok(Read { pieces: Arc::clone(pieces), masks: Arc::clone(masks) }),

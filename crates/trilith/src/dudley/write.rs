@@ -21,7 +21,7 @@ pub struct NewStream<'l> {
     pub order: Byteorder,
     /// The values of all stored parameters in the order of the text, without lengths of compressed arrays.
     pub params: Vec<i64>,
-    /// Whether the layout is appended to the file; otherwise it has to stay beside it.
+    /// `true` if the layout is appended to the file; otherwise it has to stay beside it.
     pub embed: bool,
     /// What it may cost.
     pub limits: Limits,

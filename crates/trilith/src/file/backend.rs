@@ -27,7 +27,7 @@ pub enum Place {
         path: Box<str>,
         /// The array.
         array: Box<Array>,
-        /// Whether the path leads to a list.
+        /// `true` if the path leads to a list.
         is_list: bool,
     },
 }
@@ -136,13 +136,13 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// The value of a scalar, a text or a null.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for anything else.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for anything else.
     fn value(&self, at: &Place) -> Result<Scalar<'_>>;
 
     /// The array at a place.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is none.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is none.
     fn array(&self, at: &Place) -> Result<Array>;
 
     /// Returns the reason if the item at a place is there but cannot be read. Such an item is of the kind
@@ -166,7 +166,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// Pointer.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is none, with what there is instead.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is none, with what there is instead.
     fn find(&self, path: &str) -> Result<Destination> {
         by_keys(self, path)
     }
@@ -174,7 +174,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// Returns the child with a key: a name of a mapping, or a number of a list.
     ///
     /// # Errors
-    /// As [`Backend::children`].
+    /// Returns the errors of [`Backend::children`].
     fn child(&self, at: &Place, key: &str) -> Result<Option<Place>> {
         let number = index_of(key);
         let is_it = |(n, child): &(usize, Child<'_>)| match &child.name {
@@ -196,7 +196,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// Returns the children that a program indexes, with the types of their keys.
     ///
     /// # Errors
-    /// As [`Backend::children`].
+    /// Returns the errors of [`Backend::children`].
     fn members(&self, at: &Place) -> Result<Members<'_>> {
         let children = self.children(at)?.into_iter().filter(|child| !self.is_hidden(&child.place));
         Ok(children.map(|child| (child.name.map(Scalar::Str), child.place)).collect())
@@ -240,7 +240,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// Returns the digits of an integer that the file stores as an array of words.
     ///
     /// # Errors
-    /// As [`Backend::array`].
+    /// Returns the errors of [`Backend::array`].
     fn integer(&self, at: &Place) -> Result<Option<String>> {
         let _ = at;
         Ok(None)
@@ -255,7 +255,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// A scalar or a text as the file spells it.
     ///
     /// # Errors
-    /// As [`Backend::value`].
+    /// Returns the errors of [`Backend::value`].
     fn text(&self, at: &Place) -> Result<Cow<'_, str>> {
         Ok(super::item::text_of(self.value(at)?))
     }
@@ -263,7 +263,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// An item as one array, if it can be one: a list of equal arrays gets a leading axis, a number has no axes.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where it cannot, with the reason.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it cannot, with the reason.
     fn as_array(&self, at: &Place) -> Result<Array> {
         match self.kind(at) {
             ItemKind::Array => self.array(at),
@@ -276,7 +276,8 @@ pub trait Backend: Any + Debug + Send + Sync {
         }
     }
 
-    /// Whether a list records one quantity again and again (Dudley), rather than collecting what belongs together.
+    /// Returns `true` if a list records one quantity again and again (Dudley), rather than collecting what belongs
+    /// together.
     fn lists_are_histories(&self) -> bool {
         false
     }
@@ -304,7 +305,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// What an array is and how it is stored; no element is read.
     ///
     /// # Errors
-    /// As [`Backend::array`].
+    /// Returns the errors of [`Backend::array`].
     fn describe(&self, at: &Place) -> Result<Description> {
         Ok(Description::of(&self.array(at)?))
     }
@@ -320,7 +321,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// The array of an item as 32-bit floats, where it has the bits of floats that are no datatype here.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for elements whose meaning is not known.
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for elements whose meaning is not known.
     fn widened(&self, at: &Place, array: Array) -> Result<Array> {
         let _ = at;
         Ok(array)
@@ -345,7 +346,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// Every array with its path, in the order of the file.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where there are too many.
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many.
     fn arrays(&self) -> Result<Vec<ListedArray>> {
         super::expand::arrays(self)
     }
@@ -359,7 +360,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// An item as a value that can be printed as YAML, and the handles of its tags.
     ///
     /// # Errors
-    /// As [`Backend::expand`].
+    /// Returns the errors of [`Backend::expand`].
     fn to_value(&self, at: &Place) -> Result<(Value, Vec<(String, String)>)> {
         Ok((super::expand::to_value(self, at)?, Vec::new()))
     }

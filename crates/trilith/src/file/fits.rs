@@ -25,7 +25,7 @@ struct Hdus {
     fits: Arc<FitsFile>,
     /// As they are stored, or else as they are meant.
     stored: bool,
-    /// Whether the tree is made up from the file, so that sources name columns and cells too: `fits:1:0:5`.
+    /// `true` if the tree is made up from the file, so that sources name columns and cells too: `fits:1:0:5`.
     is_listing: bool,
 }
 
@@ -75,7 +75,7 @@ pub(super) fn open_fits_source(source: SourceRef, resolve: Arc<dyn Resolve>, lim
 /// its header and tree are made up.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the embedded file or an HDU is broken.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the embedded file or an HDU is broken.
 pub fn open_fits(fits: FitsFile, resolve: Arc<dyn Resolve>) -> Result<AsdfFile> {
     opened(fits, resolve, false)
 }
@@ -123,7 +123,7 @@ fn hdus(file: &AsdfFile) -> Option<&Hdus> {
 /// lies in it, unless that has a key `fits` of its own. Any other path leads into `file` itself.
 ///
 /// # Errors
-/// As [`open_fits`].
+/// Returns the errors of [`open_fits`].
 pub fn toward(file: AsdfFile, path: &str) -> Result<AsdfFile> {
     Ok(listing_at(&file, path)?.unwrap_or(file))
 }

@@ -14,7 +14,7 @@ use crate::glob::{Pattern, fits};
 const ENDINGS: &[&str] = &["asdf", "finf", "bd", "fits", "fit", "fts"];
 
 impl FileKind {
-    /// Whether a name has the ending of a file of any family.
+    /// Returns `true` if a name has the ending of a file of any family.
     ///
     /// ```
     /// use trilith::file::FileKind;
@@ -53,21 +53,22 @@ impl Gather {
         Self::default()
     }
 
-    /// Whether hidden files and folders, whose names begin with a point, are taken in a folder or by a pattern.
+    /// Sets whether hidden files and folders, whose names begin with a point, are taken in a folder or by a
+    /// pattern.
     #[must_use]
     pub fn hidden(mut self, hidden: bool) -> Self {
         self.hidden = hidden;
         self
     }
 
-    /// Whether every file in a folder is taken but for layouts, since all are read under one layout.
+    /// Sets whether every file in a folder is taken but for layouts, since all are read under one layout.
     #[must_use]
     pub fn all(mut self, all: bool) -> Self {
         self.all = all;
         self
     }
 
-    /// Whether a name may mean several files: a folder, or a pattern that is not the name of a file.
+    /// Returns `true` if a name may mean several files: a folder, or a pattern that is not the name of a file.
     pub fn is_several(name: &str) -> bool {
         if is_stream_or_address(name) {
             return false;
@@ -240,7 +241,7 @@ impl Gathered {
         Ok(found)
     }
 
-    /// Whether a folder is entered for the first time.
+    /// Returns `true` if a folder is entered for the first time.
     fn enter(&mut self, folder: &Path) -> bool {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         // What has no real path fails where it is listed.
@@ -335,7 +336,7 @@ fn is_layout(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("dud"))
 }
 
-/// Whether a layout of the name of a file is among the names of its folder.
+/// Returns `true` if a layout of the name of a file is among the names of its folder.
 fn has_layout(name: &str, names: &HashSet<String>) -> bool {
     Path::new(name).with_extension("dud").to_str().is_some_and(|layout| layout != name && names.contains(layout))
 }

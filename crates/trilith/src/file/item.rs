@@ -105,7 +105,7 @@ impl File {
     /// on the way are followed.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is none, with what there is instead.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is none, with what there is instead.
     pub fn item(&self, path: &str) -> Result<Item<'_>> {
         Ok(Item::reached(Held::Borrowed(&*self.backend), self.reach(path)?))
     }
@@ -134,7 +134,7 @@ impl File {
     /// Every array with its path, in the order of the file; references are followed.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where there are too many.
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many.
     pub fn arrays(&self) -> Result<Vec<ArrayEntry<'_>>> {
         let item = |found| Item::reached(Held::Borrowed(&*self.backend), found);
         let entry = |ListedArray { path, target }| ArrayEntry { path, item: target.map(item) };
@@ -161,7 +161,7 @@ impl File {
     /// As [`File::as_asdf`], by value.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of another family.
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of another family.
     pub fn into_asdf(self) -> Result<AsdfFile> {
         self.into("the ASDF family")
     }
@@ -169,7 +169,7 @@ impl File {
     /// As [`File::as_dudley`], by value.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of another family.
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of another family.
     #[cfg(feature = "dudley")]
     pub fn into_dudley(self) -> Result<DudleyFile> {
         self.into("the Dudley family")
@@ -184,7 +184,7 @@ impl File {
     /// The same file, with references in its text as they must read where they begin at `base`.
     ///
     /// # Errors
-    /// As [`AsdfFile::moved_to`].
+    /// Returns the errors of [`AsdfFile::moved_to`].
     pub fn moved_to(self, base: &Base) -> Result<Self> {
         Ok(Self { backend: self.backend.moved_to(base)? })
     }
@@ -255,7 +255,7 @@ impl ItemKind {
         }
     }
 
-    /// Whether it has children.
+    /// Returns `true` if it has children.
     pub fn is_collection(self) -> bool {
         matches!(self, Self::Mapping | Self::List)
     }
@@ -376,7 +376,7 @@ impl<'f> Item<'f> {
     /// The child of this number, counted from 0; None where there are fewer.
     ///
     /// # Errors
-    /// As [`Item::children`].
+    /// Returns the errors of [`Item::children`].
     pub fn child(&self, index: usize) -> Result<Option<Item<'f>>> {
         let child = self.backend().children(&self.place)?.into_iter().nth(index).map(|child| child.place);
         Ok(child.map(|place| self.at(place)))
@@ -404,7 +404,7 @@ impl<'f> Item<'f> {
     /// ```
     ///
     /// # Errors
-    /// As [`Item::get`].
+    /// Returns the errors of [`Item::get`].
     pub fn find(&self, path: &str) -> Result<Option<Item<'f>>> {
         if let Some(found) = self.get(path)? {
             return Ok(Some(found));
@@ -444,7 +444,7 @@ impl<'f> Item<'f> {
     /// [`Item::children`], an item whose name another one has too is left out if the name means the other.
     ///
     /// # Errors
-    /// As [`Item::children`].
+    /// Returns the errors of [`Item::children`].
     pub fn members(&self) -> Result<Vec<(Option<Scalar<'_>>, Item<'f>)>> {
         let members = self.backend().members(&self.place)?;
         Ok(members.into_iter().map(|(key, place)| (key, self.at(place))).collect())
@@ -496,13 +496,13 @@ impl<'f> Item<'f> {
     /// Returns the digits of an integer that the file stores as an array of words, if the item is one.
     ///
     /// # Errors
-    /// As [`Item::array`].
+    /// Returns the errors of [`Item::array`].
     pub fn integer(&self) -> Result<Option<String>> {
         self.backend().integer(&self.place)
     }
 
-    /// Whether it is a list that records one quantity again and again, so that it is written with the elements of its
-    /// arrays, not with what they are.
+    /// Returns `true` if it is a list that records one quantity again and again, so that it is written with the
+    /// elements of its arrays, not with what they are.
     pub fn is_history(&self) -> bool {
         self.kind() == ItemKind::List && self.backend().lists_are_histories()
     }
@@ -510,7 +510,7 @@ impl<'f> Item<'f> {
     /// The array that the item is; in a Dudley file also that of a list of equal arrays.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where it is none.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it is none.
     pub fn array(&self) -> Result<Array> {
         self.backend().array(&self.place)
     }
@@ -519,7 +519,7 @@ impl<'f> Item<'f> {
     /// axes.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where it cannot, with the reason.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it cannot, with the reason.
     pub fn as_array(&self) -> Result<Array> {
         self.backend().as_array(&self.place)
     }
@@ -536,7 +536,7 @@ impl<'f> Item<'f> {
     /// (bfloat16, the kinds of float8); any other as it is.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for elements whose meaning is not known.
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for elements whose meaning is not known.
     pub fn widened(&self, array: Array) -> Result<Array> {
         self.backend().widened(&self.place, array)
     }
@@ -544,7 +544,7 @@ impl<'f> Item<'f> {
     /// The value of a scalar, a text or a null.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for anything else.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for anything else.
     pub fn value(&self) -> Result<Scalar<'_>> {
         self.backend().value(&self.place)
     }
@@ -552,7 +552,7 @@ impl<'f> Item<'f> {
     /// A scalar or a text as the file spells it.
     ///
     /// # Errors
-    /// As [`Item::value`].
+    /// Returns the errors of [`Item::value`].
     pub fn text(&self) -> Result<Cow<'_, str>> {
         self.backend().text(&self.place)
     }
@@ -560,7 +560,7 @@ impl<'f> Item<'f> {
     /// What an array is and how it is stored; no element is read.
     ///
     /// # Errors
-    /// As [`Item::array`].
+    /// Returns the errors of [`Item::array`].
     pub fn describe(&self) -> Result<Description> {
         self.backend().describe(&self.place)
     }
@@ -603,7 +603,7 @@ impl<'f> Item<'f> {
     /// The item as a value that can be printed as YAML, and the handles of its tags.
     ///
     /// # Errors
-    /// As [`Item::expand`].
+    /// Returns the errors of [`Item::expand`].
     pub fn to_value(&self) -> Result<(Value, Vec<(String, String)>)> {
         self.backend().to_value(&self.place)
     }

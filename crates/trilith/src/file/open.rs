@@ -29,8 +29,9 @@ use crate::limits::Limits;
 /// anything else there is [`OpenOptions`].
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io) where it cannot be read, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where it is
-/// of no known format, [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it is damaged.
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if it cannot be read,
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if it is of no known format,
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it is damaged.
 ///
 /// ```no_run
 /// let file = trilith::open("image.asdf")?;
@@ -89,7 +90,7 @@ impl OpenOptions {
         self
     }
 
-    /// Whether a local file may be mapped into memory, so that elements can be borrowed; otherwise it is read.
+    /// Sets whether a local file may be mapped into memory, so that elements can be borrowed; otherwise it is read.
     /// A mapped file that another process truncates ends this one.
     #[must_use]
     pub fn map(mut self, map: bool) -> Self {
@@ -112,8 +113,8 @@ impl OpenOptions {
         self
     }
 
-    /// Whether arrays have the elements that are stored, rather than the physical values that the file declares by scale,
-    /// offset, missing values, tiles, and the like.
+    /// Sets whether arrays have the elements that are stored, rather than the physical values that the file
+    /// declares by scale, offset, missing values, tiles, and the like.
     #[must_use]
     pub fn stored(mut self, stored: bool) -> Self {
         self.stored = stored;
@@ -167,7 +168,7 @@ impl OpenOptions {
     /// Opens a file at a path or an address, as [`open`].
     ///
     /// # Errors
-    /// As [`open`].
+    /// Returns the errors of [`open`].
     pub fn open(&self, path_or_url: impl AsRef<Path>) -> Result<File> {
         settled(|| self.source(&path_or_url), |source, resolve| self.open_source(source, resolve))
     }
@@ -175,7 +176,7 @@ impl OpenOptions {
     /// The bytes of a file at a path or an address, and what opens the files that it refers to.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) where it cannot be read.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if it cannot be read.
     pub fn source(&self, path_or_url: impl AsRef<Path>) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         let path = path_or_url.as_ref();
         if let Some(url) = path.to_str().filter(|text| bytes::is_url(text)) {
@@ -223,7 +224,7 @@ impl OpenOptions {
     /// Opens a file from its bytes in memory; its references lead nowhere.
     ///
     /// # Errors
-    /// As [`open`].
+    /// Returns the errors of [`open`].
     pub fn open_bytes(&self, bytes: Vec<u8>) -> Result<File> {
         self.open_source(Arc::new(MemorySource::new(bytes, "memory")), Arc::new(NoReferences))
     }
@@ -231,7 +232,7 @@ impl OpenOptions {
     /// Opens a file from bytes that are open already; `resolve` opens what it refers to.
     ///
     /// # Errors
-    /// As [`open`].
+    /// Returns the errors of [`open`].
     pub fn open_source(&self, mut source: SourceRef, resolve: Arc<dyn Resolve>) -> Result<File> {
         let mut start = first_bytes(&source)?;
         if let Some(stream) = self.stream(&source, &start, &resolve)? {
@@ -323,7 +324,7 @@ fn asdf_of(source: SourceRef, start: &[u8], resolve: Arc<dyn Resolve>, limits: &
 /// Opens a file of the ASDF family from bytes that are open already.
 ///
 /// # Errors
-/// As [`open`].
+/// Returns the errors of [`open`].
 pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits: &Limits) -> Result<AsdfFile> {
     let mut start = first_bytes(&source)?;
     if bytes::is_gzip(&start) {
@@ -369,7 +370,7 @@ fn settled<T>(
 /// ```
 ///
 /// # Errors
-/// As [`open_asdf`].
+/// Returns the errors of [`open_asdf`].
 pub fn open_asdf_bytes(bytes: Vec<u8>) -> Result<AsdfFile> {
     open_asdf_source(Arc::new(MemorySource::new(bytes, "memory")), Arc::new(NoReferences), &Limits::default())
 }

@@ -25,7 +25,8 @@ impl Permissions {
     /// addresses, such as `https://host/folder/`, `s3://bucket/` or `https://`.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is neither a folder that is there nor an address.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is neither a folder that is there nor an
+    /// address.
     pub fn read<T: AsRef<str>>(list: impl IntoIterator<Item = T>) -> Result<Self> {
         let mut read = Self::default();
         for text in list {

@@ -158,7 +158,7 @@ pub fn check_name(path: &str, written: Form, hint: &str) -> Result<()> {
     Err(Error::usage(message).hint(hint.to_owned()))
 }
 
-/// Whether this is standard output, or a pipe or device with a name.
+/// Returns `true` if this is standard output, or a pipe or device with a name.
 pub fn is_stream(path: &str) -> bool {
     path == "-" || std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }

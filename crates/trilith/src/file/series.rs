@@ -84,7 +84,7 @@ impl Series {
     /// An item of the files that were chosen.
     ///
     /// # Errors
-    /// As [`Catalog::array_at`].
+    /// Returns the errors of [`Catalog::array_at`].
     pub fn array_at(&self, path: &str) -> Result<Array> {
         let path = path.trim_start_matches('#');
         self.catalog.array_at(&self.template, path, &self.rows, &self.how, Arc::clone(&self.resolve))
@@ -93,7 +93,7 @@ impl Series {
     /// The files that are masked in an item: they omit it, or are not there.
     ///
     /// # Errors
-    /// As [`Catalog::array_at`].
+    /// Returns the errors of [`Catalog::array_at`].
     pub fn omitted(&self, path: &str) -> Result<Vec<Omission>> {
         let path = path.trim_start_matches('#');
         self.catalog.omitted(&self.template, path, &self.rows, &self.how, &*self.resolve)
@@ -102,7 +102,7 @@ impl Series {
     /// Tells for each file where an item is, without opening it.
     ///
     /// # Errors
-    /// As [`Catalog::locate`].
+    /// Returns the errors of [`Catalog::locate`].
     pub fn locate(&self, item: &str, take: &mut dyn FnMut(dudley::Place<'_>) -> Result<()>) -> Result<()> {
         self.catalog.locate(&self.template, item, &self.how, take)
     }

@@ -24,7 +24,7 @@ const NUMBERED: [&str; 7] = ["NAXIS", "TTYPE", "TFORM", "TDIM", "TSCAL", "TZERO"
 /// and the cards of all that say more than how the data are stored.
 ///
 /// # Errors
-/// As [`spare`].
+/// Returns the errors of [`spare`].
 ///
 /// `shown` are the HDUs that the tree is written with: what is in one of them says nothing more than the tree.
 pub fn left_behind(fits: &FitsFile, taken: &BTreeSet<usize>, shown: &[Part]) -> Result<Vec<Diagnostic>> {
@@ -54,7 +54,7 @@ pub fn left_behind(fits: &FitsFile, taken: &BTreeSet<usize>, shown: &[Part]) -> 
     Ok(losses)
 }
 
-/// Whether a card says more than how the data of its HDU are stored.
+/// Returns `true` if a card says more than how the data of its HDU are stored.
 fn says_more(card: &Card, hdu: &Hdu) -> bool {
     let keyword = card.keyword();
     let stem = keyword.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -67,7 +67,7 @@ fn says_more(card: &Card, hdu: &Hdu) -> bool {
 /// Returns the bytes of the file that no HDU holds, and that are no filling: behind END, behind data units, behind the last HDU.
 ///
 /// # Errors
-/// As [`Source::read_at`](crate::bytes::Source::read_at).
+/// Returns the errors of [`Source::read_at`](crate::bytes::Source::read_at).
 pub fn spare(fits: &FitsFile) -> Result<Vec<Diagnostic>> {
     let mut losses = Vec::new();
     let len = fits.source().len();

@@ -134,8 +134,8 @@ impl Card {
     /// the blank keyword take text, in as many records as it needs.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for characters that FITS does not have and for what does
-    /// not fit into a record.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for characters that FITS does not have and for what
+    /// does not fit into a record.
     pub fn new(keyword: &str, value: impl Into<CardValue>, comment: &str) -> Result<Self> {
         let (keyword, value) = (keyword.strip_prefix("HIERARCH ").unwrap_or(keyword).trim(), value.into());
         let standard = is_standard(keyword);
@@ -213,18 +213,18 @@ impl Card {
         &self.bytes
     }
 
-    /// Whether keyword, value and comment are those of another card, however they are spelt.
+    /// Returns `true` if keyword, value and comment are those of another card, however they are spelt.
     pub fn means(&self, other: &Self) -> bool {
         self.keyword == other.keyword && self.value == other.value && self.comment == other.comment
     }
 
-    /// Whether this is COMMENT, HISTORY or a blank keyword, which have text instead of a value.
+    /// Returns `true` if this is COMMENT, HISTORY or a blank keyword, which have text instead of a value.
     pub fn is_commentary(&self) -> bool {
         is_commentary(&self.keyword)
     }
 }
 
-/// Whether the record behind `card` continues it: its text ends in `&`, and the record is CONTINUE.
+/// Returns `true` if the record behind `card` continues it: its text ends in `&`, and the record is CONTINUE.
 pub(super) fn is_continued(card: &[u8], next: &[u8]) -> bool {
     let last = card.get(card.len().saturating_sub(RECORD)..).unwrap_or_default();
     // No other record has an `&`; looking for it first spares the parsing.

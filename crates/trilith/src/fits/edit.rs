@@ -78,7 +78,7 @@ pub fn edited_header(hdu: &Hdu, old: Node<'_>, new: Node<'_>, is_named: bool) ->
     Ok(Some(header))
 }
 
-/// Whether the value of a row is written as nothing, not as empty text.
+/// Returns `true` if the value of a row is written as nothing, not as empty text.
 fn is_null(row: Node<'_>) -> bool {
     row.index(1).is_some_and(Node::is_null)
 }
@@ -224,7 +224,7 @@ fn made(row: &Value, before: Option<(&Card, &Value)>, is_null: bool) -> Result<C
 /// None where the kind of the card becomes another.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is no room for it.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no room for it.
 fn renamed(old: &Card, new: &Card) -> Result<Option<Card>> {
     const HIERARCH: &[u8] = b"HIERARCH ";
     let is_long = |card: &Card| card.bytes().starts_with(HIERARCH);
@@ -247,7 +247,7 @@ fn renamed(old: &Card, new: &Card) -> Result<Option<Card>> {
     Ok(is_same.then_some(made))
 }
 
-/// Whether a keyword says what the HDU is, so that its card cannot change while the data stay.
+/// Returns `true` if a keyword says what the HDU is, so that its card cannot change while the data stay.
 fn is_structural(keyword: &str) -> bool {
     let number = keyword.trim_start_matches(|c: char| !c.is_ascii_digit());
     let numbered = || {

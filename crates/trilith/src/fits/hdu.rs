@@ -99,7 +99,7 @@ impl Hdu {
         self.data.start.saturating_add(whole)
     }
 
-    /// Whether this holds an ASDF file: EXTNAME (or, in the oldest files, XTENSION) is ASDF.
+    /// Returns `true` if this holds an ASDF file: EXTNAME (or, in the oldest files, XTENSION) is ASDF.
     pub fn is_asdf(&self) -> bool {
         self.number > 0
             && self.problem.is_none()
@@ -132,7 +132,7 @@ pub(super) fn kind(header: &Header) -> Result<HduKind> {
 /// The lengths of the axes NAXIS1, NAXIS2, … in this order, which is that of Fortran.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where one is missing or negative.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if one is missing or negative.
 pub(super) fn axes(header: &Header, prefix: &str) -> Result<Vec<u64>> {
     let count = required(header, &format!("{prefix}NAXIS"))?;
     if count > 999 {

@@ -35,7 +35,7 @@ impl Header {
     /// Reads the header at byte `at`; gives back the byte behind its last block too.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the bytes end or stop being cards before
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the bytes end or stop being cards before
     /// END, [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a header longer than [`Limits::text`] or
     /// [`Limits::items`] allow.
     pub fn read(source: &dyn Source, at: u64, limits: &Limits) -> Result<(Self, u64)> {
@@ -83,7 +83,7 @@ impl Header {
         }
     }
 
-    /// Whether a keyword is there and true.
+    /// Returns `true` if a keyword is there and true.
     pub fn is_true(&self, keyword: &str) -> bool {
         self.card(keyword).is_some_and(|card| *card.value() == CardValue::Logical(true))
     }
@@ -91,7 +91,7 @@ impl Header {
     /// The whole number of a keyword, if the keyword is there.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for anything but a whole number.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for anything but a whole number.
     pub fn integer(&self, keyword: &str) -> Result<Option<i64>> {
         let Some(card) = self.card(keyword) else { return Ok(None) };
         integer_of(card).map(Some)
@@ -100,7 +100,7 @@ impl Header {
     /// The number of a keyword, if the keyword is there.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for anything but a real number.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for anything but a real number.
     pub fn number(&self, keyword: &str) -> Result<Option<f64>> {
         let Some(card) = self.card(keyword) else { return Ok(None) };
         number_of(card).map(Some)
@@ -115,7 +115,7 @@ impl Header {
     /// keyword `behind`, or else at the end.
     ///
     /// # Errors
-    /// As [`Card::new`].
+    /// Returns the errors of [`Card::new`].
     pub fn set(&mut self, keyword: &str, value: impl Into<CardValue>, comment: &str, behind: &str) -> Result<()> {
         let value = value.into();
         if let Some(old) = self.cards.iter_mut().find(|card| card.keyword() == keyword) {

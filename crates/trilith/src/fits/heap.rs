@@ -108,8 +108,8 @@ impl FitsFile {
     /// `column` and `row` count from 0.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is no such cell,
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it points outside the heap.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no such cell,
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it points outside the heap.
     pub fn cell(&self, hdu: &Hdu, column: usize, row: u64) -> Result<Array> {
         let table = Table::of(hdu).doing(|| hdu.label())?;
         let found = table.columns.get(column).filter(|column| column.in_heap() && row < table.rows);
@@ -141,7 +141,7 @@ impl FitsFile {
 /// the letters `T` and `F`.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where a cell points outside the heap.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if a cell points outside the heap.
 pub(super) fn views(fits: &FitsFile, hdu: &Hdu, data: &Value) -> Result<Option<Value>> {
     let Ok(table) = Table::of(hdu) else { return Ok(None) };
     let is_shown =

@@ -17,7 +17,8 @@ use crate::tree::Node;
 /// other array is what it is: who wrote physical values under such a header has applied it.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a header that is none, and keywords that cannot be.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a header that is none, and keywords that
+/// cannot be.
 pub fn meant(header: Node<'_>, array: Array) -> Result<Array> {
     if !header.is_sequence() {
         return Ok(array);

@@ -17,7 +17,7 @@ pub(super) fn parse(text: &str) -> Option<f64> {
 /// possible; exponents below 1e-4 and from 1e16 on, as most writers of FITS do.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is not finite: FITS headers have no such numbers.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is not finite: FITS headers have no such numbers.
 pub(super) fn print(x: f64) -> Result<String> {
     if !x.is_finite() {
         return Err(Error::usage(format!("a FITS header cannot hold the number {x}")));

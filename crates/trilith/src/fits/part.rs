@@ -37,7 +37,7 @@ impl Part {
     /// A primary HDU, with an image or without data.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an array that is no image (see [`is_image`]).
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an array that is no image (see [`is_image`]).
     pub fn primary(image: Option<&Array>) -> Result<Self> {
         let mut cards = vec![Card::new("SIMPLE", true, "conforms to FITS standard")?];
         match image {
@@ -56,7 +56,7 @@ impl Part {
     /// complex numbers). [`losses`] tells what changes.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes that FITS cannot hold.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes that FITS cannot hold.
     pub fn extension(name: &str, array: &Array) -> Result<Self> {
         let mut cards = Vec::new();
         if is_image(array.datatype()) {
@@ -74,7 +74,7 @@ impl Part {
     /// An ASDF file as the last extension, in the form of today: a BINTABLE of one cell of bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the bytes are more than an array can have.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the bytes are more than an array can have.
     pub fn asdf(asdf: SourceRef) -> Result<Self> {
         let size = asdf.len();
         let integer = |keyword, value: u64, comment| Card::new(keyword, value, comment);
@@ -100,7 +100,7 @@ impl Part {
 /// primary HDU, all others in extensions called by their path in capitals.
 ///
 /// # Errors
-/// As [`Part::extension`].
+/// Returns the errors of [`Part::extension`].
 pub fn parts_for(arrays: &[(String, Array)]) -> Result<Vec<Part>> {
     let main = arrays.iter().position(|(path, array)| path.trim_start_matches('/') == "data" && is_image(array.datatype()));
     let mut parts = vec![Part::primary(main.and_then(|at| arrays.get(at)).map(|(_, array)| array))?];
@@ -112,17 +112,17 @@ pub fn parts_for(arrays: &[(String, Array)]) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// Whether elements of a type can be an image; all others go into tables.
+/// Returns `true` if elements of a type can be an image; all others go into tables.
 pub fn is_image(datatype: &Datatype) -> bool {
     image_type(datatype).is_some()
 }
 
-/// Whether the data of a part are an image.
+/// Returns `true` if the data of a part are an image.
 pub fn is_image_part(part: &Part) -> bool {
     part.data.as_ref().is_some_and(|array| is_image(array.datatype()))
 }
 
-/// Whether a keyword says how a header or its data are stored.
+/// Returns `true` if a keyword says how a header or its data are stored.
 pub fn is_reserved(keyword: &str) -> bool {
     is_structural(keyword)
         || matches!(
@@ -375,7 +375,7 @@ pub(super) fn settle(part: &Part, is_first: bool) -> Result<(Header, Rows)> {
 /// empty where the header is written as it is.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for data that FITS cannot hold.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for data that FITS cannot hold.
 pub fn corrections(part: &Part, is_first: bool) -> Result<Vec<String>> {
     let (settled, _) = settle(part, is_first)?;
     let mut found = Vec::new();

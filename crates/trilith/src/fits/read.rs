@@ -91,7 +91,7 @@ impl FitsFile {
         hdu.problem().map_or_else(|| Ok(self.source.clone()), |why| Err(why.copy()))
     }
 
-    /// Whether a header begins at a byte; nothing may follow the last HDU, but often does.
+    /// Returns `true` if a header begins at a byte; nothing may follow the last HDU, but often does.
     fn has_header(&mut self, at: u64) -> Result<bool> {
         let expected: &[u8] = if self.hdus.is_empty() { b"SIMPLE  =" } else { b"XTENSION=" };
         let mut start = [0; 9];
@@ -146,7 +146,7 @@ impl FitsFile {
     /// number of the HDU from 0. Upper and lower case are the same.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where there is none.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if there is none.
     pub fn find(&self, spec: &str) -> Result<&Hdu> {
         let spec = spec.trim();
         if let Some(hdu) = spec.parse::<usize>().ok().and_then(|number| self.hdus.get(number)) {
@@ -179,8 +179,9 @@ impl FitsFile {
     /// left out: [`FitsFile::cell`] gives their values.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an HDU without data or with broken keywords,
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for images compressed in a way that is not known.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an HDU without data or with broken
+    /// keywords, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for images compressed in a way that is
+    /// not known.
     pub fn array(&self, hdu: &Hdu) -> Result<Array> {
         let array = self.source_of(hdu).and_then(|source| meant_of(hdu, &source, &self.limits));
         array.map_err(|e| e.at_byte(hdu.start)).doing(|| hdu.label())
@@ -191,7 +192,8 @@ impl FitsFile {
     /// other extensions). None where there are no data.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords or bytes that are cut short.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords or bytes that are cut
+    /// short.
     pub fn stored(&self, hdu: &Hdu) -> Result<Option<Array>> {
         if hdu.data.is_empty() && hdu.problem.is_none() && !matches!(hdu.kind, HduKind::Image | HduKind::Table) {
             return Ok(None);
@@ -214,7 +216,7 @@ impl FitsFile {
     /// numbers as text, or columns of varying length. Gives the reason in a few words.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
     pub fn differs(&self, hdu: &Hdu) -> Result<Option<&'static str>> {
         let why = match hdu.kind {
             HduKind::Tiles => Some("an image in compressed tiles"),
@@ -241,7 +243,7 @@ impl FitsFile {
     /// The columns of a table whose arrays have varying lengths, with their numbers, and how many rows it has.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
     pub fn ragged(&self, hdu: &Hdu) -> Result<(Vec<(usize, table::Column)>, u64)> {
         if hdu.kind != HduKind::Table {
             return Ok((Vec::new(), 0));
@@ -259,7 +261,7 @@ impl FitsFile {
     /// The bytes of the embedded ASDF file.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where they are cut short.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they are cut short.
     pub fn asdf_source(&self, hdu: &Hdu) -> Result<SourceRef> {
         let window = Window::new(self.source.clone(), hdu.data.start, hdu.data.end - hdu.data.start);
         Ok(Arc::new(window.doing(|| hdu.label())?))

@@ -138,7 +138,7 @@ impl Rows {
         Self { steps: vec![Step { how, from: 0..from, to: 0..to, size: from }], from, to }
     }
 
-    /// Whether nothing is converted.
+    /// Returns `true` if nothing is converted.
     pub fn is_plain(&self) -> bool {
         self.from == self.to && self.steps.iter().all(|step| step.how == How::Copy && step.from == step.to)
     }
@@ -244,7 +244,7 @@ struct Converted {
 /// The converted form of `count` rows that begin at byte `offset` of a source.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the source ends before the rows do.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the source ends before the rows do.
 pub(super) fn converted(source: SourceRef, offset: u64, count: u64, rows: Rows, limits: &Arc<Limits>) -> Result<SourceRef> {
     let end = count.checked_mul(rows.from as u64).and_then(|n| n.checked_add(offset));
     if end.is_none_or(|end| end > source.len()) || count.checked_mul(rows.to as u64).is_none_or(|n| n > i64::MAX as u64) {

@@ -82,8 +82,8 @@ fn column_count(header: &Header) -> Result<usize> {
 /// The columns of a binary table.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a missing or wrong TFORM, and for columns that need
-/// more bytes than a row has.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a missing or wrong TFORM, and for columns that
+/// need more bytes than a row has.
 pub fn columns(header: &Header) -> Result<Vec<Column>> {
     let width = required(header, "NAXIS1")?;
     let mut offset = 0u64;
@@ -183,7 +183,7 @@ impl Column {
         self.number().map_or(1, Number::size)
     }
 
-    /// Whether the values are in the heap, and the rows hold only their number and place.
+    /// Returns `true` if the values are in the heap, and the rows hold only their number and place.
     pub fn in_heap(&self) -> bool {
         matches!(self.code, 'P' | 'Q')
     }

@@ -40,8 +40,8 @@ pub struct Listing {
     /// The columns of varying length: {HDU: {column: [one ndarray for each row]}}, views of the bytes of the
     /// HDU. They say nothing that its bytes do not, and are not read back. None where there are none.
     pub heaps: Option<Value>,
-    /// Whether the list keeps to the lengths that the schema fits/fits-1.0.0 allows. Cards may be
-    /// longer; then the tag `tag:astropy.org:astropy/fits/fits-1.0.0`, which has no such rule, is right.
+    /// `true` if the list keeps to the lengths that the schema fits/fits-1.0.0 allows. Cards may be longer; then
+    /// the tag `tag:astropy.org:astropy/fits/fits-1.0.0`, which has no such rule, is right.
     pub is_strict: bool,
 }
 
@@ -325,7 +325,7 @@ pub(super) fn key(triple: &Value) -> String {
     format!("{triple:?}")
 }
 
-/// Whether each card says what the row in its place says.
+/// Returns `true` if each card says what the row in its place says.
 fn fit(rows: &[Value], cards: &[(usize, Card)]) -> bool {
     cards.iter().all(|(at, card)| rows.get(*at).is_some_and(|row| *row == triple(card)))
 }
@@ -411,7 +411,7 @@ pub fn source_node(number: usize, array: &Array) -> Value {
 /// columns, each an array or a list with one array for each row; [`FitsFile::part`] reads them.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
 pub fn meant_node(fits: &FitsFile, hdu: &Hdu) -> Result<Option<Value>> {
     let is_without_data = match hdu.kind() {
         _ if hdu.problem().is_some() => false,
@@ -470,7 +470,7 @@ fn node_of(spec: &str, array: Result<Array>) -> Value {
 /// The columns of a table, each under a name of its own: `col3` for one without, `_` after one that there was before.
 ///
 /// # Errors
-/// As [`columns`](super::columns).
+/// Returns the errors of [`columns`](super::columns).
 pub fn named_columns(hdu: &Hdu) -> Result<Vec<(String, Column)>> {
     let mut names = HashSet::new();
     let mut named = Vec::new();

@@ -157,7 +157,8 @@ pub struct NewHdu {
 /// The HDU of an embedded ASDF file with other bytes in it; its header keeps every card that does not say how many.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an HDU that is not one row or one axis of bytes.
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an HDU that is not one row or one axis of
+/// bytes.
 pub fn asdf_hdu(hdu: &Hdu, asdf: SourceRef) -> Result<NewHdu> {
     let mut header = hdu.header().clone();
     let is =

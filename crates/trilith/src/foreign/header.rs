@@ -40,8 +40,8 @@ impl<'s> HeaderReader<'s> {
     /// The next bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the file ends before,
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where there are more than may be held.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the file ends before,
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are more than may be held.
     pub fn take(&mut self, len: u64) -> Result<&[u8]> {
         if len > self.left() {
             return Err(
@@ -64,7 +64,7 @@ impl<'s> HeaderReader<'s> {
     /// Passes bytes that say nothing.
     ///
     /// # Errors
-    /// As [`HeaderReader::take`].
+    /// Returns the errors of [`HeaderReader::take`].
     pub fn skip(&mut self, len: u64) -> Result<()> {
         self.take(len).map(|_| ())
     }
@@ -72,7 +72,7 @@ impl<'s> HeaderReader<'s> {
     /// A big-endian whole number of up to 8 bytes.
     ///
     /// # Errors
-    /// As [`HeaderReader::take`].
+    /// Returns the errors of [`HeaderReader::take`].
     pub fn big(&mut self, len: u64) -> Result<u64> {
         Ok(self.take(len)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
@@ -80,7 +80,7 @@ impl<'s> HeaderReader<'s> {
     /// A little-endian whole number of up to 8 bytes.
     ///
     /// # Errors
-    /// As [`HeaderReader::take`].
+    /// Returns the errors of [`HeaderReader::take`].
     pub fn little(&mut self, len: u64) -> Result<u64> {
         Ok(self.take(len)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }

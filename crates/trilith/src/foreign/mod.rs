@@ -70,9 +70,9 @@ pub struct Derived {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the metadata of the file are damaged,
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for what no layout can say, and for a format that was left out of
-/// this build, [`ErrorKind::Limit`](crate::ErrorKind::Limit).
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the metadata of the file are damaged,
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for what no layout can say, and for a format that was
+/// left out of this build, [`ErrorKind::Limit`](crate::ErrorKind::Limit).
 pub fn derive(source: &SourceRef, limits: &Limits) -> Result<Option<Derived>> {
     let start = first(&**source)?;
     let Some(format) = recognised(&start, &**source) else { return Ok(None) };

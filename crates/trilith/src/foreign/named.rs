@@ -74,7 +74,7 @@ fn header_behind(start: &[u8]) -> Option<usize> {
     start.windows(7).position(|bytes| bytes == b"\n#ASDF ").map(|at| at + 1)
 }
 
-/// Whether these are less than a header line.
+/// Returns `true` if these are less than a header line.
 fn begins_asdf(start: &[u8]) -> bool {
     [b"#ASDF 1.0.0".as_slice(), b"SIMPLE  ="]
         .iter()
@@ -111,7 +111,7 @@ fn text(start: &[u8]) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Whether text that opens a bracket goes on like JSON; a Dudley layout does not.
+/// Returns `true` if text that opens a bracket goes on like JSON; a Dudley layout does not.
 fn is_json(text: &str) -> bool {
     let next = text.get(1..).unwrap_or("").trim_start().chars().next();
     next.is_some_and(|c| match text.as_bytes().first() {

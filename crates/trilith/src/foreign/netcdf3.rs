@@ -120,7 +120,7 @@ struct Records {
     /// Bytes from one record to the next.
     stride: u64,
     begin: u64,
-    /// Whether one variable has the records for itself: nothing lies between them.
+    /// `true` if one variable has the records for itself: nothing lies between them.
     is_alone: bool,
 }
 
@@ -156,7 +156,8 @@ impl Cdf {
         self.dimensions(variable).skip(usize::from(self.is_record(variable))).map(|dimension| dimension.length).collect()
     }
 
-    /// Whether the last dimension of a variable of characters is the length of strings: no variable uses it otherwise.
+    /// Returns `true` if the last dimension of a variable of characters is the length of strings: no variable uses
+    /// it otherwise.
     fn has_strings(&self, variable: &Variable) -> bool {
         let Some(last) = variable.dimensions.last() else { return false };
         // A record is no character, and a variable with the name of the dimension has its coordinates.

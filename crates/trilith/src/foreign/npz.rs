@@ -39,9 +39,9 @@ const LOCAL: &[u8] = b"PK\x03\x04";
 /// they are asked for, deflated ones at once.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for what is not an archive,
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for members that are compressed otherwise, encrypted, or not
-/// arrays of numbers and text.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for what is not an archive,
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for members that are compressed otherwise, encrypted,
+/// or not arrays of numbers and text.
 pub fn npz_arrays(source: &SourceRef, limits: &Limits) -> Result<Vec<(String, Array)>> {
     let mut arrays = Vec::new();
     for entry in entries(source, limits)? {

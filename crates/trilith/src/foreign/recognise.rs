@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 /// The longest header of a safetensors file that the library of the format reads.
 pub(super) const SAFETENSORS_HEADER: u64 = 100_000_000;
 
-/// Whether a file begins with the length of a JSON object, which is there and begins with a key.
+/// Returns `true` if a file begins with the length of a JSON object, which is there and begins with a key.
 pub(super) fn is_safetensors(start: &[u8], source: &dyn Source) -> bool {
     let Some((length, text)) = start.split_first_chunk::<8>() else { return false };
     let length = u64::from_le_bytes(*length);
@@ -17,14 +17,15 @@ pub(super) fn is_safetensors(start: &[u8], source: &dyn Source) -> bool {
     begins && length <= SAFETENSORS_HEADER && length.checked_add(8).is_some_and(|end| end <= source.len())
 }
 
-/// Whether the first member of a zip archive is an array of numpy.
+/// Returns `true` if the first member of a zip archive is an array of numpy.
 pub(super) fn is_npz(start: &[u8], _: &dyn Source) -> bool {
     let length = start.get(26..28).and_then(|bytes| bytes.try_into().ok()).map_or(0, u16::from_le_bytes);
     let name = start.get(30..30 + usize::from(length)).unwrap_or_default();
     start.starts_with(b"PK\x03\x04") && name.ends_with(b".npy")
 }
 
-/// Whether a file is nothing but records of Fortran, whose lengths agree before and behind each up to its end.
+/// Returns `true` if a file is nothing but records of Fortran, whose lengths agree before and behind each up to its
+/// end.
 pub(super) fn is_fortran(_: &[u8], source: &dyn Source) -> bool {
     Marks::of(source).is_some()
 }
@@ -84,7 +85,7 @@ impl Marks {
 pub(super) struct Piece {
     pub begin: u64,
     pub len: u64,
-    /// Whether the record goes on in the next piece.
+    /// `true` if the record goes on in the next piece.
     pub is_continued: bool,
 }
 

@@ -39,7 +39,7 @@ impl LayoutText {
     /// Opens a dict, in which the next items are; `leave` closes it.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where dicts nest too deep, or the text grows too long.
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if dicts nest too deep, or the text grows too long.
     pub fn enter(&mut self, name: &str) -> Result<()> {
         let name = self.name(name);
         self.limits.charge_depth(self.open.len(), "the layout")?;
@@ -51,7 +51,7 @@ impl LayoutText {
     /// Closes the dict that was opened last.
     ///
     /// # Errors
-    /// As [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::enter`].
     pub fn leave(&mut self) -> Result<()> {
         if self.open.len() > 1 {
             self.open.pop();
@@ -75,7 +75,7 @@ impl LayoutText {
     /// An item: what stands behind `NAME =`.
     ///
     /// # Errors
-    /// As [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::enter`].
     pub fn item(&mut self, name: &str, said: &str) -> Result<()> {
         let name = self.name(name);
         self.line(&format!("{name} = {said}"))
@@ -84,7 +84,7 @@ impl LayoutText {
     /// A named type: its members, with braces, and its alignment. Types of one name are the caller's care.
     ///
     /// # Errors
-    /// As [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::enter`].
     pub fn named_type(&mut self, name: &str, members: &str, align: u64) -> Result<()> {
         self.line(&format!("{} {members} %{align}", quoted_name(&own_name(name))))
     }
@@ -108,7 +108,7 @@ impl LayoutText {
     /// An item that cannot be read, with the reason.
     ///
     /// # Errors
-    /// As [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::enter`].
     pub fn unreadable(&mut self, name: &str, why: &Error) -> Result<()> {
         self.item(name, "{}")?;
         self.attribute(UNREADABLE, Said(reason(why)))
@@ -117,7 +117,7 @@ impl LayoutText {
     /// The reason for which the file as a whole is not what its metadata say; goes before all items.
     ///
     /// # Errors
-    /// As [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::enter`].
     pub fn damaged(&mut self, why: &Error) -> Result<()> {
         self.attribute(UNREADABLE, Said(reason(why)))
     }
@@ -125,7 +125,7 @@ impl LayoutText {
     /// A list of raw items, which the caller spells: `u1[19] @4016`.
     ///
     /// # Errors
-    /// As [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::enter`].
     pub fn list(&mut self, name: &str, items: impl Iterator<Item = String>) -> Result<()> {
         let name = self.name(name);
         self.line(&format!("{name} ["))?;
@@ -138,7 +138,7 @@ impl LayoutText {
     /// A parameter of this value, such as the length of a dimension.
     ///
     /// # Errors
-    /// As [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::enter`].
     pub fn parameter(&mut self, name: &str, value: u64) -> Result<()> {
         // An item may have the name, too.
         self.line(&format!("{} : {value}", quoted_name(&own_name(name))))
@@ -147,7 +147,7 @@ impl LayoutText {
     /// What the elements of the item before are; `dims` are the lengths of elements that are arrays themselves.
     ///
     /// # Errors
-    /// As [`LayoutText::array`].
+    /// Returns the errors of [`LayoutText::array`].
     pub fn elements(&mut self, datatype: &Datatype, order: Byteorder, dims: &[u64]) -> Result<()> {
         let mut typed = String::new();
         spell(datatype, order, dims, &mut typed)?;
@@ -157,7 +157,7 @@ impl LayoutText {
     /// What the item before is: an array of this shape, in chunks of that one.
     ///
     /// # Errors
-    /// As [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::enter`].
     pub fn grid(&mut self, shape: &[u64], chunk: &[u64]) -> Result<()> {
         self.attribute("grid_shape", shape)?;
         self.attribute("grid_chunk", chunk)
@@ -167,7 +167,7 @@ impl LayoutText {
     /// whoever applies them computes in that precision.
     ///
     /// # Errors
-    /// As [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::enter`].
     pub fn singles<'n>(&mut self, names: impl Iterator<Item = &'n str>) -> Result<()> {
         let names: Vec<Literal> =
             names.filter(|name| DECODING.contains(name)).map(|name| Literal::Text(name.to_owned())).collect();
@@ -177,7 +177,7 @@ impl LayoutText {
     /// Writes an attribute that the file itself has. No name of it is a word of layouts.
     ///
     /// # Errors
-    /// As [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::enter`].
     pub fn own(&mut self, name: &str, value: impl Into<Said>) -> Result<()> {
         self.attribute(&own_attribute(name), value)
     }
@@ -185,7 +185,7 @@ impl LayoutText {
     /// Writes an attribute of the item before, or of the root if there is none: a word of layouts.
     ///
     /// # Errors
-    /// As [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::enter`].
     pub fn attribute(&mut self, name: &str, value: impl Into<Said>) -> Result<()> {
         let name = quoted_name(name);
         match value.into().0 {
@@ -198,7 +198,7 @@ impl LayoutText {
     /// A line of documentation of the item before, which every reader shows.
     ///
     /// # Errors
-    /// As [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::enter`].
     pub fn doc(&mut self, said: &str) -> Result<()> {
         printable_lines(said).into_iter().try_for_each(|line| self.line(&format!("  ## {line}")))
     }
@@ -206,7 +206,7 @@ impl LayoutText {
     /// A comment: what the layout cannot say.
     ///
     /// # Errors
-    /// As [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::enter`].
     pub fn comment(&mut self, said: &str) -> Result<()> {
         printable_lines(said).into_iter().try_for_each(|line| self.line(&format!("# {line}")))
     }
@@ -230,7 +230,7 @@ impl LayoutText {
     /// The text.
     ///
     /// # Errors
-    /// As [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::enter`].
     pub fn finish(mut self) -> Result<String> {
         while self.open.len() > 1 {
             self.leave()?;
@@ -328,7 +328,7 @@ fn printable_lines(text: &str) -> Vec<String> {
 /// A datatype with its byte order and a shape; structs with the place of each member.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that layouts have not.
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that layouts have not.
 pub(crate) fn spell(datatype: &Datatype, order: Byteorder, shape: &[u64], out: &mut String) -> Result<()> {
     let mut dims = shape.to_vec();
     match (primitive_of(datatype)?, datatype) {

@@ -82,7 +82,7 @@ pub(super) fn of_dict(item: &Item<'_>) -> Vec<(String, Json)> {
     said.into_iter().filter(|(name, _)| !is_own(name)).map(|(name, said)| (name.into_owned(), json(&said))).collect()
 }
 
-/// Whether the numbers of a dict are lengths of axes, which arrays have anyway.
+/// Returns `true` if the numbers of a dict are lengths of axes, which arrays have anyway.
 #[cfg(feature = "dudley")]
 pub(super) fn has_lengths(item: &Item<'_>) -> bool {
     stream(item.backend()).is_some_and(|file| matches!(file.origin(), LayoutOrigin::Derived(_)))

@@ -91,7 +91,7 @@ impl Hierarchy {
     /// [`Hierarchy::of`] of what a file is made on.
     ///
     /// # Errors
-    /// As [`Hierarchy::of`].
+    /// Returns the errors of [`Hierarchy::of`].
     pub fn of_backend(backend: &dyn Backend) -> Result<Self> {
         let mut walk = walk::Walk::new(backend.limits());
         let root = walk.item(&Item::new(backend, backend.root()), "")?;

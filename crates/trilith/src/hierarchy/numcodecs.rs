@@ -17,7 +17,8 @@ use crate::error::{Error, Result};
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a step that no such codec undoes, which it names.
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a step that no such codec undoes, which it
+/// names.
 pub fn numcodec(step: &Step) -> Result<Option<Json>> {
     let text = |text: &str| Json::Text(text.to_owned());
     let configured = |id: &str, more: &[(&str, Json)]| {

@@ -40,14 +40,14 @@ pub struct Parsed {
     pub text: String,
     /// How many bytes of the input belong to the layout: all, or those up to its terminator (2025).
     pub end: usize,
-    /// Whether a terminator ends it.
+    /// `true` if a terminator ends it.
     pub terminated: bool,
-    /// Whether the dialect was neither given nor recorded in the text.
+    /// `true` if the dialect was neither given nor recorded in the text.
     pub is_guessed: bool,
 }
 
 impl Parsed {
-    /// Whether there are errors (not only warnings), bad attribute comments included.
+    /// Returns `true` if there are errors (not only warnings), bad attribute comments included.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }
@@ -211,7 +211,7 @@ fn only_new(old: &grammar::Outcome, text: &str) -> Option<Diagnostic> {
     Some(warning.hint("add `#: dialect=2026`, or `#: dialect=2025` and mend it").locate(text))
 }
 
-/// Whether the other dialect would read this layout differently: all but dicts and lists of data.
+/// Returns `true` if the other dialect would read this layout differently: all but dicts and lists of data.
 fn differs(layout: &Layout) -> bool {
     layout.items.iter().any(|item| {
         use super::model::ItemKind as K;
@@ -336,7 +336,7 @@ fn sign_of(text: &str, seen: &[Option<Token>; 4], token: Token, depth: usize, le
     }
 }
 
-/// Whether a run of `-` stands alone to the end of its line.
+/// Returns `true` if a run of `-` stands alone to the end of its line.
 fn ends(text: &str, token: Token) -> bool {
     let rest = text.as_bytes().get(token.span.end as usize..).unwrap_or(&[]);
     matches!(rest.iter().find(|byte| !matches!(byte, b' ' | b'\t')), None | Some(b'\n' | b'\r'))

@@ -148,12 +148,12 @@ codes! {
 }
 
 impl Code {
-    /// Whether it is a warning only.
+    /// Returns `true` if it is a warning only.
     pub fn is_warning(self) -> bool {
         self >= Code::W1
     }
 
-    /// Whether a layout with it can still be used: warnings, and bad attribute comments.
+    /// Returns `true` if a layout with it can still be used: warnings, and bad attribute comments.
     pub fn is_harmless(self) -> bool {
         self.is_warning() || self == Code::E211
     }

@@ -86,7 +86,7 @@ impl<'l> Evaluation<'l> {
     /// The entry at a path such as `/group/list[3]/x`, found without walking what lies before it.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where finding it costs too much.
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if finding it costs too much.
     pub fn find(&self, path: &str) -> Result<Option<Entry>, Fault> {
         find::find(self, self.machine.clone(), path)
     }
@@ -94,7 +94,7 @@ impl<'l> Evaluation<'l> {
     /// The array that a path means in every element of a list.
     ///
     /// # Errors
-    /// As [`Evaluation::find`].
+    /// Returns the errors of [`Evaluation::find`].
     pub(crate) fn stack(&self, path: &str) -> Result<Stack, Fault> {
         self.stacked(&self.machine, path)
     }

@@ -58,7 +58,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether it has no bytes in the stream.
+    /// Returns `true` if it has no bytes in the stream.
     pub fn is_empty(&self) -> bool {
         self.nbytes == Some(0)
     }
@@ -102,7 +102,7 @@ impl Machine<'_> {
         ty
     }
 
-    /// Whether an array is of type `{}`.
+    /// Returns `true` if an array is of type `{}`.
     pub fn is_null(&self, ty: TypeId) -> bool {
         self.layout.ty(self.base(ty)).kind == TypeKind::Null
     }

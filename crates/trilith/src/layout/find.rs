@@ -133,7 +133,7 @@ impl Layout {
         self.ty(ty).members.of(&self.members).iter().find(|member| self.name(member.item) == Some(name))
     }
 
-    /// Whether the element of a list that was declared last is a dict.
+    /// Returns `true` if the element of a list that was declared last is a dict.
     pub(crate) fn repeats_dict(&self, list: ItemId) -> bool {
         let last = self.item(list).last;
         last != ItemId::NONE && self.item(last).kind == ItemKind::Dict
@@ -153,7 +153,7 @@ impl Evaluation<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`Evaluation::find`].
+    /// Returns the errors of [`Evaluation::find`].
     pub fn locate(&self, path: &str) -> Result<Option<Located>, Fault> {
         if let Some(entry) = self.find(path)? {
             return Ok(Some(Located::of(&entry)));

@@ -70,7 +70,7 @@ pub(crate) struct Token {
 }
 
 impl Token {
-    /// Whether it is a name, quoted or not.
+    /// Returns `true` if it is a name, quoted or not.
     pub fn is_name(self) -> bool {
         matches!(self.kind, T::Symbol | T::Quoted)
     }
@@ -106,7 +106,7 @@ fn class(byte: u8) -> Class {
     CLASS[byte as usize]
 }
 
-/// Whether a byte may stand inside an unquoted name.
+/// Returns `true` if a byte may stand inside an unquoted name.
 fn is_word(byte: u8) -> bool {
     matches!(class(byte), Class::Letter | Class::Digit)
 }
@@ -411,7 +411,7 @@ pub(crate) fn unquote(text: &str) -> std::borrow::Cow<'_, str> {
     out.into()
 }
 
-/// Whether a name may be written without quotes.
+/// Returns `true` if a name may be written without quotes.
 pub(crate) fn is_symbol(name: &str) -> bool {
     name.bytes().all(is_word) && name.bytes().next().is_some_and(|b| !b.is_ascii_digit())
 }

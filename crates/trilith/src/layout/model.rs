@@ -131,7 +131,7 @@ pub(crate) struct Param {
     pub primitive: Primitive,
     pub order: Option<Byteorder>,
     pub placement: Placement,
-    /// Whether it has many values in one stream: inside a struct or a repeated list.
+    /// `true` if it has many values in one stream: inside a struct or a repeated list.
     pub varying: bool,
 }
 
@@ -348,7 +348,7 @@ pub(crate) struct Listing {
     pub span: Span,
     /// Elements that each repetition appends.
     pub elements: u32,
-    /// Whether this list is a new element of another.
+    /// `true` if this list is a new element of another.
     pub fresh: bool,
     /// Anything in it occupies the stream.
     pub places: bool,
@@ -515,7 +515,7 @@ impl Layout {
         }
     }
 
-    /// Whether an item is declared in the braces of a struct.
+    /// Returns `true` if an item is declared in the braces of a struct.
     pub(crate) fn member_of_struct(&self, id: ItemId) -> bool {
         matches!(self.item(self.item(id).parent).kind, ItemKind::Type(_))
     }
@@ -544,7 +544,7 @@ impl Layout {
         self.end
     }
 
-    /// Whether a line of `-` ends it (2025).
+    /// Returns `true` if a line of `-` ends it (2025).
     pub fn is_terminated(&self) -> bool {
         self.terminated
     }
@@ -554,8 +554,8 @@ impl Layout {
         self.items.len()
     }
 
-    /// Whether one layout describes many files (2025): a summary block and no explicit address,
-    /// stored parameter or struct of indeterminate length outside of it.
+    /// Returns `true` if one layout describes many files (2025): a summary block and no explicit address, stored
+    /// parameter or struct of indeterminate length outside of it.
     pub fn is_template(&self) -> bool {
         self.no_template.is_none()
     }

@@ -221,7 +221,7 @@ impl<V: Copy> Scope<V> {
         }
     }
 
-    /// Whether no name means anything.
+    /// Returns `true` if no name means anything.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

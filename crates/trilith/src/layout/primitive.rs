@@ -155,12 +155,12 @@ impl Primitive {
         if self.kind() == PrimitiveKind::Complex && !whole { self.size() / 2 } else { self.size() }
     }
 
-    /// Whether it is text: `S1`, `U1`, `U2` or `U4`.
+    /// Returns `true` if it is text: `S1`, `U1`, `U2` or `U4`.
     pub fn is_text(self) -> bool {
         matches!(self.kind(), PrimitiveKind::Ascii | PrimitiveKind::Unicode)
     }
 
-    /// Whether it may be the datatype of a parameter of the dialect.
+    /// Returns `true` if it may be the datatype of a parameter of the dialect.
     pub(crate) fn is_param(self, dialect: Dialect) -> bool {
         match self.kind() {
             PrimitiveKind::Signed => true,
@@ -174,7 +174,7 @@ impl Primitive {
 /// its length. None for structs.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for datatypes that Dudley lacks.
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for datatypes that Dudley lacks.
 pub(crate) fn primitive_of(datatype: &Datatype) -> Result<Option<(&'static str, Option<u32>)>> {
     let name = match datatype {
         Datatype::Int8 => "i1",

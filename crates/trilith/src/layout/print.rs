@@ -106,7 +106,7 @@ impl<'l> Printer<'l> {
         self.data_text(data, item);
     }
 
-    /// Whether the text is of the other dialect than the layout.
+    /// Returns `true` if the text is of the other dialect than the layout.
     pub fn translates(&self) -> bool {
         self.to != self.layout.dialect
     }

@@ -32,7 +32,7 @@ pub struct ParamRequest {
     pub byteorder: Option<Byteorder>,
     /// How many stored parameters come before it, those of struct instances included.
     pub ordinal: u64,
-    /// Whether it is the length of a compressed array (2026), which may stay unknown.
+    /// `true` if it is the length of a compressed array (2026), which may stay unknown.
     pub is_length: bool,
     /// The item: the parameter, or the compressed array.
     pub item: ItemId,

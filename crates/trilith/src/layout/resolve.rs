@@ -104,7 +104,7 @@ impl<'l> Evaluation<'l> {
     /// Evaluates the same layout for another stream, without allocating anew.
     ///
     /// # Errors
-    /// As [`Layout::evaluate`].
+    /// Returns the errors of [`Layout::evaluate`].
     pub fn again(&mut self, mut supply: impl FnMut(&ParamRequest) -> Result<Supply>) -> std::result::Result<(), Fault> {
         let layout = self.machine.layout;
         self.machine.reset(self.start);

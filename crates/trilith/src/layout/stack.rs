@@ -76,7 +76,7 @@ impl Evaluation<'_> {
     }
 }
 
-/// Whether a place appends the same element again and again, without stored parameters in it.
+/// Returns `true` if a place appends the same element again and again, without stored parameters in it.
 fn is_regular(evaluation: &Evaluation<'_>, place: u32, list: ItemId) -> bool {
     let layout = evaluation.layout();
     match layout.plan.places.get(place as usize).and_then(|&step| layout.steps.get(step as usize)) {
@@ -168,7 +168,7 @@ impl Stacking<'_> {
     }
 }
 
-/// Whether an array is stored compressed.
+/// Returns `true` if an array is stored compressed.
 fn is_filtered(evaluation: &Evaluation<'_>, found: &Located) -> bool {
     evaluation.layout().filter_of(found.item).is_some_and(|filter| filter.compresses)
 }

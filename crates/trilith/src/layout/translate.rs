@@ -20,7 +20,7 @@ pub struct Translation {
 }
 
 impl Translation {
-    /// Whether every file that the layout describes is described the same.
+    /// Returns `true` if every file that the layout describes is described the same.
     pub fn is_faithful(&self) -> bool {
         self.losses.iter().all(|loss| loss.is_harmless)
     }
@@ -121,7 +121,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Whether a named type is to be declared, and what is lost by it.
+    /// Returns `true` if a named type is to be declared, and what is lost by it.
     pub(super) fn type_to(&mut self, item: ItemId, ty: TypeId) -> bool {
         let layout = self.layout;
         let of = layout.ty(ty);
@@ -171,12 +171,12 @@ impl Printer<'_> {
         }
     }
 
-    /// Whether a type is written out where it is used.
+    /// Returns `true` if a type is written out where it is used.
     pub(super) fn is_inlined(&self, declared: TypeId) -> bool {
         self.to == Dialect::D2026 && self.layout.ty(declared).free.len > 0
     }
 
-    /// Whether a member is not written: fixed parameters, whose values are.
+    /// Returns `true` if a member is not written: fixed parameters, whose values are.
     pub(super) fn leaves_out(&self, member: &Member, _: TypeId) -> bool {
         self.to == Dialect::D2026 && matches!(member.what, MemberKind::Fixed(_))
     }
@@ -195,7 +195,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Whether a single character needs a dimension, as text of 2025 does.
+    /// Returns `true` if a single character needs a dimension, as text of 2025 does.
     pub(super) fn needs_length(&self, ty: TypeId, item: ItemId) -> bool {
         let of = self.layout.ty(ty);
         if !self.translates() || self.to != Dialect::D2025 || !of.text || of.rank > 0 {
@@ -255,7 +255,7 @@ impl Printer<'_> {
         declared.fixed
     }
 
-    /// Whether the name of a parameter means it in the dict that is open.
+    /// Returns `true` if the name of a parameter means it in the dict that is open.
     fn is_visible(&self, param: ParamId) -> bool {
         let layout = self.layout;
         let declared = layout.item(layout.param(param).item);

@@ -361,7 +361,7 @@ impl<'e, 'l> Walker<'e, 'l> {
         }
     }
 
-    /// Whether the wanted path leads through what is open now.
+    /// Returns `true` if the wanted path leads through what is open now.
     fn is_wanted_below(&self) -> bool {
         let Some(wanted) = &self.wanted else { return true };
         if wanted.starts_with('&') {

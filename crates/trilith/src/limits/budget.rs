@@ -101,7 +101,8 @@ impl Limits {
     /// Counts bytes that are decoded, hashed, compared or gone through.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where those of the command are more than [`Limits::work`].
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if those of the command are more than
+    /// [`Limits::work`].
     pub fn charge_work(&self, bytes: u64) -> Result<()> {
         crate::interrupt::check()?;
         let Some(spent) = &self.spent else { return Ok(()) };
@@ -113,7 +114,7 @@ impl Limits {
     /// spent.
     ///
     /// # Errors
-    /// As [`Limits::charge_work`].
+    /// Returns the errors of [`Limits::charge_work`].
     pub fn check_work(&self, bytes: u64) -> Result<()> {
         crate::interrupt::check()?;
         let Some(spent) = &self.spent else { return Ok(()) };
@@ -129,7 +130,8 @@ impl Limits {
     /// Counts bytes that are written.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where those of the command are more than [`Limits::output`].
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if those of the command are more than
+    /// [`Limits::output`].
     pub fn charge_output(&self, bytes: u64) -> Result<()> {
         crate::interrupt::check()?;
         let Some(spent) = &self.spent else { return Ok(()) };
@@ -152,7 +154,7 @@ impl Limits {
 }
 
 impl Spent {
-    /// Whether each call has its own budget and none is going on.
+    /// Returns `true` if each call has its own budget and none is going on.
     fn is_alone(&self) -> bool {
         self.calls.as_ref().is_some_and(|calls| calls.load(Ordering::Relaxed) == 0)
     }

@@ -30,7 +30,7 @@ pub(super) type Region = Vec<Steps>;
 /// The region that indices take of an array of this shape; None where it is empty.
 ///
 /// # Errors
-/// As [`Array::slice`](crate::Array::slice).
+/// Returns the errors of [`Array::slice`](crate::Array::slice).
 pub(super) fn region(shape: &[u64], indices: &[Index]) -> Result<Option<Region>> {
     let taken = taken(shape, indices)?;
     if taken.iter().any(|axis| axis.count == 0) {

@@ -87,7 +87,7 @@ impl ParallelWriter {
     /// As [`ParallelWriter::create`], from a tree with nodes that [`Builder::reserve`] gave.
     ///
     /// # Errors
-    /// As [`ParallelWriter::create`].
+    /// Returns the errors of [`ParallelWriter::create`].
     pub fn create_from(path: impl AsRef<Path>, builder: Builder<'_>, tree: Value) -> Result<Self> {
         let path = path.as_ref();
         if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
@@ -104,7 +104,7 @@ impl ParallelWriter {
     /// The file that is being written at `path`, to write regions of it, to finish or to abort it.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) where none is, or it was finished.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if none is, or it was finished.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::read(Draft::of(path))
     }
@@ -112,7 +112,7 @@ impl ParallelWriter {
     /// As [`ParallelWriter::open`], for exactly the file that has this [`id`](ParallelWriter::id).
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) where there is none, or another one.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if there is none, or another one.
     pub fn open_id(path: impl AsRef<Path>, id: &str) -> Result<Self> {
         let found = Self::open(path)?;
         if found.id() == id { Ok(found) } else { Err(found.is_another()) }
@@ -168,9 +168,9 @@ impl ParallelWriter {
     /// the disk are written one by one.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the shapes differ, for another datatype (byte orders may differ),
-    /// for a mask, and where nothing is reserved at the path. [`ErrorKind::Io`](crate::ErrorKind::Io) where the file was
-    /// finished or aborted, or the disk says no.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the shapes differ, for another datatype (byte
+    /// orders may differ), for a mask, and where nothing is reserved at the path.
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file was finished or aborted, or the disk says no.
     pub fn write_region(&self, path: &str, indices: impl AsRef<[Index]>, data: &Array) -> Result<()> {
         let (reserved, indices) = (self.reserved(path)?, indices.as_ref());
         let part = reserved.array.slice(indices).map_err(|e| e.at_path(path))?;

@@ -28,7 +28,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// Whether the stored bytes are kept as they are.
+    /// Returns `true` if the stored bytes are kept as they are.
     pub(super) fn is_kept(&self) -> bool {
         matches!(self, Self::Whole | Self::Damaged)
     }
@@ -181,7 +181,8 @@ fn is_blank(source: &SourceRef, from: u64, to: u64, limits: &Limits) -> Result<b
 /// How much of a block is there, which is followed by other things from byte `behind` on.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where finding out is more work than the command may do: that is no damage.
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if finding out is more work than the command may do: that
+/// is no damage.
 fn look(source: &SourceRef, block: Block, right: bool, behind: u64, limits: &Limits) -> Result<Piece> {
     let found = left(source, &block, right, behind, limits);
     limits.check_work(0)?;

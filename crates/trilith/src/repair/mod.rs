@@ -71,7 +71,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether everything is there, and what was written verifies ([`Salvage::verified`]).
+    /// Returns `true` if everything is there, and what was written verifies ([`Salvage::verified`]).
     pub fn is_whole(&self) -> bool {
         self.wrong.as_ref().is_some_and(Vec::is_empty)
             && self.arrays.is_empty()
@@ -96,8 +96,8 @@ pub struct Salvage {
 /// Looks what is left of a file, whatever state it is in.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] for what is or was no file of the family,
-/// [`ErrorKind::Io`], [`ErrorKind::Limit`] where the text is too long.
+/// Returns [`ErrorKind::Unsupported`] for what is or was no file of the family, [`ErrorKind::Io`],
+/// [`ErrorKind::Limit`] if the text is too long.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -279,7 +279,7 @@ impl Salvage {
     /// The same as it must read where references begin at `to`; those of the file are what `resolve` resolves.
     ///
     /// # Errors
-    /// As [`moved_tree`].
+    /// Returns the errors of [`moved_tree`].
     pub fn moved_to(mut self, resolve: &dyn Resolve, to: &Base, limits: &Limits) -> Result<Self> {
         if let Some(text) = &self.tree {
             let tree = Tree::parse(text.clone(), limits)?;
@@ -296,7 +296,7 @@ impl Salvage {
         &self.report
     }
 
-    /// Whether it lies in a FITS file, which is written around it.
+    /// Returns `true` if it lies in a FITS file, which is written around it.
     pub fn is_in_fits(&self) -> bool {
         self.around.is_some()
     }

@@ -170,7 +170,7 @@ fn find(source: &SourceRef, order: Byteorder, resolve: &dyn Resolve, limits: &Li
     own.map_err(|error| error.setting("no layout is left in the file", Setting::Layout))
 }
 
-/// Whether by a layout all items of a file end in front of a byte.
+/// Returns `true` if by a layout all items of a file end in front of a byte.
 fn ends_before(layout: &Layout, source: &SourceRef, order: Byteorder, limits: &Limits, at: u64) -> bool {
     let readable = Arc::new(Headed { head: Signature::new(order, None).bytes(), inner: Arc::clone(source) });
     let mut how = StreamOptions::default();
@@ -196,7 +196,7 @@ struct Place {
 }
 
 impl Place {
-    /// Whether all of an entry is there.
+    /// Returns `true` if all of an entry is there.
     fn holds(&self, file: &DudleyFile, entry: &Entry) -> bool {
         let end = || entry.address?.checked_add(file.base())?.checked_add(entry.nbytes?);
         entry.nbytes == Some(0) || end().is_some_and(|end| end <= self.end)

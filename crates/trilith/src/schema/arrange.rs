@@ -40,7 +40,7 @@ impl Validator {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where a schema of a tag is broken.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if a schema of a tag is broken.
     pub fn arrange(&mut self, value: &mut Value, standard: Option<&str>) -> Result<()> {
         let mut places = Places::default();
         let mut work: Vec<(&mut Value, Option<usize>)> = vec![(value, None)];

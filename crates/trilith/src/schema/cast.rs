@@ -103,7 +103,7 @@ impl Kind {
         }
     }
 
-    /// Whether every value of this datatype is one of `to`.
+    /// Returns `true` if every value of this datatype is one of `to`.
     pub(super) fn casts_to(&self, to: &Kind) -> bool {
         match (self, to) {
             (Kind::Simple(a), Kind::Simple(b)) => SAFE.get(*a).is_some_and(|safe| safe >> b & 1 == 1),

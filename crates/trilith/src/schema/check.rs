@@ -74,7 +74,7 @@ impl<'a, 't> Check<'a, 't> {
         }
     }
 
-    /// Whether a node fits a part.
+    /// Returns `true` if a node fits a part.
     #[inline]
     pub(super) fn fits(&mut self, node: Node<'t>, part: PartId) -> bool {
         let program = self.program;
@@ -88,7 +88,7 @@ impl<'a, 't> Check<'a, 't> {
         self.fits_all(node, rules)
     }
 
-    /// Whether a mapping only refers to something that is elsewhere.
+    /// Returns `true` if a mapping only refers to something that is elsewhere.
     #[inline]
     pub(super) fn is_reference(&self, node: Node<'t>) -> bool {
         !self.survey.references.is_empty() && self.survey.references.contains(&(node.id().index() as u32))
@@ -128,7 +128,7 @@ impl<'a, 't> Check<'a, 't> {
         }
     }
 
-    /// Whether one rule holds for a node.
+    /// Returns `true` if one rule holds for a node.
     pub(super) fn holds(&mut self, node: Node<'t>, rule: &'a Rule) -> bool {
         match rule {
             Rule::Type { bits, date_time } => has_type(node, *bits, *date_time),
@@ -294,7 +294,7 @@ impl<'a, 't> Check<'a, 't> {
         }
     }
 
-    /// Whether an object has this key.
+    /// Returns `true` if an object has this key.
     pub(super) fn has(&self, node: Node<'t>, wanted: &str) -> bool {
         Pairs::of(node, &self.survey.odd).any(|(key, _)| key_text(key).is_some_and(|name| *name == *wanted))
     }
@@ -345,7 +345,7 @@ impl<'a, 't> Check<'a, 't> {
     }
 }
 
-/// Whether the ndarray rules are for this node.
+/// Returns `true` if the ndarray rules are for this node.
 pub(super) fn is_ndarray(node: Node<'_>) -> bool {
     own_tag(node).is_some_and(|tag| matches(b"tag:stsci.edu:asdf/core/ndarray-*", tag.as_bytes()))
 }
@@ -414,7 +414,7 @@ fn number_holds(node: Node<'_>, rule: &Rule) -> bool {
     }
 }
 
-/// Whether two datatypes are written alike; in the schema's, keys that a field does not have don't count.
+/// Returns `true` if two datatypes are written alike; in the schema's, keys that a field does not have don't count.
 fn same_datatype(schema: Node<'_>, datatype: Node<'_>) -> bool {
     const FIELD: [&str; 4] = ["name", "datatype", "byteorder", "shape"];
     let mut budget = 10_000;

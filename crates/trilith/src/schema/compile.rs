@@ -137,7 +137,7 @@ struct Task {
     part: PartId,
     place: Place,
     base: Arc<str>,
-    /// Whether what stands beside a `$ref` counts.
+    /// `true` if what stands beside a `$ref` counts.
     beside: bool,
 }
 

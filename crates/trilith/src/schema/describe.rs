@@ -43,7 +43,7 @@ impl Validator {
     /// ```
     ///
     /// # Errors
-    /// As [`Validator::validate`].
+    /// Returns the errors of [`Validator::validate`].
     pub fn describe(&mut self, tree: &Tree, path: &TreePath, standard: Option<&str>) -> Result<Vec<Description>> {
         let survey = Survey::of(tree, &self.limits)?;
         // The parts that hold for the node the walk stands at.

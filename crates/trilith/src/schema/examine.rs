@@ -32,7 +32,7 @@ pub struct Examination {
 }
 
 impl Examination {
-    /// Whether nothing is wrong.
+    /// Returns `true` if nothing is wrong.
     pub fn is_ok(&self) -> bool {
         self.report.is_valid() && self.notes.is_empty() && self.examples.is_empty()
     }
@@ -58,7 +58,8 @@ impl Validator {
     /// tag is validated against the schema itself.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the schema has no `id`, or refers to what is no YAML.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the schema has no `id`, or refers to what
+    /// is no YAML.
     pub fn examine(&mut self, tree: &Tree) -> Result<Examination> {
         let root = tree.root();
         let id = root.get("id").and_then(Node::as_str).ok_or_else(|| Error::malformed("the schema has no id"))?;

@@ -35,7 +35,7 @@ impl Validator {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where a schema of the tag is broken.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if a schema of the tag is broken.
     pub fn hints(&mut self, tag: &str, keys: &[&str], standard: Option<&str>) -> Result<Hints> {
         let mut parts = Vec::new();
         if let Tagged::Schemas(uris) = self.schemas.of_tag(tag, standard) {

@@ -99,13 +99,13 @@ pub(super) fn json(node: Node<'_>) -> Json {
     }
 }
 
-/// Whether a scalar is text as far as a look at its tag, its style and its beginning can tell.
+/// Returns `true` if a scalar is text as far as a look at its tag, its style and its beginning can tell.
 #[inline]
 pub(super) fn is_surely_text(node: Node<'_>) -> bool {
     node.tag().is_none() && if node.style() == Some(Style::Plain) { surely_text(node.raw()) } else { !node.is_nonspecific() }
 }
 
-/// Whether a scalar is a short decimal integer, as most that are no text.
+/// Returns `true` if a scalar is a short decimal integer, as most that are no text.
 #[inline]
 fn is_surely_integer(node: Node<'_>) -> bool {
     if node.style() != Some(Style::Plain) || node.tag().is_some() {
@@ -165,7 +165,7 @@ pub(super) fn key_text(key: Node<'_>) -> Option<std::borrow::Cow<'_, str>> {
     }
 }
 
-/// Whether a plain scalar is surely text, as far as its length and its first byte can tell.
+/// Returns `true` if a plain scalar is surely text, as far as its length and its first byte can tell.
 #[inline]
 pub(super) fn surely_text(text: &str) -> bool {
     match text.as_bytes().first() {
@@ -287,7 +287,7 @@ impl<'t> Iterator for Pairs<'t> {
     }
 }
 
-/// Whether two nodes are the same value. With `strict`, true and 1 differ at any depth (`uniqueItems`);
+/// Returns `true` if two nodes are the same value. With `strict`, true and 1 differ at any depth (`uniqueItems`);
 /// without, only at the top (`enum`), as in Python. At most `budget` nodes are compared.
 pub(super) fn same(a: Node<'_>, b: Node<'_>, strict: bool, budget: &mut u64) -> bool {
     // The tag of the instance itself does not count in an enum.

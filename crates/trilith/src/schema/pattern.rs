@@ -39,7 +39,7 @@ impl Regex {
         &self.source
     }
 
-    /// Whether it is found in a text. A pattern that cannot be run is found everywhere.
+    /// Returns `true` if it is found in a text. A pattern that cannot be run is found everywhere.
     pub(super) fn found_in(&self, text: &str) -> bool {
         self.compiled.get_or_init(|| self.compile().ok()).as_ref().is_none_or(|regex| regex.is_match(text))
     }

@@ -24,12 +24,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether no rule is broken, as far as the rules could be checked: see [`Report::is_decided`].
+    /// Returns `true` if no rule is broken, as far as the rules could be checked: see [`Report::is_decided`].
     pub fn is_valid(&self) -> bool {
         self.errors == 0
     }
 
-    /// Whether it is certain that the tree is valid or that it is not.
+    /// Returns `true` if it is certain that the tree is valid or that it is not.
     pub fn is_decided(&self) -> bool {
         self.errors > 0 || self.unchecked == 0
     }

@@ -152,7 +152,7 @@ impl Schemas {
     /// A schema whose `tag` keyword stands at the top is bound to that tag.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the text is no YAML (JSON is YAML too).
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the text is no YAML (JSON is YAML too).
     pub fn add(&mut self, text: impl Into<String>, limits: &Limits) -> Result<Added> {
         let tree = Tree::parse(text, limits)?;
         let root = tree.root();

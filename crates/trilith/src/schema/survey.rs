@@ -22,7 +22,7 @@ pub(super) struct Survey<'t> {
     pub(super) keys: Vec<Node<'t>>,
     /// How many nodes there are.
     pub(super) count: u64,
-    /// Whether there may be aliases.
+    /// `true` if there may be aliases.
     aliases: bool,
 }
 

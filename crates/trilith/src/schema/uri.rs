@@ -13,7 +13,7 @@ impl Pattern {
         &self.0
     }
 
-    /// Whether the whole of `uri` fits.
+    /// Returns `true` if the whole of `uri` fits.
     pub(super) fn matches(&self, uri: &str) -> bool {
         if !self.0.contains('*') {
             return self.0 == uri;

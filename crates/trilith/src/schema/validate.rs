@@ -85,7 +85,7 @@ impl Validator {
     /// Adds a schema that the root of every tree must fit, from its text; `file` names it in messages.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the text is no YAML.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the text is no YAML.
     pub fn add_custom(&mut self, text: &str, file: &str) -> Result<()> {
         let tree = Tree::parse(text, &self.limits)?;
         let uri = match tree.root().get("id").and_then(Node::as_str) {
@@ -108,8 +108,8 @@ impl Validator {
     /// Validates a tree by a version of the standard (`1.6.0`; None: whatever the tags say).
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the tree is too large or deep to be validated,
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where a schema that it needs is broken.
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the tree is too large or deep to be validated,
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if a schema that it needs is broken.
     pub fn validate(&mut self, tree: &Tree, standard: Option<&str>) -> Result<Report> {
         let survey = Survey::of(tree, &self.limits)?;
         let mut unknown = Vec::new();

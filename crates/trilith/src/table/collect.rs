@@ -39,7 +39,7 @@ pub struct Collected {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `files` is empty.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `files` is empty.
 pub fn collect(
     query: &Query,
     files: impl IntoIterator<Item = Found, IntoIter: Send>,

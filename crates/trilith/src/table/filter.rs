@@ -53,7 +53,7 @@ impl Filter {
         }
     }
 
-    /// Whether a row meets the condition. A comparison with null is false.
+    /// Returns `true` if a row meets the condition. A comparison with null is false.
     pub fn holds(&self, row: &[Cell]) -> bool {
         match self {
             Self::Compare { left, how, right } => {

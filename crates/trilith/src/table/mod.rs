@@ -59,7 +59,7 @@ impl Query {
     /// about any item.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no column, and for two of one name.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no column, and for two of one name.
     pub fn new<S: AsRef<str>>(columns: impl IntoIterator<Item = S>) -> Result<Self> {
         Self::of(columns.into_iter().map(|text| Column::parse(text.as_ref())).collect::<Result<Vec<_>>>()?)
     }
@@ -68,7 +68,7 @@ impl Query {
     /// any character.
     ///
     /// # Errors
-    /// As [`Query::new`].
+    /// Returns the errors of [`Query::new`].
     pub fn named<N: AsRef<str>, P: AsRef<str>>(columns: impl IntoIterator<Item = (N, P)>) -> Result<Self> {
         let columns = columns.into_iter().map(|(name, place)| Column::at(name.as_ref(), place.as_ref()));
         Self::of(columns.collect::<Result<Vec<_>>>()?)
@@ -89,7 +89,7 @@ impl Query {
     /// item itself; those that begin with `//` begin at the root of the file, and `@index` is the number of the item.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no path.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no path.
     pub fn each(mut self, path: &str) -> Result<Self> {
         if !path.is_empty() && !path.starts_with('/') {
             return Err(Error::usage(format!("the path {path:?} does not begin with /")));
@@ -138,7 +138,7 @@ impl Query {
     /// Sorts by columns, `NAME` or `NAME:desc` with commas between; without, rows are in the order of the files.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown column.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown column.
     pub fn sort(mut self, columns: &str) -> Result<Self> {
         for part in columns.split(',') {
             let (name, descends) = match part.rsplit_once(':') {
@@ -227,7 +227,7 @@ struct Cone {
 }
 
 impl Cone {
-    /// Whether an image of a file reaches into it.
+    /// Returns `true` if an image of a file reaches into it.
     fn is_in(&self, file: &File) -> Result<bool> {
         let mut unknown = None;
         for found in file.every_wcs()? {
@@ -338,7 +338,7 @@ impl Table {
         self.files.len()
     }
 
-    /// Whether there is no row.
+    /// Returns `true` if there is no row.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }

@@ -44,7 +44,8 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the header has no such card, or the card has no value.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the header has no such card, or the card has no
+    /// value.
     pub fn card_path(&self, path: &TreePath) -> Result<TreePath> {
         let Some(card) = CardPath::find(self, path)? else { return Ok(path.clone()) };
         let (at, row) = card.row()?;
@@ -91,7 +92,8 @@ impl<'t> CardPath<'t> {
     /// The card that a path names by its keyword; None for any other path.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what follows the keyword and is no number from 1 on.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what follows the keyword and is no number from 1
+    /// on.
     pub(super) fn find(tree: &'t Tree, path: &TreePath) -> Result<Option<Self>> {
         let ([list, hdu, header, keyword] | [list, hdu, header, keyword, _]) = path.keys() else { return Ok(None) };
         if list != "fits" || header != "header" || index_of(keyword).is_some() || keyword == "-" {
@@ -155,7 +157,7 @@ impl<'t> CardPath<'t> {
         self.header.join(row.to_string())
     }
 
-    /// Whether its keyword takes text and may stand any number of times.
+    /// Returns `true` if its keyword takes text and may stand any number of times.
     fn is_commentary(&self) -> bool {
         is_commentary(&self.keyword)
     }

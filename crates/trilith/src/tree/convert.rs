@@ -18,7 +18,7 @@ impl Node<'_> {
     /// Layouts and quotes become hints, so that printing the value looks much like the source.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a node that contains itself,
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a node that contains itself,
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for more than [`Limits::nodes`] nodes or 1,000 levels.
     pub fn to_value(self, limits: &Limits) -> Result<Value> {
         build_value(&mut self.walk(limits).expand_aliases(), 0)

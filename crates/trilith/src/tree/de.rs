@@ -284,7 +284,7 @@ impl Tree {
     /// Reads the whole tree into a type of one's own, as [`from_node`].
     ///
     /// # Errors
-    /// As [`from_node`].
+    /// Returns the errors of [`from_node`].
     pub fn read_into<T: de::DeserializeOwned>(&self) -> Result<T> {
         from_node(self.root())
     }

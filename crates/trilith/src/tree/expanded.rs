@@ -15,7 +15,7 @@ const DEPTH: usize = 1000;
 pub(crate) struct Known {
     /// How many nodes these are, keys included.
     pub(crate) nodes: u64,
-    /// Whether a node that was looked for is among them, but for keys.
+    /// `true` if a node that was looked for is among them, but for keys.
     pub(crate) holds: bool,
 }
 
@@ -34,7 +34,7 @@ impl Expanded {
     /// What is known of a node.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for nodes that nest too deep.
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for nodes that nest too deep.
     pub(crate) fn of(&self, node: Node<'_>) -> Result<Known> {
         self.look(node, 0)
     }

@@ -134,7 +134,7 @@ impl Tree {
     /// Refuses a path on which a name fits several keys: see [`Node::check_name`].
     ///
     /// # Errors
-    /// As [`Node::check_name`].
+    /// Returns the errors of [`Node::check_name`].
     pub fn check_path(&self, path: &TreePath) -> Result<()> {
         let mut at = Some(self.root());
         for key in path.keys() {
@@ -159,7 +159,7 @@ impl Tree {
     /// As [`Tree::parse`], for a text that begins somewhere within a file: places in errors are the file's.
     ///
     /// # Errors
-    /// As [`Tree::parse`].
+    /// Returns the errors of [`Tree::parse`].
     pub fn parse_at(text: impl Into<String>, origin: Origin, limits: &Limits) -> Result<Self> {
         let text = text.into();
         let longest = limits.text.min(u64::from(u32::MAX - 1));

@@ -108,17 +108,17 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Whether this is a mapping.
+    /// Returns `true` if this is a mapping.
     pub fn is_mapping(self) -> bool {
         self.kind() == NodeKind::Mapping
     }
 
-    /// Whether this is a sequence.
+    /// Returns `true` if this is a sequence.
     pub fn is_sequence(self) -> bool {
         self.kind() == NodeKind::Sequence
     }
 
-    /// Whether this is a scalar.
+    /// Returns `true` if this is a scalar.
     pub fn is_scalar(self) -> bool {
         self.kind() == NodeKind::Scalar
     }
@@ -128,7 +128,7 @@ impl<'t> Node<'t> {
         NodeId(self.target())
     }
 
-    /// Whether it is written as an alias, `*name`.
+    /// Returns `true` if it is written as an alias, `*name`.
     #[inline]
     pub fn is_alias(self) -> bool {
         self.written().meta & KIND == ALIAS
@@ -163,7 +163,7 @@ impl<'t> Node<'t> {
         (self.record().meta >> TAG_SHIFT) as usize
     }
 
-    /// Whether it is written with the tag `!` alone.
+    /// Returns `true` if it is written with the tag `!` alone.
     #[inline]
     pub(crate) fn is_nonspecific(self) -> bool {
         self.record().meta >> TAG_SHIFT != 0 && self.tag().is_none()
@@ -323,7 +323,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Whether this is nothing.
+    /// Returns `true` if this is nothing.
     pub fn is_null(self) -> bool {
         // Without a tag it is the text that decides, and few are words for nothing.
         let may_be = self.record().meta >> TAG_SHIFT != 0 || scalar::is_null(&self.text());
@@ -340,7 +340,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Whether it has no children.
+    /// Returns `true` if it has no children.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
@@ -465,7 +465,7 @@ impl<'t> Node<'t> {
     /// Reads the node, and all below it, into a type of one's own, as [`from_node`](super::from_node).
     ///
     /// # Errors
-    /// As [`from_node`](super::from_node).
+    /// Returns the errors of [`from_node`](super::from_node).
     pub fn deserialize<T: serde::de::DeserializeOwned>(self) -> Result<T> {
         super::from_node(self)
     }
@@ -488,7 +488,7 @@ impl<'t> Node<'t> {
         error.at_text(line, column)
     }
 
-    /// Whether it is a scalar with this text.
+    /// Returns `true` if it is a scalar with this text.
     #[inline]
     pub(super) fn is_key(self, key: &str) -> bool {
         let record = self.record();
@@ -516,7 +516,8 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Whether this key goes by this name: [`Node::key_text`] compared, and nothing printed where that is not needed.
+    /// Returns `true` if this key goes by this name: [`Node::key_text`] compared, and nothing printed where that is
+    /// not needed.
     pub(super) fn is_named(self, name: &str) -> bool {
         self.is_key(name) || !self.is_scalar() && name.ends_with([']', '}']) && self.key_text() == name
     }
@@ -533,7 +534,7 @@ impl<'t> Node<'t> {
         self.entries().filter(|(key, _)| key.is_named(name)).map(|(_, value)| value).collect()
     }
 
-    /// Whether it is the plain key `<<`, or tagged as a merge key.
+    /// Returns `true` if it is the plain key `<<`, or tagged as a merge key.
     pub fn is_merge(self) -> bool {
         let record = self.record();
         match self.tag() {

@@ -50,7 +50,7 @@ impl TreePath {
     /// Parses `/a/b/0` or, as some writers have it, `a/b/0`; "" is the root.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a `~` that is neither `~0` nor `~1`.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a `~` that is neither `~0` nor `~1`.
     pub fn parse(pointer: &str) -> Result<Self> {
         if pointer.is_empty() {
             return Ok(Self::root());
@@ -70,7 +70,7 @@ impl TreePath {
         self.keys.iter().map(String::len).sum()
     }
 
-    /// Whether this is the path of the root.
+    /// Returns `true` if this is the path of the root.
     pub fn is_root(&self) -> bool {
         self.keys.is_empty()
     }
@@ -99,7 +99,7 @@ impl TreePath {
         self.keys.pop()
     }
 
-    /// Whether `self` is `other` or leads to it.
+    /// Returns `true` if `self` is `other` or leads to it.
     pub fn leads_to(&self, other: &TreePath) -> bool {
         other.keys.starts_with(&self.keys)
     }

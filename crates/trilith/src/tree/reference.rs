@@ -34,13 +34,13 @@ impl Reference {
     /// Parses `uri#pointer`; escapes (`%20`, `~0`, `~1`) are undone in the pointer, which may lack its first slash.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a pointer with a wrong `~`.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a pointer with a wrong `~`.
     pub fn parse(text: &str) -> Result<Self> {
         let (uri, fragment) = text.split_once('#').unwrap_or((text, ""));
         Ok(Self { uri: uri.to_owned(), path: TreePath::parse(&leniently_decoded(fragment))? })
     }
 
-    /// Whether it leads into another file.
+    /// Returns `true` if it leads into another file.
     pub fn is_external(&self) -> bool {
         !self.uri.is_empty()
     }
@@ -111,7 +111,7 @@ impl Tree {
     /// Every reference of the tree with its path, in document order; aliases are not entered.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`] for more nodes than [`Limits::nodes`].
+    /// Returns [`ErrorKind::Limit`] for more nodes than [`Limits::nodes`].
     pub fn references(&self, limits: &Limits) -> Result<Vec<(TreePath, Node<'_>)>> {
         let mut found = Vec::new();
         let mut text = 0;
@@ -207,7 +207,7 @@ impl<P: Clone + PartialEq> Trail<P> {
         self.paths.iter().find_map(|leg| leg.reference.as_ref())
     }
 
-    /// Whether the reference at `at` has been come by before, with the same keys to go.
+    /// Returns `true` if the reference at `at` has been come by before, with the same keys to go.
     fn is_circle(&mut self, at: &P) -> bool {
         self.hops += 1;
         let again = self.mark.as_ref().is_some_and(|(mark, left)| *left == self.left && self.least >= *left && mark == at);

@@ -19,7 +19,7 @@ pub struct Visit<'t> {
     pub node: Node<'t>,
     /// How many steps below the start.
     pub depth: usize,
-    /// Whether the node is one of those that the walk is inside of already; it is not entered again.
+    /// `true` if the node is one of those that the walk is inside of already; it is not entered again.
     pub cycle: bool,
 }
 
@@ -159,7 +159,7 @@ impl<'t> Walk<'t> {
             .collect()
     }
 
-    /// Whether the walk is inside of this node.
+    /// Returns `true` if the walk is inside of this node.
     fn is_inside(&self, node: Node<'t>) -> bool {
         match (&self.inside, self.stack.first()) {
             (Some(inside), _) => inside.contains(&node.id()),
@@ -211,7 +211,7 @@ impl<'t> Walk<'t> {
     }
 }
 
-/// Whether the pairs of a mapping differ from those as written.
+/// Returns `true` if the pairs of a mapping differ from those as written.
 pub(super) fn needs_merge(node: Node<'_>) -> bool {
     if node.len() < 8 {
         let keys: Vec<_> = node.entries().map(|(key, _)| key).collect();

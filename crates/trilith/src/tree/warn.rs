@@ -145,7 +145,7 @@ impl<'t> Seen<'t> {
         if count <= 8 { Self::Few(Vec::with_capacity(count)) } else { Self::Many(HashSet::with_capacity(count)) }
     }
 
-    /// Whether the key was met before; from now on it was.
+    /// Returns `true` if the key was met before; from now on it was.
     fn has(&mut self, key: Key<'t>) -> bool {
         match self {
             Self::Few(keys) => {

@@ -109,7 +109,7 @@ impl Item<'_> {
     /// Returns the coordinates of the array that the item is, or those that it is or holds; `None` if there are none.
     ///
     /// # Errors
-    /// As [`File::wcs`].
+    /// Returns the errors of [`File::wcs`].
     pub fn coordinates(&self) -> Result<Option<Found>> {
         let root = self.at(self.backend().root());
         self.path().map_or(Ok(None), |path| of_item(&root, &path, self))

@@ -18,7 +18,7 @@ const STEPS: usize = 100;
 /// Arrays of coefficients that are fetched together; one by one what is beyond.
 const TOGETHER: usize = 10_000;
 
-/// Whether an item is a GWCS.
+/// Returns `true` if an item is a GWCS.
 pub(super) fn is_wcs(item: &Item<'_>) -> bool {
     item.kind() == ItemKind::Mapping && tag(item).is_some_and(|tag| tag.contains("gwcs/wcs-") || tag.ends_with("gwcs/wcs"))
 }

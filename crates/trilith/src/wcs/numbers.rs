@@ -24,7 +24,7 @@ impl Numbers {
     }
 }
 
-/// Whether an item is a quantity.
+/// Returns `true` if an item is a quantity.
 pub(super) fn is_quantity(item: &Item<'_>) -> bool {
     tag(item).is_some_and(|tag| name_of(&tag) == "quantity")
 }

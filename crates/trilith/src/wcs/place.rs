@@ -150,7 +150,7 @@ impl PixelBox {
     /// Returns the pixels of an array that are in the box; `None` if there are none.
     ///
     /// # Errors
-    /// As [`Array::slice`].
+    /// Returns the errors of [`Array::slice`].
     pub fn slice(&self, array: &Array) -> Result<Option<Array>> {
         let Some(ranges) = self.inside(array.shape()) else { return Ok(None) };
         let indices: Vec<Index> = ranges.iter().map(|range| Index::from(range.start as i64..range.end as i64)).collect();

@@ -104,7 +104,7 @@ impl Points {
     /// The file has positions on the sky in degrees, or as `12:30:00` and `-45:10:05.5`.
     ///
     /// # Errors
-    /// As [`Points::positions`].
+    /// Returns the errors of [`Points::positions`].
     pub fn world(&self, wcs: &Wcs) -> Result<Vec<Vec<f64>>> {
         let count = wcs.world_axes();
         let mut columns = Vec::with_capacity(count);
@@ -128,7 +128,7 @@ impl Points {
     /// Returns the pixels of the points, a column for each pixel axis, x first.
     ///
     /// # Errors
-    /// As [`Points::positions`].
+    /// Returns the errors of [`Points::positions`].
     pub fn pixels(&self, wcs: &Wcs) -> Result<Vec<Vec<f64>>> {
         let count = wcs.pixel_axes();
         let mut columns = Vec::with_capacity(count);

@@ -66,7 +66,7 @@ impl Builder {
         Self { limits, nodes: 0, coefficients: 0, has_quantities: false }
     }
 
-    /// Whether a parameter had a unit.
+    /// Returns `true` if a parameter had a unit.
     pub(super) fn has_quantities(&self) -> bool {
         self.has_quantities
     }

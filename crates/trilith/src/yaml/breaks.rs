@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::event::Style;
 use crate::span::Span;
 
-/// Whether `text` has such a break.
+/// Returns `true` if `text` has such a break.
 pub(super) fn has(text: &str) -> bool {
     !text.is_ascii() && text.contains(['\u{85}', '\u{2028}', '\u{2029}'])
 }

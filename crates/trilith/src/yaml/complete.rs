@@ -222,7 +222,7 @@ impl Adapter<'_> {
         self.after(b'?', comma).unwrap_or_else(|| self.next(comma))
     }
 
-    /// Whether a colon is of this mapping, not of one around it.
+    /// Returns `true` if a colon is of this mapping, not of one around it.
     fn is_of(&self, mapping: &Open, colon: usize) -> bool {
         let line = |at: usize| {
             let before = self.text.as_bytes().get(..at).unwrap_or(&[]);

@@ -43,7 +43,7 @@ pub(crate) enum What {
     Scalar {
         /// How it is written.
         style: Style,
-        /// Whether the text needs no unescaping or folding.
+        /// `true` if the text needs no unescaping or folding.
         verbatim: bool,
     },
     /// `*name`.

@@ -20,8 +20,8 @@ pub(super) fn write_text(out: &mut String, text: &str, style: Option<Style>, in_
     }
 }
 
-/// Whether `text` is of ASCII letters, digits, `_` and `-`, begins with a letter and is longer than all words that mean
-/// something else: what nearly every key is, and can stand anywhere.
+/// Returns `true` if `text` is of ASCII letters, digits, `_` and `-`, begins with a letter and is longer than all
+/// words that mean something else: what nearly every key is, and can stand anywhere.
 fn is_word(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() > 5
@@ -29,7 +29,7 @@ fn is_word(text: &str) -> bool {
         && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// Whether `text` can stand without quotes and every reader takes it for this text.
+/// Returns `true` if `text` can stand without quotes and every reader takes it for this text.
 pub(crate) fn is_plain(text: &str, in_flow: bool) -> bool {
     let bytes = text.as_bytes();
     let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
@@ -42,7 +42,7 @@ pub(crate) fn is_plain(text: &str, in_flow: bool) -> bool {
     !text.contains(": ") && !text.contains(" #") && !is_misread(text)
 }
 
-/// Whether some reader of YAML 1.1 or 1.2 takes plain `text` for something else than text.
+/// Returns `true` if some reader of YAML 1.1 or 1.2 takes plain `text` for something else than text.
 fn is_misread(text: &str) -> bool {
     if !matches!(resolve(text.into()), Scalar::Str(_)) || matches!(text, "=" | "<<") {
         return true;
@@ -81,7 +81,7 @@ fn is_time(body: &str) -> bool {
     body.bytes().all(numeric) && body.contains([':', '-'])
 }
 
-/// Whether every character can stand in YAML 1.1 outside quotes; its further line breaks cannot.
+/// Returns `true` if every character can stand in YAML 1.1 outside quotes; its further line breaks cannot.
 fn is_printable(text: &str) -> bool {
     text.chars().all(|c| match c {
         '\n' | '\t' | ' '..='~' => true,
@@ -90,13 +90,13 @@ fn is_printable(text: &str) -> bool {
     })
 }
 
-/// Whether `text` is to be written with `>` where there is room for lines.
+/// Returns `true` if `text` is to be written with `>` where there is room for lines.
 pub(super) fn fits_folded(text: &str, style: Option<Style>) -> bool {
     // Lines that are indented are not folded.
     style == Some(Style::Folded) && fits_literal(text, style) && !text.contains("\n ")
 }
 
-/// Whether `text` is to be written with `|` where there is room for lines.
+/// Returns `true` if `text` is to be written with `|` where there is room for lines.
 pub(super) fn fits_literal(text: &str, style: Option<Style>) -> bool {
     let wanted = match style {
         None => text.trim_end_matches('\n').contains('\n'),

@@ -20,7 +20,7 @@ pub struct PrintOptions {
     pub indent: usize,
     /// Columns that lists between brackets may fill before they are wrapped.
     pub width: usize,
-    /// Whether texts of many lines are written with `|`.
+    /// `true` if texts of many lines are written with `|`.
     pub literals: bool,
 }
 
@@ -180,7 +180,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Whether a collection is written between brackets.
+    /// Returns `true` if a collection is written between brackets.
     fn is_flow(&self, value: &Value, column: usize) -> bool {
         let (empty, hint) = match &value.data {
             Data::Seq(items) => (items.is_empty(), value.layout),
@@ -358,7 +358,7 @@ impl Printer<'_> {
     }
 }
 
-/// Whether a key would swallow a colon right behind it.
+/// Returns `true` if a key would swallow a colon right behind it.
 fn needs_blank(key: &Value) -> bool {
     matches!(key.data, Data::Alias(_)) || (key.is_null() && (key.tag.is_some() || key.anchor.is_some()))
 }

@@ -125,7 +125,7 @@ fn simple(text: &str) -> Option<Scalar<'static>> {
     }
 }
 
-/// Whether `text` is one of the words for nothing.
+/// Returns `true` if `text` is one of the words for nothing.
 pub(crate) fn is_null(text: &str) -> bool {
     matches!(text, "" | "~" | "null" | "Null" | "NULL")
 }
@@ -347,7 +347,7 @@ fn sexagesimal_float(body: &str) -> Option<f64> {
     Some(value - f64::from(last) + seconds)
 }
 
-/// Whether `text` is a date, or a date with a time of day.
+/// Returns `true` if `text` is a date, or a date with a time of day.
 pub(crate) fn is_timestamp(text: &[u8]) -> bool {
     let mut at = At { text, at: 0 };
     if !(at.digits(4, 4) && at.byte(b"-")) {

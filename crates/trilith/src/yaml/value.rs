@@ -250,7 +250,7 @@ impl Value {
         Ok(())
     }
 
-    /// Whether this is nothing.
+    /// Returns `true` if this is nothing.
     pub fn is_null(&self) -> bool {
         self.data == Data::Null
     }

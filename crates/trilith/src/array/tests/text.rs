@@ -134,7 +134,8 @@ fn axes_change_places_for_every_width_and_odd_sizes() {
     }
 }
 
-/// Whether bytes of this datatype always come back the same: not NaN payloads of wide floats, not odd text.
+/// Returns `true` if bytes of this datatype always come back the same: not NaN payloads of wide floats, not odd
+/// text.
 fn is_exact(datatype: &Datatype) -> bool {
     match datatype {
         Datatype::Struct(fields) => fields.fields().iter().all(|field| is_exact(&field.datatype)),

@@ -34,7 +34,7 @@ pub fn watch(by: Option<Arc<dyn Watch>>) {
     *WATCH.write().unwrap_or_else(PoisonError::into_inner) = by;
 }
 
-/// Whether somebody sees it.
+/// Returns `true` if somebody sees it.
 pub(super) fn is_watched() -> bool {
     WATCHED.load(Ordering::Relaxed)
 }

@@ -21,7 +21,7 @@ pub fn gunzip(_: SourceRef, _: &Limits) -> Result<SourceRef> {
 /// Writes no gzip file.
 ///
 /// # Errors
-/// As [`gunzip`].
+/// Returns the errors of [`gunzip`].
 pub fn gzip(_: &mut dyn Read, _: &mut dyn Write) -> Result<()> {
     Err(error())
 }

@@ -15,9 +15,9 @@ use crate::limits::Limits;
 /// Unpacks a gzip file: up to 64 MiB are kept in memory, more in an unnamed temporary file.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it does not decode,
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where it becomes more than [`Limits::zlib_ratio`] times as long
-/// or longer than [`Limits::spool`].
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it does not decode,
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it becomes more than [`Limits::zlib_ratio`] times as long or
+/// longer than [`Limits::spool`].
 pub fn gunzip(source: SourceRef, limits: &Limits) -> Result<SourceRef> {
     let limits = &limits.for_calls(source.len());
     let _call = limits.call();
@@ -101,7 +101,7 @@ impl Read for Unpacked<'_> {
 /// Unpacks gzip data in memory, up to `most` bytes and one more.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where they do not decode.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they do not decode.
 pub(crate) fn gunzipped(bytes: &[u8], most: u64) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let read = MultiGzDecoder::new(bytes).take(most.saturating_add(1)).read_to_end(&mut out);

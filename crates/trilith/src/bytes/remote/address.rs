@@ -94,7 +94,7 @@ impl Address {
         }
     }
 
-    /// Whether this lies in the folder of `file`, or in one below it.
+    /// Returns `true` if this lies in the folder of `file`, or in one below it.
     pub(super) fn is_in_folder_of(&self, file: &Self) -> bool {
         let folder = |path: &str| path.rfind('/').map_or(0, |at| at + 1);
         match (self, file) {
@@ -171,7 +171,7 @@ impl Prefix {
         Ok(Self { scheme: scheme.to_owned(), place: Some((host, url.port_or_known_default())), path: url.path().to_owned() })
     }
 
-    /// Whether an address begins so.
+    /// Returns `true` if an address begins so.
     pub(super) fn allows(&self, address: &Address) -> bool {
         let (scheme, place, path) = match address {
             Address::Web(url) => {
@@ -182,13 +182,13 @@ impl Prefix {
         self.scheme == scheme && self.place.as_ref().is_none_or(|own| *own == place) && path.starts_with(&self.path)
     }
 
-    /// Whether a person named the host.
+    /// Returns `true` if a person named the host.
     pub(super) fn names_host(&self) -> bool {
         self.place.is_some()
     }
 }
 
-/// Whether an address of the internet is open to everybody: not this machine, not its network, none of
+/// Returns `true` if an address of the internet is open to everybody: not this machine, not its network, none of
 /// the addresses that lead into one of these.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {

@@ -153,7 +153,7 @@ impl Client {
     }
 }
 
-/// Whether an address says itself that it is not public.
+/// Returns `true` if an address says itself that it is not public.
 fn is_private(url: &Url) -> bool {
     match url.host() {
         Some(url::Host::Ipv4(ip)) => !is_public(ip.into()),

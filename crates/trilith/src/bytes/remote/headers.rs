@@ -42,7 +42,7 @@ impl Version {
         Self { etag: headers.etag.clone(), modified: headers.modified.clone() }
     }
 
-    /// Whether nothing tells this version from another.
+    /// Returns `true` if nothing tells this version from another.
     pub(super) fn is_nameless(&self) -> bool {
         self.etag.is_none() && self.modified.is_none()
     }
@@ -52,7 +52,7 @@ impl Version {
         self.etag.clone().or_else(|| self.modified.clone())
     }
 
-    /// Whether another answer says that it is of the same version. One that says nothing may be of any.
+    /// Returns `true` if another answer says that it is of the same version. One that says nothing may be of any.
     pub(super) fn agrees(&self, other: &Self) -> bool {
         let both = |a: &Option<String>, b: &Option<String>| Some(a.as_ref()? == b.as_ref()?);
         match (&self.etag, &other.etag) {

@@ -40,18 +40,18 @@ pub struct RemoteOptions {
     pub cache_disk: u64,
     /// Bytes at the front of a file that may be read through where the server gives no ranges.
     pub stream: u64,
-    /// Whether the work reads all of the file anyway: where the server gives no ranges, up to `spool`
-    /// bytes are then read through, once.
+    /// `true` if the work reads all of the file anyway: where the server gives no ranges, up to `spool` bytes are
+    /// then read through, once.
     pub whole: bool,
     /// Bytes of the temporary file that such work may need.
     pub spool: u64,
-    /// Whether a file of any size may be fetched whole where the server gives no ranges.
+    /// `true` if a file of any size may be fetched whole where the server gives no ranges.
     pub download: bool,
-    /// Whether proxies, certificates, and the credentials, region and endpoint of S3 are taken from where the tools of
-    /// these services look: variables of the environment (`HTTPS_PROXY`, `SSL_CERT_FILE`, `AWS_…`) and the shared files
-    /// of AWS. Without it S3 is asked without a name.
+    /// `true` if proxies, certificates, and the credentials, region and endpoint of S3 are taken from where the
+    /// tools of these services look: variables of the environment (`HTTPS_PROXY`, `SSL_CERT_FILE`, `AWS_…`) and the
+    /// shared files of AWS. Without it S3 is asked without a name.
     pub environment: bool,
-    /// Whether to send no credentials to S3.
+    /// `true` if to send no credentials to S3.
     pub anonymous: bool,
     /// Whether the bucket goes into the path (true) or into the host name (false) of S3 addresses.
     pub path_style: Option<bool>,
@@ -126,7 +126,7 @@ impl RemoteOptions {
     /// `stream` and `spool`, a path for `cache-dir`, `yes` or `no`, and `path` or `virtual` for `style`.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name or value.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name or value.
     pub fn set(&mut self, assignment: &str) -> Result<()> {
         let (name, value) = assignment
             .split_once('=')
@@ -171,7 +171,7 @@ impl RemoteOptions {
     /// (`name=value,…`).
     ///
     /// # Errors
-    /// As [`RemoteOptions::set`].
+    /// Returns the errors of [`RemoteOptions::set`].
     pub fn from_env() -> Result<Self> {
         let mut options = Self { environment: true, ..Self::default() };
         if let Ok(list) = std::env::var("TRILITH_REMOTE") {
@@ -186,7 +186,7 @@ impl RemoteOptions {
     /// `s3://bucket/`, or `https://` for every public host.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where that is no beginning of an address.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if that is no beginning of an address.
     pub fn allow(&mut self, prefix: &str) -> Result<()> {
         self.allowed.push(Prefix::parse(prefix)?);
         Ok(())

@@ -31,8 +31,8 @@ type Opened = (SourceRef, Arc<dyn Resolve>);
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no address, [`ErrorKind::Io`](crate::ErrorKind::Io) where the
-/// server does not give the file.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no address,
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) if the server does not give the file.
 pub fn open_url(url: &str, options: &RemoteOptions, depth: u64) -> Result<Opened> {
     let address = Address::parse(url)?;
     let bucket = match &address {

@@ -26,7 +26,7 @@ pub(super) struct Store {
 /// What the environment and the shared files say.
 struct Settings {
     profile: String,
-    /// Whether somebody chose the profile.
+    /// `true` if somebody chose the profile.
     chosen: bool,
     sections: Vec<(String, Vec<(String, String)>)>,
 }
@@ -59,7 +59,7 @@ impl Store {
         news
     }
 
-    /// Whether requests are signed.
+    /// Returns `true` if requests are signed.
     pub(super) fn is_signed(&self) -> bool {
         self.credentials.is_some()
     }

@@ -47,7 +47,7 @@ pub trait Parts: Send + Sync {
     /// The bytes of each of these ranges, which lie inside and do not overlap, in their order.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) where they cannot be had.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if they cannot be had.
     fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>>;
 }
 

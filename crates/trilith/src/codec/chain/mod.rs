@@ -86,7 +86,7 @@ impl Step {
         }
     }
 
-    /// Whether it works on an array: it must come before all that work on bytes.
+    /// Returns `true` if it works on an array: it must come before all that work on bytes.
     fn of_array(&self) -> bool {
         matches!(self, Self::Tile { .. } | Self::Quantize { .. })
     }
@@ -99,7 +99,7 @@ pub struct Described {
     pub shape: Vec<u64>,
     /// Bytes of one element.
     pub item_size: u64,
-    /// Whether the first byte of an element is its highest.
+    /// `true` if the first byte of an element is its highest.
     pub big_endian: bool,
 }
 
@@ -113,9 +113,8 @@ impl Described {
 /// Checks the order of the steps: array steps before binary ones.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`] for a wrong order,
-/// [`ErrorKind::Unsupported`] for a step that this library does not know, by its
-/// name: the tree and other blocks of the file stay usable.
+/// Returns [`ErrorKind::Malformed`] for a wrong order, [`ErrorKind::Unsupported`] for a step that this library does
+/// not know, by its name: the tree and other blocks of the file stay usable.
 ///
 /// ```
 /// use trilith::codec::chain::{Step, check};

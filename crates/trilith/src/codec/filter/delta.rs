@@ -19,7 +19,7 @@ impl Rows {
     /// that were compared, 1 unless given; 1 where the most significant byte comes first.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for other lengths than 1, 2, 4 and 8.
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for other lengths than 1, 2, 4 and 8.
     pub fn of(arguments: &[u64], len: usize) -> Result<Self> {
         let argument = |at: usize, without: u64| to_usize(arguments.get(at).copied().unwrap_or(without));
         let width = argument(0, 0)?;

@@ -40,7 +40,7 @@ impl Filters {
     /// Reads the words. A word that is not known is kept: it is refused when a chunk is decoded.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for what are no words.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for what are no words.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = || Error::malformed(format!("{text:?} does not name filters: expected words as \"shuffle(4) deflate\""));
         let mut filters = Vec::new();
@@ -63,7 +63,7 @@ impl Filters {
         Ok(Self(filters))
     }
 
-    /// Whether chunks are stored as they are.
+    /// Returns `true` if chunks are stored as they are.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -76,7 +76,7 @@ impl Filters {
     /// Decodes a chunk, which has `size` bytes then. Of a `mask` the bit i says that filter i was not applied.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a filter that is not available,
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a filter that is not available,
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for bytes that do not decode.
     pub fn decode(&self, mut bytes: Vec<u8>, mask: u64, size: u64, limits: &Limits) -> Result<Vec<u8>> {
         let applied = |at: &usize| *at >= 64 || mask & (1 << *at) == 0;

@@ -24,7 +24,7 @@ pub const SYNTAX: &str = "unit-syntax";
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the tree is too large.
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the tree is too large.
 pub fn check(tree: &Tree, limits: &Limits) -> Result<Vec<Diagnostic>> {
     let mut units = Units::standard();
     let mut found = Vec::new();

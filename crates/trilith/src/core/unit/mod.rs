@@ -71,7 +71,7 @@ impl Unit {
         &self.terms
     }
 
-    /// Whether the text followed VOUnit 1.0 to the letter.
+    /// Returns `true` if the text followed VOUnit 1.0 to the letter.
     pub fn is_standard(&self) -> bool {
         self.standard
     }

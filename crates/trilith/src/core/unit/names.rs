@@ -57,7 +57,7 @@ impl Units {
         Self::default()
     }
 
-    /// Whether a name, prefix included, is that of a unit. A name in quotes is anybody's own and known.
+    /// Returns `true` if a name, prefix included, is that of a unit. A name in quotes is anybody's own and known.
     pub fn knows(&self, name: &str) -> bool {
         if name.contains('\'') || self.defined.contains(name) || PLAIN.contains(&name) || BINARY.contains(&name) {
             return true;
@@ -85,7 +85,8 @@ impl Units {
     /// Defines a name, as `unit/defunit` does: for another unit, or as a base unit of its own.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the name is none, or the unit uses unknown names.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the name is none, or the unit uses unknown
+    /// names.
     pub fn define(&mut self, name: &str, unit: Option<&Unit>) -> Result<()> {
         if !is_name(name) && !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
             return Err(Error::malformed(format!("{name:?} is not a name of a unit")));

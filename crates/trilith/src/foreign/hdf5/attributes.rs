@@ -156,7 +156,7 @@ impl Attribute {
         }
     }
 
-    /// Whether its elements lie in a heap.
+    /// Returns `true` if its elements lie in a heap.
     pub fn is_elsewhere(&self) -> bool {
         matches!(self.typed.special, Special::Text | Special::Sequence(_))
     }

@@ -23,7 +23,7 @@ pub(super) enum Storage {
 pub(super) struct Chunked {
     /// The lengths of a chunk.
     pub chunk: Vec<u64>,
-    /// Whether chunks that reach over the edge have no filters.
+    /// `true` if chunks that reach over the edge have no filters.
     pub plain_edges: bool,
     index: Index,
     address: Option<u64>,

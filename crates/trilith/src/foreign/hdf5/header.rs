@@ -32,7 +32,7 @@ pub(super) struct Message {
     pub data: Vec<u8>,
     /// The address of its first byte.
     pub address: u64,
-    /// Whether it only says where the message is.
+    /// `true` if it only says where the message is.
     pub is_shared: bool,
 }
 
@@ -150,7 +150,7 @@ impl Header {
         self.messages.iter().find(|message| message.kind == kind)
     }
 
-    /// Whether it is the header of a group.
+    /// Returns `true` if it is the header of a group.
     pub fn is_group(&self) -> bool {
         let of_groups = [kind::SYMBOLS, kind::LINK_INFO, kind::LINK, kind::GROUP_INFO];
         self.messages.iter().any(|message| of_groups.contains(&message.kind)) && self.message(kind::LAYOUT).is_none()

@@ -81,7 +81,7 @@ struct Writer<'s> {
     items: u64,
     /// The path of the group that is being written.
     here: String,
-    /// Whether the library of netCDF wrote the file.
+    /// `true` if the library of netCDF wrote the file.
     is_netcdf: bool,
 }
 

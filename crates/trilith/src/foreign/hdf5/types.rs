@@ -238,7 +238,7 @@ impl Typed {
     }
 }
 
-/// Whether an enumeration is what h5py writes for truth values.
+/// Returns `true` if an enumeration is what h5py writes for truth values.
 fn is_bool(names: &[String]) -> bool {
     names == ["FALSE", "TRUE"]
 }

@@ -28,7 +28,7 @@ pub(super) struct Primitive {
     pub size: u64,
     pub align: u64,
     pub is_big: bool,
-    /// Whether it is a whole number in the default order.
+    /// `true` if it is a whole number in the default order.
     pub is_whole: bool,
 }
 

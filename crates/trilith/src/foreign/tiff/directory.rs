@@ -41,7 +41,7 @@ pub(super) struct Tiff<'s> {
     source: &'s SourceRef,
     pub limits: &'s Limits,
     pub order: Byteorder,
-    /// Whether addresses have 8 bytes.
+    /// `true` if addresses have 8 bytes.
     wide: bool,
     first: u64,
 }
@@ -154,7 +154,7 @@ impl<'s> Tiff<'s> {
         Some(format!("{order}{name}[{}]", tag.count))
     }
 
-    /// Whether the values of a tag are characters.
+    /// Returns `true` if the values of a tag are characters.
     pub fn is_text(&self, tag: &Tag) -> bool {
         KINDS.get(tag.kind as usize).is_some_and(|kind| kind.0 == "S1")
     }
@@ -162,7 +162,7 @@ impl<'s> Tiff<'s> {
     /// The values of a tag.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where they are not in the file,
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they are not in the file,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for kinds that are not known.
     pub fn values(&self, tag: &Tag) -> Result<Values> {
         let unknown = || Error::unsupported(format!("values of kind {}", tag.kind));
@@ -209,7 +209,7 @@ impl Directory {
     /// The whole numbers of a tag, none of them below 0; None where it is not there.
     ///
     /// # Errors
-    /// As [`Tiff::values`].
+    /// Returns the errors of [`Tiff::values`].
     pub fn numbers(&self, file: &Tiff<'_>, id: u64) -> Result<Option<Vec<u64>>> {
         let Some(tag) = self.tag(id) else { return Ok(None) };
         let wrong = || Error::malformed(format!("the tag {id} has no whole numbers"));
@@ -224,7 +224,7 @@ impl Directory {
     /// The first whole number of a tag, or what counts without it.
     ///
     /// # Errors
-    /// As [`Directory::numbers`].
+    /// Returns the errors of [`Directory::numbers`].
     pub fn number(&self, file: &Tiff<'_>, id: u64, without: u64) -> Result<u64> {
         Ok(self.numbers(file, id)?.and_then(|numbers| numbers.first().copied()).unwrap_or(without))
     }

@@ -53,7 +53,7 @@ impl Image {
     /// Reads the tags.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for samples that no array has,
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for samples that no array has,
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for tags that contradict each other.
     pub fn read(file: &Tiff<'_>, tags: &Directory) -> Result<Self> {
         let number = |id, without| tags.number(file, id, without);
@@ -169,7 +169,7 @@ impl Image {
     /// Writes the item; its attributes may follow.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the places are not as many as the chunks.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the places are not as many as the chunks.
     pub fn write(&self, file: &Tiff<'_>, tags: &Directory, name: &str, text: &mut LayoutText) -> Result<Written> {
         let (at, len) = match self.is_tiled {
             true => (id::TILE_OFFSETS, id::TILE_BYTES),

@@ -195,7 +195,7 @@ impl Parser<'_> {
         self.fail(Code::E307.at(span, message).hint(hint))
     }
 
-    /// Whether a datatype comes down to one unsigned integer.
+    /// Returns `true` if a datatype comes down to one unsigned integer.
     fn is_unsigned(&self, ty: TypeId) -> bool {
         let mut ty = ty;
         while let TypeKind::Alias(what) = self.layout.ty(ty).kind {

@@ -271,7 +271,7 @@ impl Parser<'_> {
         self.aim(item);
     }
 
-    /// Whether an item is data, for `i%0`.
+    /// Returns `true` if an item is data, for `i%0`.
     pub(super) fn is_data(&self, item: ItemId) -> bool {
         matches!(self.layout.item(item).kind, ItemKind::Data(_))
     }

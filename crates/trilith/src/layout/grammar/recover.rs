@@ -44,13 +44,13 @@ impl Parser<'_> {
         self.waiting.clear();
     }
 
-    /// Whether the next token is the first of its line.
+    /// Returns `true` if the next token is the first of its line.
     fn begins_line(&self) -> bool {
         let before = self.text.get(..self.token.span.start as usize).unwrap_or("");
         before.trim_end_matches([' ', '\t']).ends_with(['\n', '\r'])
     }
 
-    /// Whether the next token may follow a complete item of what is open.
+    /// Returns `true` if the next token may follow a complete item of what is open.
     pub(super) fn goes_on(&self) -> bool {
         let kind = self.token.kind;
         match self.frames.last() {
@@ -66,7 +66,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the bracket or comma here ends the failed item, or what holds it.
+    /// Returns `true` if the bracket or comma here ends the failed item, or what holds it.
     fn resumes_at_closer(&mut self) -> bool {
         let kind = self.token.kind;
         match self.frames.last_mut() {
@@ -80,7 +80,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the name here begins an item of what is open.
+    /// Returns `true` if the name here begins an item of what is open.
     fn resumes_at_name(&self) -> bool {
         let next = self.peek().kind;
         match self.frames.last() {

@@ -98,7 +98,7 @@ impl Parser<'_> {
         if token.kind == T::Quoted { prefixed(name, self.dialect) } else { None }
     }
 
-    /// Whether the type of this name is being declared.
+    /// Returns `true` if the type of this name is being declared.
     fn in_own_body(&self, name: Symbol) -> bool {
         self.frames
             .iter()

@@ -121,14 +121,14 @@ impl Parser<'_> {
         self.open_list(list, open, false)
     }
 
-    /// Whether the bracket here is followed by one token and `]`.
+    /// Returns `true` if the bracket here is followed by one token and `]`.
     fn second_is_close(&self) -> bool {
         let mut ahead = self.lexer.fork();
         ahead.next();
         ahead.next().kind == T::CloseBracket
     }
 
-    /// Whether a name is a type, without using it.
+    /// Returns `true` if a name is a type, without using it.
     fn is_type(&mut self, token: Token) -> bool {
         let used = self.used;
         let found = self.find_type(token).is_some();

@@ -26,7 +26,7 @@ pub(super) fn check(old: &Tree, plan: &Plan, new: &Tree) -> Result<(), Differenc
     }
 }
 
-/// Whether a tree says just this value.
+/// Returns `true` if a tree says just this value.
 pub(super) fn reads_back(value: &Value, tree: &Tree) -> bool {
     let plan = Plan::default();
     let mut check = Check::new(tree, tree, &plan);
@@ -46,7 +46,7 @@ struct Check<'a> {
     moved: HashMap<u32, u32>,
     /// The number in the new tree of each tag of the old one, once found.
     tags: Vec<Option<u32>>,
-    /// Whether the text alone says what became of some collection: what aliases stand for in it is not known.
+    /// `true` if the text alone says what became of some collection: what aliases stand for in it is not known.
     is_loose: bool,
 }
 
@@ -227,7 +227,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// Whether a node says what a value says, what is below them aside.
+/// Returns `true` if a node says what a value says, what is below them aside.
 fn is_said(value: &Value, node: Node<'_>) -> bool {
     if let Data::Alias(name) = &value.data {
         return node.alias_target().is_some_and(|target| target.anchor() == Some(name));

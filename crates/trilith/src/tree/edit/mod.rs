@@ -124,7 +124,7 @@ impl<'t> Edit<'t> {
     /// the value not null): `!unit m` set to `s` stays a unit.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the path leads nowhere.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the path leads nowhere.
     pub fn set(&mut self, path: &TreePath, value: &Value) -> Result<()> {
         if let Some(card) = CardPath::find(self.tree, path)? {
             return card.set(self, value);
@@ -146,7 +146,7 @@ impl<'t> Edit<'t> {
     /// Sets or adds a key of a mapping node, as [`Edit::set`]; no path is searched, for edits of many nodes.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the node is no mapping.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the node is no mapping.
     pub fn set_key(&mut self, mapping: Node<'t>, key: &str, value: &Value) -> Result<()> {
         let parent = target(mapping);
         if !parent.is_mapping() {
@@ -182,7 +182,8 @@ impl<'t> Edit<'t> {
     /// Adds a key to a mapping, or an item to a sequence before the one with that number (`-`: at the end).
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the parent is missing, is a scalar, or has the key already.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the parent is missing, is a scalar, or has the key
+    /// already.
     pub fn insert(&mut self, path: &TreePath, value: &Value) -> Result<()> {
         if let Some(card) = CardPath::find(self.tree, path)? {
             return card.insert(self, value);
@@ -227,7 +228,7 @@ impl<'t> Edit<'t> {
     /// Adds an item at the end of a sequence.
     ///
     /// # Errors
-    /// As [`Edit::insert`].
+    /// Returns the errors of [`Edit::insert`].
     pub fn append(&mut self, sequence: &TreePath, value: &Value) -> Result<()> {
         match self.tree.find(sequence) {
             Some(node) if !node.is_sequence() => {
@@ -240,7 +241,7 @@ impl<'t> Edit<'t> {
     /// Removes a key with its value, or an item, with the comment on its line.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the path leads nowhere or is the root.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the path leads nowhere or is the root.
     pub fn delete(&mut self, path: &TreePath) -> Result<()> {
         if let Some(card) = CardPath::find(self.tree, path)? {
             return card.delete(self);
@@ -260,7 +261,8 @@ impl<'t> Edit<'t> {
     /// Gives a key of a mapping another name.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the path leads nowhere or to no key, or the name is taken.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the path leads nowhere or to no key, or the name is
+    /// taken.
     pub fn rename(&mut self, path: &TreePath, name: &str) -> Result<()> {
         if let Some(card) = CardPath::find(self.tree, path)? {
             return card.rename(self, name);
@@ -389,7 +391,8 @@ fn own_children<'t>(parent: Node<'t>, key: &str) -> Vec<Node<'t>> {
     }
 }
 
-/// Whether a key would still be there without the pairs of the mapping itself: another one is merged in that has it.
+/// Returns `true` if a key would still be there without the pairs of the mapping itself: another one is merged in
+/// that has it.
 fn comes_back(parent: Node<'_>, key: &str) -> bool {
     let merges = parent.entries().filter(|(name, _)| name.is_merge() && !name.is_named(key));
     merges.map(|(_, source)| source).any(|source| match source.kind() {

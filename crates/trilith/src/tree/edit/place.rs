@@ -46,7 +46,7 @@ pub(super) fn parts<'t>(parent: Node<'t>) -> Vec<Part<'t>> {
     parts
 }
 
-/// Whether a collection has brackets of its own: a block has none, nor has the pair in `[a: 1]`.
+/// Returns `true` if a collection has brackets of its own: a block has none, nor has the pair in `[a: 1]`.
 pub(super) fn has_brackets(node: Node<'_>) -> bool {
     let first = node.items().chain(node.entries().map(|(key, _)| key)).next();
     let begins_itself = first.is_none_or(|first| first.whole_span().start > node.span().start);
@@ -74,7 +74,7 @@ pub(super) fn after(text: &str, wanted: u8, at: usize) -> Option<usize> {
 /// What stands between words and means nothing; other blanks of Unicode are text.
 pub(super) const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
 
-/// Whether nothing stands in this text.
+/// Returns `true` if nothing stands in this text.
 pub(super) fn is_blank(text: &str) -> bool {
     text.trim_matches(BLANKS).is_empty()
 }
@@ -124,7 +124,7 @@ pub(super) fn blank_lines(text: &str, at: usize) -> &str {
     if blanks.len() == rest.len() { blanks } else { &blanks[..blanks.rfind('\n').unwrap_or(0)] }
 }
 
-/// Whether the value of a pair, empty as it is, lacks even its colon: `? key`, `{key}`.
+/// Returns `true` if the value of a pair, empty as it is, lacks even its colon: `? key`, `{key}`.
 pub(super) fn lacks_colon(value: Node<'_>) -> bool {
     let span = value.whole_span();
     let before = (span.start as usize).checked_sub(1).and_then(|at| value.tree().text().as_bytes().get(at));
@@ -140,7 +140,8 @@ pub(super) fn comment_before_content(node: Node<'_>) -> Option<Span> {
     (end <= line && text.get(end..line)?.contains('#') && !node.span().is_empty()).then(|| Span::of(end, line))
 }
 
-/// Whether a literal can end at `at`: what follows it would be part of its text, or of the last blank lines of it.
+/// Returns `true` if a literal can end at `at`: what follows it would be part of its text, or of the last blank
+/// lines of it.
 pub(super) fn literal_may_end(text: &str, at: usize) -> bool {
     let rest = text.get(at..).unwrap_or("");
     let line = rest.get(..line_end(rest, 0)).unwrap_or("");
@@ -258,7 +259,7 @@ fn below_block_scalar(text: &str, scalar: Node<'_>, at: usize, column: usize) ->
     (end - at, kept)
 }
 
-/// Whether a block scalar has the empty lines after it.
+/// Returns `true` if a block scalar has the empty lines after it.
 fn keeps_breaks(scalar: Node<'_>) -> bool {
     scalar.raw().lines().next().is_some_and(|head| head.contains('+'))
 }

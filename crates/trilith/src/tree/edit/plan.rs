@@ -19,7 +19,7 @@ pub(super) struct Plan {
     pub last: HashMap<u32, Vec<Added>>,
     /// How many children more a collection has, or fewer.
     pub growth: HashMap<u32, i64>,
-    /// Whether the directives change, and with them what every tag means.
+    /// `true` if the directives change, and with them what every tag means.
     pub head: bool,
     /// Two changes of one node.
     pub clash: bool,

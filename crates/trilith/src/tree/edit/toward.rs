@@ -143,7 +143,7 @@ fn keys(mapping: Node<'_>) -> Option<HashMap<String, (usize, Node<'_>, Node<'_>)
     Some(found)
 }
 
-/// Whether it stands for a collection elsewhere. Which scalars are one does not matter.
+/// Returns `true` if it stands for a collection elsewhere. Which scalars are one does not matter.
 fn is_alias(node: Node<'_>) -> bool {
     node.is_alias() && !node.is_scalar()
 }
@@ -187,7 +187,7 @@ fn pairs<'a, 'b>(a: Node<'a>, b: Node<'b>, any_order: bool) -> Option<Vec<(Node<
     Some(children)
 }
 
-/// Whether two nodes say the same, aliases aside.
+/// Returns `true` if two nodes say the same, aliases aside.
 fn says_what(a: Node<'_>, b: Node<'_>) -> bool {
     let mut open = vec![(a, b)];
     while let Some((a, b)) = open.pop() {
@@ -200,7 +200,7 @@ fn says_what(a: Node<'_>, b: Node<'_>) -> bool {
     true
 }
 
-/// Whether two trees say the same, keys in any order, with the same nodes standing in several places.
+/// Returns `true` if two trees say the same, keys in any order, with the same nodes standing in several places.
 fn says_the_same(a: &Tree, b: &Tree) -> bool {
     let mut open = vec![(a.root(), b.root())];
     let (mut there, mut back): (HashMap<NodeId, NodeId>, HashMap<NodeId, NodeId>) = (HashMap::new(), HashMap::new());

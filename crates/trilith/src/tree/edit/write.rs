@@ -7,8 +7,8 @@ use super::{Change, Edit, place};
 use crate::span::Span;
 use crate::yaml::{print_after_key, print_flow, print_value, written_tag};
 
-/// Whether a value may be what the tag of a node says: it is of the same kind. In the place of an array that is a mapping with
-/// one of its keys; what mappings of other tags hold is not known.
+/// Returns `true` if a value may be what the tag of a node says: it is of the same kind. In the place of an array
+/// that is a mapping with one of its keys; what mappings of other tags hold is not known.
 fn is_alike(value: &Value, node: Node<'_>) -> bool {
     let is_array = node.is_mapping() && node.tag().is_some_and(|tag| tag.contains("core/ndarray"));
     let has_key = |pairs: &[(Value, Value)]| pairs.iter().any(|(key, _)| key.as_str().is_some_and(|key| node.get(key).is_some()));
@@ -390,7 +390,7 @@ fn kind_of(value: &Value) -> NodeKind {
     }
 }
 
-/// Whether a value is printed on the line where it begins.
+/// Returns `true` if a value is printed on the line where it begins.
 fn is_inline(value: &Value, options: &PrintOptions) -> bool {
     match kind_of(value) {
         NodeKind::Scalar => !print_after_key(value, Some(0), options).contains('\n'),

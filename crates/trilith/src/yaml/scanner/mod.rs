@@ -118,7 +118,7 @@ pub(super) struct Wanted {
 pub(super) struct Scanner<'t, 'r, R> {
     text: &'t str,
     bytes: &'t [u8],
-    /// Whether the text has tabs anywhere.
+    /// `true` if the text has tabs anywhere.
     tabs: bool,
     receiver: &'r mut R,
     levels: Vec<Level>,
@@ -147,7 +147,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         self.bytes.get(at).copied().unwrap_or(0)
     }
 
-    /// Whether a blank, a line break or the end is at `at`.
+    /// Returns `true` if a blank, a line break or the end is at `at`.
     #[inline(always)]
     pub(super) fn is_gap(&self, at: usize) -> bool {
         matches!(self.byte(at), b' ' | b'\n' | 0)

@@ -139,7 +139,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         }
     }
 
-    /// Whether a plain scalar in a block ends at this line break, colon, number sign or end of the text.
+    /// Returns `true` if a plain scalar in a block ends at this line break, colon, number sign or end of the text.
     #[inline(always)]
     fn ends_plain(&self, at: usize) -> bool {
         match self.byte(at) {
@@ -225,7 +225,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         Ok((end + 1).min(self.bytes.len()))
     }
 
-    /// Whether `---` or `...` stands at the start of a line.
+    /// Returns `true` if `---` or `...` stands at the start of a line.
     pub(super) fn marker(&self, at: usize) -> bool {
         matches!(self.bytes.get(at..), Some([b'-', b'-', b'-', ..] | [b'.', b'.', b'.', ..])) && self.is_gap(at + 3)
     }
