@@ -1,8 +1,8 @@
-//! Opening any file, and its items: what every command and method works on.
+//! Opening of files of any format, and the items in them.
 //!
-//! [`open`] gives a [`File`], whatever its format is. A file is *a tree of named items whose leaves are arrays*:
-//! [`File::item`] and [`File::array`] find them, [`Item`] says what one is. What only one family has is reached by
-//! [`File::as_asdf`] and [`File::as_dudley`]. A new family is a [`Backend`].
+//! [`open`] returns a [`File`], whatever its format is. A file is *a tree of named items whose leaves are arrays*:
+//! [`File::item`] and [`File::array`] find them, and an [`Item`] describes one. [`File::as_asdf`] and
+//! [`File::as_dudley`] give access to what only one format family has. To add a family, implement [`Backend`].
 
 mod asdf;
 mod backend;
@@ -49,7 +49,7 @@ pub use reread::check_written;
 #[cfg(feature = "dudley")]
 pub use series::Series;
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileKind {

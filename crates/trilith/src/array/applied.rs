@@ -146,7 +146,7 @@ impl Physical {
         self.shared.array.len()
     }
 
-    /// What becomes of whole elements.
+    /// Converts whole elements.
     fn convert(&self, from: &[u8], to: &mut [u8]) -> Result<()> {
         let shared = &*self.shared;
         let place = |part: &Part| if self.is_mask { part.marks.clone() } else { part.to.clone() };

@@ -41,13 +41,13 @@ impl Rows {
         self.start(row).saturating_add(self.inner)
     }
 
-    /// How many end at a byte or before it.
+    /// Returns how many rows end at or before a byte.
     fn before(&self, byte: u64) -> u64 {
         byte.checked_sub(self.end(0)).map_or(0, |more| (more / self.stride + 1).min(self.count))
     }
 }
 
-/// What one thread does at once.
+/// The work that one thread does at once.
 struct Job<'o, 't> {
     /// The decoded bytes: whole pieces.
     bytes: Range<u64>,
@@ -145,7 +145,7 @@ impl Array {
 /// Rows that lie in two jobs, each with the place of its elements.
 type Torn<'a> = Vec<(u64, &'a mut [u8])>;
 
-/// Who decodes and hands out what; each torn row gets as many bytes of `torn_rows` as it has.
+/// Plans the decoding: which thread fills which rows. Each torn row gets its share of `torn_rows`.
 fn plan<'o, 't>(
     rows: &Rows,
     piece: u64,

@@ -27,8 +27,8 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for more axes than a table has,
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and as [`Array::load`].
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for more axes than a table has,
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and the errors of [`Array::load`].
     pub fn write_csv(&self, out: &mut dyn Write) -> Result<()> {
         let fields = self.datatype.as_struct();
         let most = if fields.is_some() { 1 } else { 2 };

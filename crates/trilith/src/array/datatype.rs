@@ -1,4 +1,4 @@
-//! What one element is: [`Datatype`], [`Byteorder`].
+//! The type of one element: [`Datatype`], [`Byteorder`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -108,12 +108,12 @@ pub enum Datatype {
     Struct(Arc<StructType>),
 }
 
-/// What the bytes of an element are made of, for kernels.
+/// The units of bytes that make up an element, for kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     /// Bytes without an order, as in ASCII text.
     Bytes,
-    /// A truth value of one byte.
+    /// A boolean of one byte.
     Bool,
     /// Words of this many bytes (2, 4, 8 or 16) that have a byte order.
     Words(usize),
@@ -265,7 +265,7 @@ impl Datatype {
         Ok(Self::Struct(Arc::new(StructType::packed_from(flags.collect::<Result<_>>()?)?)))
     }
 
-    /// What the bytes of a plain element are made of; a struct has none of its own.
+    /// Returns the unit of bytes that makes up an element. A struct has none: its fields have.
     pub(super) fn unit(&self) -> Unit {
         match self {
             Self::Bool8 => Unit::Bool,

@@ -26,7 +26,7 @@ impl ElementValue {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a value that the datatype does not have;
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a value that the datatype does not have.
     /// `out` then ends in a part of the element.
     pub fn encode(&self, datatype: &Datatype, order: Byteorder, out: &mut Vec<u8>) -> Result<()> {
         match (datatype, self) {
@@ -190,11 +190,12 @@ impl Array {
         Self::from_bytes(bytes, datatype, Byteorder::Little, shape.to_vec())
     }
 
-    /// A copy of all texts in C order, without the NULs that pad them.
+    /// Copies all strings in C order, without the NULs that pad them.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for elements that are no text,
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for bytes that are none, and as [`Array::load`].
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the elements are no strings,
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if their bytes are no text, and the errors of
+    /// [`Array::load`].
     pub fn load_texts(&self) -> Result<Vec<String>> {
         if !self.datatype.is_text() {
             return Err(Error::usage(format!("elements of {} are not text", self.datatype)));

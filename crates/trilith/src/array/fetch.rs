@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::threads::{ahead, each, threads};
 
-/// Bytes that nobody asked for are read along up to this many: one read costs about as much.
+/// Gaps up to this size are read, too: one large read costs about as much as two small ones.
 const GAP: u64 = 4096;
 /// Bytes read at once where elements must be picked out of them.
 const SCRATCH: u64 = 8 << 20;
@@ -42,7 +42,7 @@ const RANGES: u64 = 1 << 16;
 /// ```
 ///
 /// # Errors
-/// Those of the first that fails, as of [`Array::read_bytes_into`].
+/// Returns the errors of [`Array::read_bytes_into`], for the first array that fails.
 pub fn read_all(arrays: Vec<(&Array, &mut [u8])>, order: Byteorder) -> Result<()> {
     let mut rest: Vec<&Array> = arrays.iter().map(|(array, _)| *array).collect();
     while let Some(first) = rest.first().map(|array| array.source().clone()) {
@@ -71,8 +71,8 @@ fn prefetch_all(source: &dyn Source, parts: &[&Array]) -> Result<()> {
 }
 
 impl Array {
-    /// All elements, packed in C order, in this byte order: structs field by field without padding,
-    /// truth values as 0 or 1.
+    /// Copies all elements, packed in C order, in this byte order. Structs are packed field by field without
+    /// padding, and booleans are 0 or 1.
     ///
     /// # Errors
     /// Returns the errors of [`Array::load`].
@@ -85,7 +85,7 @@ impl Array {
     /// [`Array::read_bytes`] into memory of the caller, which must have [`Array::nbytes`] bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another length, and as [`Array::load`].
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another length, and the errors of [`Array::load`].
     pub fn read_bytes_into(&self, into: &mut [u8], order: Byteorder) -> Result<()> {
         if into.len() as u64 != self.nbytes() {
             return Err(Error::usage(format!("{} bytes of memory for an array of {} bytes", into.len(), self.nbytes())));
@@ -94,14 +94,14 @@ impl Array {
         self.fill(&Program::new(&self.datatype, self.byteorder, order)?, into)
     }
 
-    /// Gives all elements to `take`, in pieces of whole elements in C order, each of at most
-    /// `max_bytes` (but at least one element), as the canonical bytes: packed, little-endian, structs
-    /// field by field without padding, truth values 0 or 1, text padded with NUL.
+    /// Passes all elements to `take` in C order, in pieces of whole elements. Each piece has at most `max_bytes`
+    /// (but at least one element) of canonical bytes: packed, little-endian, structs field by field without
+    /// padding, booleans 0 or 1, text padded with NUL.
     ///
-    /// This is what digests are made of; how long the pieces are changes nothing in the bytes.
+    /// Digests are made of these bytes. The length of the pieces does not change them.
     ///
     /// # Errors
-    /// As [`Array::load`], and what `take` returns.
+    /// Returns the errors of [`Array::load`], and those of `take`.
     pub fn for_each_piece(&self, max_bytes: usize, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         self.pieces(Byteorder::Little, max_bytes, &mut take)
     }
@@ -111,7 +111,7 @@ impl Array {
         self.pieces(Byteorder::NATIVE, 1 << 18, &mut take)
     }
 
-    /// As [`Array::for_each_piece`], in either byte order.
+    /// Does the same as [`Array::for_each_piece`], in either byte order.
     ///
     /// # Errors
     /// Returns the errors of [`Array::for_each_piece`].
@@ -281,7 +281,7 @@ impl Array {
     /// Says to the source which bytes are about to be read, so that a remote one fetches them together.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if a request fails.
     pub fn prefetch(&self, gap: u64) -> Result<()> {
         self.source.prefetch(&self.plan(gap))
     }

@@ -1,8 +1,8 @@
-//! Arrays that are stored as a grid of chunks, each of which is decoded by itself.
+//! Arrays that are stored as a grid of chunks, each of which is decoded separately.
 //!
-//! [`Grid`] is the source of the elements in C order, as if they lay so in the file. What decodes a chunk is handed in: this
-//! file knows which chunks a range of elements needs, has each decoded and put to its places on whatever core is free, and
-//! keeps those that the next read may need again.
+//! [`Grid`] is the source of the elements in C order, as if the file stored them so. The decoder of a chunk is
+//! handed in. This file finds the chunks that a range of elements needs, has each decoded on any free core, puts
+//! its elements into place, and keeps those chunks that the next read may need again.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -25,25 +25,25 @@ const PIECE: u64 = 32 << 20;
 const SHORT: u64 = 256;
 /// Bytes of memory for each run.
 const RUN: u64 = 24;
-/// As many bytes as this are put together by several threads, even where nothing is to be decoded.
+/// Several threads put together at least this many bytes, even if nothing is to be decoded.
 const PARALLEL: usize = 8 << 20;
 
 /// The chunks of a grid, in row-major order.
 pub(crate) trait Chunks: Send + Sync {
-    /// Where a chunk lies in [`Chunks::source`]; None where it was never written.
+    /// Returns the place of a chunk in [`Chunks::source`], or None if it was never written.
     ///
     /// # Errors
-    /// Where the file says what cannot be.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the file gives an impossible place.
     fn place(&self, number: u64) -> Result<Option<Range<u64>>>;
 
     /// The elements of a chunk that was written, `size` bytes in C order.
     ///
     /// # Errors
-    /// What its filters say.
+    /// Returns the errors of the filters of the chunk.
     fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>>;
 
-    /// What a chunk went through when it was written, and for each chunk the steps that it did not, as bits; empty where
-    /// each went through all. None where nobody else could undo it.
+    /// Returns the encoding steps of a chunk and, for each chunk, the steps that it skipped, as bits. The list of
+    /// bits is empty if no chunk skipped any. Returns None if no other program could undo the steps.
     fn steps(&self) -> Option<(Vec<Step>, Vec<u64>)> {
         None
     }
@@ -56,7 +56,7 @@ pub(crate) trait Chunks: Send + Sync {
     /// The bytes that the chunks lie in.
     fn source(&self) -> &SourceRef;
 
-    /// As [`Source::check_whole`], of everything that the chunks are made of.
+    /// Does the same as [`Source::check_whole`], for everything that the chunks are made of.
     ///
     /// # Errors
     /// Returns the errors of [`Source::check_whole`].
@@ -64,13 +64,13 @@ pub(crate) trait Chunks: Send + Sync {
         self.source().check_whole()
     }
 
-    /// What a chunk is called in messages.
+    /// Returns the name of a chunk in messages.
     fn name(&self) -> &'static str {
         "chunk"
     }
 }
 
-/// How an array is cut into chunks.
+/// The division of an array into chunks.
 #[derive(Debug, Clone)]
 pub(crate) struct Cut {
     /// The lengths of the axes.
@@ -84,7 +84,7 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// How many chunks there are along each axis.
+    /// Returns the number of chunks along each axis.
     pub fn counts(&self) -> Vec<u64> {
         self.shape.iter().zip(&self.chunk).map(|(len, chunk)| len.div_ceil((*chunk).max(1))).collect()
     }
@@ -143,7 +143,7 @@ struct Run {
     len: u64,
 }
 
-/// What is wanted of one chunk: where in it, and where that goes.
+/// The wanted runs of one chunk: the place of each in the chunk, and its destination.
 struct Part<'a> {
     number: u64,
     runs: Vec<(u64, &'a mut [u8])>,
@@ -233,7 +233,7 @@ impl Grid {
         Ok(found.into_iter().collect())
     }
 
-    /// Where chunks lie that were written.
+    /// Returns the places of the chunks that were written.
     fn places(&self, numbers: impl Iterator<Item = u64>) -> Result<Vec<Range<u64>>> {
         numbers.filter_map(|number| self.chunks.place(number).transpose()).collect()
     }
@@ -281,7 +281,7 @@ impl Grid {
         shrink_others(&self.kept, KEPT);
     }
 
-    /// What is wanted of each chunk that a range needs.
+    /// Returns the wanted part of each chunk that a range needs.
     fn parts<'a>(&self, range: Range<u64>, into: &'a mut [u8]) -> Result<Vec<Part<'a>>> {
         let mut parts: Vec<Part<'a>> = Vec::new();
         let mut by_number: HashMap<u64, usize> = HashMap::new();
@@ -341,7 +341,8 @@ impl Grid {
         rows.saturating_mul(self.cut.chunk.first().copied().unwrap_or(1)).max(1)
     }
 
-    /// Where the range that is read at once from here on ends: at the end of a layer of chunks, where one is small enough.
+    /// Returns the end of the range that is read at once from here on: the end of a layer of chunks, if a layer is
+    /// small enough.
     fn piece_end(&self, at: u64) -> u64 {
         let run = self.cut.chunk.last().copied().unwrap_or(1).saturating_mul(self.cut.item);
         let layer = self.layer();

@@ -56,7 +56,7 @@ impl Array {
     /// element (all indices 0) lies at `offset`.
     ///
     /// # Errors
-    /// As [`Array::new`], and where there are not as many strides as axes.
+    /// Returns the errors of [`Array::new`], and an error if there are not as many strides as axes.
     pub fn strided(
         source: SourceRef,
         offset: u64,
@@ -73,7 +73,7 @@ impl Array {
     /// A streamed array (`shape: ['*', …]`): as many rows as the source has whole ones.
     ///
     /// # Errors
-    /// As [`Array::new`], and for rows without bytes.
+    /// Returns the errors of [`Array::new`], and an error for rows without bytes.
     pub fn streamed(source: SourceRef, offset: u64, datatype: Datatype, byteorder: Byteorder, row_shape: &[u64]) -> Result<Self> {
         let rows = shape::stream_rows(source.len().saturating_sub(offset), row_shape, datatype.item_size())?;
         let mut shape = vec![rows];
@@ -104,18 +104,18 @@ impl Array {
         Self::new(Arc::new(bytes), 0, T::DATATYPE, Byteorder::NATIVE, shape.to_vec())
     }
 
-    /// The array with a mask; an array as mask is broadcast to this one's shape. An array of structures as mask has a
-    /// boolean for each value of this one's structures, in the same fields.
+    /// Returns the array with a mask. A mask array is broadcast to the shape of this array. For structures it may
+    /// be an array of structures that has, in the same fields, a boolean for each value.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the shapes do not fit, and for a mask array
-    /// that holds neither truth values nor numbers.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the shapes do not fit, or if a mask array
+    /// holds neither booleans nor numbers.
     pub fn with_mask(mut self, mask: Mask) -> Result<Self> {
         self.mask = Some(mask.fit(&self)?);
         Ok(self)
     }
 
-    /// The array with the mask of what a file declares missing: elements under it have no value of their own.
+    /// Returns the array with a mask of the elements that a file declares missing. Elements under it have no value.
     ///
     /// # Errors
     /// Returns the errors of [`Array::with_mask`].
@@ -142,7 +142,7 @@ impl Array {
         self
     }
 
-    /// Where the bytes are.
+    /// Returns the source of the bytes.
     pub fn source(&self) -> &SourceRef {
         &self.source
     }
@@ -152,7 +152,7 @@ impl Array {
         self.offset
     }
 
-    /// What one element is.
+    /// Returns the datatype of an element.
     pub fn datatype(&self) -> &Datatype {
         &self.datatype
     }
@@ -172,7 +172,7 @@ impl Array {
         &self.strides
     }
 
-    /// Which elements do not count, if any.
+    /// Returns the mask of elements that do not count, if there is one.
     pub fn mask(&self) -> Option<&Mask> {
         self.mask.as_ref()
     }
@@ -182,7 +182,7 @@ impl Array {
         &self.limits
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> u64 {
         // Checked when the array was made; a zero counts even where the product before it is huge.
         if self.shape.contains(&0) { 0 } else { self.shape.iter().fold(1, |n: u64, len| n.saturating_mul(*len)) }
@@ -235,7 +235,7 @@ impl Array {
     /// more than [`Limits::overlap`].
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit).
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the limits do not allow it.
     pub fn charge(&self) -> Result<()> {
         self.charge_overlap()?;
         self.limits.charge_memory(self.nbytes(), "an array")
@@ -245,7 +245,7 @@ impl Array {
     /// that share bytes, or more elements without any than [`Limits::nodes`].
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit).
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the limits do not allow it.
     pub fn charge_visits(&self) -> Result<()> {
         if self.nbytes() == 0 && self.len() > self.limits.nodes {
             return Err(Limits::exceeded("nodes", self.limits.nodes, format_args!("{} elements without bytes", self.len())));
@@ -253,8 +253,8 @@ impl Array {
         self.charge_overlap()
     }
 
-    /// How many rows of the first axis end before byte `end` of the source; None where all do. None of them does of an
-    /// array without axes, or of one whose rows do not follow each other.
+    /// Returns the number of rows of the first axis that end before byte `end` of the source, or None if all do.
+    /// The number is 0 for an array without axes, and for one whose rows do not follow each other.
     pub(crate) fn rows_up_to(&self, end: u64) -> Option<u64> {
         let item = self.datatype.item_size();
         if shape::extent(self.offset, &self.shape, &self.strides, item, end).is_ok() {

@@ -11,7 +11,7 @@ use super::shape;
 use super::structure::Field;
 use crate::error::{Error, Result};
 
-/// What to take of one axis, with the meaning that Python and numpy give it.
+/// The index of one axis, with the meaning that it has in Python and numpy.
 ///
 /// ```
 /// use trilith::array::{Array, Index};
@@ -46,7 +46,7 @@ impl Index {
     /// Reads a list such as `0:10,5,::2` or `...,-1`; brackets around it may stay.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage).
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the text is no list of indices.
     pub fn parse_list(text: &str) -> Result<Vec<Self>> {
         let text = text.trim();
         let text = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
@@ -188,7 +188,7 @@ fn resolve(start: Option<i64>, stop: Option<i64>, step: i64, len: u64) -> (u64, 
     (u64::try_from(start).unwrap_or(0), u64::try_from(count).unwrap_or(0))
 }
 
-/// What an index takes of one axis.
+/// The part of one axis that an index takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub first: u64,
@@ -198,7 +198,7 @@ pub(crate) struct Taken {
     pub stays: bool,
 }
 
-/// What indices take of each axis of an array of this shape.
+/// Returns the part that the indices take of each axis of an array of this shape.
 ///
 /// # Errors
 /// Returns the errors of [`Array::slice`].
@@ -223,7 +223,7 @@ pub(crate) fn taken(shape: &[u64], indices: &[Index]) -> Result<Vec<Taken>> {
 }
 
 impl Index {
-    /// What it takes of an axis of this length.
+    /// Returns the part that it takes of an axis of this length.
     fn of(self, axis: usize, len: u64) -> Result<Taken> {
         match self {
             Self::At(at) => {

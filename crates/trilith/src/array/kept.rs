@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// The elements of a chunk.
 pub(super) type Chunk = Arc<Vec<u8>>;
 
-/// What a chunk costs besides its bytes.
+/// Memory that a chunk takes besides its bytes.
 const APART: u64 = 64;
 
 /// Bytes that all arrays together keep.
@@ -52,7 +52,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// What is used from now on was used later than all before.
+    /// Advances the clock: whatever is used from now on was used later than everything before.
     pub fn tick(&mut self) {
         self.clock += 1;
     }

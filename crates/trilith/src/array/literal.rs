@@ -1,9 +1,9 @@
-//! The little of Python's literals that a `.npy` header needs: strings, numbers, truth values,
-//! tuples, lists and one dictionary.
+//! A parser for the few Python literals that a `.npy` header needs: strings, numbers, booleans, tuples, lists and
+//! one dictionary.
 
 use crate::error::{Error, Result};
 
-/// How deep brackets may nest.
+/// Maximum depth of nested brackets.
 const DEPTH: usize = 64;
 
 /// A Python literal; tuples are lists.

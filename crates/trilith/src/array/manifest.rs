@@ -1,7 +1,7 @@
-//! Where the chunks of an array lie in their file, for programs that read and decode them without this library.
+//! Places of the chunks of an array in its file, for programs that read and decode them without this library.
 //!
-//! Such programs, those of Zarr, know an array as a grid of chunks that are all of one shape, each a range of bytes in a
-//! file. Many arrays can be seen so without writing them anew; the others are refused with the reason.
+//! Such programs, those of Zarr, see an array as a grid of chunks that all have one shape, each a range of bytes in
+//! a file. Many arrays fit this form without being rewritten. The others are refused with the reason.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 
 /// Bytes of a chunk that is cut out of elements which lie as they are, as nearly as the shape allows.
 const CUT: u64 = 4 << 20;
-/// How much larger or smaller such a chunk may be before another cut is preferred.
+/// Factor by which such a chunk may be larger or smaller before another cut is preferred.
 const NEAR: u64 = 8;
 
 /// The chunks of an array.
@@ -27,16 +27,16 @@ pub struct Manifest {
     pub chunk: Vec<u64>,
     /// `true` if elements lie in Fortran order within a chunk.
     pub columns: bool,
-    /// What each chunk went through when it was written, in this order.
+    /// The encoding steps of each chunk when it was written, in this order.
     pub steps: Vec<Step>,
-    /// Where each chunk lies in the file, in row-major order; None where it was never written.
+    /// The place of each chunk in the file, in row-major order; None if it was never written.
     pub places: Vec<Option<Range<u64>>>,
     /// The bytes of an element that was never written.
     pub fill: Vec<u8>,
 }
 
 impl Manifest {
-    /// One chunk that has all elements of an array, of which nobody says where it lies.
+    /// Returns one chunk that has all elements of an array, without a place.
     pub fn whole(array: &Array) -> Self {
         let chunk = array.shape().iter().map(|len| (*len).max(1)).collect();
         Self { file: array.file(), chunk, columns: false, steps: Vec::new(), places: Vec::new(), fill: array.nothing() }
@@ -52,14 +52,15 @@ struct Axes {
 }
 
 impl Array {
-    /// Where the chunks of the array lie in the file that [`Array::source`] names. No element is read.
+    /// Returns the places of the chunks of the array in the file that [`Array::source`] names. Reads no element.
     ///
-    /// Elements that lie as they are can be cut into chunks at will: `rows` says how many rows of the first axis make one,
-    /// and must divide their number; without it chunks have about 4 MiB.
+    /// Uncompressed elements can be cut into any chunks. `rows` is the number of rows of the first axis in each
+    /// chunk, and must divide their total number. Without it chunks have about 4 MiB.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the array is no such grid, with the reason;
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a number of rows that does not divide those of the array.
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the array is no such grid, with the
+    /// reason, and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a number of rows that does not divide those of
+    /// the array.
     ///
     /// ```
     /// use trilith::array::{Array, Byteorder, Datatype};
@@ -96,7 +97,7 @@ impl Array {
         }
     }
 
-    /// What its file is called.
+    /// Returns the name of its file.
     fn file(&self) -> String {
         let path = self.source().local().and_then(LocalFile::given_path).map(|path| path.display().to_string());
         path.unwrap_or_else(|| self.source().name().to_owned())
@@ -170,7 +171,7 @@ impl Array {
         Ok(Manifest { places, columns: axes.columns, chunk, ..Manifest::whole(self) })
     }
 
-    /// Where chunks begin that divide the axes, in row-major order of the array's own axes.
+    /// Returns the places of chunks that divide the axes, in row-major order of the array's axes.
     fn places_of(&self, axes: &Axes, chunk: &[u64], start: u64) -> Result<Vec<Option<Range<u64>>>> {
         let mut counts: Vec<u64> = axes.lengths.iter().zip(chunk).map(|(len, chunk)| len / (*chunk).max(1)).collect();
         let mut steps: Vec<u64> = axes.strides.iter().zip(chunk).map(|(stride, chunk)| stride.saturating_mul(*chunk)).collect();

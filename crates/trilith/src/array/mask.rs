@@ -1,4 +1,4 @@
-//! Which elements do not count: [`Mask`].
+//! Masks: the elements that do not count ([`Mask`]).
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::number;
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 
-/// What marks an element as missing (ndarray-1.1.0, `mask`).
+/// A mark for missing elements (ndarray-1.1.0, `mask`).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Mask {
@@ -20,8 +20,8 @@ pub enum Mask {
     Float(f64),
     /// Elements equal to this complex number (re, im), after it is rounded to their precision.
     Complex(f64, f64),
-    /// Elements where this array of truth values or numbers is not zero; it is broadcast to the array's shape. For structures
-    /// it may have structures of the same fields, with a boolean for each value.
+    /// Masks the elements for which this array of booleans or numbers is not zero. It is broadcast to the array's
+    /// shape. For structures it may have structures of the same fields, with a boolean for each value.
     Array(Arc<Array>),
 }
 
@@ -57,7 +57,7 @@ impl Mask {
         matches!(self, Self::Array(mask) if mask.datatype().as_struct().is_some())
     }
 
-    /// Returns `true` if it is an array of single bytes, which are truth values as they are stored.
+    /// Returns `true` if it is an array of single bytes, which are stored booleans.
     fn is_of_bytes(&self) -> bool {
         let Self::Array(mask) = self else { return false };
         matches!(mask.datatype(), Datatype::Bool8 | Datatype::Uint8 | Datatype::Int8)
@@ -76,7 +76,7 @@ impl Array {
     /// The array with another mask in addition to the one that it has, as inline data have of their nulls.
     ///
     /// # Errors
-    /// As [`Array::with_mask`] and [`Array::mask_bytes`].
+    /// Returns the errors of [`Array::with_mask`] and [`Array::mask_bytes`].
     pub(crate) fn masked_too(self, mask: Mask) -> Result<Self> {
         let Some(mut marks) = self.mask_bytes()? else { return self.with_mask(mask) };
         let array = self.with_mask(mask)?;
@@ -86,7 +86,7 @@ impl Array {
         array.with_mask(Mask::Array(Arc::new(marks)))
     }
 
-    /// How many elements are masked; of structures with a mask for each field, how many of their values.
+    /// Returns the number of masked elements. For structures with a mask for each field it counts their values.
     ///
     /// ```
     /// use trilith::array::{Array, Mask};
@@ -109,7 +109,8 @@ impl Array {
     /// Refuses an array of which something is masked where there is no place for a mask: it would be taken for data.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported), and as [`Array::masked_count`].
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if elements are masked, and the errors of
+    /// [`Array::masked_count`].
     pub(crate) fn check_unmasked(&self, place: &str) -> Result<()> {
         if self.masked_count()? == 0 {
             return Ok(());
@@ -140,8 +141,9 @@ impl Array {
     /// each field have one byte for each of their values.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a mask by value of elements that are not
-    /// numbers, [`ErrorKind::Limit`](crate::ErrorKind::Limit), and as [`Array::load`].
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a mask by value of elements that are
+    /// not numbers, [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the limits do not allow its size, and the
+    /// errors of [`Array::load`].
     pub fn mask_bytes(&self) -> Result<Option<Vec<u8>>> {
         if self.mask.is_none() {
             return Ok(None);
@@ -167,7 +169,7 @@ impl Array {
     /// `max_elements`; nothing where there is no mask. Structures with a mask for each field have one byte for each value.
     ///
     /// # Errors
-    /// As [`Array::mask_bytes`], and what `take` returns.
+    /// Returns the errors of [`Array::mask_bytes`], and those of `take`.
     pub fn for_each_mask_piece(&self, max_elements: usize, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         match &self.mask {
             None => Ok(()),

@@ -1,8 +1,8 @@
-//! What files declare about stored numbers: scale, offset, missing values, other types of the same bytes; and how elements
-//! become what is meant.
+//! Declarations of files about stored numbers: scale, offset, missing values, other types of the same bytes; and
+//! the conversion of stored elements to physical values.
 //!
-//! A format says what it declares as one [`Meaning`] for an array, or one for each field of its structures. This is the one
-//! rule for all formats; `array/applied.rs` makes arrays of it.
+//! Each format expresses its declarations as one [`Meaning`] for an array, or as one for each field of its
+//! structures. All formats share this one rule, and `array/applied.rs` makes arrays of it.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ impl Declared {
     }
 }
 
-/// What marks a stored element as missing.
+/// A mark of a missing stored element.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Missing {
     /// The number itself; NaN marks every NaN.
@@ -41,7 +41,7 @@ pub(crate) enum Missing {
     Text(Vec<u8>),
 }
 
-/// What a stored element stands for.
+/// The interpretation of a stored element.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Reading {
     /// Itself.
@@ -54,7 +54,7 @@ pub(crate) enum Reading {
     Linear { scale: f64, offset: f64, into: Datatype },
     /// The same in whole numbers, as `int64`.
     Whole { scale: i64, offset: i64 },
-    /// A truth value: `T` is true.
+    /// A boolean: `T` is true.
     Logical,
     /// Truth values, the highest bit of a byte first.
     Flags { shape: Vec<u64> },
@@ -67,7 +67,7 @@ pub(crate) enum Reading {
     Written { scale: f64, offset: f64, decimals: i32, into: Datatype },
 }
 
-/// What a file declares about an array, or about one field of its structures.
+/// The declarations of a file about an array, or about one field of its structures.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Meaning {
     pub reading: Reading,
@@ -83,7 +83,7 @@ impl Meaning {
         self.reading == Reading::Stored && self.missing.is_empty()
     }
 
-    /// Returns `true` if the elements mean themselves, perhaps with another sign or shorter texts.
+    /// Returns `true` if the elements keep their values, perhaps with another sign or as shorter strings.
     pub fn is_same_in_type(&self) -> bool {
         self.missing.is_empty() && matches!(self.reading, Reading::Stored | Reading::Flipped(_) | Reading::Text)
     }

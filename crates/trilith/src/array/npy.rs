@@ -26,8 +26,8 @@ impl Array {
     /// The array as a `.npy` file; a mask is not written.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that numpy does not have,
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and as [`Array::load`].
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that numpy does not have,
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and the errors of [`Array::load`].
     pub fn write_npy(&self, out: &mut dyn Write) -> Result<()> {
         let fail = |e| Error::io("writing .npy", e);
         out.write_all(&npy_header(&self.datatype, &self.shape)?).map_err(fail)?;
@@ -43,10 +43,11 @@ impl Array {
         Self::read_npy(source, limits, &mut Columns::all())
     }
 
-    /// As [`Array::from_npy`], of which columns that are not `known` may be missing: their names, and why.
+    /// Reads an array like [`Array::from_npy`], but leaves out columns that are not `known`. Returns their names
+    /// and the reasons, too.
     ///
     /// # Errors
-    /// As [`Array::from_npy`]; what is said of the first column if no column is left.
+    /// Returns the errors of [`Array::from_npy`]. If no column is left, returns the error of the first one.
     #[cfg(feature = "dudley")]
     pub(crate) fn from_npy_partly(
         source: SourceRef,
@@ -102,7 +103,8 @@ impl Array {
     }
 }
 
-/// Where the elements of a `.npy` file begin at most, by its first 12 bytes; what is wrong with them is said when it is read.
+/// Returns an upper bound of the offset of the elements in a `.npy` file, by its first 12 bytes. Errors in them are
+/// reported when the file is read.
 #[cfg(all(feature = "dudley", feature = "zlib"))]
 pub(crate) fn npy_header_len(start: &[u8]) -> u64 {
     let wide = matches!(start.get(6), Some(2 | 3));
@@ -203,7 +205,7 @@ pub(crate) fn numpy_datatype(descr: &Literal) -> Result<(Datatype, Byteorder)> {
     Columns::all().datatype(descr)
 }
 
-/// What numpy calls a packed little-endian datatype.
+/// Returns numpy's name of a packed little-endian datatype.
 ///
 /// # Errors
 /// Returns the errors of [`npy_header`].
@@ -216,7 +218,7 @@ type Known<'k> = dyn Fn(&Datatype) -> Result<()> + 'k;
 
 /// Reads datatypes of numpy; columns that there is no word for may be left out.
 struct Columns<'k> {
-    /// Whether a datatype may be used; None if every column must be read.
+    /// A test of whether a datatype may be used; None if every column must be read.
     known: Option<&'k Known<'k>>,
     /// The names of the columns around the one that is read.
     path: Vec<String>,

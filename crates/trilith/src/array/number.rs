@@ -82,9 +82,10 @@ impl Array {
     /// loaded with the value that stands under the mask.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another datatype, [`ErrorKind::Limit`](crate::ErrorKind::Limit),
-    /// and what reading the source gives: [`ErrorKind::Io`](crate::ErrorKind::Io),
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it does not decode.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another datatype,
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the limits do not allow the size,
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the source cannot be read, and
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it does not decode.
     pub fn load<T: Element>(&self) -> Result<Vec<T>> {
         self.expect::<T>()?;
         self.charge()?;
@@ -102,7 +103,7 @@ impl Array {
     /// [`Array::load`] into memory of the caller, which must have [`Array::len`] elements.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another length, and as [`Array::load`].
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another length, and the errors of [`Array::load`].
     pub fn read_into<T: Element>(&self, into: &mut [T]) -> Result<()> {
         self.expect::<T>()?;
         if into.len() as u64 != self.len() {
@@ -128,11 +129,11 @@ impl Array {
         self.source.view(self.offset, self.nbytes())
     }
 
-    /// A copy of all elements as another number type.
+    /// Copies all elements as another number type.
     ///
-    /// Whole numbers and truth values must be the same afterwards. A float becomes a whole number
-    /// only if it is one. Into floats and complex numbers values are rounded to the nearest (beyond
-    /// their range: infinity); `float128` and `complex256` lose what a double cannot hold.
+    /// Whole numbers and booleans must keep their values. A float becomes a whole number only if it is one. Values
+    /// that become floats and complex numbers are rounded to the nearest (beyond their range: infinity). `float128`
+    /// and `complex256` lose the digits that a double cannot hold.
     ///
     /// ```
     /// use trilith::array::Array;
@@ -143,8 +144,8 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a value that `T` does not have or elements that are no
-    /// numbers, and as [`Array::load`].
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a value that `T` does not have or elements that
+    /// are no numbers, and the errors of [`Array::load`].
     pub fn load_as<T: Element>(&self) -> Result<Vec<T>> {
         if self.datatype == T::DATATYPE {
             return self.load();

@@ -8,7 +8,7 @@ use super::handle::Array;
 use crate::bytes::{LargePages, large_pages, to_usize};
 use crate::error::Result;
 
-/// Elements in memory of their own: a slice of `T`, on large pages where the system has them.
+/// Elements in separate memory: a slice of `T`, on large pages if the system has them.
 pub struct Pages<T>(Memory<T>);
 
 enum Memory<T> {

@@ -7,7 +7,7 @@ use super::datatype::{Byteorder, Datatype, Unit};
 use crate::bytes::to_usize;
 use crate::error::Result;
 
-/// What happens to bytes on their way.
+/// The treatment of bytes on their way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     Copy,
@@ -25,7 +25,7 @@ enum Step {
     Repeat { count: usize, from: usize, to: usize, from_stride: usize, to_stride: usize, steps: Vec<Step> },
 }
 
-/// How to make one packed element out of a stored one.
+/// The steps that make one packed element out of a stored one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Program {
     /// Bytes of a stored element.
@@ -53,7 +53,7 @@ impl Program {
         Ok(Self { stored: to_usize(datatype.item_size())?, packed: to_usize(datatype.packed_size())?, steps })
     }
 
-    /// What happens to every byte, where that is the same for all of them and none is left out.
+    /// Returns the treatment of every byte, if it is the same for all of them and none is left out.
     pub fn whole(&self) -> Option<How> {
         match self.steps[..] {
             [] if self.stored == 0 => Some(How::Copy),

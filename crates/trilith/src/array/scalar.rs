@@ -1,4 +1,4 @@
-//! One element as a value of its own, and as text: [`ElementValue`].
+//! One element as a value or as text: [`ElementValue`].
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// How precise a number was where it was stored; it decides how many digits its text needs.
+/// The precision with which a number was stored. It decides how many digits its text needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Precision {
@@ -26,11 +26,11 @@ pub enum Precision {
     Double,
 }
 
-/// How many digits the text of a float has.
+/// Number of digits in the text of a float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum FloatText {
-    /// As few as make the same number of the same precision again: a float32 0.1 is `0.1`.
+    /// The fewest digits that give the same number at the same precision again: a float32 0.1 is `0.1`.
     #[default]
     Shortest,
     /// Those of the double that it equals: a float32 0.1 is `0.10000000149011612`.
@@ -58,7 +58,7 @@ pub enum ElementValue {
     Float(f64, Precision),
     /// A complex number (re, im).
     Complex(f64, f64, Precision),
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// Text without the NULs that pad it.
     Text(String),
@@ -171,7 +171,7 @@ impl ElementValue {
     }
 }
 
-/// How many values an element may still have: some have no bytes, so bytes do not limit them.
+/// Number of values that an element may still have. Some have no bytes, so bytes do not limit them.
 struct Budget {
     left: u64,
     of: u64,
@@ -272,7 +272,8 @@ impl Array {
     /// The only element of an array without axes (or of one with a single element).
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another number of elements, and as [`Array::load`].
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another number of elements, and the errors of
+    /// [`Array::load`].
     pub fn scalar(&self) -> Result<ElementValue> {
         if self.len() != 1 {
             return Err(Error::usage(format!("an array of shape {:?} is not one element", self.shape)));
@@ -284,7 +285,7 @@ impl Array {
     /// The element at these indices.
     ///
     /// # Errors
-    /// As [`Array::at`] and [`Array::load`].
+    /// Returns the errors of [`Array::at`] and [`Array::load`].
     pub fn element(&self, index: &[u64]) -> Result<ElementValue> {
         self.at(index)?.scalar()
     }
@@ -293,7 +294,7 @@ impl Array {
     /// mask for each field, the values that are masked are [`ElementValue::Missing`].
     ///
     /// # Errors
-    /// As [`Array::load`] and [`Array::mask_bytes`], and what `take` returns.
+    /// Returns the errors of [`Array::load`] and [`Array::mask_bytes`], and those of `take`.
     pub fn for_each_scalar(&self, mut take: impl FnMut(ElementValue, bool) -> Result<()>) -> Result<()> {
         self.charge_visits()?;
         self.limits.charge_work(self.len().saturating_mul(SCALAR))?;
@@ -384,7 +385,8 @@ impl Array {
     /// The array as JSON: nested lists, masked elements `null`.
     ///
     /// # Errors
-    /// As [`Array::for_each_scalar`], and [`ErrorKind::Io`](crate::ErrorKind::Io) from `out`.
+    /// Returns the errors of [`Array::for_each_scalar`], and [`ErrorKind::Io`](crate::ErrorKind::Io) if writing to
+    /// `out` fails.
     pub fn write_json(&self, out: &mut dyn std::io::Write, floats: FloatText) -> Result<()> {
         let mut follows = false;
         self.for_each_nested(|step| {

@@ -2,10 +2,10 @@
 
 use crate::error::{Error, Result};
 
-/// As many axes as an array may have; numpy allows as many.
+/// Maximum number of axes of an array, the same as in numpy.
 pub const AXES: usize = 64;
 
-/// How many elements a shape has.
+/// Returns the number of elements of a shape.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the number does not fit in 63 bits.

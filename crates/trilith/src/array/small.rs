@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// Bytes of the stored elements that are widened at once.
 const PIECE: usize = 64 << 10;
 
-/// What a pattern of bits means: a sign, so many bits of an exponent with this bias, and those of a mantissa.
+/// The layout of a small float: a sign, an exponent of N bits with this bias, and a mantissa of N bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SmallFloat {
     exponent: u32,
@@ -19,7 +19,7 @@ pub(crate) struct SmallFloat {
     special: Special,
 }
 
-/// Which patterns are not finite numbers.
+/// The patterns that are not finite numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Special {
     /// Those of the largest exponent, as IEEE 754 has it.
@@ -113,7 +113,7 @@ struct Widened {
 }
 
 impl Widened {
-    /// Where the elements lie of which a range of bytes is made.
+    /// Returns the place of the elements that a range of bytes is made of.
     fn below(&self, range: &Range<u64>) -> Range<u64> {
         let at = |element: u64| self.start.saturating_add(element.min(self.len).saturating_mul(self.size));
         at(range.start / 4)..at(range.end.div_ceil(4))

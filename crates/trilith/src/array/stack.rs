@@ -20,9 +20,9 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for no arrays, and for arrays that differ in datatype or shape;
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for masked arrays, and for padded structures that are not stored
-    /// in C order.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for no arrays, and for arrays that differ in datatype
+    /// or shape. Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for masked arrays, and for
+    /// padded structures that are not stored in C order.
     pub fn stack(arrays: Vec<Array>) -> Result<Array> {
         let mut shape = vec![arrays.len() as u64];
         shape.extend_from_slice(arrays.first().map_or(&[], |first| first.shape()));
@@ -94,7 +94,7 @@ type Decoded = Option<(usize, Arc<Vec<u8>>)>;
 struct Joined {
     arrays: Vec<Array>,
     byteorder: Byteorder,
-    /// Where each item begins.
+    /// The start of each item.
     starts: Vec<u64>,
     len: u64,
     name: String,

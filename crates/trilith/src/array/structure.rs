@@ -6,13 +6,14 @@ use super::datatype::{Byteorder, Datatype};
 use super::shape::AXES;
 use crate::error::{Error, Result};
 
-/// How deep structs may nest.
+/// Maximum depth of nested structs.
 const DEPTH: usize = 64;
-/// How many fields a struct may have, those of nested structs counted each time they occur.
+/// Maximum number of fields of a struct. Fields of a nested struct count each time they occur.
 const FIELDS: u64 = 1 << 20;
 
-/// What a field costs, in bytes gone through. A few lines describe a million fields by aliases or types that double, and
-/// few more a thousand arrays of them: who makes a datatype charges this as work for each of its fields.
+/// Cost of a field, in bytes of work. A few lines can describe a million fields by aliases or by types that double,
+/// and a few more lines can describe a thousand arrays of them. So the code that makes a datatype charges this work
+/// for each of its fields.
 pub(crate) const FIELD_COST: u64 = 512;
 
 /// One field of a structured element.
@@ -21,7 +22,7 @@ pub(crate) const FIELD_COST: u64 = 512;
 pub struct Field {
     /// Its name, where it has one.
     pub name: Option<String>,
-    /// What it holds.
+    /// The datatype of the field.
     pub datatype: Datatype,
     /// The byte order of its words; a struct in it has its own.
     pub byteorder: Byteorder,
@@ -56,7 +57,7 @@ impl Field {
         self
     }
 
-    /// How many values it holds in every element.
+    /// Returns the number of values that it holds in every element.
     pub fn count(&self) -> u64 {
         // Checked when the struct was made.
         self.shape.iter().fold(1, |n: u64, len| n.saturating_mul(*len))
@@ -162,7 +163,7 @@ impl StructType {
         self.packed_size
     }
 
-    /// How many fields there are, those of nested structs included.
+    /// Returns the number of fields, including those of nested structs.
     pub fn all_fields(&self) -> u64 {
         self.all_fields
     }

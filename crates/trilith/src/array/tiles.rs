@@ -7,14 +7,15 @@ use super::shape::is_c_contiguous;
 use crate::error::{ErrorKind, Result};
 use crate::threads::{lock, side_by_side};
 
-/// How many arrays are looked at at once: each may be a request to a server.
+/// Number of arrays that are examined at once: each may be a request to a server.
 const AT_ONCE: usize = 16;
 
 /// Elements that decode only as a whole are one part up to this many bytes.
 const WHOLE: u64 = 64 << 20;
 
 impl Array {
-    /// How many decoded bytes of the source are decoded together; None where each byte can be had alone.
+    /// Returns the number of decoded bytes that the source decodes together, or None if each byte is available
+    /// alone.
     ///
     /// # Errors
     /// Returns the errors of [`Source::stored`](crate::bytes::Source::stored).

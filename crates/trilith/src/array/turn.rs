@@ -1,7 +1,7 @@
-//! Two axes that change places: rows of the source become columns.
+//! Transposition of two axes: rows of the source become columns.
 //!
-//! Taken one element at a time, every element would touch a cache line of its own, and lines that are
-//! a power of two apart push each other out. So squares of whole cache lines go through a buffer.
+//! If elements were copied one at a time, each would touch a separate cache line, and lines that are a power of two
+//! apart evict each other. So squares of whole cache lines go through a buffer.
 
 use super::gather::Axis;
 use super::program::{How, Program, convert_in_place};

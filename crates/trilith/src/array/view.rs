@@ -57,7 +57,7 @@ impl Array {
         self.shaped(self.load()?)
     }
 
-    /// As [`Array::to_ndarray`], converted to `T`: an error where a number does not fit.
+    /// Does the same as [`Array::to_ndarray`], converted to `T`. It is an error if a number does not fit.
     ///
     /// ```
     /// use trilith::Array;

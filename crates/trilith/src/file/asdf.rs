@@ -60,7 +60,7 @@ fn cards<'t>(rows: Node<'t>, limits: &Limits) -> Result<Vec<(Cow<'t, str>, Value
     Ok(found.into_iter().map(|(keyword, values)| (keyword, one(values))).collect())
 }
 
-/// An alias keeps a place of its own: it is not entered.
+/// Returns the place of a node. An alias keeps a separate place: it is not entered.
 fn place(node: Node<'_>) -> Place {
     Place::Node(node.written_id() as usize)
 }

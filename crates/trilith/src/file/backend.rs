@@ -1,4 +1,4 @@
-//! What a family of formats says about a file of its own, so that everything else can be written once.
+//! The trait that a format family implements, so that everything else is written once.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -15,13 +15,13 @@ use crate::percent::leniently_decoded;
 use crate::tree::{Node, TreePath, Value, index_of};
 use crate::yaml::Scalar;
 
-/// Where an item is in its file. What a number means is up to the backend.
+/// The place of an item in its file. Each backend decides the meaning of the number.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Place {
     /// A node, by its number.
     Node(usize),
-    /// What a path led to directly: an array, or a list whose elements are one.
+    /// A place that a path led to directly: an array, or a list whose elements are one.
     Located {
         /// The path.
         path: Box<str>,
@@ -32,7 +32,7 @@ pub enum Place {
     },
 }
 
-/// Where a path or a reference leads.
+/// The target of a path or a reference.
 #[derive(Debug, Clone)]
 pub struct Destination {
     /// The other file that it leads into; None for the file itself.
@@ -53,17 +53,17 @@ impl Destination {
 pub struct Child<'f> {
     /// Its name; None in a list.
     pub name: Option<Cow<'f, str>>,
-    /// Where it is.
+    /// The place of the item.
     pub place: Place,
 }
 
 /// The children of a mapping with their keys, or of a list.
 pub type Members<'f> = Vec<(Option<Scalar<'f>>, Place)>;
 
-/// What takes the parts of an item, each with its tag.
+/// A callback that takes the parts of an item, each with its tag.
 pub type Take<'t> = &'t mut dyn FnMut(Option<&str>, Part<'_>) -> Result<()>;
 
-/// What an array is and how it is stored, without its elements.
+/// The datatype, shape and storage of an array, without its elements.
 #[derive(Debug, Clone)]
 pub struct Description {
     /// The datatype of its elements.
@@ -72,20 +72,20 @@ pub struct Description {
     pub shape: Vec<u64>,
     /// The byte order of its elements.
     pub byteorder: Byteorder,
-    /// How it is stored, in a word or two: `lz4`, `inline`, `at byte 24`.
+    /// The form of storage, in a word or two: `lz4`, `inline`, `at byte 24`.
     pub storage: String,
     /// The byte of the file at which it begins, where its bytes are there as they are.
     pub offset: Option<u64>,
-    /// How many bytes it has; None where that is not known.
+    /// Number of bytes, or None if it is not known.
     pub nbytes: Option<u64>,
     /// The filter that its item has.
     pub filter: Option<String>,
-    /// What else there is to say: `masked`.
+    /// Further remarks, such as `masked`.
     pub remarks: Vec<String>,
 }
 
 impl Description {
-    /// What an array says of itself.
+    /// Returns the description of an array.
     pub fn of(array: &Array) -> Self {
         Self {
             datatype: array.datatype().clone(),
@@ -109,11 +109,11 @@ pub struct ListedArray {
     pub target: Result<Destination>,
 }
 
-/// An open file of one family of formats: a tree of named items whose leaves are arrays.
+/// An open file of one format family: a tree of named items whose leaves are arrays.
 ///
-/// [`File`](super::File) and [`Item`](super::Item) are what users see; a backend is what they stand on. It holds what
-/// was parsed and answers questions about it: there is no second tree. Whoever adds a family implements the methods
-/// that have no default; every command and method that works on any file then works on it.
+/// [`File`](super::File) and [`Item`](super::Item) are for users, and a backend is below them. It holds what was
+/// parsed and answers questions about it, so there is no second tree. To add a family, implement the methods that
+/// have no default. Every command and method that works on any file then works on the new family.
 pub trait Backend: Any + Debug + Send + Sync {
     /// The name of the family: `asdf`, `finf`, `fits`, `dudley`.
     fn family(&self) -> &str;
@@ -121,16 +121,16 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// The bytes that the file is read from.
     fn source(&self) -> &SourceRef;
 
-    /// What reading it may cost.
+    /// Limits on the cost of reading the file.
     fn limits(&self) -> &Limits;
 
-    /// What kind of item is at a place.
+    /// Returns the kind of the item at a place.
     fn kind(&self, at: &Place) -> ItemKind;
 
     /// The children of a mapping or a list in the order of the file; nothing for everything else.
     ///
     /// # Errors
-    /// What finding them says.
+    /// Returns an error if the children cannot be read.
     fn children(&self, at: &Place) -> Result<Vec<Child<'_>>>;
 
     /// The value of a scalar, a text or a null.
@@ -282,15 +282,16 @@ pub trait Backend: Any + Debug + Send + Sync {
         false
     }
 
-    /// Where a reference leads.
+    /// Returns the target of a reference.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no reference, and what opening the other file says.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the item is no reference, and an error if the other
+    /// file cannot be opened.
     fn target(&self, at: &Place) -> Result<Destination> {
         Ok(Destination::here(at.clone()))
     }
 
-    /// What is said about an item: tag, documentation, attributes.
+    /// Returns the metadata of an item: tag, documentation, attributes.
     fn notes(&self, at: &Place) -> Notes<'_> {
         let _ = at;
         Notes::default()
@@ -302,7 +303,7 @@ pub trait Backend: Any + Debug + Send + Sync {
         None
     }
 
-    /// What an array is and how it is stored; no element is read.
+    /// Describes an array and its storage. Reads no element.
     ///
     /// # Errors
     /// Returns the errors of [`Backend::array`].
@@ -313,7 +314,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// An array as people read it: with its text decoded.
     ///
     /// # Errors
-    /// What reading it says.
+    /// Returns an error if the text cannot be decoded.
     fn presented(&self, array: Array) -> Result<Array> {
         Ok(array)
     }
@@ -327,7 +328,7 @@ pub trait Backend: Any + Debug + Send + Sync {
         Ok(array)
     }
 
-    /// How many children an item has, in words: `(3 items)`.
+    /// Returns the number of children of an item, in words: `(3 items)`.
     fn summary(&self, at: &Place) -> String {
         match self.children(at).map_or(0, |children| children.len()) {
             1 => "(1 item)".to_owned(),
@@ -338,7 +339,8 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// Hands over an item and all below it, part by part.
     ///
     /// # Errors
-    /// What reading it says, what `take` returns, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too much of it.
+    /// Returns an error if an item cannot be read, the errors of `take`, and
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many items.
     fn expand(&self, at: &Place, options: ExpandOptions, take: Take<'_>) -> Result<()> {
         super::expand::expand(self, at, options, take)
     }
@@ -368,7 +370,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// The same file, with references in its text as they must read where they begin at `base`.
     ///
     /// # Errors
-    /// Where one of them cannot be written there.
+    /// Returns an error if one of them cannot be written there.
     fn moved_to(self: Arc<Self>, base: &Base) -> Result<Arc<dyn Backend>>;
 }
 

@@ -15,7 +15,7 @@ use crate::limits::Limits;
 use crate::tree::{Data, Value, index_of};
 use crate::yaml::Scalar;
 
-/// What is added to the name of a parameter that something else in the same dict has, too.
+/// Text added to the name of a parameter if something else in the same dict has that name, too.
 const SHADOWED: &str = " (parameter)";
 
 /// The word that names the axes of an array.

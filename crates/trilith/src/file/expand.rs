@@ -39,13 +39,13 @@ pub enum Part<'a> {
     Attributes(Vec<(Cow<'a, str>, Value)>),
 }
 
-/// What is handed over of an array.
+/// The part of an array that is handed over.
 enum Read {
     Elements(Array),
     Description(Description),
 }
 
-/// Hands over an item of a family without references of its own.
+/// Hands over an item of a family that has no references.
 pub(super) fn expand<B: Backend + ?Sized>(backend: &B, at: &Place, options: ExpandOptions, take: Take<'_>) -> Result<()> {
     let limits = backend.limits();
     let mut left = limits.nodes;
@@ -178,7 +178,7 @@ pub(super) fn path_of<B: Backend + ?Sized>(backend: &B, at: &Place) -> Option<St
     None
 }
 
-/// Every array of a family without references of its own.
+/// Lists all arrays of a family that has no references.
 pub(super) fn arrays<B: Backend + ?Sized>(backend: &B) -> Result<Vec<ListedArray>> {
     let limits = backend.limits();
     let mut left = limits.nodes;

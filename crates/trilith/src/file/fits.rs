@@ -1,9 +1,9 @@
 //! FITS files: the tree in one or made up from one, and writing them again.
 //!
-//! A FITS file is seen as a file of the ASDF family in two ways. Where it holds an ASDF file, the tree is that one's,
-//! and `fits:` sources are the HDUs. Where it holds none, the tree is made up: a `fits` list of headers and data.
-//! Whoever writes such a file with another tree writes the FITS file around it again ([`write_around`]): every byte
-//! that the change does not concern is copied.
+//! A FITS file becomes a file of the ASDF family in two ways. If it holds an ASDF file, the tree is that of the
+//! ASDF file, and `fits:` sources are the HDUs. If it holds none, the tree is made up: a `fits` list of headers and
+//! data. [`write_around`] writes such a file with another tree: it writes the FITS file around the tree again and
+//! copies every byte that the change does not concern.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ use crate::yaml::{PrintOptions, print_document};
 /// The arrays of a FITS file for the tree inside it.
 struct Hdus {
     fits: Arc<FitsFile>,
-    /// As they are stored, or else as they are meant.
+    /// `true` for the stored elements, `false` for the physical values.
     stored: bool,
     /// `true` if the tree is made up from the file, so that sources name columns and cells too: `fits:1:0:5`.
     is_listing: bool,
@@ -57,22 +57,22 @@ impl FitsArrays for Hdus {
 /// Opens a FITS file, unpacked where it is compressed as a whole (`.fits.gz`).
 ///
 /// # Errors
-/// As [`FitsFile::open`] and [`bytes::gunzip`].
+/// Returns the errors of [`FitsFile::open`] and [`bytes::gunzip`].
 pub fn open_fits_file(source: SourceRef, limits: &Limits) -> Result<FitsFile> {
     let start = super::open::first_bytes(&source)?;
     FitsFile::open(if bytes::is_gzip(&start) { bytes::gunzip(source, limits)? } else { source }, limits)
 }
 
-/// As [`open_fits`], from its bytes.
+/// Does the same as [`open_fits`], from the bytes of the file.
 pub(super) fn open_fits_source(source: SourceRef, resolve: Arc<dyn Resolve>, limits: &Limits, stored: bool) -> Result<AsdfFile> {
     opened(FitsFile::open(source, limits)?, resolve, stored)
 }
 
-/// The ASDF file inside a FITS file, whose `fits:` sources are the arrays of the HDUs as they are meant.
+/// Opens the ASDF file inside a FITS file. Its `fits:` sources are the arrays of the HDUs, with physical values.
 ///
-/// A FITS file without one is seen as a tree with a `fits` list ([`fits::to_value`]): `/fits/1/data` is
-/// the image or table of HDU 1 as [`FitsFile::array`] gives it ([`fits::meant_node`]). Such a file has no bytes of its own:
-/// its header and tree are made up.
+/// A FITS file without one becomes a tree with a `fits` list ([`fits::to_value`]): `/fits/1/data` is the image or
+/// table of HDU 1 as [`FitsFile::array`] returns it ([`fits::meant_node`]). Such a file has no bytes: its header
+/// and tree are made up.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the embedded file or an HDU is broken.
@@ -119,8 +119,9 @@ fn hdus(file: &AsdfFile) -> Option<&Hdus> {
     any.downcast_ref()
 }
 
-/// The file that a tree path leads into: `/fits/…` names the headers and data of a FITS file, even where an ASDF file
-/// lies in it, unless that has a key `fits` of its own. Any other path leads into `file` itself.
+/// Returns the file that a tree path leads into. A path `/fits/…` leads to the headers and data of the FITS file,
+/// even if it holds an ASDF file, unless the tree of that has a key `fits`. Any other path leads into `file`
+/// itself.
 ///
 /// # Errors
 /// Returns the errors of [`open_fits`].
@@ -153,7 +154,7 @@ pub(super) fn numbered(file: &AsdfFile, path: &str) -> Option<String> {
     Some(rest.iter().fold(root, |path, key| path.join(key.as_str())).to_string())
 }
 
-/// What the headers of the `fits` list of a tree declare about the arrays beside them.
+/// Declarations of the headers in the `fits` list of a tree about the arrays next to them.
 pub(super) struct Headers;
 
 impl Meanings for Headers {
@@ -170,7 +171,7 @@ impl Meanings for Headers {
     }
 }
 
-/// Where the bytes of an embedded ASDF file are written before they get their HDU.
+/// Destination of the bytes of an embedded ASDF file before they get their HDU.
 pub type Inner = BufWriter<File>;
 
 /// Writes the FITS file around `file` again with another tree; false, and nothing written, where there is none.
@@ -180,8 +181,9 @@ pub type Inner = BufWriter<File>;
 /// to be stored, for which there is no place.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for what FITS has no place for, [`ErrorKind::Usage`](crate::ErrorKind::Usage)
-/// for a card that cannot be as it is asked for, [`ErrorKind::Io`](crate::ErrorKind::Io), and what `make` says.
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for content that FITS has no place for,
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a card that cannot be written as requested,
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and the errors of `make`.
 pub fn write_around(
     file: &AsdfFile,
     text: Option<&str>,
@@ -264,7 +266,7 @@ fn check_keys(node: Node<'_>, known: &[&str], place: &str) -> Result<()> {
     }
 }
 
-/// What `make` writes, in a temporary file, to be read from its start.
+/// Returns a temporary file with the output of `make`, positioned at its start.
 fn aside(make: impl FnOnce(&mut Inner) -> Result<()>) -> Result<File> {
     let fail = |e| Error::io("making a temporary file", e);
     let mut inner = BufWriter::with_capacity(1 << 20, bytes::unnamed_file().map_err(fail)?);

@@ -1,4 +1,4 @@
-//! Which files a name means: one file, those in a folder, or those that fit a pattern.
+//! Lookup of the files that a name means: one file, those in a folder, or those that fit a pattern.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs::Metadata;
@@ -28,11 +28,11 @@ impl FileKind {
     }
 }
 
-/// Finds the files that names mean: a file, a folder with all below it, a pattern ([`Pattern`]), or an address.
+/// Finds the files that names mean: a file, a folder with all below it, a pattern ([`Pattern`]), or a URL.
 ///
-/// In a folder those files are taken that are known by their ending or by their first bytes, or have a layout of their
-/// name beside them; the others are counted. What is named, by itself or by a pattern, is always taken, so that whatever
-/// keeps it from being read comes up when it is opened.
+/// In a folder it takes the files with a known extension or known first bytes, and those with a layout of the same
+/// name next to them. It counts the others. It always takes a file that is named, by itself or by a pattern, so
+/// that opening the file reports any problem.
 ///
 /// ```no_run
 /// let mut files = trilith::file::Gather::new().named("observations");
@@ -104,7 +104,7 @@ impl Gather {
 pub struct Found {
     /// Path or address.
     pub name: String,
-    /// What kept a folder from being listed, a name from being used, or a pattern from fitting anything.
+    /// The reason why a folder could not be listed, a name could not be used, or a pattern fits nothing.
     pub problem: Option<Error>,
 }
 
@@ -121,7 +121,7 @@ impl Found {
 #[derive(Debug)]
 pub struct Gathered {
     how: Gather,
-    /// What is still to be looked at, the next at the end.
+    /// Names, folders and patterns still to be visited, the next at the end.
     open: Vec<Open>,
     ready: VecDeque<Found>,
     /// Folders that were entered, by their real paths: links may lead back to them.
@@ -156,7 +156,7 @@ impl Gathered {
         Self { how, open: Vec::new(), ready: VecDeque::new(), entered: HashSet::new(), others: 0 }
     }
 
-    /// How many files were left out so far, as they are of no known kind.
+    /// Returns the number of files that were left out so far because they are of no known kind.
     pub fn others(&self) -> u64 {
         self.others
     }
@@ -195,7 +195,7 @@ impl Gathered {
         self.open.extend(found.into_iter().rev());
     }
 
-    /// What a part of a pattern leads to in a folder.
+    /// Returns the matches of one part of a pattern in a folder.
     fn step(&mut self, folder: &Path, parts: &[String], at: usize) -> Result<Vec<Open>, (String, Error)> {
         let Some(part) = parts.get(at) else { return Ok(Vec::new()) };
         let is_last = at + 1 == parts.len();
@@ -323,7 +323,8 @@ fn text_of(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// What a pattern led to: a file, or a folder with all in it. With `**` it comes to the files by itself.
+/// Returns the matches at the end of a pattern: a file, or a folder with all in it. A `**` finds the files by
+/// itself.
 fn taken(path: PathBuf, there: &Metadata, parts: &[String]) -> Vec<Open> {
     match there.is_dir() {
         true if parts.iter().any(|part| part == "**") => Vec::new(),

@@ -76,7 +76,7 @@ impl File {
         self.backend.source()
     }
 
-    /// What reading it may cost.
+    /// Returns the limits on the cost of reading the file.
     pub fn limits(&self) -> &Limits {
         self.backend.limits()
     }
@@ -86,7 +86,7 @@ impl File {
         self.backend.warnings()
     }
 
-    /// What the file is made on.
+    /// Returns the backend.
     pub fn backend(&self) -> &dyn Backend {
         &*self.backend
     }
@@ -124,7 +124,7 @@ impl File {
     /// The array at a path, as [`Item::array`].
     ///
     /// # Errors
-    /// As [`File::item`] and [`Item::array`].
+    /// Returns the errors of [`File::item`] and [`Item::array`].
     pub fn array(&self, path: &str) -> Result<Array> {
         let found = self.reach(path)?;
         let backend = found.other.as_deref().unwrap_or(&*self.backend);
@@ -158,7 +158,7 @@ impl File {
         (&*self.backend as &dyn Any).downcast_ref()
     }
 
-    /// As [`File::as_asdf`], by value.
+    /// Converts the file like [`File::as_asdf`], by value.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of another family.
@@ -166,7 +166,7 @@ impl File {
         self.into("the ASDF family")
     }
 
-    /// As [`File::as_dudley`], by value.
+    /// Converts the file like [`File::as_dudley`], by value.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of another family.
@@ -190,7 +190,7 @@ impl File {
     }
 }
 
-/// A file that nobody else has open.
+/// Returns the file if no other part of the program has it open.
 pub(super) fn owned<B>(file: Arc<B>) -> Result<B> {
     Arc::into_inner(file).ok_or_else(|| Error::usage("cannot take the file apart: other parts of the program use it"))
 }
@@ -221,7 +221,7 @@ pub struct ArrayEntry<'f> {
     pub item: Result<Item<'f>>,
 }
 
-/// What kind of item something is.
+/// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ItemKind {
@@ -231,7 +231,7 @@ pub enum ItemKind {
     List,
     /// An array.
     Array,
-    /// A number, a truth value, a date.
+    /// A number, a boolean, a date.
     Scalar,
     /// Text.
     Text,
@@ -261,7 +261,7 @@ impl ItemKind {
     }
 }
 
-/// What is said about an item besides its value.
+/// Metadata attached to an item.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Notes<'f> {
@@ -273,9 +273,9 @@ pub struct Notes<'f> {
     pub unit: Option<Cow<'f, str>>,
     /// Other attributes: names and values.
     pub attributes: Vec<(Cow<'f, str>, String)>,
-    /// What it is to its file, where that is not plain: `parameter`.
+    /// Its special role in the file, if any, such as `parameter`.
     pub role: Option<&'static str>,
-    /// Where a reference leads, as it is written; None for an alias.
+    /// The target of a reference as it is written, or None for an alias.
     pub reference: Option<Cow<'f, str>>,
 }
 
@@ -345,12 +345,12 @@ impl<'f> Item<'f> {
         Item { held: self.held.clone(), place }
     }
 
-    /// Where it is in that file.
+    /// Returns the place of the item in that file.
     pub fn place(&self) -> &Place {
         &self.place
     }
 
-    /// What kind of item it is.
+    /// Returns the kind of the item.
     pub fn kind(&self) -> ItemKind {
         self.backend().kind(&self.place)
     }
@@ -363,7 +363,7 @@ impl<'f> Item<'f> {
     /// The children of a mapping or a list in the order of the file; nothing for everything else.
     ///
     /// # Errors
-    /// What finding them says.
+    /// Returns an error if the children cannot be read.
     pub fn children(&self) -> Result<Children<'_>> {
         let held = || match &self.held {
             Held::Borrowed(backend) => Held::Borrowed(*backend),
@@ -385,7 +385,7 @@ impl<'f> Item<'f> {
     /// Returns the child with a key: a name of a mapping, or a number of a list. A reference is followed.
     ///
     /// # Errors
-    /// As [`Item::children`] and [`Item::follow`].
+    /// Returns the errors of [`Item::children`] and [`Item::follow`].
     pub fn get(&self, key: &str) -> Result<Option<Item<'f>>> {
         self.backend().child(&self.place, key)?.map(|place| self.at(place).follow()).transpose()
     }
@@ -527,7 +527,7 @@ impl<'f> Item<'f> {
     /// The array as people read it: with its text decoded.
     ///
     /// # Errors
-    /// What reading it says.
+    /// Returns an error if the text cannot be decoded.
     pub fn presented(&self, array: Array) -> Result<Array> {
         self.backend().presented(array)
     }
@@ -557,7 +557,7 @@ impl<'f> Item<'f> {
         self.backend().text(&self.place)
     }
 
-    /// What an array is and how it is stored; no element is read.
+    /// Describes an array and its storage. Reads no element.
     ///
     /// # Errors
     /// Returns the errors of [`Item::array`].
@@ -565,7 +565,7 @@ impl<'f> Item<'f> {
         self.backend().describe(&self.place)
     }
 
-    /// What is said about the item: tag, comment, unit, attributes.
+    /// Returns the metadata of the item: tag, comment, unit, attributes.
     pub fn notes(&self) -> Notes<'_> {
         self.backend().notes(&self.place)
     }
@@ -576,7 +576,7 @@ impl<'f> Item<'f> {
         self.backend().line_column(&self.place)
     }
 
-    /// How many children it has, in words: `(3 items)`.
+    /// Returns the number of children, in words: `(3 items)`.
     pub fn summary(&self) -> String {
         self.backend().summary(&self.place)
     }
@@ -584,7 +584,7 @@ impl<'f> Item<'f> {
     /// The item that a reference leads to; the item itself where it is none.
     ///
     /// # Errors
-    /// What opening the other file says.
+    /// Returns an error if the other file cannot be opened.
     pub fn follow(&self) -> Result<Item<'f>> {
         if self.kind() != ItemKind::Reference {
             return Ok(self.clone());
@@ -595,7 +595,8 @@ impl<'f> Item<'f> {
     /// Hands over the item and all below it, part by part and without recursion.
     ///
     /// # Errors
-    /// What reading it says, what `take` returns, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too much of it.
+    /// Returns an error if an item cannot be read, the errors of `take`, and
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many items.
     pub fn expand(&self, options: ExpandOptions, mut take: impl FnMut(Option<&str>, Part<'_>) -> Result<()>) -> Result<()> {
         self.backend().expand(&self.place, options, &mut take)
     }
@@ -611,13 +612,13 @@ impl<'f> Item<'f> {
     /// Reads the item, and all below it, into a type of one's own.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it does not fit the type, and as
-    /// [`from_node`](crate::tree::from_node).
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the item does not fit the type, and the
+    /// errors of [`from_node`](crate::tree::from_node).
     pub fn deserialize<T: serde::de::DeserializeOwned>(&self) -> Result<T> {
         self.backend().node(&self.place).map_or_else(|| self.by_text(), |node| node.deserialize())
     }
 
-    /// As its value is read from YAML.
+    /// Deserializes the item from its YAML text.
     fn by_text<T: serde::de::DeserializeOwned>(&self) -> Result<T> {
         let text = print_document(&self.to_value()?.0, &PrintOptions::default());
         Tree::parse(text, self.backend().limits())?.root().deserialize()
@@ -648,7 +649,7 @@ pub struct Visit<'w> {
     pub index: usize,
     /// The item.
     pub item: Item<'w>,
-    /// How many steps below the start.
+    /// Number of steps below the start.
     pub depth: usize,
 }
 
@@ -678,8 +679,8 @@ impl<'w> Walk<'w> {
     /// The next item, or None at the end.
     ///
     /// # Errors
-    /// What finding the children says, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) after as many items as
-    /// [`Limits::nodes`](crate::Limits) says.
+    /// Returns an error if the children cannot be read, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) after
+    /// [`Limits::nodes`](crate::Limits) items.
     pub fn step(&mut self) -> Result<Option<Visit<'w>>> {
         if let Some(place) = self.entering.take() {
             let children = self.backend.children(&place)?.into_iter();

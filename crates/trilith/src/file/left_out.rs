@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::Node;
 
-/// Where the bytes of an embedded ASDF file would be written.
+/// Destination of the bytes of an embedded ASDF file.
 pub type Inner = BufWriter<File>;
 
 pub(super) fn open_fits_source(_: SourceRef, _: Arc<dyn Resolve>, _: &Limits, _: bool) -> Result<AsdfFile> {
@@ -21,7 +21,7 @@ pub(super) fn open_fits_source(_: SourceRef, _: Arc<dyn Resolve>, _: &Limits, _:
 /// The file that a tree path leads into: this one.
 ///
 /// # Errors
-/// None in this build.
+/// Returns no error in this build.
 pub fn toward(file: AsdfFile, _: &str) -> Result<AsdfFile> {
     Ok(file)
 }
@@ -48,7 +48,7 @@ impl Meanings for Headers {
 /// Writes nothing: there is no FITS file around this one.
 ///
 /// # Errors
-/// None in this build.
+/// Returns no error in this build.
 pub fn write_around(
     _: &AsdfFile,
     _: Option<&str>,

@@ -42,7 +42,7 @@ pub fn open(path_or_url: impl AsRef<Path>) -> Result<File> {
     OpenOptions::new().open(path_or_url)
 }
 
-/// How files are opened.
+/// Options for opening files.
 ///
 /// ```
 /// # #[cfg(feature = "dudley")] {
@@ -68,7 +68,7 @@ pub struct OpenOptions {
     series: Option<SeriesOptions>,
 }
 
-/// How a family of files under one layout is opened.
+/// Options for opening a set of files under one layout.
 #[cfg(feature = "dudley")]
 #[derive(Debug, Clone)]
 struct SeriesOptions {
@@ -83,7 +83,8 @@ impl OpenOptions {
         Self::default()
     }
 
-    /// What reading the file may cost; with [`Limits::for_command`] all that is read counts towards one budget.
+    /// Sets limits on the cost of reading the file. With [`Limits::for_command`] all reads count towards one
+    /// budget.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -98,14 +99,14 @@ impl OpenOptions {
         self
     }
 
-    /// Where references may lead besides the folder of the file.
+    /// Sets the places besides the folder of the file that references may lead to.
     #[must_use]
     pub fn allow(mut self, allow: Permissions) -> Self {
         self.allow = allow;
         self
     }
 
-    /// How files on servers are read.
+    /// Sets the options for reading files on servers.
     #[cfg(feature = "remote")]
     #[must_use]
     pub fn remote(mut self, remote: bytes::RemoteOptions) -> Self {
@@ -195,7 +196,7 @@ impl OpenOptions {
         Err(Error::unsupported("this build reads no remote files").hint("build it with the feature remote"))
     }
 
-    /// How servers are asked, with the addresses that are allowed.
+    /// Returns the options for servers, with the URLs that are allowed.
     #[cfg(feature = "remote")]
     fn remote_allowed(&self) -> Result<bytes::RemoteOptions> {
         let mut remote = self.remote.clone();
@@ -205,14 +206,15 @@ impl OpenOptions {
         Ok(remote)
     }
 
-    /// How local files are read.
+    /// Returns the options for reading local files.
     pub fn local(&self) -> LocalOptions {
         let mut options = LocalOptions::within(&self.limits);
         options.map = !self.without_map;
         options
     }
 
-    /// What opens the files that a file of this machine refers to; `-` is standard input, which has no folder.
+    /// Returns the resolver that opens the files that a local file refers to. The path `-` is standard input, which
+    /// has no folder.
     pub fn resolver(&self, path: impl AsRef<Path>) -> Arc<dyn Resolve> {
         #[cfg(feature = "remote")]
         if let Ok(remote) = self.remote_allowed() {
@@ -255,8 +257,8 @@ impl OpenOptions {
     /// The layout of a file of a foreign format, from its own metadata: that under which [`OpenOptions::open`] reads it.
     ///
     /// # Errors
-    /// As [`foreign::derive`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of any other
-    /// format.
+    /// Returns the errors of [`foreign::derive`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for
+    /// a file of any other format.
     pub fn layout_from(&self, source: &SourceRef) -> Result<foreign::Derived> {
         let start = first_bytes(source)?;
         let name = source.name();
@@ -337,7 +339,8 @@ pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits
 /// Opens a file of the ASDF family at a path or an address, as [`open`].
 ///
 /// # Errors
-/// As [`open`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of another family.
+/// Returns the errors of [`open`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of
+/// another family.
 pub fn open_asdf(path: impl AsRef<Path>) -> Result<AsdfFile> {
     let read = |source, resolve| open_asdf_source(source, resolve, &Limits::default());
     settled(|| OpenOptions::new().source(&path), read)
@@ -375,7 +378,7 @@ pub fn open_asdf_bytes(bytes: Vec<u8>) -> Result<AsdfFile> {
     open_asdf_source(Arc::new(MemorySource::new(bytes, "memory")), Arc::new(NoReferences), &Limits::default())
 }
 
-/// As many bytes as it takes to tell what a file is.
+/// Returns enough leading bytes to detect the format.
 pub(super) fn first_bytes(source: &SourceRef) -> Result<Vec<u8>> {
     bytes::read_vec(&**source, 0, source.len().min(80), &Limits::default())
 }

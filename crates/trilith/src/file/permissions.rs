@@ -1,4 +1,4 @@
-//! Where the references of a file may lead.
+//! Places that the references of a file may lead to.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::bytes::{self, DirectoryResolver, LocalOptions, Resolve};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// Where references out of a file may lead besides its own folder: folders of this machine, and addresses.
+/// Places besides its own folder that references out of a file may lead to: local folders, and URLs.
 ///
 /// ```
 /// use trilith::file::Permissions;
@@ -50,8 +50,8 @@ impl Permissions {
         &self.addresses
     }
 
-    /// What resolves the references of a file of this machine; not those to addresses. `-` is standard input, which
-    /// has no folder.
+    /// Returns a resolver for the references of a local file, without references to URLs. The path `-` is standard
+    /// input, which has no folder.
     pub fn resolver(&self, path: &Path, options: LocalOptions, limits: &Limits) -> Arc<dyn Resolve> {
         let own = match path.parent() {
             _ if path == Path::new("-") => DirectoryResolver::nowhere(options, limits.external_depth),
@@ -60,7 +60,8 @@ impl Permissions {
         Arc::new(self.folders.iter().fold(own, DirectoryResolver::allowing))
     }
 
-    /// What resolves the references of a file of this machine, those to the addresses allowed by `remote` included.
+    /// Returns a resolver for the references of a local file, including references to the URLs that `remote`
+    /// allows.
     #[cfg(feature = "remote")]
     pub fn resolver_with(
         &self,

@@ -42,7 +42,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// What it is called in messages.
+    /// Returns its name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Asdf => "ASDF",
@@ -63,7 +63,7 @@ impl Form {
         }
     }
 
-    /// What a file of the ASDF family is written as where it stays what it is.
+    /// Returns the format that a file of the ASDF family is written in if it keeps its format.
     pub fn of(file: &AsdfFile) -> Self {
         if file.container().is_some() { Self::Fits } else { Self::Asdf }
     }

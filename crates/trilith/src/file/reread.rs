@@ -1,4 +1,4 @@
-//! What was written is opened once before it takes its place.
+//! Check that a written file opens, before it replaces its target.
 
 use std::sync::Arc;
 

@@ -33,7 +33,8 @@ impl Series {
     /// of a catalog that does not record it have a signature, unless they are `raw`. `files` are some of them, all if there are none.
     ///
     /// # Errors
-    /// As [`Catalog::read`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for files that are not there.
+    /// Returns the errors of [`Catalog::read`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if files are
+    /// missing.
     pub fn open(
         stream: &DudleyFile,
         template: Option<Layout>,

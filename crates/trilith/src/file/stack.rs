@@ -19,7 +19,7 @@ pub(super) fn stack(items: impl Iterator<Item = Result<Array>>, limits: &Limits)
 
 const HINT: &str = "write it as .json, .yaml or .txt, or name one array in it";
 
-/// A number, a truth value or a text as an array without axes.
+/// Returns a number, a boolean or a string as an array without axes.
 pub(super) fn single(value: &Scalar<'_>) -> Result<Array> {
     match value {
         Scalar::Int(number) => Array::from_slice(&[*number], &[]),

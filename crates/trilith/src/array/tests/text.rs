@@ -1,4 +1,4 @@
-//! Elements as text, as `.npy` and CSV, as values of their own, and against the sample files.
+//! Elements as text, as `.npy` and CSV, as single values, and against the sample files.
 
 use super::*;
 
