@@ -192,7 +192,7 @@ pub fn become_parts<'py>(
 /// Whether memory still holds what a block of a file holds.
 ///
 /// # Errors
-/// What reading the block says.
+/// Returns an error if the block cannot be read.
 pub fn is_same(py: Python<'_>, file: &AsdfFile, number: i64, memory: &Bound<'_, PyAny>) -> PyResult<bool> {
     let array = memory.cast::<PyArray1<u8>>().map_err(|_| PyTypeError::new_err("a block is an array of uint8"))?;
     let array = array.try_readonly()?;

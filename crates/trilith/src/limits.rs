@@ -151,7 +151,7 @@ impl Limits {
     /// Refuses to allocate more than [`Limits::memory`] at once for what a file declares.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit).
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded.
     pub fn charge_memory(&self, bytes: u64, what: &str) -> Result<()> {
         if bytes > self.memory {
             return Err(Self::exceeded("memory", self.memory, format_args!("{what} needs {bytes} bytes")));
@@ -163,7 +163,7 @@ impl Limits {
     /// long key or tag again and again.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit).
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded.
     pub(crate) fn charge_text(&self, sum: &mut u64, bytes: usize, what: &str) -> Result<()> {
         *sum = sum.saturating_add(bytes as u64);
         if *sum > self.text {
@@ -175,7 +175,7 @@ impl Limits {
     /// Refuses text that nests deeper than [`Limits::depth`].
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit).
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded.
     pub fn charge_depth(&self, depth: usize, what: &str) -> Result<()> {
         if depth as u64 > self.depth {
             return Err(Self::exceeded("depth", self.depth, format_args!("{what} nests {depth} deep")));

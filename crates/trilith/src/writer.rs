@@ -78,7 +78,8 @@ impl<'a> Writer<'a> {
     /// Adds elements in memory, in C order and of this shape. They are borrowed until the file is written.
     ///
     /// # Errors
-    /// As [`Writer::array`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) where number and shape disagree.
+    /// Returns the errors of [`Writer::array`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if number and
+    /// shape disagree.
     pub fn slice<T: Element>(&mut self, path: &str, elements: &'a [T], shape: &[u64]) -> Result<()> {
         if shape.iter().try_fold(1u64, |n, dim| n.checked_mul(*dim)) != Some(elements.len() as u64) {
             return Err(Error::usage(format!("{} elements do not fill the shape {shape:?}", elements.len())));
@@ -124,7 +125,8 @@ impl<'a> Writer<'a> {
     /// streamed last block, behind which no array can be added.
     ///
     /// # Errors
-    /// As [`Writer::array`]; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the generation has no streamed blocks.
+    /// Returns the errors of [`Writer::array`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if
+    /// the generation has no streamed blocks.
     pub fn rows(&mut self, path: &str, datatype: &Datatype, order: Byteorder, row_shape: &[u64]) -> Result<()> {
         let shape = [&[0], row_shape].concat();
         let node = self.builder.pieces(datatype, order, &shape, &ArrayOptions::streamed(), |_| Ok(()))?;
@@ -149,7 +151,8 @@ impl<'a> Writer<'a> {
     /// Adds a value of any type that serde can write.
     ///
     /// # Errors
-    /// As [`tree::to_value`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) where something is at the path already.
+    /// Returns the errors of [`tree::to_value`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if something is
+    /// at the path already.
     pub fn set<T: Serialize + ?Sized>(&mut self, path: &str, value: &T) -> Result<()> {
         self.value(path, tree::to_value(value)?)
     }

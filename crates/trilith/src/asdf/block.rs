@@ -157,7 +157,7 @@ impl Block {
     /// Whether the sizes make sense in a file of `size` bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with the size that does not.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with the size that does not.
     pub fn check(&self, size: u64) -> Result<()> {
         let at = self.offset;
         if self.is_streamed() {

@@ -188,7 +188,7 @@ pub(crate) fn described(array: &Ndarray<'_>, len: u64) -> Option<Described> {
 /// Checks that an array over a block has the floats that the block's chain makes.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for other elements, and as [`read`].
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for other elements, and the errors of [`read`].
 pub(super) fn agrees(block: &Block, stored: &dyn Source, array: &Ndarray<'_>, limits: &Limits) -> Result<()> {
     let (steps, _) = read(block, stored, limits)?;
     let quantized = steps.iter().find_map(|step| if let Step::Quantize { bits, .. } = step { Some(*bits) } else { None });

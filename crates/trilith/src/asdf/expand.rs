@@ -183,7 +183,7 @@ pub(crate) fn expand_within(
 /// A node and all below it as a value, references followed; keys of the node itself that `left_out` names are left out.
 ///
 /// # Errors
-/// As [`expand`]; [`ErrorKind::Malformed`] for a node that contains itself.
+/// Returns the errors of [`expand`], and [`ErrorKind::Malformed`] for a node that contains itself.
 pub(super) fn value_of(file: &AsdfFile, node: Node<'_>, left_out: &dyn Fn(&str) -> bool) -> Result<Value> {
     let mut budget = Expansion::of(file);
     let mut whole = |node: Node<'_>| {

@@ -288,7 +288,7 @@ impl Target {
     /// The target of this name.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that exist.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that exist.
     pub fn named(name: &str) -> Result<&'static Self> {
         TARGETS
             .iter()

@@ -60,7 +60,7 @@ pub fn is_asdf(start: &[u8]) -> bool {
 /// Reads header line and comments.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) when the first line is not one of the family's.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the first line is not one of the family's.
 pub fn read(source: &dyn Source, limits: &Limits) -> Result<Header> {
     let start = read_vec(source, 0, source.len().min(16), limits)?;
     if start.starts_with(MARK) && is_asdf(&start) {

@@ -32,7 +32,7 @@ pub struct BlockIndex {
 /// inside the data of a block are not an index.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io).
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
 pub fn find(source: &dyn Source, from: u64, limits: &Limits) -> Result<Option<BlockIndex>> {
     let size = source.len();
     // An index takes at most some 22 bytes an entry, and the block it names at least 46.
@@ -72,7 +72,7 @@ pub fn find(source: &dyn Source, from: u64, limits: &Limits) -> Result<Option<Bl
 /// Where the index that begins at a byte ends: behind the line of its end marker; None where it has none.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io).
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
 pub(super) fn end(source: &dyn Source, at: u64, limits: &Limits) -> Result<Option<u64>> {
     let rest = source.len().saturating_sub(at);
     let mut len = rest.min(4096);

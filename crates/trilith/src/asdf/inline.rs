@@ -24,7 +24,7 @@ enum Value<'t> {
 /// Reads nested lists as an array; `shape` is checked where it is given, but for open dimensions.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the element that does not fit.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the element that does not fit.
 pub fn read(data: Node<'_>, datatype: Option<&Datatype>, shape: Option<&[Option<u64>]>, limits: &Limits) -> Result<Array> {
     let structure = match datatype {
         Some(Datatype::Struct(structure)) => Some(structure.clone()),

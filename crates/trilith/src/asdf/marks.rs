@@ -17,7 +17,7 @@ use crate::limits::Limits;
 /// passed over where a block with the other mark follows. Where there is none, it is the first block, damaged.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io).
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
 pub(super) fn first_block(source: &SourceRef, rows: &[&'static Generation], from: u64, limits: &Limits) -> Result<Option<u64>> {
     let Some(first) = next_block(source, rows, from, limits)? else { return Ok(None) };
     let mark = mark_at(&**source, first)?;
@@ -56,7 +56,7 @@ pub(super) fn is_block(source: &dyn Source, at: Option<u64>) -> bool {
 /// The first block mark from byte `from` on that one of `rows` writes, whatever stands in between.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io).
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
 pub fn next_block(source: &SourceRef, rows: &[&'static Generation], from: u64, limits: &Limits) -> Result<Option<u64>> {
     find_magic(source, rows, from, source.len(), limits)
 }

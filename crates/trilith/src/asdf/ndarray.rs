@@ -89,7 +89,7 @@ impl<'t> Ndarray<'t> {
     /// Reads the node.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the line and column of what is wrong.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the line and column of what is wrong.
     pub fn read(node: Node<'t>, limits: &Limits) -> Result<Self> {
         if is_chunked(node) {
             return chunked(node, limits);
@@ -195,7 +195,8 @@ impl<'t> Ndarray<'t> {
     /// The array of inline data.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the line and column of an element that does not fit.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the line and column of an element that does
+    /// not fit.
     pub fn inline(&self, data: Node<'t>, limits: &Limits) -> Result<Array> {
         let shape = self
             .shape
@@ -293,7 +294,7 @@ fn shape(node: Node<'_>) -> Result<Vec<Dim>> {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the nearest known datatype.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the nearest known datatype.
 pub fn datatype_named(text: &str, order: Option<Byteorder>, limits: &Limits) -> Result<(Datatype, Byteorder)> {
     let ours = order.unwrap_or(Byteorder::NATIVE);
     if let Some((datatype, own)) = crate::array::numpy_name(text) {
@@ -308,7 +309,7 @@ pub fn datatype_named(text: &str, order: Option<Byteorder>, limits: &Limits) -> 
 /// `byteorder` is that of what states none itself.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the nearest known datatype.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the nearest known datatype.
 pub fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limits) -> Result<Datatype> {
     // Structures within structures: what is being read, and the fields found so far.
     struct Level<'t> {

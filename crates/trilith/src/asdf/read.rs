@@ -346,7 +346,8 @@ impl AsdfFile {
     /// The array at a tree path (a JSON Pointer); `$ref`s on the way are followed.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is no such path or no ndarray, and as [`AsdfFile::array`].
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no such path or no ndarray, and the errors
+    /// of [`AsdfFile::array`].
     pub fn array_at(&self, path: &str) -> Result<Array> {
         let found = walk::find(self, path)?;
         let node = found.node(self);

@@ -71,8 +71,8 @@ impl Sections {
     /// Finds header, tree, first block and index.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) when this is no file of the family,
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) when the tree is too long.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if this is no file of the family, and
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the tree is too long.
     pub fn read(source: SourceRef, limits: &Limits) -> Result<Self> {
         Self::read_as(source, None, limits)
     }
@@ -275,7 +275,7 @@ impl Sections {
     /// Every block, in order.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) when the first block cannot be read.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the first block cannot be read.
     pub fn blocks(&self) -> Result<Vec<&Block>> {
         if self.is_chained() {
             let all: Option<Vec<&Block>> = (0..self.indexed.len()).map(|i| self.indexed_block(i).ok()).collect();
@@ -294,7 +294,8 @@ impl Sections {
     /// Every block, in order, where it is certain that there are no others: for whoever writes the file anew.
     ///
     /// # Errors
-    /// As [`Sections::blocks`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where blocks may be missing.
+    /// Returns the errors of [`Sections::blocks`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if
+    /// blocks may be missing.
     pub fn all_blocks(&self) -> Result<Vec<&Block>> {
         let found = self.blocks()?;
         self.check_filling()?;
@@ -323,7 +324,7 @@ impl Sections {
     /// Block number `number`; a negative number counts from the end, as a streamed source does.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) when there is no such block.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if there is no such block.
     pub fn block(&self, number: i64) -> Result<&Block> {
         if let Some(block) = self.trusted_block(number) {
             return Ok(block);
@@ -581,7 +582,7 @@ impl Sections {
     /// Unused space between blocks that holds text: it is no part of the file, but somebody may have written it.
     ///
     /// # Errors
-    /// As [`Sections::blocks`], and as [`Source::read_at`].
+    /// Returns the errors of [`Sections::blocks`] and [`Source::read_at`].
     pub(crate) fn texts_between(&self) -> Result<Vec<String>> {
         let (blocks, limits) = (self.blocks()?, Limits::default());
         let mut found = Vec::new();

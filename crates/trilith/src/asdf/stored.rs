@@ -44,7 +44,8 @@ impl Encoding {
     /// By the options of a block that is not streamed.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the row lacks the field for the codec, and as [`codec::encoder`].
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the row lacks the field for the codec, and the
+    /// errors of [`codec::encoder`].
     pub fn of(row: &Generation, options: &BlockOptions) -> Result<Self> {
         let hashed = row.fields.checksum.len == 16;
         let Some(id) = options.codec else { return Ok(Self::new([0; 4], 0, None, hashed)) };
@@ -73,7 +74,8 @@ impl Encoding {
     /// Takes decoded bytes; what is ready goes to `out`.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what the codec says.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and the errors of
+    /// the codec.
     pub fn write(&mut self, bytes: &[u8], out: &mut dyn Write) -> Result<()> {
         crate::interrupt::check()?;
         self.data_size += bytes.len() as u64;

@@ -57,7 +57,7 @@ pub fn tree_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
 /// whether it did. Every byte behind that room is as it was, whatever it is.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io).
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
 pub fn tree_in_copy<W: Write + ?Sized>(file: &AsdfFile, text: &str, out: &mut W) -> Result<bool> {
     let (Some(tree), Some(room)) = (file.sections().tree(), room(file)) else { return Ok(false) };
     if file.container().is_some() {
@@ -117,7 +117,7 @@ impl<'b> Placement<'b> {
     /// changed in place: it lies in another, its blocks do not follow one another, or a streamed one is in the way.
     ///
     /// # Errors
-    /// What reading the block headers says.
+    /// Returns an error if the block headers cannot be read.
     pub fn plan(file: &AsdfFile, freed: &BTreeSet<usize>, added: &'b [StoredBlock]) -> Result<Option<Self>> {
         if is_apart(file) {
             return Ok(None);
@@ -182,7 +182,7 @@ impl<'b> Placement<'b> {
     /// Everything that is written, in the order of writing; None where the tree does not fit.
     ///
     /// # Errors
-    /// What reading the block headers says.
+    /// Returns an error if the block headers cannot be read.
     pub fn update(&self, file: &AsdfFile, text: &str) -> Result<Option<Update>> {
         let sections = file.sections();
         let Some(tree) = sections.tree() else { return Ok(None) };

@@ -128,7 +128,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Writes header line, comments and tree (the whole YAML document, `%YAML` to `...`).
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
     pub fn header(&mut self, line: &str, comments: &[String], tree: Option<&str>) -> Result<()> {
         self.header_of_bytes(line, comments, tree)
     }
@@ -308,7 +308,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Leaves room for a block that other processes write into; `id` tells the file from every other until it is finished.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
     pub(super) fn reserve(&mut self, len: u64, id: &[u8; 16]) -> Result<Written> {
         let mut block = self.begin_with(Encoding::new([0; 4], RESERVED, None, false), &[])?;
         block.file.leave(len)?;
@@ -352,7 +352,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// differ from the checksums which they state.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
     pub fn finish(mut self) -> Result<Vec<Diagnostic>> {
         if self.options.index && self.generation.index && !self.streamed && !self.offsets.is_empty() {
             let text = index::print(&self.offsets);
@@ -455,7 +455,8 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     /// Adds decoded bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what the codec says.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and the errors of
+    /// the codec.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.encoding.write(bytes, &mut Appended(self.file))
     }
@@ -490,7 +491,8 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     /// Ends the block and fills in its header.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what the codec says.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and the errors of
+    /// the codec.
     pub fn finish(mut self) -> Result<Written> {
         let checksum = self.encoding.finish(&mut Appended(self.file))?;
         self.close(checksum.as_ref())

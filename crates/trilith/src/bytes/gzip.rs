@@ -24,7 +24,7 @@ pub fn is_gzip(start: &[u8]) -> bool {
 /// Returns `true` if what a source was made of, at the bottom, is a gzip file.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io).
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
 pub fn is_packed(source: &dyn Source) -> Result<bool> {
     let mut bottom = source;
     while let Some(origin) = bottom.origin() {

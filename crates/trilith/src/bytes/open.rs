@@ -48,7 +48,7 @@ pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<SourceRef> 
 /// file held before. A journal that does not belong to the file is a [notice](Source::notice).
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io).
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
 pub(super) fn open_regular(
     file: File,
     metadata: &Metadata,

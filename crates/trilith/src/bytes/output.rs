@@ -46,7 +46,8 @@ impl NewFile {
     /// Starts a file at a path; `basis` says what its content is made from.
     ///
     /// # Errors
-    /// As [`AtomicFile::create`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a terminal.
+    /// Returns the errors of [`AtomicFile::create`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a
+    /// terminal.
     pub fn create(path: impl AsRef<Path>, basis: Basis<'_>) -> Result<Self> {
         let path = path.as_ref();
         if !std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
@@ -97,7 +98,7 @@ impl NewFile {
     /// What was written, to be read before it is put into place; None for a stream, and for what is still to be packed.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
     pub fn written(&mut self) -> Result<Option<SourceRef>> {
         match &mut self.kind {
             Kind::Path(out) if self.unpacked.is_none() => {

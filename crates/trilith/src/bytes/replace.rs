@@ -35,10 +35,10 @@ impl AtomicFile {
     /// the new content is made from.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) when the folder cannot be written, another process writes the same file, or the file is no longer
-    /// what was read. [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a target that cannot be replaced: a folder, a device, an address, a
-    /// file that is read-only or whose owner the new file could not have, and where something that is not its journal lies
-    /// under that name.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the folder cannot be written, another process writes the
+    /// same file, or the file is no longer what was read. [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a
+    /// target that cannot be replaced: a folder, a device, an address, a file that is read-only or whose owner the
+    /// new file could not have, and where something that is not its journal lies under that name.
     pub fn create(target: impl AsRef<Path>, basis: Basis<'_>) -> Result<Self> {
         let given = target.as_ref();
         // A link stays a link: what it leads to is replaced.
@@ -105,7 +105,7 @@ impl AtomicFile {
     /// What was written so far, to be read before it is put into place.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
     pub fn written(&self) -> Result<SourceRef> {
         super::open(&self.temporary, LocalOptions::default())
     }
@@ -178,7 +178,7 @@ impl Seek for AtomicFile {
 /// Removes a file; that it is not there is as good.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io).
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
 pub fn remove(path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
     let done = disk::remove(path).and_then(|()| disk::sync_folder(path));

@@ -41,8 +41,8 @@ pub trait Source: Send + Sync {
     /// Fills `into` with the bytes from `offset` on.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) when the bytes end before `into` is full,
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) when they cannot be read.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the bytes end before `into` is full, and
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if they cannot be read.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()>;
 
     /// How many of the bytes are there, from the first on: fewer than [`Source::len`] where their end is missing.
@@ -59,7 +59,7 @@ pub trait Source: Send + Sync {
     /// Says that these ranges will be read soon, in this order; a remote source fetches them at once.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) when they cannot be fetched.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if they cannot be fetched.
     fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> Result<()> {
         let _ = ranges;
         Ok(())
@@ -69,7 +69,7 @@ pub trait Source: Send + Sync {
     /// next ones are fetched; false, and nothing taken, where reading piece by piece is as good.
     ///
     /// # Errors
-    /// As [`Source::read_at`], and what `take` returns.
+    /// Returns the errors of [`Source::read_at`], and those of `take`.
     fn stream(&self, range: std::ops::Range<u64>, piece: usize, take: &mut dyn FnMut(&mut [u8]) -> Result<()>) -> Result<bool> {
         let _ = (range, piece, take);
         Ok(false)
@@ -110,8 +110,8 @@ pub trait Source: Send + Sync {
     /// read; nothing is decoded.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where no other program could make them of what the file
-    /// holds, with the reason, and as [`Source::stored`].
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if no other program could make them of
+    /// what the file holds, with the reason, and the errors of [`Source::stored`].
     fn form(&self) -> Result<Form> {
         computed()
     }
@@ -225,7 +225,7 @@ impl Window {
     /// The bytes `start..start + len` of `inner`.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) when `inner` is shorter.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if `inner` is shorter.
     pub fn new(inner: SourceRef, start: u64, len: u64) -> Result<Self> {
         match start.checked_add(len) {
             Some(end) if end <= inner.len() => Ok(Self { inner, start, len }),
@@ -399,7 +399,7 @@ impl Source for Derived {
 /// Reads `len` bytes from `offset` on into fresh memory, after checking that they exist and may be held.
 ///
 /// # Errors
-/// As [`Source::read_at`], and [`ErrorKind::Limit`](crate::ErrorKind::Limit).
+/// Returns the errors of [`Source::read_at`] and [`ErrorKind::Limit`](crate::ErrorKind::Limit).
 pub fn read_vec(source: &dyn Source, offset: u64, len: u64, limits: &Limits) -> Result<Vec<u8>> {
     if offset.checked_add(len).is_none_or(|end| end > source.len()) {
         return Err(past_end(offset, len, source.len()));

@@ -59,7 +59,7 @@ impl Spooled {
     /// The bytes, to be read at any place; `name` is what messages call them.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
     pub fn into_source(self, name: &str) -> Result<SourceRef> {
         let Some(file) = self.file else { return Ok(Arc::new(MemorySource::new(self.head, name))) };
         let metadata = file.metadata().map_err(|e| Error::io(format!("reading {name}"), e))?;
@@ -91,7 +91,8 @@ impl Write for Spooled {
 /// What `write` writes, in an unnamed temporary file, to be read before it goes anywhere else.
 ///
 /// # Errors
-/// What `write` returns, and [`ErrorKind::Io`](crate::ErrorKind::Io).
+/// Returns the errors of `write`, and [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an
+/// error.
 pub fn set_aside(name: &str, write: impl FnOnce(&mut std::io::BufWriter<std::fs::File>) -> Result<()>) -> Result<SourceRef> {
     let file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
     let mut out = std::io::BufWriter::with_capacity(1 << 20, file);
@@ -105,7 +106,7 @@ pub fn set_aside(name: &str, write: impl FnOnce(&mut std::io::BufWriter<std::fs:
 /// A temporary file that has no name any more, so that nothing is left behind.
 ///
 /// # Errors
-/// What the system says.
+/// Returns the error of the operating system.
 pub fn unnamed_file() -> std::io::Result<std::fs::File> {
     let (file, path) = private_file("spool", "")?;
     std::fs::remove_file(&path)?;
@@ -116,7 +117,7 @@ pub fn unnamed_file() -> std::io::Result<std::fs::File> {
 /// can be guessed, and the folder belongs to all.
 ///
 /// # Errors
-/// What the system says.
+/// Returns the error of the operating system.
 pub fn private_file(what: &str, extension: &str) -> std::io::Result<(std::fs::File, std::path::PathBuf)> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true).write(true).create_new(true);

@@ -126,7 +126,7 @@ impl Draft {
     /// What the writers of the draft with this number have noted, line by line. What was cut off counts for nothing.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`].
+    /// Returns [`ErrorKind::Io`] if the operating system reports an error.
     pub fn notes(&self, id: &str) -> Result<Vec<String>> {
         let most = Limits::default().memory;
         let mut lines = Vec::new();
@@ -158,7 +158,7 @@ impl Draft {
     /// Removes the draft with all notes.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`].
+    /// Returns [`ErrorKind::Io`] if the operating system reports an error.
     pub fn remove(&self) -> Result<()> {
         super::replace::remove(&self.path)?;
         self.forget()
@@ -197,7 +197,7 @@ impl Writing {
     /// Fills `into` with what is there now.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`].
+    /// Returns [`ErrorKind::Io`] if the operating system reports an error.
     pub fn read_at(&self, at: u64, into: &mut [u8]) -> Result<()> {
         read_exact_at(self.file.file(), at, into).map_err(|e| self.draft.failed(e))
     }
@@ -205,7 +205,7 @@ impl Writing {
     /// Writes at a place.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`].
+    /// Returns [`ErrorKind::Io`] if the operating system reports an error.
     pub fn write_at(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
         self.file.write_all_at(at, bytes).map_err(|e| self.draft.failed(e))
     }
@@ -213,7 +213,7 @@ impl Writing {
     /// Makes what was written last, then notes it, line by line.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`].
+    /// Returns [`ErrorKind::Io`] if the operating system reports an error.
     pub fn note(&self, id: &str, lines: &[String]) -> Result<()> {
         self.file.sync_data().map_err(|e| self.draft.failed(e))?;
         let mut path = self.draft.notes_of(id).into_os_string();

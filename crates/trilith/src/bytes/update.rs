@@ -334,7 +334,7 @@ impl Update {
     /// What must be in the file: what the caller knows, and what the source says of places that are overwritten.
     ///
     /// # Errors
-    /// What reading the source says.
+    /// Returns an error if the source cannot be read.
     pub(super) fn read_expected(&self, read: &dyn Source) -> Result<Expected> {
         let mut list = self.expected.clone();
         let len = read.len();

@@ -160,7 +160,7 @@ impl<'f> Change<'f> {
     /// Returns `true` if blocks are added, replaced or given up.
     ///
     /// # Errors
-    /// What reading the block headers says.
+    /// Returns an error if the block headers cannot be read.
     pub fn moves_blocks(&mut self) -> Result<bool> {
         self.settle()?;
         self.does_move_blocks()
@@ -272,7 +272,8 @@ impl<'f> Change<'f> {
     /// one.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the path leads nowhere, and as [`Edit::set`].
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the path leads nowhere, and the errors of
+    /// [`Edit::set`].
     pub fn set<P>(&mut self, path: P, value: impl Into<Value>) -> Result<()>
     where
         P: TryInto<TreePath>,
@@ -305,7 +306,8 @@ impl<'f> Change<'f> {
     /// Adds an array under a new key, or as an item of a sequence (`-`: at the end).
     ///
     /// # Errors
-    /// As [`Change::set_array`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the key is there already.
+    /// Returns the errors of [`Change::set_array`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the key is
+    /// there already.
     pub fn insert_array<P>(&mut self, path: P, array: &Array, options: &ArrayOptions) -> Result<()>
     where
         P: TryInto<TreePath>,

@@ -249,8 +249,8 @@ impl RowWriter {
     /// Puts the last rows into the file.
     ///
     /// # Errors
-    /// As [`RowWriter::checkpoint`]; [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the last row is not whole, which is left
-    /// out: those before it are in the file.
+    /// Returns the errors of [`RowWriter::checkpoint`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed)
+    /// if the last row is not whole, which is left out: those before it are in the file.
     pub fn finish(mut self) -> Result<Added> {
         self.checkpoint()?;
         if self.partial.is_empty() {

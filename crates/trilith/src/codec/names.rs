@@ -33,7 +33,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// Upper case and other names of the same compression (`bzip2`, `zstandard`) mean the same.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that there are.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that there are.
 ///
 /// ```
 /// use trilith::codec::{CodecId, named};

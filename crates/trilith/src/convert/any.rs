@@ -40,7 +40,7 @@ impl To {
     /// The generation or dialect of a name: `asdf-1.6`, `finf-0.1`, `dudley-2026`, `dudley`.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that exist.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that exist.
     pub fn named(name: &str) -> Result<Self> {
         match name.strip_prefix("dudley") {
             _ if name == "fits" => Err(Error::usage("FITS has no generation").hint("give the file a name that ends in .fits")),
@@ -120,9 +120,9 @@ impl File {
     /// `out` holds is no file.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that the form has no place for,
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where one is not written from the other, and what reading and
-    /// writing say.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that the form has no place for, and
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if one is not written from the other, and what
+    /// reading and writing say.
     pub fn convert_into(&self, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
         if options.stack && self.as_asdf().is_some() {
             return Err(Error::usage("the lists of a Dudley file can be stacked, and this is not one")
@@ -180,7 +180,7 @@ impl File {
     /// done; 0 for other files.
     ///
     /// # Errors
-    /// What reading the block headers says.
+    /// Returns an error if the block headers cannot be read.
     pub fn decoded_size(&self) -> Result<u64> {
         let Some(file) = self.as_asdf() else { return Ok(0) };
         Ok(file.sections().blocks()?.iter().fold(0u64, |sum, block| sum.saturating_add(block.decoded_len())))

@@ -18,7 +18,7 @@ const LEAST: u64 = 4096;
 /// - none otherwise, so that noise stays as it is and can be viewed and sliced in place. Nor for less than 4 KiB.
 ///
 /// # Errors
-/// What reading the block says.
+/// Returns an error if the block cannot be read.
 pub fn choose(data: &SourceRef, hint: Option<&Hint>) -> Result<Option<CodecId>> {
     let len = data.len();
     if len < LEAST {

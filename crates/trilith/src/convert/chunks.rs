@@ -57,7 +57,8 @@ pub(super) fn check(options: &ConvertOptions) -> Result<()> {
 /// Writes `file` with the arrays in chunks that have as many axes as `options.chunks` has lengths.
 ///
 /// # Errors
-/// As [`super::convert`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file of another generation than ASDF 1.x.
+/// Returns the errors of [`super::convert`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file of
+/// another generation than ASDF 1.x.
 pub(super) fn convert<W: Write + Seek>(
     file: &AsdfFile,
     lengths: &[u64],

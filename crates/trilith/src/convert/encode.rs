@@ -9,7 +9,7 @@ use crate::limits::Limits;
 /// Refuses steps that no reader of ASDF 0.1.0 knows, and steps in the wrong order.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) naming the step.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) naming the step.
 pub(super) fn check(steps: &[Step]) -> Result<()> {
     if let Some(step) = steps.iter().find(|step| !matches!(step, Step::Tile { .. } | Step::Quantize { .. } | Step::Zlib)) {
         return Err(Error::usage(format!("the encoding {:?} is not one of ASDF 0.1.0", step.name()))

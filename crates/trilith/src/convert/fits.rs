@@ -272,7 +272,8 @@ fn unnamed_blocks(file: &AsdfFile) -> Result<Option<Diagnostic>> {
 /// an HDU, as it is meant, are stored there only: their source becomes `fits:NAME,VERSION`. Returns what is damaged.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an array of another FITS file that no HDU holds, and as [`from_fits`].
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an array of another FITS file that no HDU holds, and
+/// the errors of [`from_fits`].
 pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<Vec<Diagnostic>> {
     let _call = file.limits().call();
     let hdus: Vec<(String, Array)> = fits
@@ -386,7 +387,8 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<(Sour
 /// lost, as [`take_out`] and [`from_fits`].
 ///
 /// # Errors
-/// As [`from_fits`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file that lies in no FITS file.
+/// Returns the errors of [`from_fits`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file that lies in
+/// no FITS file.
 pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
     let fits = fits_around(file).ok_or_else(|| Error::usage("this file is not inside a FITS file"))?;
     // HDU 0 never holds an ASDF file: it stands for a plain FITS file.

@@ -96,7 +96,7 @@ impl CodecChoice {
     /// `auto`, or a name that [`codec::named`] knows, but for `blsc-zstd`, which [`ConvertOptions::set_codec`] takes.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that exist.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that exist.
     pub fn named(name: &str) -> Result<Self> {
         let mut options = ConvertOptions::default();
         options.set_codec(name)?;
@@ -177,7 +177,7 @@ impl ConvertOptions {
     /// Which codec blocks get: `auto`, or a name that [`codec::named`] knows.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that exist.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that exist.
     pub fn set_codec(&mut self, name: &str) -> Result<()> {
         (self.codec, self.blosc) = match codec::named(name) {
             Ok((id, _)) if id.is_none() => (CodecChoice::Plain, Blosc::default()),

@@ -21,8 +21,8 @@ use crate::span::Span;
 /// dict on; `params` are the values of stored parameters in it, `data` gives its arrays. Returns the new size.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the file has no layout or the text does not go with it, and as
-/// [`NewStream::write`](super::NewStream::write).
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the file has no layout or the text does not go with it,
+/// and the errors of [`NewStream::write`](super::NewStream::write).
 pub fn append(path: &Path, text: &str, params: &[i64], data: Supplier<'_>, limits: &Limits) -> Result<u64> {
     let file = open(path, StreamOptions::default(), limits)?;
     let longer = Longer { text: format!("{}/\n{text}\n", body_of(file.layout(), None)), again: None };
@@ -249,7 +249,7 @@ pub fn append_variables(path: &Path, variables: &[(String, Array)], how: StreamO
 /// Appends the items of a dict to the root dict of a native file of 2025. Returns the new size.
 ///
 /// # Errors
-/// As [`append`] and [`Draft::layout`](super::Draft::layout).
+/// Returns the errors of [`append`] and [`Draft::layout`](super::Draft::layout).
 pub fn append_draft(path: &Path, items: &super::Draft, limits: &Limits) -> Result<u64> {
     let (text, arrays) = items.layout()?;
     let text = text.strip_prefix("#: dialect=2025\n").unwrap_or(&text).to_owned();

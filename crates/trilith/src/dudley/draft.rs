@@ -114,7 +114,7 @@ impl Draft {
     /// Writes a native file that holds this dict, its layout at the end; returns the size of the file.
     ///
     /// # Errors
-    /// As [`Draft::layout`], and [`ErrorKind::Io`](crate::ErrorKind::Io).
+    /// Returns the errors of [`Draft::layout`] and [`ErrorKind::Io`](crate::ErrorKind::Io).
     pub fn write<W: Write + Seek>(&self, order: Byteorder, limits: &Limits, out: &mut W) -> Result<u64> {
         self.write_as(Dialect::D2025, order, limits, out)
     }

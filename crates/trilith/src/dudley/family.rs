@@ -343,7 +343,8 @@ impl Catalog {
     /// As [`Catalog::locate`], for some of the files; `take` is also given the number of each.
     ///
     /// # Errors
-    /// As [`Catalog::locate`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for rows that are not there.
+    /// Returns the errors of [`Catalog::locate`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for rows that
+    /// are not there.
     pub fn locate_rows(
         &self,
         template: &Layout,

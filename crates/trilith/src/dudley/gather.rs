@@ -55,9 +55,9 @@ impl Catalog {
     /// ```
     ///
     /// # Errors
-    /// As [`Catalog::locate`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) where none of these files has the item, or
-    /// not all that have it have it in the same form. Reading fails where a file cannot be opened, is too
-    /// short, or is not in the byte order that `options` say.
+    /// Returns the errors of [`Catalog::locate`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if none of
+    /// these files has the item, or not all that have it have it in the same form. Reading fails where a file
+    /// cannot be opened, is too short, or is not in the byte order that `options` say.
     pub fn array_at(
         &self,
         template: &Layout,

@@ -75,7 +75,8 @@ impl Listing {
     /// The catalog, to be written.
     ///
     /// # Errors
-    /// As [`Catalog::draft`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) where a file says something against its parameters.
+    /// Returns the errors of [`Catalog::draft`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a file says
+    /// something against its parameters.
     pub fn draft(&self) -> Result<Draft> {
         match self.mismatches.first() {
             Some(first) => {

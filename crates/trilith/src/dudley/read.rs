@@ -549,7 +549,8 @@ impl<'f> Items<'f> {
     /// this form, or leads to something else.
     ///
     /// # Errors
-    /// As [`Items::array_at`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a struct or a member that is not there.
+    /// Returns the errors of [`Items::array_at`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a struct or
+    /// a member that is not there.
     pub fn instance_at(&self, path: &str) -> Result<Option<Array>> {
         let Some((item, rest)) = path.rsplit_once('(') else { return Ok(None) };
         let Some((numbers, members)) = rest.split_once(')') else { return Ok(None) };
@@ -567,7 +568,8 @@ impl<'f> Items<'f> {
     /// The array that an entry of this stream is as it is stored, all of which is there.
     ///
     /// # Errors
-    /// As [`Items::array_at`]; [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it ends behind the end of the file.
+    /// Returns the errors of [`Items::array_at`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it
+    /// ends behind the end of the file.
     pub fn array(&self, entry: &Entry) -> Result<Array> {
         let array = self.file.stored_array_of(entry)?;
         array.check_present().map_err(|e| e.context(entry.path.clone()))?;

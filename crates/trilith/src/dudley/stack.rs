@@ -24,7 +24,8 @@ impl Items<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the elements are not alike, and as [`Items::array_at`].
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the elements are not alike, and the errors of
+    /// [`Items::array_at`].
     pub fn stacked(&self, path: &str) -> Result<Option<Array>> {
         let found = match self.evaluation().stack(path)? {
             Stack::Nothing => return Ok(None),

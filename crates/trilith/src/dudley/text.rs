@@ -45,7 +45,7 @@ pub fn s1_bytes(text: &str) -> Option<Vec<u8>> {
 /// `utf8` and `ucs2` text become `ucs4`, `complex32` becomes `complex64`. Everything else stays unchanged.
 ///
 /// # Errors
-/// What reading the elements says.
+/// Returns an error if the elements cannot be read.
 pub fn presented(array: &Array) -> Result<Array> {
     match array.datatype() {
         Datatype::Ascii(_) => {}

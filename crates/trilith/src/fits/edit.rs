@@ -39,8 +39,8 @@ struct Row {
 /// beside refers to HDUs by name, and names stay.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) at the row for what cannot be a card, and for changes of cards that say what
-/// the HDU is.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) at the row for what cannot be a card, and for changes of
+/// cards that say what the HDU is.
 pub fn edited_header(hdu: &Hdu, old: Node<'_>, new: Node<'_>, is_named: bool) -> Result<Option<Header>> {
     let place = |at: usize| format!("/fits/{}/header/{at}", hdu.number);
     let triples = |rows: Node<'_>| -> Result<Vec<Value>> {

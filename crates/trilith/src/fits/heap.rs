@@ -82,8 +82,8 @@ impl FitsFile {
     /// One column of a binary table as it is meant, or one of its cells in the heap: both count from 0.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a whole column of varying length, and as
-    /// [`FitsFile::cell`].
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a whole column of varying length, and
+    /// the errors of [`FitsFile::cell`].
     pub fn part(&self, hdu: &Hdu, column: usize, row: Option<u64>) -> Result<Array> {
         if let Some(row) = row {
             return self.cell(hdu, column, row);

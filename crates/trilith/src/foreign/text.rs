@@ -64,8 +64,8 @@ impl LayoutText {
     /// An array at a byte of the file.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that layouts have not, and as
-    /// [`LayoutText::enter`].
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that layouts have not, and
+    /// the errors of [`LayoutText::enter`].
     pub fn array(&mut self, name: &str, datatype: &Datatype, order: Byteorder, shape: &[u64], offset: u64) -> Result<()> {
         let mut typed = String::new();
         spell(datatype, order, shape, &mut typed)?;

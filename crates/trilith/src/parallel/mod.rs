@@ -185,7 +185,7 @@ impl ParallelWriter {
     /// How many elements of each array were not written yet, by path.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
     pub fn unwritten(&self) -> Result<BTreeMap<String, u64>> {
         let noted = self.noted()?;
         let count = |(path, reserved): (&String, &Reserved)| {
@@ -277,7 +277,7 @@ impl ParallelWriter {
     /// Removes what was written; what was at the path stays.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
     pub fn abort(&self) -> Result<()> {
         if let Ok(writing) = self.draft.share() {
             self.check_own(&writing)?;

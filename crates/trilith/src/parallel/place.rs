@@ -68,7 +68,7 @@ impl Runs {
 /// One value as an array of this shape, all of whose elements are that one.
 ///
 /// # Errors
-/// What reading the value says.
+/// Returns an error if the value cannot be read.
 pub(super) fn spread(value: &Array, shape: &[u64]) -> Result<Array> {
     let strides = vec![0; shape.len()];
     let source = value.source().clone();

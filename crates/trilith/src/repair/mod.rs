@@ -306,7 +306,7 @@ impl Salvage {
     /// written are given back.
     ///
     /// # Errors
-    /// As [`Salvage::write`], and [`ErrorKind::Limit`] where verifying would be too much.
+    /// Returns the errors of [`Salvage::write`], and [`ErrorKind::Limit`] if verifying would be too much.
     pub fn verified(&mut self, resolve: Arc<dyn Resolve>) -> Result<SourceRef> {
         let _call = self.limits.call();
         let written = set_aside("what is left", |out| self.write(out))?;

@@ -353,7 +353,7 @@ impl StreamSalvage {
     /// were written are given back.
     ///
     /// # Errors
-    /// As [`StreamSalvage::write`], and [`ErrorKind::Limit`] where verifying would be too much.
+    /// Returns the errors of [`StreamSalvage::write`], and [`ErrorKind::Limit`] if verifying would be too much.
     pub fn verified(&mut self) -> Result<SourceRef> {
         let written = set_aside("what is left", |out| self.write(out))?;
         let found = DudleyFile::open(Arc::clone(&written), None, self.file.limits());

@@ -102,7 +102,8 @@ impl Query {
     /// `and`, `or`, `not` and parentheses. A comparison with null is false.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the place in the text, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) for one that nests too deep.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the place in the text, and
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for one that nests too deep.
     pub fn filter(mut self, condition: &str) -> Result<Self> {
         self.filter = Some(Filter::parse(condition, &self.names)?);
         Ok(self)

@@ -90,7 +90,7 @@ impl Tree {
     /// Parses a value written in YAML under the `%TAG` handles of this tree.
     ///
     /// # Errors
-    /// As [`Tree::parse`] and [`Node::to_value`].
+    /// Returns the errors of [`Tree::parse`] and [`Node::to_value`].
     pub fn parse_value(&self, yaml: &str, limits: &Limits) -> Result<Value> {
         self.parse_under(yaml, limits)?.root().to_value(limits)
     }

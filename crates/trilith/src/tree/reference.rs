@@ -69,7 +69,7 @@ impl<'t> Node<'t> {
     /// The reference that this node is, or `None` where it is none.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at this node for a pointer with a wrong `~`.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at this node for a pointer with a wrong `~`.
     pub fn reference(self) -> Result<Option<Reference>> {
         let Some(text) = self.reference_text() else { return Ok(None) };
         Reference::parse(&text).map(Some).map_err(|error| self.error(error.message()))

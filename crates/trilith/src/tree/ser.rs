@@ -22,7 +22,8 @@ use crate::error::{Error, Result};
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) with what the type itself says, and for numbers of over 64 bits with a sign.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with what the type itself says, and for numbers of over 64
+/// bits with a sign.
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
     value.serialize(Maker).map_err(|problem| problem.0)
 }

@@ -12,8 +12,8 @@ use crate::span::Span;
 /// Reads the one document of `text` and tells `receiver` about it.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it is no YAML or holds two documents,
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where it nests too deep, and what `receiver` returns.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it is no YAML or holds two documents, and
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it nests too deep, and what `receiver` returns.
 pub(crate) fn read_complete<R: Receiver>(text: &str, limits: &Limits, receiver: &mut R) -> Result<()> {
     let depth = usize::try_from(limits.depth).unwrap_or(usize::MAX);
     let options = granit_parser::options! {

@@ -36,7 +36,7 @@ pub fn gunzip(source: SourceRef, limits: &Limits) -> Result<SourceRef> {
 /// Writes what `from` reads as a gzip file, without a name and a time, so that the same bytes give the same file.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io).
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
 pub fn gzip(from: &mut dyn Read, out: &mut dyn Write) -> Result<()> {
     let fail = |e| Error::io("writing", e);
     let mut encoder = GzEncoder::new(out, Compression::default());

@@ -151,7 +151,7 @@ pub fn check(steps: &[Step]) -> Result<()> {
 /// given: what a writer puts into the file.
 ///
 /// # Errors
-/// As [`check`]; [`ErrorKind::Malformed`] for arguments that contradict each other.
+/// Returns the errors of [`check`], and [`ErrorKind::Malformed`] for arguments that contradict each other.
 pub fn filled(steps: &[Step], array: &Described) -> Result<Vec<Step>> {
     check(steps)?;
     let mut all = steps.to_vec();
@@ -428,7 +428,7 @@ impl Source for Deferred {
 /// An encoder of a chain: the bytes of the array in C order go in, what follows the YAML comes out.
 ///
 /// # Errors
-/// As [`filled`]; [`ErrorKind::Usage`] for a quality that is not above 0.
+/// Returns the errors of [`filled`], and [`ErrorKind::Usage`] for a quality that is not above 0.
 pub fn encoder(steps: &[Step], array: &Described, limits: &Limits) -> Result<Box<dyn Encode>> {
     let steps = filled(steps, array)?;
     let total = array.shape.iter().try_fold(array.item_size, |all, n| all.checked_mul(*n));

@@ -53,7 +53,8 @@ impl Unit {
     /// Parses a unit; the empty text is the dimensionless unit. Names are not looked up: see [`Units::check`].
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with the column (from 1) of what is wrong, as text place.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with the column (from 1) of what is wrong, as
+    /// text place.
     pub fn parse(text: &str) -> Result<Self> {
         if text.len() > LONGEST {
             return Err(Error::malformed(format!("a unit of {} bytes, expected at most {LONGEST}", text.len())));

@@ -170,7 +170,7 @@ impl<'t> Edit<'t> {
     /// Sets the value at a path, from YAML text under the tree's `%TAG` handles, as [`Edit::set`].
     ///
     /// # Errors
-    /// As [`Edit::set`] and [`Tree::parse_value`].
+    /// Returns the errors of [`Edit::set`] and [`Tree::parse_value`].
     pub fn set_yaml(&mut self, path: &TreePath, yaml: &str, tag: Option<&str>, limits: &Limits) -> Result<()> {
         let mut value = self.tree.parse_value(yaml, limits)?;
         if let Some(tag) = tag {
@@ -312,8 +312,8 @@ impl<'t> Edit<'t> {
     /// may become something.
     ///
     /// # Errors
-    /// As [`Edit::finish`]; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if a change would replace or remove
-    /// something.
+    /// Returns the errors of [`Edit::finish`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if a
+    /// change would replace or remove something.
     pub fn finish_adding(self, limits: &Limits) -> Result<Tree> {
         let tree = self.tree;
         let is_nothing = |id: &u32| {
