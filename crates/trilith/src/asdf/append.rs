@@ -1,7 +1,7 @@
 //! Rows added to a streamed array, at the end of its file.
 //!
-//! A streamed block has no sizes of its own (ASDF 1.x, "Streamed block"): what is appended to the file
-//! belongs to it. The file is journalled, so that a crash leaves the old rows.
+//! A streamed block states no size (ASDF 1.x, "Streamed block"): bytes that are appended to the file belong to it.
+//! The file is journalled, so that a crash leaves the old rows.
 
 use super::block::Block;
 use super::ndarray::{Dim, Ndarray};
@@ -15,10 +15,12 @@ use crate::error::{Error, Result};
 /// of the file that grew. `rows` has the datatype of the array and the shape of its rows.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is no such array, where its block is not streamed, and for
-/// rows that do not fit; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for rows with a mask, and where the array
-/// has one for each of its rows; [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where an unfinished row stands at the end;
-/// [`ErrorKind::Io`](crate::ErrorKind::Io), after which the file is as it was.
+/// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it leads to no array, if the block is not streamed, and for
+/// rows that do not fit. Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for rows with a mask,
+/// and if the array has a mask with an entry for each of its rows. Returns
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an unfinished row is at the end. Returns
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and the file is then unchanged.
 pub fn append_rows(file: &AsdfFile, path: &str, rows: &Array) -> Result<String> {
     let end = StreamEnd::find(file, path)?;
     end.check(rows.datatype(), rows.shape().get(1..)).map_err(|error| error.at_path(path))?;
@@ -108,7 +110,7 @@ impl StreamEnd {
     /// Refuses rows of another datatype or shape than those that are there.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage).
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the rows do not fit.
     pub fn check(&self, datatype: &Datatype, row_shape: Option<&[u64]>) -> Result<()> {
         let array = &self.array;
         if array.datatype().means(datatype) && array.shape().get(1..) == row_shape {
@@ -127,11 +129,11 @@ impl StreamEnd {
     }
 }
 
-/// Bytes of one row.
+/// Returns the number of bytes of one row.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for rows without bytes, of which nobody could tell how
-/// many there are.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for rows without bytes, because their number could not be
+/// told.
 pub(crate) fn row_bytes(datatype: &Datatype, row_shape: &[u64]) -> Result<u64> {
     let bytes = element_count(row_shape)?.checked_mul(datatype.item_size());
     bytes
@@ -139,7 +141,7 @@ pub(crate) fn row_bytes(datatype: &Datatype, row_shape: &[u64]) -> Result<u64> {
         .ok_or_else(|| Error::usage(format!("rows of {datatype} with the shape {row_shape:?} have no bytes")))
 }
 
-/// Whether a block can take more rows at the end of its file.
+/// Checks that a block can take more rows at the end of its file.
 fn growable(holder: &AsdfFile, block: &Block) -> Result<()> {
     if !block.is_streamed() {
         return Err(Error::usage("the array is not streamed, so that its block cannot grow")

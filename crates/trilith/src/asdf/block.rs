@@ -47,7 +47,7 @@ pub struct Block {
     pub checksum: Option<Vec<u8>>,
     /// For a streamed block, the bytes from `data_offset` to the end of the file.
     pub stored_size: Option<u64>,
-    /// What the header holds behind the fields that its generation knows, which a later version may mean something by.
+    /// Bytes of the header after the fields that its generation defines. A later version may give them a meaning.
     pub extra: Vec<u8>,
 }
 
@@ -108,12 +108,12 @@ impl Block {
         }
     }
 
-    /// How many bytes are in use on disk.
+    /// Returns the number of bytes in use on disk.
     pub fn stored_len(&self) -> u64 {
         self.stored_size.unwrap_or(self.used)
     }
 
-    /// How many bytes there are when decoded.
+    /// Returns the number of bytes after decoding.
     pub fn decoded_len(&self) -> u64 {
         self.stored_size.unwrap_or(if self.is_plain() { self.used } else { self.data_size })
     }
@@ -154,7 +154,7 @@ impl Block {
         Window::new(source.clone(), self.data_offset, self.stored_len())
     }
 
-    /// Whether the sizes make sense in a file of `size` bytes.
+    /// Checks that the sizes make sense in a file of `size` bytes.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with the size that does not.

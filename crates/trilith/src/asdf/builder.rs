@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::tree::{Data, Value};
 use crate::yaml::{PrintOptions, print_document};
 
-/// How one array is stored.
+/// Options for storing one array.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ArrayOptions {
@@ -26,7 +26,7 @@ pub struct ArrayOptions {
     pub codec: Option<CodecId>,
     /// The level of the codec; None leaves it to the codec.
     pub level: Option<i32>,
-    /// What compresses inside of a Blosc buffer, where the codec is `blsc`.
+    /// The codec inside of a Blosc buffer, if the codec is `blsc`.
     pub blosc: Blosc,
     /// Written into the tree instead of a block.
     pub inline: bool,
@@ -102,7 +102,7 @@ pub struct Builder<'a> {
     blocks: Vec<(Stored<'a>, ArrayOptions)>,
     streamed: bool,
     inline_up_to: u64,
-    /// What tells a file that is laid out for other processes from every other.
+    /// The identifier that distinguishes a file laid out for other processes from every other.
     id: Option<[u8; 16]>,
 }
 
@@ -137,7 +137,7 @@ impl<'a> Builder<'a> {
         self
     }
 
-    /// Adds an array and gives back the node that describes it; a mask goes into a block of its own.
+    /// Adds an array and returns the node that describes it. A mask goes into a separate block.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a datatype that the generation lacks, or a second
@@ -210,8 +210,8 @@ impl<'a> Builder<'a> {
         Ok(self.node(source, datatype, byteorder, shape, false))
     }
 
-    /// As [`Builder::write_to`], with space for the arrays that were reserved, whose blocks have this in the place of a
-    /// checksum.
+    /// Does the same as [`Builder::write_to`], with space for the reserved arrays. Their blocks have this
+    /// identifier in place of a checksum.
     pub(crate) fn lay_out<W: Write + Seek>(mut self, out: W, tree: Value, id: [u8; 16]) -> Result<()> {
         if !self.blocks.iter().any(|(stored, _)| matches!(stored, Stored::Reserved(_))) {
             return Err(Error::usage("no array of the file is reserved for other processes").hint("write it at once"));
@@ -334,8 +334,9 @@ impl<'a> Builder<'a> {
     /// Writes the file beside `path`, syncs it, and puts it into place: a failure leaves the old file.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io), what reading the arrays says, and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for
-    /// keys and integers that a writer may not write ([`Value::check_subset`]).
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for keys and integers that a writer may not write
+    /// ([`Value::check_subset`]). Returns an error if the arrays cannot be read.
     pub fn write(self, path: impl AsRef<Path>, tree: Value) -> Result<()> {
         let mut file = AtomicFile::create(path, Basis::Nothing)?;
         file.reserve(self.plain_bytes())?;
@@ -350,12 +351,13 @@ impl<'a> Builder<'a> {
         plain.filter_map(|(data, options)| data.how(options).encode.total).fold(0, u64::saturating_add)
     }
 
-    /// The blocks alone, encoded for this row of the generation table: to be put into the file that `target` is made of, or
-    /// into files of their own. Elements that lie in another file as they are to be stored are not copied.
+    /// Returns the blocks alone, encoded for this row of the generation table, to be put into the file that
+    /// `target` is made of, or into separate files. Elements that another file stores in the same form are not
+    /// copied.
     ///
     /// # Errors
-    /// What reading the arrays says; [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the row has no field for a codec, and for a
-    /// streamed array.
+    /// Returns an error if the arrays cannot be read, and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a
+    /// streamed array, or if the row has no field for a codec.
     pub fn into_blocks(self, row: &'static Generation, target: &dyn Source) -> Result<Vec<StoredBlock>> {
         let mut blocks = Vec::new();
         for (data, options) in self.blocks {
@@ -416,7 +418,7 @@ fn write_block<W: Write + Seek>(writer: &mut FileWriter<W>, data: Stored<'_>, op
 }
 
 impl Stored<'_> {
-    /// How its block is stored.
+    /// Returns the options for its block.
     fn how(&self, options: &ArrayOptions) -> BlockOptions {
         let (len, row, item) = match self {
             Self::Array(array, _) => {

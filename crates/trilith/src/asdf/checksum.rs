@@ -16,7 +16,7 @@ use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::threads::{JoinHandle, lasting, lock, threads};
 
-/// What a stored checksum is of.
+/// The bytes that a stored checksum covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChecksumOf {
     /// The bytes as stored, as the standard says.
@@ -157,10 +157,10 @@ impl Source for Stated {
     }
 }
 
-/// MD5 computed by a thread of its own, so that hashing overlaps encoding and writing.
+/// MD5 computed by a separate thread, so that hashing overlaps encoding and writing.
 ///
-/// MD5 is one serial chain, which is what bounds writing. Where only one thread is allowed
-/// ([`crate::threads::threads`]) it is computed right away.
+/// MD5 is one serial chain, which bounds writing. If only one thread is allowed ([`crate::threads::threads`]), it
+/// is computed at once.
 pub struct Md5Thread {
     send: Option<SyncSender<Vec<u8>>>,
     back: Option<Receiver<Vec<u8>>>,
@@ -276,7 +276,7 @@ impl Hashing {
         Self { inner, state: Mutex::new(state) }
     }
 
-    /// The digest of all bytes; reads those that nobody has read.
+    /// Returns the digest of all bytes. Reads those that were not read before.
     ///
     /// # Errors
     /// Returns the errors of [`Source::read_at`].

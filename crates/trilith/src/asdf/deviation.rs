@@ -1,7 +1,7 @@
-//! Where a file departs from its document although every program that is lenient can read it.
+//! Deviations of a file from its standard that every lenient program can read.
 //!
-//! ASDF 1.x, 0.1.0 and FINF 0.1.0, "Header", "Tree" and "Block header". Opening takes no notice of these; who
-//! checks a file says them.
+//! ASDF 1.x, 0.1.0 and FINF 0.1.0, "Header", "Tree" and "Block header". Opening ignores these; checking reports
+//! them.
 
 use super::block::Block;
 use super::generation::tag_parts;
@@ -9,7 +9,7 @@ use super::marks::mark_at;
 use super::read::AsdfFile;
 use crate::error::Result;
 
-/// What the document says otherwise, in words.
+/// Returns the deviations from the standard, in words.
 ///
 /// ```
 /// use trilith::asdf::deviation;
@@ -55,7 +55,7 @@ pub fn of(file: &AsdfFile) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// What is wrong with the tag of the root, which "must always be" that of `core/asdf` (0.1.0dev, 3.1 "Tags").
+/// Returns the problem with the tag of the root, which "must always be" that of `core/asdf` (0.1.0dev, 3.1 "Tags").
 ///
 /// ```
 /// use trilith::asdf::deviation;

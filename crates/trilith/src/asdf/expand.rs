@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::tree::{Expanded, Node, PrintOptions, Tree, TreePath, UNREADABLE, Value, print_value};
 
-/// What is written out.
+/// Options for writing out items.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct ExpandOptions {
@@ -67,7 +67,7 @@ struct Level {
 /// Hands over `start` and all below it.
 ///
 /// # Errors
-/// What following references and reading arrays says, what `take` returns, and
+/// Returns an error if a reference cannot be followed or an array cannot be read, and the errors of `take`. Returns
 /// [`ErrorKind::Limit`] for too many nodes or too deep a nesting.
 pub fn expand(
     file: &AsdfFile,
@@ -79,8 +79,8 @@ pub fn expand(
     expand_within(file, start, options, &mut Expansion::of(file), take)
 }
 
-/// How much may be written out of a file: an honest tree grows little by its aliases and references; a small file
-/// could claim to grow beyond all measure.
+/// The amount that may still be written out of a file. An ordinary tree grows little by its aliases and references,
+/// but a small file could claim to grow without bounds.
 pub(crate) struct Expansion {
     nodes: u64,
     tags: u64,
@@ -108,7 +108,7 @@ impl Expansion {
     }
 }
 
-/// As [`expand`], where `budget` says how much may be written still.
+/// Does the same as [`expand`], up to the `budget`.
 pub(crate) fn expand_within(
     file: &AsdfFile,
     start: &Found,

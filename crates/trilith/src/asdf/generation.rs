@@ -29,7 +29,7 @@ const fn slot(at: u16, len: u16) -> Option<Slot> {
     Some(Slot { at, len })
 }
 
-/// Which fields a block header has, and where. All are big-endian.
+/// The fields of a block header and their places. All are big-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockFields {
@@ -53,11 +53,11 @@ pub struct BlockFields {
     pub encoding: Option<Slot>,
 }
 
-/// What the YAML of a generation looks like.
+/// The appearance of the YAML of a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TreeDialect {
-    /// What `!` stands for, as `%TAG` says.
+    /// The prefix for `!` that `%TAG` declares.
     pub prefix: &'static str,
     /// Tag of the root, behind the prefix.
     pub root: &'static str,
@@ -95,7 +95,7 @@ pub struct Generation {
     pub encoded: bool,
     /// `true` if a block index may stand at the end.
     pub index: bool,
-    /// How the tree is written.
+    /// The form of the tree.
     pub tree: TreeDialect,
     /// When code wrote it, for people.
     pub written: &'static str,
@@ -225,7 +225,7 @@ pub static GENERATIONS: &[Generation] = &[
     row!("asdf-1.x", "asdf-1.x", "asdf", "#ASDF" 1, D3_BLK, G, min 48, encoded false, index true, ASDF_1, "2015-09-18 to this day"),
 ];
 
-/// What `--to` can name: a generation to write, and the standard where there are several.
+/// A name for `--to`: a generation to write, and the version of the standard if there are several.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Target {
@@ -237,7 +237,7 @@ pub struct Target {
     pub documented: &'static str,
     /// The header line.
     pub header: &'static str,
-    /// What `#ASDF_STANDARD` says.
+    /// The value of `#ASDF_STANDARD`.
     pub standard: Option<&'static str>,
     /// Tags and keys of the tree.
     pub tree: TreeDialect,
@@ -306,7 +306,7 @@ impl Target {
         GENERATIONS.iter().find(|g| g.name == self.row).unwrap_or(&GENERATIONS[GENERATIONS.len() - 1])
     }
 
-    /// As [`Target::generation`], or the row that the document of that name describes.
+    /// Returns the row of [`Target::generation`], or the one that the standard of that name describes.
     ///
     /// ```
     /// use trilith::asdf::Target;
@@ -327,7 +327,8 @@ impl Target {
 
 /// A tag that the standards of several eras define, by its name without prefix and version.
 ///
-/// What is not listed keeps its whole tag in every generation; root and ndarray stand in [`TreeDialect`].
+/// A tag that is not listed keeps its full form in every generation. The tags of root and ndarray are in
+/// [`TreeDialect`].
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TagName {
@@ -356,7 +357,7 @@ pub static TAGS: &[TagName] = &[
     TagName { name: "core/integer", flat: None, early: false, versions: &[("1.3.0", "1.0.0"), ("1.6.0", "1.1.0")], follows_ndarray: true },
 ];
 
-/// What stands before the names of the standard's own tags, longest first; each belongs to an era.
+/// Prefixes of the names of the standard's tags, longest first. Each belongs to an era.
 const TAG_PREFIXES: [&str; 3] = [FINF.prefix, ASDF_DEV.prefix, ASDF_1.prefix];
 
 /// A tag of the standard taken apart: its name as in the newest dialect, and its version ("" before 2015-08).

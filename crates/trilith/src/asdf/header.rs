@@ -9,7 +9,7 @@ use crate::bytes::{Source, read_vec};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// What stands before the tree.
+/// The part of a file before the tree.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Header {
@@ -133,7 +133,7 @@ fn parse_line(line: &str) -> Result<(&str, (u32, u32, u32))> {
     Ok((token, (major, minor, micro)))
 }
 
-/// Where the tree lies.
+/// The extent of the tree in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TreeExtent {
@@ -254,11 +254,11 @@ fn find_mark(text: &[u8], from: usize) -> Option<usize> {
     marks.iter().filter_map(first).min()
 }
 
-/// Refuses the text of a tree that would not be found again as it is, once it stands in a file.
+/// Refuses the text of a tree that could not be found again unchanged in a file.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it does not begin with `%` or `---`, or where `...`
-/// does not stand on a line of its own at its end.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it does not begin with `%` or `---`, or if `...` is not
+/// on a separate line at its end.
 pub(crate) fn check_tree(text: &str) -> Result<()> {
     let bytes = text.as_bytes();
     if !bytes.starts_with(b"%") && !bytes.starts_with(b"---") {

@@ -1,7 +1,7 @@
 //! The block index at the end of the file.
 //!
-//! ASDF 1.x, "Block index". Two forms: the YAML list, and the early one of July 2015 (a mark of its
-//! own and decimal offsets, one a line). The index is a hint: each entry is verified before use.
+//! ASDF 1.x, "Block index". It has two forms: the YAML list, and the early one of July 2015 (different magic bytes,
+//! and decimal offsets, one a line). The index is a hint: each entry is verified before use.
 
 use std::fmt::Write as _;
 
@@ -11,9 +11,9 @@ use crate::bytes::{Source, read_vec};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// What opens the index.
+/// First line of the index.
 pub const INDEX_HEADER: &[u8] = b"#ASDF BLOCK INDEX";
-/// What opened it on one branch in July 2015.
+/// First line of the index on one branch in July 2015.
 pub const EARLY_HEADER: &[u8] = b"\xd3IDX # ASDF BLOCK INDEX";
 
 /// An index as found, not yet verified.
@@ -69,7 +69,8 @@ pub fn find(source: &dyn Source, from: u64, limits: &Limits) -> Result<Option<Bl
     Ok(None)
 }
 
-/// Where the index that begins at a byte ends: behind the line of its end marker; None where it has none.
+/// Returns the end of the index that begins at a byte: after the line of its end marker. Returns None if it has no
+/// marker.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.

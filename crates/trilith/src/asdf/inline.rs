@@ -1,7 +1,7 @@
 //! Inline data: nested lists in the tree become an array.
 //!
-//! Schema core/ndarray, "data". Without a datatype the elements decide: text (ucs4), complex numbers, floats,
-//! integers, truth values; `null` masks an element and counts as 0.
+//! Schema core/ndarray, "data". Without a datatype the elements decide: strings (ucs4), complex numbers, floats,
+//! integers, booleans. A `null` masks an element and counts as 0.
 
 use std::sync::Arc;
 

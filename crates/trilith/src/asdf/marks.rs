@@ -10,11 +10,11 @@ use crate::bytes::{Source, SourceRef, read_vec};
 use crate::error::Result;
 use crate::limits::Limits;
 
-/// The first block from byte `from` on: the first mark that the rows write.
+/// Finds the first block from byte `from` on: the first magic bytes that the rows write.
 ///
-/// The documents before 2015 spelt the mark otherwise than the programs, and unused space may hold anything but
-/// the mark of its own document. So a mark that cannot be meant, since no sensible block header follows it, is
-/// passed over where a block with the other mark follows. Where there is none, it is the first block, damaged.
+/// The standards before 2015 spelt the magic bytes otherwise than the programs, and unused space may hold anything
+/// but the magic bytes of its own standard. So a candidate without a sensible block header after it is skipped if a
+/// block with the other magic bytes follows. If there is none, the candidate is the first block, damaged.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.

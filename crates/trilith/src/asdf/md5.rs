@@ -58,7 +58,7 @@ mod lanes;
 pub(crate) struct Md5 {
     state: [u32; 4],
     len: u64,
-    /// What does not fill 64 bytes yet, and how many bytes that is.
+    /// Bytes that do not fill 64 yet, and their number.
     rest: [u8; 64],
     held: usize,
 }

@@ -37,7 +37,7 @@ pub fn is_ndarray_tag(tag: &str) -> bool {
     last == "ndarray" || last.strip_prefix("ndarray-").is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Where the elements of an ndarray are.
+/// The place of the elements of an ndarray.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Origin<'t> {
@@ -63,13 +63,13 @@ pub enum Dim {
     Open,
 }
 
-/// What an ndarray node says, before anything is looked up.
+/// The content of an ndarray node, before anything is looked up.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Ndarray<'t> {
     /// The node itself.
     pub node: Node<'t>,
-    /// Where the elements are.
+    /// The place of the elements.
     pub origin: Origin<'t>,
     /// The datatype; None where it is left to inference (inline data).
     pub datatype: Option<Datatype>,
@@ -81,7 +81,7 @@ pub struct Ndarray<'t> {
     pub offset: u64,
     /// Bytes from element to element along each dimension.
     pub strides: Option<Vec<i64>>,
-    /// What is masked.
+    /// The mask, if there is one.
     pub mask: Option<Node<'t>>,
 }
 
@@ -230,7 +230,7 @@ impl<'t> Ndarray<'t> {
     }
 }
 
-/// What such a node says; shape and datatype are not known where its elements are somewhere else.
+/// Returns the content of such a node. Shape and datatype are not known if its elements are somewhere else.
 fn chunked<'t>(node: Node<'t>, limits: &Limits) -> Result<Ndarray<'t>> {
     if !node.is_mapping() {
         return Err(node.error("an array in chunks is a mapping, as asdf-zarr writes it"));
@@ -316,7 +316,7 @@ pub fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limits) -> R
         fields: Vec<Field>,
         items: Vec<Node<'t>>,
         next: usize,
-        /// How the finished structure is named and shaped in the one around it.
+        /// Name and shape that the finished structure has in the one around it.
         name: Option<String>,
         shape: Vec<u64>,
         byteorder: Byteorder,

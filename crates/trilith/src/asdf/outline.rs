@@ -8,8 +8,8 @@ use crate::tree::Value;
 /// as the double that it equals.
 ///
 /// # Errors
-/// What reading the array says, [`ErrorKind::Limit`](crate::ErrorKind::Limit) for more elements than a tree may
-/// have nodes.
+/// Returns an error if the array cannot be read, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) for more
+/// elements than a tree may have nodes.
 pub fn nested(array: &Array, complex_tag: &str) -> Result<Value> {
     let most = array.limits().nodes;
     if array.len() > most {

@@ -44,9 +44,9 @@ pub struct AsdfFile {
     /// an encoding chain makes are there in either byte order.
     decoded: Mutex<Vec<[Option<SourceRef>; 2]>>,
     external: Mutex<HashMap<String, Arc<AsdfFile>>>,
-    /// What was noticed while references were followed.
+    /// Remarks from following references.
     notes: Notes,
-    /// Whether the tree may hold references.
+    /// `true` if the tree may hold references.
     references: OnceLock<bool>,
 }
 
@@ -55,9 +55,9 @@ pub struct AsdfFile {
 pub(crate) enum For<'a, 't> {
     /// An array that views the block.
     Array(&'a Ndarray<'t>),
-    /// Whoever copies the bytes: all arrays that view them must agree.
+    /// For a copy of the bytes: all arrays that view them must agree.
     Bytes,
-    /// Whoever only looks whether the block can be decoded.
+    /// For a check that the block can be decoded.
     Check,
 }
 
@@ -86,13 +86,13 @@ pub trait FitsArrays: Any + Send + Sync {
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if there is no such HDU.
     fn hdu(&self, spec: &str) -> Result<Array>;
 
-    /// What is odd about the FITS file but does not stop reading it.
+    /// Returns problems of the FITS file that do not stop reading it.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// What the tree says about the numbers of its arrays, beside their nodes.
+/// Declarations of the tree about the numbers of its arrays, outside of their nodes.
 pub trait Meanings: Send + Sync {
     /// The array with its physical values, by the array as it is stored at a node.
     ///
@@ -105,8 +105,8 @@ impl AsdfFile {
     /// Opens a file; references out of it are refused until [`AsdfFile::with_resolver`] allows them.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where header or tree are broken; broken blocks are
-    /// found when they are read.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the header or the tree is broken. Broken
+    /// blocks are reported when they are read.
     pub fn open(source: SourceRef, limits: &Limits) -> Result<Self> {
         let limits = &limits.for_calls(source.len());
         let mut sections = Sections::read(source, limits)?;
@@ -164,7 +164,7 @@ impl AsdfFile {
         self.container.map_or(self.sections.source().len(), |container| container.size)
     }
 
-    /// Where everything lies.
+    /// Returns the places of header, tree, blocks and index.
     pub fn sections(&self) -> &Sections {
         &self.sections
     }
@@ -188,7 +188,7 @@ impl AsdfFile {
         &self.limits
     }
 
-    /// What is odd about the file but does not stop reading it.
+    /// Returns problems of the file that do not stop reading it.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.sections.warnings();
         warnings.extend(self.fits.as_ref().map(|fits| fits.warnings()).unwrap_or_default());
@@ -196,12 +196,12 @@ impl AsdfFile {
         warnings
     }
 
-    /// What came of following references, in this file and those that it led to.
+    /// Returns the results of following references, in this file and in those that it led to.
     pub fn notes(&self) -> &Notes {
         &self.notes
     }
 
-    /// What opens the files that this one refers to.
+    /// Returns the resolver that opens the files that this one refers to.
     pub fn resolver(&self) -> &Arc<dyn Resolve> {
         &self.resolve
     }
@@ -232,7 +232,7 @@ impl AsdfFile {
         self.block_for(number, For::Bytes)
     }
 
-    /// The same to see whether the block can be decoded: nobody uses the bytes.
+    /// Returns the block for a check that it can be decoded. The bytes are not used otherwise.
     ///
     /// # Errors
     /// Returns the errors of [`AsdfFile::block_data`].
@@ -372,7 +372,7 @@ impl AsdfFile {
         }
     }
 
-    /// As [`AsdfFile::array`], as the tree and its blocks have it.
+    /// Returns the array of [`AsdfFile::array`], with the elements that the tree and its blocks store.
     ///
     /// # Errors
     /// Returns the errors of [`AsdfFile::array`].
@@ -386,7 +386,7 @@ impl AsdfFile {
         })
     }
 
-    /// What the node of a mask says, which may be a reference.
+    /// Reads the node of a mask, which may be a reference.
     fn mask(&self, node: Node<'_>) -> Result<Mask> {
         let found = walk::follow(self, &walk::Found::root(self).with(node)).doing(|| "mask")?;
         let (file, node) = (found.file(self), found.node(self));
@@ -418,7 +418,7 @@ impl AsdfFile {
         })
     }
 
-    /// As [`AsdfFile::array`], whatever masks it.
+    /// Returns the array of [`AsdfFile::array`], without its mask.
     ///
     /// # Errors
     /// Returns the errors of [`AsdfFile::array`].
@@ -463,7 +463,8 @@ impl AsdfFile {
     /// Another file that this one refers to, opened once.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the reference is refused, and as opening.
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the reference is refused, and an error if the file
+    /// cannot be opened.
     pub fn external(&self, uri: &str) -> Result<Arc<AsdfFile>> {
         let mut files = self.external.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = files.get(uri) {

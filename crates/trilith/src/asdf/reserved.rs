@@ -3,7 +3,7 @@
 use super::block::Block;
 use super::write::fill_fields;
 
-/// Where the fields of a block begin, and what they are while it is written.
+/// Returns the offset of the fields of a block, and their bytes while it is written.
 pub(crate) fn unsealed(block: &Block) -> (u64, Vec<u8>) {
     fields(block, block.flags, block.checksum.as_deref())
 }

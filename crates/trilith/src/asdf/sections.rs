@@ -1,7 +1,7 @@
-//! Where everything lies in a file: header, tree, blocks, index. Opening reads nothing else.
+//! Places of the sections of a file: header, tree, blocks, index. Opening reads nothing else.
 //!
-//! ASDF 1.x, "Low-level file layout"; the block list comes from a verified index, or from skipping
-//! along the block headers.
+//! ASDF 1.x, "Low-level file layout". The block list comes from a verified index, or from skipping along the block
+//! headers.
 
 use std::sync::OnceLock;
 
@@ -25,11 +25,11 @@ pub struct Sections {
     index: Option<BlockIndex>,
     /// Offsets of a verified index, and the headers read so far.
     indexed: Vec<(u64, OnceLock<Block>)>,
-    /// What is wrong with the chain of listed blocks, once it was followed.
+    /// The problem with the chain of listed blocks, once it was followed.
     chained: OnceLock<Option<String>>,
     walked: OnceLock<Walk>,
     problem: Option<String>,
-    /// How many blocks the tree names, if no index says how many there are.
+    /// Number of blocks that the tree names, if no index states how many there are.
     needed: Option<usize>,
     /// The index names as many blocks as the tree needs: each is checked when it is read.
     trusted: bool,
@@ -40,30 +40,30 @@ const AHEAD: u64 = 96;
 /// Blocks of an index that are looked at together when a remote file is opened.
 const FEW: usize = 128;
 
-/// What skipping along the block headers found.
+/// Results of skipping along the block headers.
 #[derive(Debug, Default)]
 struct Walk {
     blocks: Vec<Block>,
     warnings: Vec<String>,
-    /// Where an index begins that is no text.
+    /// Offset of an index that is no text.
     unreadable_index: Option<u64>,
-    /// Why there may be blocks that were not found, and whose fault that is.
+    /// The reason why some blocks may not have been found, as an error of the kind at fault.
     incomplete: Option<Error>,
-    /// What stands where a file has nothing more: it is unused space, but perhaps somebody's.
+    /// Content after the end of the last section. It is unused space, but may be of use to another program.
     behind: Option<String>,
     /// `true` if unused space with content was passed over: a damaged block looks the same.
     has_gaps: bool,
 }
 
-/// What there is to say about the block index.
+/// A report on the block index.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct IndexReport {
     /// `true` if there is one.
     pub present: bool,
-    /// Whether it is right; None where there is none.
+    /// Result of the check; None if there is no index.
     pub valid: Option<bool>,
-    /// What is wrong with it.
+    /// The problem, if there is one.
     pub problem: Option<String>,
 }
 
@@ -77,7 +77,7 @@ impl Sections {
         Self::read_as(source, None, limits)
     }
 
-    /// As [`Sections::read`]; block headers that several rows explain are read as those of `row`.
+    /// Does the same as [`Sections::read`], but reads block headers that fit several rows as those of `row`.
     ///
     /// # Errors
     /// Returns the errors of [`Sections::read`].
@@ -117,7 +117,7 @@ impl Sections {
         Ok(sections)
     }
 
-    /// What looks like an index within a streamed block is data of that block, unless it lists this very file.
+    /// Drops an index within a streamed block, because it is data of that block, unless it lists this very file.
     fn leave_to_stream(&mut self, first: Option<u64>) {
         if self.problem.is_none() {
             return;
@@ -170,8 +170,8 @@ impl Sections {
         self.source.prefetch(&ranges)
     }
 
-    /// Says how many blocks the tree needs. Where a remote file has many blocks, an index of just as many
-    /// is believed without a look at each.
+    /// Sets the number of blocks that the tree needs. If a remote file has many blocks, an index with exactly that
+    /// number is trusted without a look at each block.
     pub(super) fn expect(&mut self, needed: impl FnOnce() -> Option<usize>) {
         if self.indexed.is_empty() && self.first_block.is_some() && self.rows.iter().any(|row| row.index) {
             self.needed = needed();
@@ -200,17 +200,17 @@ impl Sections {
         &self.header
     }
 
-    /// Where the tree lies, if there is one.
+    /// Returns the extent of the tree, if there is one.
     pub fn tree(&self) -> Option<TreeExtent> {
         self.tree
     }
 
-    /// Where the block index begins, right or wrong; None where there is none.
+    /// Returns the offset of the block index, right or wrong, or None if there is none.
     pub fn index_offset(&self) -> Option<u64> {
         self.index.as_ref().map(|index| index.offset)
     }
 
-    /// What fills the space between the tree and the first block: a space, where it is all spaces.
+    /// Returns the byte that fills the space between the tree and the first block: a space if it is all spaces.
     ///
     /// # Errors
     /// Returns the errors of [`Source::read_at`].
@@ -238,7 +238,7 @@ impl Sections {
         Ok(self.rows.iter().any(|row| row.magic != row.magic_documented && mark == row.magic_documented))
     }
 
-    /// Refuses text between the tree and the first block, which is no unused space: whoever writes there would lose it.
+    /// Refuses text between the tree and the first block, because a writer would lose it. It is no unused space.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if there is anything but blanks and zeros, and what reading
@@ -291,8 +291,7 @@ impl Sections {
         }
     }
 
-    /// Every block, in order, where it is certain that there are no others: for whoever writes the file anew.
-    ///
+    /// Returns every block, in order, if it is certain that there are no others. Use it to rewrite the file.
     /// # Errors
     /// Returns the errors of [`Sections::blocks`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if
     /// blocks may be missing.
@@ -309,13 +308,14 @@ impl Sections {
         }
     }
 
-    /// Why there may be blocks besides those of [`Sections::blocks`]; None where it is certain that there are none.
+    /// Returns the reason why there may be blocks besides those of [`Sections::blocks`], or None if it is certain
+    /// that there are none.
     pub fn incomplete(&self) -> Option<Error> {
         let error = self.walked.get().and_then(|walk| walk.incomplete.as_ref())?;
         (!self.is_chained()).then(|| error.copy())
     }
 
-    /// What stands behind the last part of the file, or before its first block, and is none of it.
+    /// Returns foreign content after the last section of the file, or before its first block.
     fn behind(&self) -> Option<&str> {
         let behind = self.walked.get()?.behind.as_deref();
         behind.filter(|_| !self.is_chained())
@@ -371,7 +371,7 @@ impl Sections {
         !self.indexed.is_empty() && self.chained.get_or_init(|| self.broken_link()).is_none()
     }
 
-    /// The first entry of the index that contradicts the blocks: each block ends where the next entry says.
+    /// Returns the first entry of the index that contradicts the blocks: each block ends at the next entry.
     ///
     /// Where the two disagree, the index is wrong if another block begins where the block ends;
     /// otherwise the block's header is what is damaged, and the index leads past it.
@@ -401,7 +401,7 @@ impl Sections {
         is_block(&*self.source, at)
     }
 
-    /// What there is to say about the index, after looking at every block.
+    /// Returns a report on the index, after looking at every block.
     pub fn index_report(&self) -> IndexReport {
         if self.index.is_none() {
             return match self.walk().unreadable_index {
@@ -424,7 +424,7 @@ impl Sections {
         IndexReport { present: true, valid: Some(problem.is_none()), problem }
     }
 
-    /// What is odd about the file but does not stop reading it.
+    /// Returns problems of the file that do not stop reading it.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.source.notice().into_iter().collect();
         if let Some(problem) = self.index_report().problem {
@@ -551,9 +551,9 @@ impl Sections {
         }
     }
 
-    /// Where the next block begins after unused space from `end` on, which may hold anything in a file that may have a block
-    /// index (ASDF 1.x, "Block index": "the spec allows for extra unallocated space after the tree and between blocks").
-    /// None if the bytes there look like what is left of a block.
+    /// Returns the start of the next block after unused space from `end` on. In a file that may have a block index,
+    /// that space may hold anything (ASDF 1.x, "Block index": "the spec allows for extra unallocated space after
+    /// the tree and between blocks"). Returns None if the bytes there look like the rest of a block.
     fn after_gap(&self, walk: &Walk, end: u64, until: u64) -> Result<Option<u64>> {
         let limits = Limits::default();
         let Some(before) = walk.blocks.last().filter(|block| block.generation.index && block.used <= block.allocated) else {
@@ -610,7 +610,7 @@ impl Sections {
         Ok(())
     }
 
-    /// Notes what stands from a byte on where only an index may: it is no part of the file, but whoever writes that anew must
+    /// Notes content from a byte on in a place for the index alone. It is no part of the file, but a rewrite must
     /// not drop it.
     fn note_behind(&self, walk: &mut Walk, from: u64, what: &str) -> Result<()> {
         let limits = Limits::default();
@@ -645,7 +645,7 @@ fn note_damage(walk: &mut Walk, at: u64) {
 struct Stride {
     last: Option<u64>,
     step: u64,
-    /// How many more places are known already.
+    /// Number of further places that are already known.
     left: usize,
     guessed: usize,
 }
@@ -678,7 +678,7 @@ fn starts_index(source: &SourceRef, at: u64) -> Result<bool> {
     Ok(header == index::INDEX_HEADER)
 }
 
-/// What may stand where nothing is.
+/// Bytes that count as blank.
 const BLANKS: &[u8] = b"\0 \t\r\n";
 
 /// The first byte of the range that is no blank.

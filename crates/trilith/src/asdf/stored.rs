@@ -11,13 +11,13 @@ use crate::bytes::{Source, SourceRef, Spooled, Window};
 use crate::codec::{self, CodecId, Encode, EncodeOptions};
 use crate::error::{Error, Result};
 
-/// How one block is stored.
+/// Options for storing one block.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct BlockOptions {
     /// The codec; None stores the bytes as they are.
     pub codec: Option<CodecId>,
-    /// What the codec wants to know: level, item size, row size.
+    /// Parameters of the codec: level, item size, row size.
     pub encode: EncodeOptions,
     /// Written as a streamed block: the last of the file, without sizes.
     pub streamed: bool,
@@ -111,7 +111,7 @@ impl Encoding {
     }
 }
 
-/// What an encoder writes into, hashed on the way.
+/// The output of an encoder, hashed on the way.
 struct Tee<'a> {
     encoding: &'a mut Encoding,
     out: &'a mut dyn Write,

@@ -1,11 +1,11 @@
-//! Changing a file in place: its tree, and single blocks; every other block stays where it is.
+//! Changes in place: the tree of a file, and single blocks. Every other block stays in its place.
 //!
-//! The layout of the family makes room for it: unused space may follow the tree, and a block may have
-//! more space than it uses (ASDF 1.x, "Tree" and "Block content"). What is overwritten is saved in a
-//! rollback journal first, so that a crash leaves the old file or the new one.
+//! The file layout of the family leaves space for it: unused space may follow the tree, and a block may have more
+//! space than it uses (ASDF 1.x, "Tree" and "Block content"). Overwritten bytes are saved in a rollback journal
+//! first, so that a crash leaves the old file or the new one.
 //!
-//! A block that is given up keeps its place and number and is marked as empty; a later block that fits
-//! takes it over. Other new blocks are appended, and the block index is written anew behind them.
+//! A block that is given up keeps its place and number and is marked as empty. A later block that fits takes it
+//! over. Other new blocks are appended, and the block index is rewritten after them.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -44,8 +44,8 @@ pub fn room(file: &AsdfFile) -> Option<u64> {
 /// ASDF 1.0).
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io); the file is then as it was, at once or after the next opening.
-/// As [`Update::commit`](crate::bytes::Update::commit).
+/// Returns the errors of [`Update::commit`](crate::bytes::Update::commit). After an
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) the file has its old content, at once or after the next opening.
 pub fn tree_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
     if is_apart(file) || room(file).is_none() {
         return Ok(false);
@@ -99,7 +99,7 @@ fn copy_out<W: Write + ?Sized>(source: &dyn Source, part: Range<u64>, out: &mut 
     Ok(())
 }
 
-/// Where the new blocks of a file go, and what becomes of those given up.
+/// Places of the new blocks of a file, and the fate of those given up.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Placement<'b> {
@@ -172,7 +172,8 @@ impl<'b> Placement<'b> {
     /// Changes the file that `file` was opened from, if the text of the tree fits; whether it did.
     ///
     /// # Errors
-    /// As [`Update::commit`]; the file is then as it was, at once or after the next opening.
+    /// Returns the errors of [`Update::commit`]. The file then has its old content, at once or after the next
+    /// opening.
     pub fn apply(&self, file: &AsdfFile, text: &str) -> Result<bool> {
         let Some(update) = self.update(file, text)? else { return Ok(false) };
         update.commit(&**file.sections().source())?;

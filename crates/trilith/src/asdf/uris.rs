@@ -1,8 +1,8 @@
-//! What the URIs of a tree mean, and the same tree for another folder.
+//! Meaning of the URIs of a tree, and the same tree for another folder.
 //!
-//! The `source` of an ndarray and a `$ref` are relative to the file that they stand in. Whatever writes a text
-//! into another folder therefore asks for it here ([`AsdfFile::moved_to`], [`moved_tree`]): only the URIs
-//! change, every other byte stays.
+//! The `source` of an ndarray and a `$ref` are relative to the file that holds them. So code that writes a text
+//! into another folder converts it here ([`AsdfFile::moved_to`], [`moved_tree`]): only the URIs change, and every
+//! other byte stays.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,7 +22,7 @@ pub struct Uri<'t> {
     pub node: Node<'t>,
     /// The file, as written; "" for the file that it stands in.
     pub uri: String,
-    /// What stands behind the file: `#` and a pointer, or nothing.
+    /// The part after the file: `#` and a pointer, or nothing.
     pub fragment: String,
     /// `true` if it is the source of an ndarray; otherwise it is a `$ref`.
     pub is_source: bool,
@@ -85,7 +85,7 @@ pub(super) fn meant<'u>(resolve: &dyn Resolve, is_early: bool, uri: &'u str) -> 
 /// reads as it does. References that mean nothing, such as relative ones in a file from standard input, stay.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and what the edit says.
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and the errors of the edit.
 pub fn moved_tree(tree: &Tree, limits: &Limits, is_early: bool, resolve: &dyn Resolve, to: &Base) -> Result<Option<Tree>> {
     let from = resolve.base();
     if from == *to {
@@ -111,8 +111,8 @@ pub fn moved_tree(tree: &Tree, limits: &Limits, is_early: bool, resolve: &dyn Re
     if changed { edit.finish(limits).map(Some) } else { Ok(None) }
 }
 
-/// What came of following references: what was odd about them, and the files that were opened. The files that lead
-/// to each other share it.
+/// Results of following references: remarks, and the files that were opened. Files that lead to each other share
+/// it.
 #[derive(Debug, Clone, Default)]
 pub struct Notes(Arc<Mutex<Followed>>);
 
@@ -127,7 +127,7 @@ impl Notes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was odd so far.
+    /// Returns the remarks so far.
     pub fn remarks(&self) -> Vec<String> {
         self.followed().remarks.iter().cloned().collect()
     }
@@ -148,7 +148,7 @@ impl Notes {
 }
 
 impl AsdfFile {
-    /// Where the relative references of the file begin.
+    /// Returns the base of the relative references of the file.
     pub fn base(&self) -> Base {
         self.resolver().base()
     }

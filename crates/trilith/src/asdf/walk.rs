@@ -66,7 +66,7 @@ pub struct Listed {
     pub found: Result<Found>,
 }
 
-/// What a `$ref` says.
+/// Returns the target of a `$ref`.
 pub(crate) fn reference(node: Node<'_>) -> Option<Cow<'_, str>> {
     // A reference is a small mapping; large ones are not searched for the key.
     if node.len() > 8 {
@@ -137,16 +137,17 @@ fn missing(node: Node<'_>, key: &str, path: &TreePath) -> Error {
 /// header may be named by its keyword ([`Tree::card_path`]).
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) with what there is instead, where `pointer` itself leads nowhere, and as [`follow`].
+/// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) with the existing keys if `pointer` leads nowhere,
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it is no pointer, and the errors of [`follow`].
 pub fn find(file: &AsdfFile, pointer: &str) -> Result<Found> {
     let path = file.tree().card_path(&TreePath::parse(pointer)?)?;
     tree::follow(&mut Files(file), Found::root(file), &path)
 }
 
-/// What is still to be visited.
+/// A node still to be visited.
 struct Step {
     found: Found,
-    /// How much of the path leads to the parent, and what is added for this node.
+    /// Length of the path to the parent, and the addition for this node.
     parent: usize,
     key: Key,
     depth: usize,
@@ -163,7 +164,7 @@ enum Key {
 /// Every ndarray of a file, in document order.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) after [`Limits::nodes`] nodes or [`Limits::items`] arrays.
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) after [`Limits::nodes`] nodes or [`Limits::items`] arrays.
 pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
     let mut list = Vec::new();
     let (limit, items) = (file.limits().nodes, file.limits().items);
@@ -272,7 +273,7 @@ pub(crate) fn first_broken(file: &AsdfFile) -> Result<Option<Error>> {
     Ok(None)
 }
 
-/// As [`sourced`], of a tree.
+/// Does the same as [`sourced`], for a tree.
 ///
 /// # Errors
 /// Returns the errors of [`sourced`].
@@ -294,10 +295,10 @@ pub(super) fn source_of(node: Node<'_>) -> Option<Node<'_>> {
     if ndarray::is_ndarray(node) { node.get("source") } else { None }
 }
 
-/// Numbers of the blocks that hold something although no array of the file's tree names them.
+/// Returns the numbers of the blocks that hold something although no array of the file's tree names them.
 ///
-/// Something else may refer to them by number, from the tree or from the bytes of another block, or from another file. Who
-/// writes the file anew therefore keeps them, and the numbers of all ([`numbered`]).
+/// Something else may refer to them by number: the tree, the bytes of another block, or another file. A rewrite of
+/// the file therefore keeps them, and the numbers of all ([`numbered`]).
 ///
 /// # Errors
 /// Returns the errors of [`sourced`].
@@ -318,8 +319,9 @@ fn unnamed_beside(file: &AsdfFile, in_chunks: &BTreeSet<usize>) -> Result<BTreeS
     Ok(numbers)
 }
 
-/// Numbers of the blocks that must keep theirs when the file is written anew: those that no array names ([`unnamed`]),
-/// and those of [arrays in chunks](super::ndarray::is_chunked), which are named by the bytes of another block.
+/// Returns the numbers of the blocks that must keep their number in a rewrite of the file: those that no array
+/// names ([`unnamed`]), and those of [arrays in chunks](super::ndarray::is_chunked), which the bytes of another
+/// block name.
 ///
 /// # Errors
 /// Returns the errors of [`sourced`].
@@ -330,7 +332,7 @@ pub fn numbered(file: &AsdfFile) -> Result<BTreeSet<usize>> {
     Ok(numbers)
 }
 
-/// What a key adds to a path.
+/// Returns the part that a key adds to a path.
 fn key_of(key: Node<'_>) -> Cow<'_, str> {
     if key.is_scalar() { key.text() } else { key.raw().into() }
 }

@@ -17,7 +17,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
-/// How a file is laid out.
+/// Options for the layout of a file.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WriteOptions {
@@ -42,7 +42,7 @@ impl Default for WriteOptions {
     }
 }
 
-/// Where a block was written.
+/// The place of a written block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
@@ -76,7 +76,7 @@ pub struct FileWriter<W: Write + Seek> {
     generation: &'static Generation,
     options: WriteOptions,
     offsets: Vec<u64>,
-    /// Where spare space may still be added: behind the tree, or behind the last block.
+    /// The place that may still get spare space: after the tree, or after the last block.
     spare: Spare,
     /// The spaces behind the tree: where they begin and how many there are.
     blank: (u64, u64),
@@ -119,8 +119,8 @@ impl<W: Write + Seek> FileWriter<W> {
         }
     }
 
-    /// Leaves the spaces behind the tree as they are, which a file that is written anew has already. Otherwise they
-    /// become zeros where the generation has an index.
+    /// Keeps the spaces after the tree, which a rewritten file already has. Otherwise they become zeros if the
+    /// generation has an index.
     pub fn keep_spaces(&mut self) {
         self.keeps_spaces = true;
     }
@@ -133,7 +133,7 @@ impl<W: Write + Seek> FileWriter<W> {
         self.header_of_bytes(line, comments, tree)
     }
 
-    /// As [`FileWriter::header`], with comments in whatever encoding they are.
+    /// Does the same as [`FileWriter::header`], with comments in any encoding.
     pub(crate) fn header_of_bytes(&mut self, line: &str, comments: &[impl AsRef<[u8]>], tree: Option<&str>) -> Result<()> {
         let mut head = Vec::with_capacity(line.len() + 2);
         // A file has one kind of line end.
@@ -162,7 +162,8 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Writes a block with the bytes of `data`.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading `data` or the codec says.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, the errors of the
+    /// codec, and an error if `data` cannot be read.
     pub fn block(&mut self, data: &dyn Source, options: &BlockOptions) -> Result<Written> {
         let mut sized = options.clone();
         sized.encode.total = Some(data.len());
@@ -244,7 +245,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Begins a block that is then written piece by piece, for arrays larger than memory.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) behind a streamed block or where the generation lacks the
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) after a streamed block, or if the generation lacks the
     /// field for the codec.
     pub fn begin(&mut self, options: &BlockOptions) -> Result<BlockWriter<'_, W>> {
         let streams = options.streamed && options.codec.is_none();
@@ -373,7 +374,7 @@ impl<W: Write + Seek> FileWriter<W> {
         Ok(self.damaged)
     }
 
-    /// Where each block began.
+    /// Returns the offset of each block.
     pub fn offsets(&self) -> &[u64] {
         &self.offsets
     }
@@ -464,7 +465,8 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     /// Adds all bytes of a source, copied a few MiB at a time: a map of it would count as memory used.
     ///
     /// # Errors
-    /// As [`BlockWriter::write`] and [`Source::check_whole`], and what reading returns.
+    /// Returns the errors of [`BlockWriter::write`] and [`Source::check_whole`], and an error if `data` cannot be
+    /// read.
     pub fn write_all(&mut self, data: &dyn Source) -> Result<()> {
         data.check_whole()?;
         self.copy_all(data)

@@ -1,8 +1,9 @@
-//! Arrays in chunks, each in a block of its own: the nodes of the extension asdf-zarr.
+//! Arrays in chunks, each in a separate block: the nodes of the extension asdf-zarr.
 //!
-//! Such a node has the metadata of an array of Zarr v2 (`.zarray`) and the number of a block (`chunk_block_map`). That block
-//! has one int32 for each chunk, in row-major order: the number of the block that holds the chunk, or -1 for one that was
-//! never written. The other form (`store`) names a place outside of the file; its elements are refused.
+//! Such a node has the metadata of a Zarr v2 array (`.zarray`) and the number of a block (`chunk_block_map`). That
+//! block has one int32 for each chunk, in row-major order: the number of the block that holds the chunk, or -1 for
+//! one that was never written. The other form (`store`) names a place outside of the file, and its elements are
+//! refused.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -22,7 +23,7 @@ use crate::tree::{Node, Tree, Value};
 
 pub(crate) use super::zarray::{MAP, TAG};
 
-/// What stands in the map for a chunk that was never written.
+/// Entry of the map for a chunk that was never written.
 const MISSING: i32 = -1;
 /// Bytes of a number in the map.
 const NUMBER: u64 = 4;
@@ -84,7 +85,7 @@ fn numbers(file: &AsdfFile, node: Node<'_>) -> Result<Vec<Option<i64>>> {
     numbers.iter().map(number).collect()
 }
 
-/// How many chunks an array has, in a few words, and the codec of its first.
+/// Returns the number of chunks of an array, in a few words, and the codec of its first.
 pub(crate) fn storage(file: &AsdfFile, node: Node<'_>) -> Result<String> {
     let found = Metadata::read(node, file.limits())?;
     let count = element_count(&found.cut.counts())?;
@@ -105,7 +106,7 @@ pub(crate) struct Named {
     pub blocks: BTreeSet<usize>,
     /// `true` if there is an array at all whose chunks are in blocks.
     pub any: bool,
-    /// Why the chunks of some are not known.
+    /// The reason why the chunks of some arrays are not known.
     pub unknown: Option<Error>,
 }
 
@@ -147,7 +148,7 @@ impl Named {
     }
 }
 
-/// Where a chunk is.
+/// The place of a chunk.
 struct Place {
     at: u64,
     len: u64,
@@ -185,7 +186,7 @@ struct InBlocks {
     /// The blocks that hold them and state a checksum, and that of the map.
     blocks: Vec<Block>,
     filters: Filters,
-    /// Where elements are in Fortran order, how the array is cut.
+    /// The division of the array, if its elements are in Fortran order.
     columns: Option<Cut>,
     limits: Arc<Limits>,
 }

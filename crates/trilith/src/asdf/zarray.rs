@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, Scalar, Value};
 
-/// What the tags of these nodes begin with; a version follows.
+/// Start of the tags of these nodes; a version follows.
 const TAGS: &str = "asdf://asdf-format.org/zarr/tags/zarr-";
 /// The tag of the version that is written.
 pub(crate) const TAG: &str = "asdf://asdf-format.org/zarr/tags/zarr-1.0.0";
@@ -16,7 +16,7 @@ pub(crate) const TAG: &str = "asdf://asdf-format.org/zarr/tags/zarr-1.0.0";
 pub(crate) const METADATA: &str = ".zarray";
 /// The key of the number of the block that names the others.
 pub(crate) const MAP: &str = "chunk_block_map";
-/// How deep a datatype may nest.
+/// Maximum depth of a nested datatype.
 const DEPTH: usize = 64;
 
 /// Returns `true` if a whole tag is that of an array in chunks.
@@ -41,7 +41,7 @@ pub(super) fn is_here(node: Node<'_>) -> bool {
     node.get(METADATA).is_some() && node.get(MAP).is_some()
 }
 
-/// What an array is, and how its chunks are stored.
+/// The datatype and shape of an array, and the storage of its chunks.
 pub(super) struct Metadata {
     pub cut: Cut,
     pub datatype: Datatype,

@@ -1,10 +1,10 @@
-//! Where relative references begin, and how one is written from somewhere else (RFC 3986, sections 4.2 and 5.2).
+//! The base of relative references, and references relative to another base (RFC 3986, sections 4.2 and 5.2).
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::percent::{encoded, strictly_decoded};
 
-/// Where the relative references of a file begin: its folder, or its address.
+/// The base of the relative references of a file: its folder, or its URL.
 ///
 /// ```
 /// use trilith::bytes::Base;
@@ -27,8 +27,8 @@ pub enum Base {
 }
 
 impl Base {
-    /// Where the references of a file begin that is, or will be, at a path or an address. `-` and what is no
-    /// regular file lie nowhere.
+    /// Returns the base of the references of a file that is, or will be, at a path or a URL. It is
+    /// [`Base::Nowhere`] for `-` and for a pipe or a device.
     pub fn of(name: &str) -> Self {
         if is_url(name) {
             return Self::Address(name.to_owned());
@@ -40,7 +40,7 @@ impl Base {
         Self::of_folder(path.parent().unwrap_or(Path::new("")))
     }
 
-    /// Where the references of files in a folder begin.
+    /// Returns the base of the references of files in a folder.
     pub fn of_folder(folder: &Path) -> Self {
         Self::Folder(real(folder))
     }
@@ -102,7 +102,7 @@ pub(super) fn scheme(uri: &str) -> Option<&str> {
 /// It is found by its text alone; `..` takes back what stands before it.
 ///
 /// # Errors
-/// Why there is none.
+/// Returns the reason if there is none.
 pub(super) fn local(folder: &Path, uri: &str) -> Result<PathBuf, &'static str> {
     let text = match scheme(uri) {
         None => uri,
@@ -160,7 +160,7 @@ pub fn local_path(uri: &str) -> Option<PathBuf> {
 /// The folder that a person names by its path or by a `file:` URI, absolute.
 ///
 /// # Errors
-/// Why the text names none.
+/// Returns the reason if the text names none.
 pub(crate) fn folder_named(text: &str) -> Result<PathBuf, &'static str> {
     if scheme(text).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file")) {
         return local(Path::new(""), text);

@@ -18,7 +18,7 @@ pub(super) struct Saved {
     /// The name of the journal.
     path: PathBuf,
     pub record: Record,
-    /// Where the old bytes of each region begin.
+    /// The start of the old bytes of each region.
     places: Vec<u64>,
 }
 
@@ -31,7 +31,7 @@ impl Saved {
     /// Hands over what was there before: each region with its old bytes, in pieces.
     ///
     /// # Errors
-    /// What reading the journal says, and what `take` returns.
+    /// Returns an error if the journal cannot be read, and the errors of `take`.
     pub fn each_old(&self, mut take: impl FnMut(u64, &[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
         self.each(0, &mut take)
     }

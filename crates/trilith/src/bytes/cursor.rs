@@ -30,7 +30,7 @@ impl<'a> Cursor<'a> {
         self.origin.saturating_add(self.at as u64)
     }
 
-    /// What has not been read yet.
+    /// Returns the bytes that have not been read yet.
     pub fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or(&[])
     }

@@ -53,7 +53,7 @@ impl Output {
         Ok(Self { file, path: path.to_path_buf() })
     }
 
-    /// As [`Output::create_new`], for nobody but its owner.
+    /// Does the same as [`Output::create_new`], for a file that only its owner may read.
     pub(super) fn create_private(path: &Path) -> io::Result<Self> {
         let file = act(Act::Create(path), |_| {
             super::owner::private(OpenOptions::new().read(true).write(true).create_new(true)).open(path)
@@ -85,8 +85,8 @@ impl Output {
         again(|| act(Act::Sync(&self.path), |_| self.file.sync_all()))
     }
 
-    /// As [`Output::sync`], for a file that was there before: its bytes and its length last. Its times may wait for the
-    /// sync of its folder, which spares a transaction of the file system.
+    /// Does the same as [`Output::sync`], for a file that existed before: syncs its bytes and its length. Its times
+    /// may wait for the sync of its folder, which saves a transaction of the file system.
     pub(super) fn sync_data(&self) -> io::Result<()> {
         again(|| act(Act::Sync(&self.path), |_| self.file.sync_data()))
     }
@@ -134,7 +134,7 @@ pub(super) fn reading(path: &str, at: u64, len: usize) -> io::Result<()> {
 /// Makes the names in the folder of `path` last; not every system can, and then nothing is lost but the promise.
 ///
 /// # Errors
-/// A disk that says no.
+/// Returns the error of the disk.
 pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {

@@ -10,16 +10,16 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Form {
-    /// As they are, one after the other, from this byte of the file on.
+    /// Unencoded, one after the other, from this byte of the file on.
     Plain(u64),
     /// In pieces, each of which decodes by itself.
     Coded {
-        /// What each piece went through when it was written; None where it lies as it is.
+        /// The encoding of each piece; None if it is stored unencoded.
         codec: Option<Step>,
         /// The pieces, in the order of the bytes that they decode to.
         pieces: Vec<CodedPiece>,
     },
-    /// As the elements of an array in a grid of chunks.
+    /// The elements of an array in a grid of chunks.
     Grid(Box<GridForm>),
 }
 
@@ -27,9 +27,9 @@ pub enum Form {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CodedPiece {
-    /// Where it lies in the file.
+    /// Byte range in the file.
     pub stored: Range<u64>,
-    /// Which bytes it decodes to.
+    /// Byte range after decoding.
     pub decoded: Range<u64>,
 }
 
@@ -59,7 +59,7 @@ impl Step {
     }
 }
 
-/// How a grid of chunks lies in a file.
+/// The layout of a grid of chunks in a file.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct GridForm {
@@ -73,17 +73,17 @@ pub struct GridForm {
     pub cut_edges: bool,
     /// `true` if elements lie in Fortran order within a chunk.
     pub columns: bool,
-    /// What each chunk went through when it was written, in this order.
+    /// The encoding steps of each chunk when it was written, in this order.
     pub steps: Vec<Step>,
     /// For each chunk the steps that it did not go through, as bits; empty where each went through all.
     pub left_out: Vec<u64>,
-    /// Where each chunk lies in the file, in row-major order; None where it was never written.
+    /// The place of each chunk in the file, in row-major order; None if it was never written.
     pub places: Vec<Option<Range<u64>>>,
     /// The bytes of an element that was never written.
     pub fill: Vec<u8>,
 }
 
-/// What there is to say of most sources that are made of others.
+/// Returns the error for a source that is computed from others.
 #[cold]
 pub(super) fn computed<T>() -> Result<T> {
     Err(Error::unsupported("its elements are computed from what the file holds"))

@@ -1,7 +1,7 @@
-//! Files that are open in this process, and what the process itself changes in them.
+//! Files that are open in this process, and the changes that the process itself makes to them.
 //!
-//! Who reads a file must notice that it changes underneath. An update in place by this very process knows which bytes it
-//! touches: it says so to everybody here who has the file open, and all other bytes stay good for them.
+//! A reader of a file must notice if the file changes under it. An update in place by this very process knows which
+//! bytes it touches: it reports them to all readers of the file here, and all other bytes stay valid for them.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -30,7 +30,7 @@ pub(super) struct Reader(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
-    /// What the file must look like.
+    /// The stamp that the file must have.
     stamp: Stamp,
     /// Bytes that this process changed since it was opened, sorted and apart from each other.
     changed: Vec<Range<u64>>,
@@ -82,7 +82,7 @@ static OPEN: Mutex<BTreeMap<[u64; 3], Entry>> = Mutex::new(BTreeMap::new());
 #[derive(Debug, Default)]
 struct Entry {
     readers: Vec<Weak<Reader>>,
-    /// What is being changed right now.
+    /// The ranges that are being changed right now.
     now: Option<Vec<Range<u64>>>,
 }
 

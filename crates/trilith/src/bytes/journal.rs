@@ -1,12 +1,12 @@
-//! Changing a file in place so that a crash at any moment leaves the old content or the new.
+//! Changes in place that leave the old content or the new, even after a crash at any moment.
 //!
-//! Before the first byte changes, the bytes that will be overwritten and the length of the file are
-//! written to a journal beside it and synced. It is removed after the last byte is synced. Who finds
-//! a journal finds an update that did not finish: [`Journal::recover`] undoes it, and readers see the
-//! old content through it without writing anything.
+//! Before the first byte changes, the bytes that will be overwritten and the length of the file are written to a
+//! journal next to it and synced. The journal is removed after the last byte is synced. So a journal that is found
+//! belongs to an update that did not finish: [`Journal::recover`] undoes it, and readers see the old content
+//! through it without writing anything.
 //!
-//! Order of writes: journal under another name, sync, rename, folder sync; file, sync; journal removed,
-//! folder sync. So a journal under its own name is always whole.
+//! Order of writes: journal under another name, sync, rename, folder sync; file, sync; journal removed, folder
+//! sync. So a journal under its final name is always whole.
 
 use std::fs::{File, Metadata};
 use std::io::Write;
@@ -33,11 +33,11 @@ pub struct Journal {
     path: PathBuf,
     saved: Saved,
     update: Update,
-    /// Whoever has the file open here, while it is changed.
+    /// The readers in this process that have the file open while it is changed.
     changing: Option<Changing>,
 }
 
-/// What lies beside a file under the name of its journal.
+/// The file found next to another under the name of its journal.
 #[derive(Debug)]
 pub(super) enum Found {
     Nothing,
@@ -95,7 +95,8 @@ pub(super) fn find(path: &Path, file: &File, metadata: &Metadata, memory: u64) -
 /// Undoes an unfinished update of a locked file, if there is one; whether there was.
 ///
 /// # Errors
-/// [`ErrorKind::Io`], and [`ErrorKind::Usage`] where something else lies under the name of the journal.
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if something else has the name of the journal.
 pub(super) fn settle(lock: &Lock) -> Result<bool> {
     let Some((file, metadata)) = &lock.there else { return Ok(false) };
     match find(&lock.path, file, metadata, crate::Limits::default().memory)? {
@@ -179,8 +180,9 @@ impl Journal {
     /// was read, and writes the journal.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] where another process writes the file, has changed it, or the disk says no;
-    /// [`ErrorKind::Usage`] for a file that may not be changed in place: see [`Update::commit`].
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if another process writes the file or has changed it, or if
+    /// the operating system reports an error. Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file that
+    /// may not be changed in place: see [`Update::commit`].
     pub(super) fn begin(update: Update, read: &dyn Source) -> Result<Self> {
         let local = read.local();
         let Some((given, real)) = local.and_then(|local| Some((local.given_path()?, local.path()?))) else {
@@ -217,7 +219,8 @@ impl Journal {
     /// Makes the changes in the file.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`], and what reading the new content says.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and an error if
+    /// the new content cannot be read.
     pub(super) fn write(&mut self) -> Result<()> {
         self.write_at_most(usize::MAX).map(drop)
     }
@@ -225,7 +228,8 @@ impl Journal {
     /// Makes the changes in the file, but stops after so many pieces, as a killed process does; whether that was all.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`], and what reading the new content says.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and an error if
+    /// the new content cannot be read.
     pub fn write_at_most(&mut self, mut most: usize) -> Result<bool> {
         let fail = |e| Error::io(format!("updating {}", self.lock.path.display()), e);
         if let Some((_, before)) = &self.lock.there {
@@ -251,7 +255,8 @@ impl Journal {
     /// Makes the update last.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`]; the next who opens the file undoes the update.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error. The next opening
+    /// of the file then undoes the update.
     pub(super) fn commit(mut self) -> Result<u64> {
         let path = self.lock.path.clone();
         let fail = |e| Error::io(format!("updating {}", path.display()), e);
@@ -268,7 +273,8 @@ impl Journal {
     /// Undoes the update.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`]; the next who opens the file undoes it.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error. The next opening
+    /// of the file then undoes the update.
     pub fn roll_back(mut self) -> Result<()> {
         undo(&mut self.file, &self.lock.path, &self.saved)?;
         self.finish();
@@ -334,8 +340,8 @@ fn write_journal(update: &Update, file: &Output, lock: &Lock, old_len: u64) -> R
     done
 }
 
-/// Sees to it that a file has another time of modification than before: clocks of file systems tick, and whoever
-/// has read the file within the same tick must notice that it was changed.
+/// Gives a file a later time of modification than before. Clocks of file systems tick, and a reader that read the
+/// file within the same tick must notice the change.
 fn make_later(file: &File, before: &Metadata) {
     let modified = |file: &File| file.metadata().and_then(|metadata| metadata.modified()).ok();
     let Ok(before) = before.modified() else { return };
@@ -348,7 +354,7 @@ fn make_later(file: &File, before: &Metadata) {
     }
 }
 
-/// How much of a journal is held before it is written.
+/// Number of bytes of a journal that are held before they are written.
 const HELD: usize = 64 << 10;
 
 /// A file that ends with the hash of what is before; small pieces are written together.

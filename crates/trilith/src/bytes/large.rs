@@ -17,7 +17,7 @@ const LARGE: usize = 8 << 20;
 /// A large page, or a part of one: a multiple of every small one.
 const PAGE: usize = 2 << 20;
 
-/// Bytes of their own on large pages.
+/// Separately allocated bytes on large pages.
 pub(crate) struct LargePages {
     map: MmapMut,
     len: usize,
@@ -73,7 +73,7 @@ pub(crate) fn prefer_large_pages<T>(memory: &mut Vec<T>) {
     let _ = memory;
 }
 
-/// Bytes in memory of their own.
+/// Separately allocated bytes.
 pub(crate) enum Memory {
     Vec(Vec<u8>),
     Map(LargePages),
@@ -92,7 +92,7 @@ impl Memory {
         bytes.map(Self::Vec).map_err(|()| Error::limit(format!("no memory for {size} bytes")))
     }
 
-    /// As [`Memory::zeroed`], for bytes that soon go again: a large page is then worth it for fewer.
+    /// Does the same as [`Memory::zeroed`], for short-lived bytes: fewer of them are then worth a large page.
     ///
     /// # Errors
     /// Returns the errors of [`Memory::zeroed`].

@@ -1,4 +1,4 @@
-//! What lies in a folder.
+//! Content of a folder.
 
 use std::path::Path;
 

@@ -15,21 +15,21 @@ use super::system::{identity, read_exact_at};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// How a local file is opened.
+/// Options for opening a local file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LocalOptions {
     /// `true` if [`Source::view`] may map the file (regular files only). A file that another process truncates
     /// *while a view of it is in use* kills the process, as with every memory map.
     pub map: bool,
-    /// How many bytes of a pipe are read: [`Limits::spool`](crate::Limits::spool).
+    /// Maximum number of bytes read from a pipe: [`Limits::spool`](crate::Limits::spool).
     pub spool: u64,
-    /// How much memory the list of a journal beside the file may take: [`Limits::memory`](crate::Limits::memory).
+    /// Maximum memory for the list of a journal next to the file: [`Limits::memory`](crate::Limits::memory).
     pub memory: u64,
 }
 
 impl LocalOptions {
-    /// What `limits` allow.
+    /// Returns the options that `limits` allow.
     pub fn within(limits: &Limits) -> Self {
         Self { map: true, spool: limits.spool, memory: limits.memory }
     }
@@ -41,15 +41,15 @@ impl Default for LocalOptions {
     }
 }
 
-/// How much of a file is read at once when something at its beginning is: a header, a tree and what follows it are asked for
-/// in small pieces.
+/// Number of bytes read at once near the start of a file. A header, a tree and the section after it are read in
+/// small pieces.
 const HEAD: u64 = 4 << 10;
 
 /// Bytes that this process has read from files, without those of views.
 static READ: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// Whether what this thread reads is read a second time for the work.
+    /// `true` if the bytes that this thread reads are read a second time for the work.
     static UNCOUNTED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -61,16 +61,16 @@ pub(crate) fn uncounted<R>(work: impl FnOnce() -> R) -> R {
     done
 }
 
-/// How many bytes this process has read from files of this machine so far, temporary ones included, without what was
-/// seen through maps: for showing how far a long piece of work is.
+/// Returns the number of bytes that this process has read from local files so far, for a progress display.
+/// Temporary files count, and bytes seen through maps do not.
 pub fn bytes_read() -> u64 {
     READ.load(Ordering::Relaxed)
 }
 
-/// Where a file was opened.
+/// The place from which a file was opened.
 #[derive(Debug)]
 pub(super) struct Place {
-    /// As its name was given, made absolute.
+    /// The path as it was given, made absolute.
     pub given: PathBuf,
     /// The file that this led to.
     pub real: PathBuf,
@@ -83,11 +83,11 @@ pub struct LocalFile {
     name: String,
     size: u64,
     modified: Option<SystemTime>,
-    /// Which of its bytes are still what they were, where this process changes it.
+    /// The bytes that are still unchanged, if this process changes the file.
     reader: Arc<Reader>,
-    /// Where it was opened; None for a file without a name.
+    /// The place from which it was opened; None for a file without a name.
     place: Option<Place>,
-    /// What is odd about it.
+    /// A remark about the file, if there is one.
     notice: Option<String>,
     options: LocalOptions,
     map: OnceLock<Option<Map>>,

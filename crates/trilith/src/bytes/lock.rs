@@ -16,11 +16,11 @@ use super::source::Source;
 use super::system::identity;
 use crate::error::{Error, ErrorKind, Result};
 
-/// What temporary files have behind the name of their target.
+/// Addition to the name of the target that temporary files have.
 pub(super) const TEMPORARY: &str = ".trilith-tmp";
 
-/// What new content was made from. A writer states it, so that nothing that another writer committed in the
-/// meantime is lost.
+/// The content that a new file was made from. A writer states it, so that nothing is lost that another writer
+/// committed in the meantime.
 ///
 /// ```
 /// use trilith::bytes::{Basis, AtomicFile, open};
@@ -45,7 +45,7 @@ pub enum Basis<'s> {
     Nothing,
     /// The target is a new file: nothing may be there.
     Absent,
-    /// These bytes. Where they are those of the target, by whatever name, they must not have changed.
+    /// These bytes. If they are those of the target, by any name, they must not have changed.
     Read(&'s dyn Source),
     /// The file at the target itself: the path must still lead to the bytes that were read.
     Own(&'s dyn Source),
@@ -56,7 +56,7 @@ pub enum Basis<'s> {
 pub(super) struct Lock {
     /// The file itself: links are followed.
     pub path: PathBuf,
-    /// As the caller names it, for messages.
+    /// The path as the caller gave it, for messages.
     pub given: PathBuf,
     /// The file that is there, with what the system said of it under the lock.
     pub there: Option<(File, Metadata)>,
@@ -97,7 +97,7 @@ impl Lock {
         Ok(lock)
     }
 
-    /// Whether the path still leads to what `basis` says was read.
+    /// Checks that the path still leads to the content that `basis` states was read.
     fn compare(&self, basis: Basis<'_>) -> Result<()> {
         let (read, must_be) = match basis {
             Basis::Nothing => return Ok(()),
@@ -123,7 +123,7 @@ impl Lock {
         Ok(())
     }
 
-    /// Whether the path still leads to the file that was locked, and nobody who ignores locks has written to it.
+    /// Checks that the path still leads to the locked file, and that no process without a lock has written to it.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if it does not.
@@ -254,7 +254,8 @@ pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(hidden(path, ending))
 }
 
-/// Where a file that many processes write lies until it is finished; the notes of these have a dash and more behind it.
+/// Returns the path of the draft of a file that many processes write, until it is finished. The names of its notes
+/// add a dash and more.
 pub(super) fn draft_of(path: &Path) -> PathBuf {
     beside(&real(path), ".trilith-unfinished")
 }

@@ -14,7 +14,8 @@ use crate::error::{Error, Result};
 /// Opens a local file; a pipe is read into a spool first.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io), [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a folder or a device, which has no end.
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a folder or a device, which has no end.
 pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<SourceRef> {
     let path = path.as_ref();
     let doing = || format!("opening {}", path.display());

@@ -1,4 +1,4 @@
-//! Where a new file is written: a path, whose old file is replaced safely, or a stream such as a pipe.
+//! Destinations of a new file: a path, whose old file is replaced safely, or a stream such as a pipe.
 
 use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
 use std::path::Path;
@@ -15,11 +15,11 @@ use crate::limits::Limits;
 /// A file that is being written.
 ///
 /// A path is [replaced](AtomicFile) when the file is committed. A pipe or a device, by name or as a stream, cannot
-/// go back to fill in sizes: what is written waits in a temporary file and is copied out at the end. So does what
-/// becomes a gzip file: one whose name ends in `.gz`, and one that was a gzip file and is written anew.
+/// go back to fill in sizes, so the content waits in a temporary file and is copied out at the end. The same holds
+/// for a gzip file: one whose name ends in `.gz`, and one that was a gzip file and is rewritten.
 pub struct NewFile {
     kind: Kind,
-    /// What is packed when it is complete.
+    /// Content that is compressed when it is complete.
     unpacked: Option<BufWriter<Metered<std::fs::File>>>,
 }
 
@@ -28,17 +28,17 @@ enum Kind {
     Stream(BufWriter<Metered<std::fs::File>>, Box<dyn Write>, String),
 }
 
-/// What a file is written through.
+/// A destination that can be written and repositioned.
 pub trait WriteSeek: Write + Seek {}
 impl<T: Write + Seek> WriteSeek for T {}
 
-/// What became of a new file.
+/// The result of writing a new file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
     /// Its length in bytes.
     pub size: u64,
-    /// What it could not keep of the file that it replaced: a group, an extended attribute.
+    /// Properties of the replaced file that could not be kept: a group, an extended attribute.
     pub warnings: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ impl NewFile {
         self
     }
 
-    /// What to write into.
+    /// Returns the destination to write to.
     pub fn writer(&mut self) -> &mut dyn WriteSeek {
         if let Some(unpacked) = &mut self.unpacked {
             return unpacked;
@@ -95,7 +95,8 @@ impl NewFile {
         }
     }
 
-    /// What was written, to be read before it is put into place; None for a stream, and for what is still to be packed.
+    /// Returns the written content, to be read before it is put into place. Returns None for a stream, and for
+    /// content that is still to be compressed.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
@@ -112,7 +113,8 @@ impl NewFile {
     /// Puts the file into place.
     ///
     /// # Errors
-    /// As [`AtomicFile::commit`]; [`ErrorKind::Io`](crate::ErrorKind::Io) of the stream.
+    /// Returns the errors of [`AtomicFile::commit`], and [`ErrorKind::Io`](crate::ErrorKind::Io) if the stream
+    /// cannot be written.
     pub fn commit(mut self) -> Result<Written> {
         let fail = |e| Error::io("writing", e);
         if let Some(unpacked) = self.unpacked.take() {
@@ -144,7 +146,7 @@ fn aside() -> Result<BufWriter<Metered<std::fs::File>>> {
     Ok(BufWriter::with_capacity(1 << 20, uncounted(file)))
 }
 
-/// Returns `true` if the name says that a file is a gzip file, or it is one that is written anew.
+/// Returns `true` if a file has the name of a gzip file, or if it is a gzip file that is rewritten.
 fn is_to_be_packed(path: &Path, basis: Basis<'_>) -> Result<bool> {
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
         return Ok(true);

@@ -1,7 +1,7 @@
-//! Who a file belongs to and who may read it: what a rewritten file keeps of the old one.
+//! Owner and permissions of a file that a rewritten file keeps.
 //!
-//! A rewrite makes a new file, which belongs to whoever writes it. [`keep`] gives it the owner, the group
-//! and the extended attributes (access control lists among them) of the file that it replaces.
+//! A rewrite makes a new file, which belongs to the user who writes it. [`keep`] gives it the owner, the group and
+//! the extended attributes (access control lists among them) of the file that it replaces.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::path::Path;
@@ -44,7 +44,7 @@ pub(super) fn is_trusted(journal: &Metadata, file: &Metadata) -> bool {
 /// Refuses to change a file in place that somebody else owns, or that has another name.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage).
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it may not.
 pub(super) fn may_change_in_place(path: &Path, metadata: &Metadata) -> Result<()> {
     #[cfg(unix)]
     {

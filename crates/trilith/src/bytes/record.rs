@@ -26,7 +26,7 @@ use super::system::read_exact_at;
 
 pub(super) const MARK: &[u8; 16] = b"trilith journal3";
 
-/// What disks write whole.
+/// Size of the unit that disks write as a whole.
 pub(super) const SECTOR: u64 = 512;
 
 /// Numbers at the end, and the checksum behind them.
@@ -37,7 +37,7 @@ const FOOTER: u64 = 5 * 8 + 32;
 pub(super) struct Record {
     pub old_len: u64,
     pub new_len: u64,
-    /// What is overwritten: sorted, apart from each other, within the old length.
+    /// The overwritten regions: sorted, disjoint, within the old length.
     pub regions: Vec<Range<u64>>,
     /// Pieces behind the old end whose new content is known.
     pub samples: Vec<Range<u64>>,
@@ -111,7 +111,7 @@ impl Record {
             && self.fixed.iter().all(|(range, _)| range.end <= self.old_len && range.end - range.start <= SECTOR)
     }
 
-    /// Where the old bytes of each region begin in the journal; the new ones follow.
+    /// Returns the start of the old bytes of each region in the journal; the new ones follow them.
     pub fn places(&self) -> Vec<u64> {
         let mut at = MARK.len() as u64;
         let place = |region: &Range<u64>| {
@@ -130,7 +130,8 @@ impl Record {
         self.samples.iter().try_fold(self.samples_at()?, |at, sample| at.checked_add(sample.end - sample.start))
     }
 
-    /// Whether the checksum at the end of the journal is that of what stands before it.
+    /// Returns `true` if the checksum at the end of the journal is that of the bytes before it, or None if it
+    /// cannot be read.
     pub fn is_whole(journal: &File) -> Option<bool> {
         let end = journal.metadata().ok()?.len().checked_sub(32)?;
         let mut hash = Sha256::new();
@@ -144,7 +145,7 @@ impl Record {
         Some(hash.finalize()[..] == sum)
     }
 
-    /// Whether this is the journal of `file` as it is now.
+    /// Returns `true` if this is the journal of the current content of `file`, or None if that cannot be read.
     pub fn fits(&self, journal: &File, file: &File) -> Option<bool> {
         let len = file.metadata().ok()?.len();
         if len < self.old_len || len > self.new_len {

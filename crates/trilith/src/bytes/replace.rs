@@ -1,7 +1,7 @@
-//! Replacing a file so that a failure at any point leaves the old one whole.
+//! Replacement of a file that leaves the old one whole if anything fails.
 //!
-//! The new content goes to a temporary file beside the target; [`AtomicFile::commit`] syncs it, renames
-//! it over the target and syncs the folder. Whatever happens before the rename, the old file stands.
+//! The new content goes to a temporary file next to the target. [`AtomicFile::commit`] syncs it, renames it over
+//! the target and syncs the folder. Until the rename the old file stays unchanged.
 
 use std::fs::Metadata;
 use std::io::{Seek, SeekFrom, Write};
@@ -71,7 +71,7 @@ impl AtomicFile {
     /// Asks for room for so many bytes, as [`reserve`](super::reserve) does.
     ///
     /// # Errors
-    /// As that.
+    /// Returns the errors of [`reserve`](super::reserve).
     pub fn reserve(&self, bytes: u64) -> Result<()> {
         self.file.as_ref().map_or(Ok(()), |file| super::reserve(file.file(), bytes))
     }
@@ -91,7 +91,7 @@ impl AtomicFile {
         Ok(new)
     }
 
-    /// Gives the new file owner and permissions of another, so that nobody else may read it.
+    /// Gives the new file the owner and permissions of another, so that no other user may read it.
     ///
     /// # Errors
     /// Returns the errors of [`AtomicFile::create`].
@@ -102,7 +102,7 @@ impl AtomicFile {
         file.file().set_permissions(old.permissions()).map_err(|e| Error::io(format!("writing {}", given.display()), e))
     }
 
-    /// What was written so far, to be read before it is put into place.
+    /// Returns the content written so far, to be read before it is put into place.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
@@ -114,7 +114,8 @@ impl AtomicFile {
     /// about what the new file could not keep of the old one.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io); the old file is then as it was, unless the message says that the new one is in place.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error. The old file is
+    /// then unchanged, unless the message says that the new one is in place.
     pub fn commit(mut self) -> Result<Vec<String>> {
         let given = self.lock.given.clone();
         let fail = |e| Error::io(format!("writing {}", given.display()), e);
@@ -193,7 +194,8 @@ pub fn remove(path: impl AsRef<Path>) -> Result<()> {
 /// Reads a small text file (a layout, a schema, YAML for an edit) of at most `most` bytes.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io), or [`ErrorKind::Limit`](crate::ErrorKind::Limit) when it is longer.
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the file is longer.
 pub fn read_text(path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>> {
     let path = path.as_ref();
     let source = super::open(path, LocalOptions { map: false, ..Default::default() })?;

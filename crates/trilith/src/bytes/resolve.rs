@@ -23,8 +23,8 @@ pub trait Resolve: Send + Sync {
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if it does not exist.
     fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)>;
 
-    /// As [`Resolve::resolve`], where only these ranges of the bytes will be read: a remote file is then
-    /// opened by the one request that brings them.
+    /// Does the same as [`Resolve::resolve`], if only these ranges of the bytes will be read. A remote file is then
+    /// opened by the one request that fetches them.
     ///
     /// # Errors
     /// Returns the errors of [`Resolve::resolve`].
@@ -33,12 +33,12 @@ pub trait Resolve: Send + Sync {
         self.resolve(uri)
     }
 
-    /// How many files it is worth to open at the same time: more than one where each has to be waited for.
+    /// Returns the number of files that are worth opening in parallel: more than one if each needs waiting.
     fn at_once(&self) -> usize {
         1
     }
 
-    /// Where the relative references begin that this resolves.
+    /// Returns the base of the relative references that this resolves.
     fn base(&self) -> Base {
         Base::Nowhere
     }
@@ -67,10 +67,10 @@ impl Resolve for NoReferences {
     }
 }
 
-/// The folder of a file and those below it, and folders that were allowed besides.
+/// The folder of a file and those below it, and further folders that were allowed.
 ///
-/// References are read as RFC 3986 says: relative to the file they stand in, `..` and absolute paths and
-/// `file:` URIs included. What they name is opened where it lies in one of these folders, links followed.
+/// References are read as in RFC 3986: relative to the file that holds them, `..`, absolute paths and `file:` URIs
+/// included. Their targets are opened if they are in one of these folders after following links.
 ///
 /// ```
 /// use trilith::bytes::{DirectoryResolver, LocalOptions, Resolve};
@@ -83,12 +83,12 @@ impl Resolve for NoReferences {
 /// ```
 #[derive(Debug, Clone)]
 pub struct DirectoryResolver {
-    /// That of the file, and what was allowed.
+    /// The folder of the file, and the allowed folders.
     roots: Arc<[Root]>,
-    /// That of the file in which the references stand.
+    /// The folder of the file that holds the references.
     current: PathBuf,
     options: LocalOptions,
-    /// How many files may still lead on, and how many there may be in all.
+    /// Number of files that may still refer to others, and the maximum.
     depth: u64,
     most: u64,
 }
@@ -96,7 +96,7 @@ pub struct DirectoryResolver {
 /// A folder that may be read.
 #[derive(Debug, Clone)]
 struct Root {
-    /// As it was given: what messages call its files by.
+    /// The path as it was given, for messages.
     given: PathBuf,
     /// Absolute, with the links in its name.
     named: PathBuf,
@@ -111,7 +111,7 @@ impl Root {
         Self { named: std::path::absolute(&given).unwrap_or_else(|_| real.clone()), given, real }
     }
 
-    /// What a path is called below the folder as it was given.
+    /// Returns the name of a path below the folder as it was given.
     fn called(&self, path: &Path) -> Option<PathBuf> {
         path.strip_prefix(&self.real).ok().map(|rest| self.given.join(rest))
     }
@@ -124,8 +124,8 @@ impl DirectoryResolver {
         Self { current: own.real.clone(), roots: Arc::new([own]), options, depth, most: depth }
     }
 
-    /// As [`DirectoryResolver::new`], for bytes without a place: only absolute references mean something, and nothing is
-    /// opened that was not allowed.
+    /// Does the same as [`DirectoryResolver::new`], for bytes without a place: only absolute references have a
+    /// meaning, and only allowed folders are opened.
     pub fn nowhere(options: LocalOptions, depth: u64) -> Self {
         Self { current: PathBuf::new(), roots: Arc::new([]), options, depth, most: depth }
     }
@@ -205,7 +205,7 @@ impl Resolve for DirectoryResolver {
     }
 }
 
-/// What opens the references of a file whose text was written for another folder.
+/// A resolver for the references of a file whose text was written for another folder.
 pub(crate) struct Moved {
     inner: Arc<dyn Resolve>,
     base: Base,

@@ -20,8 +20,8 @@ const LEAST: u64 = 16 << 20;
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io) where the disk has not so much room. What else the system says is no error: room
-/// is then given while the bytes are written.
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the disk does not have enough space. Other reports of the
+/// system are no error: space is then allocated while the bytes are written.
 pub fn reserve(file: &File, bytes: u64) -> Result<()> {
     #[cfg(target_os = "linux")]
     if bytes >= LEAST {

@@ -7,7 +7,7 @@ use super::large::Memory;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// What it costs to read at some place.
+/// The cost of reading at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Access {
@@ -35,7 +35,7 @@ pub enum Access {
 /// ```
 #[allow(clippy::len_without_is_empty, reason = "an empty source is nothing anybody asks for")]
 pub trait Source: Send + Sync {
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     fn len(&self) -> u64;
 
     /// Fills `into` with the bytes from `offset` on.
@@ -45,7 +45,7 @@ pub trait Source: Send + Sync {
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if they cannot be read.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()>;
 
-    /// How many of the bytes are there, from the first on: fewer than [`Source::len`] where their end is missing.
+    /// Returns the number of leading bytes that are there: fewer than [`Source::len`] if the end is missing.
     fn present(&self) -> u64 {
         self.len()
     }
@@ -75,8 +75,8 @@ pub trait Source: Send + Sync {
         Ok(false)
     }
 
-    /// How many bytes are best read at once, from a multiple of that number on: what shares the work of decoding. 0 where
-    /// that makes no difference.
+    /// Returns the preferred read size and alignment, which share the work of decoding. Returns 0 if it makes no
+    /// difference.
     fn portion(&self) -> u64 {
         0
     }
@@ -90,8 +90,8 @@ pub trait Source: Send + Sync {
         Ok(vec![range])
     }
 
-    /// How many bytes are decoded together, where the source knows it: all pieces that hold `range` begin at multiples of
-    /// it and, but for the last of the source, are as long.
+    /// Returns the number of bytes that are decoded together, if the source knows it. All pieces that hold `range`
+    /// begin at multiples of it and have that length, except the last of the source.
     ///
     /// # Errors
     /// Returns the errors of [`Source::stored`].
@@ -127,8 +127,8 @@ pub trait Source: Send + Sync {
         self.origin()?.version()
     }
 
-    /// Returns `true` if these are not the bytes of the file, each at its place there: unpacked, or cut out of it.
-    /// What is written at a place of theirs would spoil the file.
+    /// Returns `true` if offsets do not map to file offsets, because the bytes were decompressed or extracted.
+    /// Writing at such an offset would spoil the file.
     fn is_apart(&self) -> bool {
         self.origin().is_some_and(Source::is_apart)
     }
@@ -143,8 +143,9 @@ pub trait Source: Send + Sync {
         self.origin()?.local()
     }
 
-    /// Compares all bytes of the file that these are made of with the checksum that the file states for them, once. Whoever
-    /// writes them under a checksum of its own calls this first: a new checksum would vouch for damaged bytes.
+    /// Compares all bytes of the file that these are made of with the checksum that the file states for them, once.
+    /// Code that writes them under a new checksum calls this first, because a new checksum would vouch for damaged
+    /// bytes.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they differ, and what reading them returns.
@@ -152,17 +153,17 @@ pub trait Source: Send + Sync {
         self.origin().map_or(Ok(()), Source::check_whole)
     }
 
-    /// What is odd about where the bytes come from, for people: an update that did not end.
+    /// Returns a remark for people about the origin of the bytes, such as an update that did not finish.
     fn notice(&self) -> Option<String> {
         self.origin()?.notice()
     }
 
-    /// What it costs to read at some place.
+    /// Returns the cost of reading at a place.
     fn access(&self) -> Access {
         self.origin().map_or(Access::Random, Source::access)
     }
 
-    /// What to call it in messages: a path or URL.
+    /// Returns the name for messages: a path or URL.
     fn name(&self) -> &str;
 }
 
@@ -351,8 +352,8 @@ impl Source for Truncated {
     }
 }
 
-/// Bytes that were made of another source and are kept apart from it: unpacked, or a description of it. What the
-/// other says of changes and oddities holds for them.
+/// Bytes that were made of another source and are kept apart from it: unpacked, or a description of it. Changes and
+/// remarks of the other source hold for them, too.
 pub struct Derived {
     bytes: SourceRef,
     from: SourceRef,

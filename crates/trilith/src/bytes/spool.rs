@@ -16,7 +16,8 @@ const IN_MEMORY: u64 = 64 << 20;
 /// ([`Limits::spool`]).
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io), and [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a pipe that goes on.
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the pipe holds more bytes.
 pub fn spool(from: impl Read, name: &str, most: u64) -> Result<SourceRef> {
     let fail = |e| Error::io(format!("reading {name}"), e);
     let mut spooled = Spooled::default();
@@ -45,7 +46,7 @@ impl Spooled {
     /// Fills `into` with what was written from `at` on.
     ///
     /// # Errors
-    /// What the system says, also where so much was not written.
+    /// Returns the error of the operating system, and an error if fewer bytes were written.
     pub fn read_at(&self, at: u64, into: &mut [u8]) -> std::io::Result<()> {
         if let Some(file) = &self.file {
             return super::system::read_exact_at(file, at, into);
@@ -88,7 +89,7 @@ impl Write for Spooled {
     }
 }
 
-/// What `write` writes, in an unnamed temporary file, to be read before it goes anywhere else.
+/// Returns the output of `write` in an unnamed temporary file, to be read before it goes anywhere else.
 ///
 /// # Errors
 /// Returns the errors of `write`, and [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an
@@ -113,8 +114,8 @@ pub fn unnamed_file() -> std::io::Result<std::fs::File> {
     Ok(file)
 }
 
-/// A new file among the temporary ones of the system, which nobody else may read and no link led to: its name
-/// can be guessed, and the folder belongs to all.
+/// Creates a file among the temporary ones of the system that no other user may read and that no link led to. Its
+/// name can be guessed, and all users share the folder.
 ///
 /// # Errors
 /// Returns the error of the operating system.

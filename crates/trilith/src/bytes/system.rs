@@ -1,5 +1,5 @@
-//! What each operating system does in its own way. Where there is none (WebAssembly without a host), files are
-//! refused by an error, never by a panic: some functions of the standard library stop the program there.
+//! Operations that differ between operating systems. If there is none (WebAssembly without a host), files are
+//! refused with an error, never with a panic: some functions of the standard library stop the program there.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -9,7 +9,7 @@ use std::time::SystemTime;
 /// Fills `into` with the bytes of a file from `offset` on.
 ///
 /// # Errors
-/// What the system says, also where the file ends before.
+/// Returns the error of the operating system, and an error if the file ends before.
 #[cfg(unix)]
 pub(super) fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, into, offset)
@@ -33,7 +33,7 @@ pub(super) fn read_exact_at(_: &File, _: u64, _: &mut [u8]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// What tells a file from every other: device, number, and when it was made, since numbers are used again.
+/// Returns the identity of a file: device, number, and time of creation, since numbers are used again.
 #[cfg(unix)]
 pub(super) fn identity(metadata: &Metadata) -> [u64; 3] {
     use std::os::unix::fs::MetadataExt;
@@ -41,7 +41,7 @@ pub(super) fn identity(metadata: &Metadata) -> [u64; 3] {
     [metadata.dev(), metadata.ino(), born.map_or(0, |born| born.as_nanos() as u64)]
 }
 
-/// What tells a file from another here: when it was made.
+/// Returns the identity of a file: its time of creation.
 #[cfg(not(unix))]
 pub(super) fn identity(metadata: &Metadata) -> [u64; 3] {
     let born = metadata.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
@@ -53,10 +53,10 @@ pub(super) fn process_number() -> u32 {
     if cfg!(any(unix, windows)) { std::process::id() } else { 0 }
 }
 
-/// Where temporary files go.
+/// Returns the folder for temporary files.
 ///
 /// # Errors
-/// Where this system has no files.
+/// Returns an error if this system has no files.
 pub(super) fn temporary_folder() -> io::Result<PathBuf> {
     if cfg!(any(unix, windows)) { Ok(std::env::temp_dir()) } else { Err(io::ErrorKind::Unsupported.into()) }
 }

@@ -1,10 +1,10 @@
-//! A file that several processes write at once: a draft beside its target, finished or refused.
+//! A file that several processes write at once: a draft next to its target, finished or refused.
 //!
-//! One process lays the draft out and puts it beside its target, under a name of its own. Others write into it, each
-//! under a shared lock, and note in a file of their own what they have written, once it is on the disk. Whoever
-//! finishes it has the lock alone. The first byte is no format's until then: readers refuse the draft.
+//! One process lays the draft out and puts it next to its target, under a separate name. Others write into it, each
+//! under a shared lock, and note in separate files what they have written, once it is on the disk. Finishing it
+//! takes the exclusive lock. The first byte belongs to no format until then, so readers refuse the draft.
 //!
-//! What the notes say, and what of the draft is whose, is up to the callers.
+//! The callers decide the content of the notes, and which process owns which part of the draft.
 
 use std::fs::{File, TryLockError};
 use std::hash::{BuildHasher, RandomState};
@@ -20,7 +20,7 @@ use super::system::{process_number, read_exact_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
-/// What ends a note: one that was cut off has no such end.
+/// End of a note. A note that was cut off has no such end.
 const END: &str = " .";
 
 /// The first byte of a draft, in the place of the `#` of ASDF.
@@ -32,7 +32,7 @@ const FINISHED: u8 = b'#';
 pub(crate) struct Draft {
     /// The target as the caller names it.
     target: PathBuf,
-    /// Where the draft lies.
+    /// The path of the draft.
     path: PathBuf,
 }
 
@@ -51,7 +51,8 @@ impl Draft {
     /// Puts a draft beside its target, with what `lay_out` writes.
     ///
     /// # Errors
-    /// As [`AtomicFile::create`], what `lay_out` returns, and [`ErrorKind::Usage`] where there is a draft already.
+    /// Returns the errors of [`AtomicFile::create`] and those of `lay_out`, and
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is a draft already.
     pub fn create(target: &Path, lay_out: impl FnOnce(&mut AtomicFile) -> Result<()>) -> Result<Self> {
         let there = Lock::acquire(target, Basis::Nothing)?.there;
         let draft = Self::of(target);
@@ -99,10 +100,10 @@ impl Draft {
         Ok(Writing { file, draft: self.clone() })
     }
 
-    /// Opens the draft to finish it: nobody else writes into it.
+    /// Opens the draft to finish it, while no other process writes into it.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`] if it was finished or removed, or somebody writes into it.
+    /// Returns [`ErrorKind::Io`] if it was finished or removed, or if another process writes into it.
     pub fn alone(&self) -> Result<Writing> {
         let file = Output::open(&self.path).map_err(|e| self.gone(e))?;
         self.locked(&file, File::try_lock, "is still being written by another process")?;
@@ -123,7 +124,8 @@ impl Draft {
         }
     }
 
-    /// What the writers of the draft with this number have noted, line by line. What was cut off counts for nothing.
+    /// Returns the notes of the writers of the draft with this number, line by line. A line that was cut off is
+    /// left out.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if the operating system reports an error.
@@ -226,7 +228,7 @@ impl Writing {
     /// Makes everything last, then the draft a file that readers take, and puts it in place of the target.
     ///
     /// # Errors
-    /// As [`AtomicFile::commit`]; the draft is then as it was.
+    /// Returns the errors of [`AtomicFile::commit`]. The draft is then unchanged.
     pub fn put_in_place(mut self) -> Result<Vec<String>> {
         self.file.sync().map_err(|e| self.draft.failed(e))?;
         let adopted = AtomicFile::adopt(&self.draft.target, &self.draft.path)?;
@@ -258,7 +260,7 @@ pub(crate) fn new_id() -> [u8; 16] {
     id
 }
 
-/// What this process calls itself in the names of its notes; a process that was forked is another one.
+/// Returns the name of this process in the names of its notes. A process that was forked has another one.
 fn writer() -> String {
     static WRITER: Mutex<Option<(u32, String)>> = Mutex::new(None);
     let mut known = WRITER.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! What an update in place changes: a list of writes, planned before the first byte is touched.
+//! Plan of an update in place: a list of writes, made before the first byte is touched.
 
 use std::fs::File;
 use std::io::Write;
@@ -16,11 +16,11 @@ use crate::error::{Error, Result};
 /// Bytes that are handled at once: a multiple of the sector.
 const PIECE: u64 = 64 << 10;
 
-/// How many pieces of what is appended are remembered, and how far apart they are at least.
+/// Number of pieces of the appended bytes that are remembered, and their minimum distance.
 const SAMPLES: u64 = 1024;
 const SAMPLE_EVERY: u64 = 64 << 10;
 
-/// How many unchanged sectors are remembered at each end of the file, and in between.
+/// Number of unchanged sectors that are remembered at each end of the file, and in between.
 const FIXED_AT_ENDS: u64 = 4;
 const FIXED_BETWEEN: u64 = 16;
 
@@ -97,7 +97,8 @@ impl Update {
         Self::default()
     }
 
-    /// Overwrites bytes from `at` on, or appends behind the end of the file. Where writes overlap, the later counts.
+    /// Overwrites bytes from `at` on, or appends after the end of the file. If writes overlap, the later one
+    /// counts.
     pub fn write(&mut self, at: u64, content: impl Into<Content>) {
         let content = content.into();
         if content.len() > 0 {
@@ -105,10 +106,11 @@ impl Update {
         }
     }
 
-    /// As [`Update::write`], for content that is made piece by piece; large content waits in a temporary file.
+    /// Does the same as [`Update::write`], for content that is made piece by piece. Large content waits in a
+    /// temporary file.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) of the temporary file.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the temporary file cannot be written.
     pub fn put(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
         let from = self.spooled.len();
         self.spooled.write_all(bytes).map_err(|e| Error::io("writing a temporary file", e))?;
@@ -221,7 +223,7 @@ impl Update {
     /// Gives `put` the old and the new bytes of all that changes, and says where they belong.
     ///
     /// # Errors
-    /// What reading the file and the new content says, and what `put` returns.
+    /// Returns an error if the file or the new content cannot be read, and the errors of `put`.
     pub(super) fn save(&self, file: &File, old_len: u64, put: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Record> {
         let mut record = Record { old_len, new_len: self.new_len(old_len), ..Record::default() };
         let touched = self.touched(old_len);
@@ -310,7 +312,7 @@ impl Update {
     /// Writes what needs no saving: into scratch, and behind the old end.
     ///
     /// # Errors
-    /// What reading the content says, and what `write` returns.
+    /// Returns an error if the content cannot be read, and the errors of `write`.
     pub(super) fn write_unsaved(&self, old_len: u64, write: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
         for (at, content) in &self.writes {
             let end = at.saturating_add(content.len());
@@ -331,7 +333,8 @@ impl Update {
         Ok(())
     }
 
-    /// What must be in the file: what the caller knows, and what the source says of places that are overwritten.
+    /// Returns the bytes that must be in the file: those that the caller knows, and those of the source at
+    /// overwritten places.
     ///
     /// # Errors
     /// Returns an error if the source cannot be read.
@@ -365,7 +368,7 @@ fn reading(error: std::io::Error) -> Error {
     Error::io("reading what will be overwritten", error)
 }
 
-/// The runs of sectors in which two texts of the same length, which begin at `at`, differ.
+/// Returns the runs of sectors in which two byte strings of the same length, which begin at `at`, differ.
 fn differences(at: u64, old: &[u8], new: &[u8]) -> Vec<Range<u64>> {
     let mut runs: Vec<Range<u64>> = Vec::new();
     let mut done = 0;

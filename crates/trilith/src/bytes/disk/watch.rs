@@ -1,4 +1,4 @@
-//! Who sees every change to a file, in tests.
+//! Observation of every change to a file, in tests.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::Act;
 
-/// What becomes of an act.
+/// The treatment of an act.
 #[derive(Debug)]
 pub enum Answer {
     /// It is done.
@@ -17,7 +17,7 @@ pub enum Answer {
     Fail(io::Error),
 }
 
-/// Who sees every act.
+/// An observer of every act.
 pub trait Watch: Send + Sync {
     /// Called before an act.
     fn before(&self, act: Act<'_>) -> Answer;

@@ -13,7 +13,7 @@ fn error() -> Error {
 /// Unpacks no gzip file.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported): build with the feature `zlib`.
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported): build with the feature `zlib`.
 pub fn gunzip(_: SourceRef, _: &Limits) -> Result<SourceRef> {
     Err(error())
 }

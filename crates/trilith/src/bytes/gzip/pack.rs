@@ -109,10 +109,10 @@ pub(crate) fn gunzipped(bytes: &[u8], most: u64) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// What `write` writes, as a zlib stream of this level (0 to 9).
+/// Returns the output of `write` as a zlib stream of this level (0 to 9).
 ///
 /// # Errors
-/// Those of `write`.
+/// Returns the errors of `write`.
 pub(crate) fn deflated(level: u32, write: &mut dyn FnMut(&mut dyn Write) -> Result<()>) -> Result<Vec<u8>> {
     let mut out = ZlibEncoder::new(Vec::new(), Compression::new(level.min(9)));
     write(&mut out)?;

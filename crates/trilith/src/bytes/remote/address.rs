@@ -1,6 +1,8 @@
-//! Addresses: what `http(s)://` and `s3://` texts name, what lies beside them, and what a prefix allows.
+//! URLs: the files that `http(s)://` and `s3://` strings name, the files next to them, and the URLs that a prefix
+//! allows.
 //!
-//! RFC 3986 as browsers read it (the WHATWG URL standard), so that no two readers see two hosts in one text.
+//! The syntax is that of RFC 3986 as browsers read it (the WHATWG URL standard), so that no two readers see two
+//! hosts in one URL.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,7 +11,7 @@ use url::{Position, Url};
 use super::super::base::percent_decode;
 use crate::error::{Error, Result};
 
-/// What an address names.
+/// The target of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Address {
     /// `http:` or `https:`.
@@ -82,7 +84,7 @@ impl Address {
         self.url().and_then(without_password).map_or_else(|| self.shown(), String::from)
     }
 
-    /// As a URL: what references are joined to.
+    /// Returns the URL that references are joined to.
     fn url(&self) -> Option<Url> {
         match self {
             Self::Web(url) => Some(url.clone()),
@@ -109,7 +111,7 @@ impl Address {
         }
     }
 
-    /// What to call it: without password, and without the query, which may be as good as one.
+    /// Returns a form for messages: without the password, and without the query, which may be as good as one.
     pub(super) fn shown(&self) -> String {
         match self {
             Self::Web(url) => shown_url(url),

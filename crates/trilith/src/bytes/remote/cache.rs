@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What an entry costs besides its bytes.
+/// Cost of an entry besides its bytes.
 const OVERHEAD: u64 = 96;
 
 /// Pieces of a file that do not overlap, by the place where they begin.

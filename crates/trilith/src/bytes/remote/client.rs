@@ -17,7 +17,7 @@ use super::sign::Login;
 use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::threads::lock;
 
-/// How often an answer may send on to another address.
+/// Maximum number of redirects that are followed.
 const HOPS: usize = 8;
 
 /// The connections of a file and of those that it refers to.
@@ -46,7 +46,7 @@ impl Drop for Leave<'_> {
     }
 }
 
-/// Whether a person or a file named an address.
+/// The origin of a URL: a person or a file.
 #[derive(Debug, Clone)]
 pub(super) enum Trust {
     /// A person, or the beginning of it by `--allow`.
@@ -61,7 +61,7 @@ pub(super) struct Target {
     pub(super) client: Arc<Client>,
     pub(super) address: Address,
     pub(super) trust: Trust,
-    /// Where the last redirect led: asked first the next time.
+    /// Target of the last redirect: tried first the next time.
     moved: Mutex<Option<Url>>,
 }
 
@@ -86,7 +86,7 @@ pub(super) struct Headers {
     region: Option<String>,
 }
 
-/// Why a request failed, and whether it is worth repeating.
+/// The reason why a request failed, and whether it is worth repeating.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// Perhaps not the next time, after this long if the server says so.
@@ -115,13 +115,13 @@ impl Client {
         Leave(self)
     }
 
-    /// Whether a prefix allows an address, and whether that prefix names its host.
+    /// Returns Some if a prefix allows a URL: `true` if one of these names its host.
     pub(super) fn allows(&self, address: &Address) -> Option<bool> {
         let allowing = self.options.allowed.iter().filter(|prefix| prefix.allows(address));
         allowing.map(|prefix| prefix.names_host()).max()
     }
 
-    /// What to ask for an address, and whether credentials go along.
+    /// Returns the URL to request for a target, and the credentials that go along.
     fn request(&self, address: &Address) -> Result<(Url, Option<Login>)> {
         match address {
             Address::Web(url) => {
@@ -163,7 +163,8 @@ fn is_private(url: &Url) -> bool {
     }
 }
 
-/// How to let a refused address be followed. One that is not public is not offered ready to paste: a server chose it.
+/// Returns a hint that allows a refused URL. A URL that is not public is not offered ready to paste, because a
+/// server chose it.
 fn allow_hint(to: &Url) -> String {
     match is_private(to) {
         true => {
@@ -219,8 +220,8 @@ impl Target {
         Self { client, address, trust, moved: Mutex::default() }
     }
 
-    /// What tells this file from all others, for a store of bytes: with the query, and with the service that holds
-    /// a bucket. Not to be shown.
+    /// Returns the identity of this file for a cache of bytes: with the query, and with the service that holds a
+    /// bucket. Do not show it.
     pub(super) fn identity(&self) -> String {
         match (&self.address, self.client.request(&self.address)) {
             (Address::S3 { .. }, Ok((url, _))) => url[..url::Position::AfterPath].to_owned(),
@@ -283,7 +284,7 @@ impl Target {
         }
     }
 
-    /// Who may follow a redirect, if anybody may.
+    /// Returns the agent that may follow a redirect, if any may.
     fn redirected<'a>(&'a self, agent: &'a Agent, from: &Url, to: &Url) -> Result<&'a Agent> {
         let refused = |why: &str| {
             Error::limit(format!("{} redirects to {}, which {why}", self.address.shown(), shown_url(to))).hint(allow_hint(to))
@@ -315,7 +316,7 @@ impl Target {
         Error::new(ErrorKind::Io, message).context(format!("reading {}", self.address.shown()))
     }
 
-    /// What an answer that is no success means.
+    /// Interprets an answer that is no success.
     pub(super) fn refused(&self, reply: Reply) -> Failure {
         let (status, wait) = (reply.status, reply.headers.retry_after);
         let name = ureq::http::StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or("");
@@ -362,7 +363,7 @@ fn send(agent: &Agent, url: &Url, login: &[(&'static str, String)], headers: &[(
     }
 }
 
-/// What went wrong on the way, and whether it may go right the next time.
+/// Returns the reason of a failed transfer, and whether it may succeed the next time.
 fn failure(error: ureq::Error, url: &Url) -> Failure {
     let host = url.host_str().unwrap_or("");
     let said = |message: String| Error::new(ErrorKind::Io, message).context(format!("asking {host}"));

@@ -152,7 +152,7 @@ impl Disk {
     }
 }
 
-/// Makes a folder, and those above it, that nobody else may look into.
+/// Makes a folder, and those above it, that only the user may read.
 fn private_folder(path: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);

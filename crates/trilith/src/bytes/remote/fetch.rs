@@ -31,7 +31,7 @@ pub(super) struct Fetcher {
     gone: AtomicBool,
 }
 
-/// What came of asking for several ranges at once.
+/// The result of a request for several ranges at once.
 pub(super) enum Together {
     /// These ranges of the file.
     Parts(Vec<(u64, Vec<u8>)>),
@@ -110,7 +110,7 @@ impl Fetcher {
         Ok((reply, range))
     }
 
-    /// Whether an answer held all that was asked for.
+    /// Checks that an answer held all requested bytes.
     fn came(&self, range: &Range<u64>, wanted: &Range<u64>) -> Result<(), Failure> {
         if range.end < wanted.end {
             return Err(Failure::Again(self.target.error("the answer holds fewer bytes than were asked for"), None));
@@ -309,7 +309,7 @@ impl Fetcher {
 pub(super) struct Paced {
     reply: Reply,
     timeout: Duration,
-    /// How long was waited for so many bytes: what the reader does meanwhile does not count.
+    /// Time spent waiting for a number of bytes, without the time that the reader spends meanwhile.
     waited: Duration,
     got: u64,
 }

@@ -1,4 +1,4 @@
-//! What the headers of an answer say: which bytes these are, and of which version of the file.
+//! Headers of an answer: which bytes these are, and of which version of the file.
 
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ fn number(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-/// Which version of a file an answer is of.
+/// The version of the file that an answer belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Version {
     pub(super) etag: Option<String>,
@@ -47,7 +47,7 @@ impl Version {
         self.etag.is_none() && self.modified.is_none()
     }
 
-    /// What the server calls the version.
+    /// Returns the server's name of the version.
     pub(super) fn text(&self) -> Option<String> {
         self.etag.clone().or_else(|| self.modified.clone())
     }

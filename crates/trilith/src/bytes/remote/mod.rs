@@ -1,13 +1,14 @@
 //! Files on servers: HTTP and S3, read by ranges.
 //!
-//! Opening asks for the front of a file (one request), and everything else when it is read: few bytes
-//! with those around them, many in pieces side by side, scattered ones together in one request where the
-//! server can do that. What came is kept in a bounded [`cache`]. Each request names the version of the
-//! file that was opened, so that a file which changes is an error and never a mixture.
+//! Opening requests the front of a file (one request), and everything else is requested when it is read. A few
+//! bytes come with those around them, many come in parallel pieces, and scattered ones come together in one request
+//! if the server supports it. A bounded [`cache`] keeps the bytes. Each request names the version of the file that
+//! was opened, so that a file which changes is an error and never a mixture.
 //!
-//! [`client`] decides who may be asked (`SECURITY.md` says why), [`fetch`] repeats what broke, [`source`]
-//! is the [`Source`](super::Source), [`whole`] the one of servers that give no parts, [`resolve`] the
-//! sandbox for references. The libraries for HTTP, TLS and signatures are seen in `client` and [`s3`] only.
+//! [`client`] decides which hosts may be contacted (`SECURITY.md` gives the reasons), and [`fetch`] repeats failed
+//! requests. [`source`] is the [`Source`](super::Source), [`whole`] is that of servers without range requests, and
+//! [`resolve`] is the sandbox for references. Only `client` and [`s3`] use the libraries for HTTP, TLS and
+//! signatures.
 
 mod address;
 mod cache;

@@ -9,10 +9,10 @@ const LINE: u64 = 8 << 10;
 /// Most lines that a part's headers have.
 const LINES: usize = 64;
 
-/// Reads the parts of an answer one by one; `take` gets where a part begins in the file, its bytes, and
-/// the size of the file where it is told.
+/// Reads the parts of an answer one by one. `take` receives the offset of a part in the file, its bytes, and the
+/// size of the file if the server states it.
 ///
-/// Parts longer than `most` are refused: nobody asked for them.
+/// Parts longer than `most` are refused, because they were not requested.
 pub(super) fn read(
     body: impl Read,
     content_type: &str,

@@ -1,4 +1,4 @@
-//! How remote files are read: sizes, times, and what is allowed.
+//! Options for reading remote files: sizes, times, and permissions.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::limits::parse_size;
 /// is known.
 pub type Watch = Arc<dyn Fn(u64, Option<u64>) + Send + Sync>;
 
-/// How remote files are read.
+/// Options for reading remote files.
 ///
 /// ```
 /// use trilith::bytes::RemoteOptions;
@@ -26,15 +26,15 @@ pub type Watch = Arc<dyn Fn(u64, Option<u64>) + Send + Sync>;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct RemoteOptions {
-    /// How long nothing may come before a request counts as failed.
+    /// Time without any data after which a request counts as failed.
     pub timeout: Duration,
-    /// How often a request is repeated after 5xx, resets and timeouts that brought nothing.
+    /// Number of times a request is repeated after 5xx, resets and timeouts without data.
     pub retries: u32,
     /// Requests under way at the same time.
     pub in_flight: usize,
     /// Bytes of one file kept in memory.
     pub cache: u64,
-    /// Where bytes are kept between runs, if anywhere.
+    /// Folder that keeps bytes between runs, if there is one.
     pub cache_dir: Option<PathBuf>,
     /// Bytes kept in that directory.
     pub cache_disk: u64,
@@ -53,11 +53,11 @@ pub struct RemoteOptions {
     pub environment: bool,
     /// `true` if to send no credentials to S3.
     pub anonymous: bool,
-    /// Whether the bucket goes into the path (true) or into the host name (false) of S3 addresses.
+    /// Place of the bucket in S3 URLs: the path (true) or the host name (false).
     pub path_style: Option<bool>,
-    /// Where references out of a file may lead besides its own folder.
+    /// URLs besides its own folder that the references of a file may lead to.
     pub(super) allowed: Vec<Prefix>,
-    /// Who wants to know how far it is.
+    /// Progress callback.
     pub watch: Option<Watch>,
 }
 
@@ -98,7 +98,7 @@ impl fmt::Debug for RemoteOptions {
 }
 
 impl RemoteOptions {
-    /// How far a file may be read whose server gives no ranges.
+    /// Returns the number of bytes that may be read of a file whose server supports no ranges.
     pub(super) fn reach(&self) -> u64 {
         match (self.download, self.whole) {
             (true, _) => u64::MAX,

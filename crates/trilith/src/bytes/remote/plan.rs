@@ -1,5 +1,5 @@
-//! Which requests bring which bytes: neighbours merged, small ranges together in one request, large ones
-//! cut into pieces that are fetched side by side.
+//! The requests that fetch a set of ranges: neighbours merged, small ranges together in one request, large ones cut
+//! into pieces that are fetched in parallel.
 
 use std::ops::Range;
 
@@ -11,13 +11,13 @@ const SMALL: u64 = 64 << 10;
 const TOGETHER: usize = 100;
 /// Between parts of one answer stand about as many bytes.
 const PART: u64 = 256;
-/// Where each range is a request of its own, gaps up to this are read along.
+/// Gaps up to this size are fetched, too, if each range is a separate request.
 const GAP: u64 = 8 << 10;
 /// More requests than this are merged across wider gaps, up to `WIDEST`.
 const MANY: usize = 64;
 const WIDEST: u64 = 1 << 20;
 
-/// What one request asks for.
+/// The ranges of one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Job {
     One(Range<u64>),

@@ -1,4 +1,4 @@
-//! Where references out of a file may lead on the web: its own folder, and what a prefix allows.
+//! Places on the web that references out of a file may lead to: its own folder, and the URLs that a prefix allows.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result, Setting};
 use crate::threads::lock;
 
-/// What a resolver gives.
+/// The result of a resolver.
 type Opened = (SourceRef, Arc<dyn Resolve>);
 
 /// Opens a file at an address that a person named, and gives what resolves the references in it:

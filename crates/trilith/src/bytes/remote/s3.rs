@@ -23,7 +23,7 @@ pub(super) struct Store {
     credentials: Option<Credentials>,
 }
 
-/// What the environment and the shared files say.
+/// Settings from the environment and the shared files.
 struct Settings {
     profile: String,
     /// `true` if somebody chose the profile.

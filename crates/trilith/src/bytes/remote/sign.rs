@@ -1,5 +1,5 @@
-//! AWS Signature Version 4 in the headers of a request. In the address it would stand in the logs of servers and proxies,
-//! and be good for whoever reads them.
+//! AWS Signature Version 4 in the headers of a request. In the URL it would appear in the logs of servers and
+//! proxies, and their readers could use it.
 
 use std::time::{Duration, SystemTime};
 

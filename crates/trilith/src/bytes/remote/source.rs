@@ -38,10 +38,10 @@ const NEAR: u64 = 64 << 10;
 
 /// Bytes that another library fetches, range by range.
 pub trait Parts: Send + Sync {
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     fn size(&self) -> u64;
 
-    /// What to call them in messages.
+    /// Returns the name for messages.
     fn name(&self) -> &str;
 
     /// The bytes of each of these ranges, which lie inside and do not overlap, in their order.
@@ -58,7 +58,7 @@ pub fn by_parts(parts: Arc<dyn Parts>, options: &RemoteOptions) -> SourceRef {
     shared(RangedFile::new(name, size, Origin::Parts(parts), options.clone(), YES))
 }
 
-/// Where the bytes come from.
+/// The origin of the bytes.
 enum Origin {
     Server(Box<Fetcher>),
     Parts(Arc<dyn Parts>),
@@ -97,7 +97,7 @@ impl Origin {
         Ok(Together::Parts(ranges.iter().map(|range| range.start).zip(found).collect()))
     }
 
-    /// How many bytes came, where that is counted.
+    /// Returns the number of bytes received, if that is counted.
     fn received(&self) -> u64 {
         match self {
             Self::Server(fetcher) => fetcher.received.load(Ordering::Relaxed),
@@ -115,17 +115,17 @@ pub(super) struct RangedFile {
     cache: Mutex<Cache>,
     disk: Option<Disk>,
     ahead: Mutex<Ahead>,
-    /// Whether the server answers with several ranges at once: not tried, yes, no.
+    /// Support of the server for several ranges in one request: not tried, yes, no.
     together: AtomicU8,
     told: AtomicU64,
 }
 
-/// Where the last bytes were fetched, and how many come along the next time.
+/// Place of the last fetch, and the number of bytes fetched ahead the next time.
 #[derive(Debug)]
 struct Ahead {
     last: Range<u64>,
     window: u64,
-    /// How much of the front was read in one go.
+    /// Number of bytes of the front that are read at once.
     head: u64,
 }
 
@@ -133,7 +133,7 @@ const UNTRIED: u8 = 0;
 const YES: u8 = 1;
 const NO: u8 = 2;
 
-/// What the first answer was.
+/// The kind of the first answer.
 enum First {
     /// A part, which begins at this byte.
     Part(Box<Fetcher>, u64, Vec<u8>),

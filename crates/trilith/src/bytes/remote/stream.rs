@@ -17,7 +17,7 @@ use crate::threads::{helper, lock, within};
 const REQUEST: u64 = 8 << 20;
 /// Bytes of a request to a fast server, where each pause between two counts.
 const LARGE: u64 = 32 << 20;
-/// What fewer bytes than this in a second come by is slow enough for one more request at the same time.
+/// Number of bytes a second below which one more parallel request is worthwhile.
 const FAST: u64 = 400 << 20;
 
 /// The requests of one reader, in order.
@@ -33,10 +33,10 @@ struct Line<'f> {
 }
 
 struct State {
-    /// The first byte that nobody asked for.
+    /// The first byte that was not requested yet.
     next: u64,
     requests: VecDeque<Request>,
-    /// How many requests are over and gone from the line.
+    /// Number of requests that are finished and removed from the queue.
     gone: usize,
     free: Vec<Vec<u8>>,
     /// Requests that may be under way.
@@ -44,7 +44,7 @@ struct State {
     stop: bool,
 }
 
-/// What came of a request.
+/// The state of a request.
 #[derive(Default)]
 struct Request {
     full: VecDeque<Vec<u8>>,
@@ -94,7 +94,7 @@ pub(super) fn stream(
 }
 
 impl Line<'_> {
-    /// How many workers there should be.
+    /// Returns the number of workers there should be.
     fn flight(&self) -> usize {
         lock(&self.state).flight
     }

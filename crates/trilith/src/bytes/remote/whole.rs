@@ -19,16 +19,16 @@ const STEP: usize = 256 << 10;
 pub(super) struct WholeFile {
     name: String,
     fetcher: Fetcher,
-    /// How far it may be read.
+    /// Maximum number of bytes to read.
     most: u64,
     body: Mutex<Body>,
     file: std::fs::File,
 }
 
 struct Body {
-    /// What is still to come; None where the connection broke off.
+    /// The rest of the answer; None if the connection broke off.
     reader: Option<Paced>,
-    /// How many bytes are in the file.
+    /// Number of bytes in the file.
     at: u64,
 }
 
