@@ -1,4 +1,4 @@
-//! Arrays in files of their own: the names of these files, and writing and removing them with the tree that names them.
+//! Arrays in separate files: the names of these files, and writing and removing them with the tree that names them.
 
 use std::collections::BTreeSet;
 use std::io::BufWriter;
@@ -22,8 +22,8 @@ impl Change<'_> {
         out.commit().map(drop)
     }
 
-    /// Writes the new files of the exploded form, and then what names them. Where that fails and the file is as
-    /// it was, those that were written are removed again.
+    /// Writes the new files of the exploded form, and then the file that names them. If that fails and the file is
+    /// unchanged, it removes the written ones again.
     pub(super) fn beside_first<T>(&self, then: impl FnOnce() -> Result<T>, is_done: fn(&T) -> bool) -> Result<T> {
         let (folder, mut written) = (self.folder(), Vec::new());
         let parts = self.beside.iter().try_for_each(|(name, content)| {
@@ -37,8 +37,8 @@ impl Change<'_> {
         done
     }
 
-    /// Removes the files of the exploded form that the new tree no longer names: those of the file's own
-    /// numbered series, in its own folder, that this program made and nobody else refers to.
+    /// Removes the files of the exploded form that the new tree no longer names: those of the file's numbered
+    /// series, in its folder, that this program made and that no other file refers to.
     pub(super) fn remove_beside(&self) -> Result<Parts> {
         let Some(tree) = self.tree.as_ref().filter(|_| !self.keeps_blocks) else { return Ok(Parts::default()) };
         let names = |tree: &Tree| -> Result<BTreeSet<String>> {
@@ -69,7 +69,7 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// That of the file's external arrays, or else one that is named like the file.
+    /// Returns the series of the file's external arrays, or else one that is named like the file.
     pub(super) fn of(file: &AsdfFile) -> Result<Self> {
         let main = Path::new(file.sections().source().name());
         let own = main.file_stem().map_or_else(|| "array".to_owned(), |stem| stem.to_string_lossy().into_owned());

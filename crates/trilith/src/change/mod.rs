@@ -1,9 +1,9 @@
-//! Changing a file: values of its tree, and arrays that are added, replaced or removed with their blocks.
+//! Changes of a file: values of its tree, and arrays that are added, replaced or removed with their blocks.
 //!
-//! A [`Change`] collects edits and is then saved ([`Change::save`]): in place under a rollback journal, or as a
-//! new file. A block that nothing refers to any more goes with its array. Where
-//! arrays lie in files of their own (ASDF 1.x, "Exploded form"), a new array gets one too: it is written
-//! before the tree names it, and what the tree no longer names is removed after that.
+//! A [`Change`] collects edits and is then saved ([`Change::save`]): in place under a rollback journal, or as a new
+//! file. A block without any references left is removed with its array. If arrays are in separate files (ASDF 1.x,
+//! "Exploded form"), a new array gets a separate file, too: it is written before the tree names it, and files that
+//! the tree no longer names are removed after that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek, Write};
@@ -121,7 +121,7 @@ impl<'f> Change<'f> {
     /// Returns the tree with all changes so far.
     ///
     /// # Errors
-    /// As [`Edit::finish`], for the changes that were not checked together yet.
+    /// Returns the errors of [`Edit::finish`], for the changes that were not checked together yet.
     pub fn tree(&mut self) -> Result<&Tree> {
         self.settle()?;
         Ok(self.settled())
@@ -170,7 +170,7 @@ impl<'f> Change<'f> {
         Ok(!self.added.is_empty() || !self.freed()?.is_empty())
     }
 
-    /// Returns `true` if new arrays get files of their own: the file is in the exploded form.
+    /// Returns `true` if new arrays get separate files, because the file is in the exploded form.
     pub fn has_new_files(&self) -> bool {
         !self.beside.is_empty()
     }
@@ -178,7 +178,7 @@ impl<'f> Change<'f> {
     /// Edits the tree as it is with the changes so far.
     ///
     /// # Errors
-    /// What `make` says, and as [`Edit::finish`].
+    /// Returns the errors of `make` and of [`Edit::finish`].
     pub fn edit(&mut self, make: impl for<'t> FnOnce(&mut Edit<'t>, &'t Tree) -> Result<()>) -> Result<()> {
         self.settle()?;
         let tree = self.settled();
@@ -188,10 +188,10 @@ impl<'f> Change<'f> {
         Ok(())
     }
 
-    /// As [`Change::edit`], for edits that add: everything that the tree says is still in it afterwards.
+    /// Makes an edit like [`Change::edit`] that only adds: all content of the tree is still in it afterwards.
     ///
     /// # Errors
-    /// What `make` returns, and as [`Edit::finish_adding`].
+    /// Returns the errors of `make` and of [`Edit::finish_adding`].
     pub fn add(&mut self, make: impl for<'t> FnOnce(&mut Edit<'t>, &'t Tree) -> Result<()>) -> Result<()> {
         self.settle()?;
         let tree = self.settled();
@@ -240,8 +240,8 @@ impl<'f> Change<'f> {
     /// Adds a block of the bytes that `pieces` hands over; its number until the change is saved.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the generation of the file cannot hold it, and what the codec
-    /// and `pieces` say.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the generation of the file cannot hold it, and the
+    /// errors of the codec and of `pieces`.
     pub fn add_block(
         &mut self,
         options: &BlockOptions,
@@ -286,8 +286,9 @@ impl<'f> Change<'f> {
     /// compressed as the array was whose place it takes.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the path leads nowhere, for datatypes and codecs that the
-    /// generation lacks, and for streamed arrays; and what reading the array says.
+    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes and codecs that the generation lacks and for
+    /// streamed arrays. Returns an error if the array cannot be read.
     pub fn set_array<P>(&mut self, path: P, array: &Array, options: &ArrayOptions) -> Result<()>
     where
         P: TryInto<TreePath>,
@@ -338,7 +339,7 @@ impl<'f> Change<'f> {
         Some(CodecId(label)).filter(|codec| opt_codec(*codec).is_some())
     }
 
-    /// Stores an array in blocks of its own, or in a file of its own; gives back the node that describes it.
+    /// Stores an array in separate blocks or in a separate file, and returns the node that describes it.
     fn store(&mut self, path: Option<&TreePath>, array: &Array, options: &ArrayOptions) -> Result<Value> {
         if options.streamed {
             return Err(Error::usage("a streamed array cannot be put into a file that exists").hint("write a new file with it"));
@@ -362,7 +363,7 @@ impl<'f> Change<'f> {
         Ok(node)
     }
 
-    /// Each block becomes a file of its own.
+    /// Stores each block in a separate file.
     fn store_beside(&mut self, blocks: Vec<StoredBlock>, node: &mut Value) -> Result<()> {
         let series = Series::of(self.file)?;
         let taken: Vec<String> = self.beside.iter().map(|(name, _)| name.clone()).collect();
@@ -379,7 +380,8 @@ impl<'f> Change<'f> {
         sources(node, &mut |number| Ok(Value::from(bytes::percent_encode(names.get(number).map_or("", String::as_str)))))
     }
 
-    /// Returns `true` if a new array gets a file of its own: it replaces one that has, or all others have.
+    /// Returns `true` if a new array gets a separate file, because the array that it replaces or all others have
+    /// one.
     fn is_exploded(&self, path: Option<&TreePath>) -> Result<bool> {
         let is_external = |node: Node<'_>| {
             ndarray::is_ndarray(node)
@@ -505,15 +507,15 @@ impl<'f> Change<'f> {
     /// New files of the exploded form are not written: that is done by [`Change::save`].
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading the blocks says.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if a block cannot be read.
     pub fn write<W: Write + Seek>(&mut self, out: W, options: &WriteOptions) -> Result<Vec<Diagnostic>> {
         self.settle()?;
         self.check_tree()?;
         Ok(self.write_with(self.settled(), out, options)?.1)
     }
 
-    /// As [`Change::write`], with a tree in which only references are written otherwise; the numbers of the blocks, and
-    /// those that are damaged.
+    /// Does the same as [`Change::write`], with a tree in which only the spelling of references differs. Returns
+    /// the numbers of the blocks, and those that are damaged.
     fn write_with<W: Write + Seek>(&self, tree: &Tree, out: W, options: &WriteOptions) -> Result<(Places, Vec<Diagnostic>)> {
         let (freed, used) = (self.freed()?, self.used(self.file.tree())?);
         let old = self.file.sections().all_blocks()?;

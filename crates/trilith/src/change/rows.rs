@@ -1,8 +1,8 @@
 //! Rows that arrive one after another, kept in a streamed block as they come, and the block closed at the end.
 //!
-//! A streamed block has no sizes of its own and ends with its file (ASDF 1.x, "Streamed block"). Rows wait until a
-//! checkpoint, which puts all that are whole behind the file as one [`Update`]: killed at any moment, the file holds
-//! the rows of the last checkpoint, each of them whole.
+//! A streamed block states no size and ends with its file (ASDF 1.x, "Streamed block"). Rows wait until a
+//! checkpoint, which puts all whole rows at the end of the file as one [`Update`]. If the process is killed at any
+//! moment, the file holds the rows of the last checkpoint, each of them whole.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::writer::Writer;
 /// Bytes that are taken from an input at once.
 const PIECE: usize = 256 << 10;
 
-/// What rows are, and how often they are made safe.
+/// The type of rows, and the interval between checkpoints.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RowOptions {
@@ -46,7 +46,7 @@ impl Default for RowOptions {
     }
 }
 
-/// What was added to an array.
+/// A count of the rows that were added to an array.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Added {
@@ -54,7 +54,7 @@ pub struct Added {
     pub rows: u64,
     /// Rows that there are now.
     pub total: u64,
-    /// How many times rows were made safe.
+    /// Number of checkpoints.
     pub checkpoints: u64,
     /// `true` if the array was begun.
     pub begun: bool,
@@ -93,7 +93,7 @@ pub struct RowWriter {
     end: StreamEnd,
     /// Whole rows that wait.
     update: Update,
-    /// Where the next of them goes.
+    /// Offset of the next row.
     at: u64,
     /// When the first of them came.
     since: Option<Instant>,
@@ -107,10 +107,12 @@ impl RowWriter {
     /// Opens the streamed array at a tree path, or begins it: in the file that is there, or in a new one.
     ///
     /// # Errors
-    /// As [`append_rows`](crate::asdf::append_rows) for an array that is there. [`ErrorKind::Usage`](crate::ErrorKind::Usage)
-    /// where one is begun without a datatype, where the file is of another generation than asked for, and for rows
-    /// without bytes. [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file that can have no streamed block, or
-    /// has one that is another array's. [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a row that is larger than memory may be.
+    /// Returns the errors of [`append_rows`](crate::asdf::append_rows) for an existing array. Returns
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if an array is begun without a datatype, if the file is of
+    /// another generation than requested, and for rows without bytes. Returns
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file that can have no streamed block, or
+    /// that has one of another array. Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a row that is
+    /// larger than the limit of memory.
     pub fn open(path: impl AsRef<Path>, item: &str, options: RowOptions, opening: OpenOptions) -> Result<Self> {
         let path = path.as_ref().to_path_buf();
         let item = TreePath::parse(item)?.to_string();
@@ -147,7 +149,7 @@ impl RowWriter {
     /// Takes bytes of rows, one row behind the other in C order; a piece may end anywhere in a row.
     ///
     /// # Errors
-    /// As [`RowWriter::checkpoint`], which is made where enough bytes wait.
+    /// Returns the errors of [`RowWriter::checkpoint`], which it calls if enough bytes wait.
     pub fn add(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             let missing = self.row - self.partial.len();
@@ -190,7 +192,7 @@ impl RowWriter {
     /// them or with all of them.
     ///
     /// # Errors
-    /// As [`Update::commit`]; the rows that waited are then not in the file.
+    /// Returns the errors of [`Update::commit`]. The rows that waited are then not in the file.
     pub fn checkpoint(&mut self) -> Result<()> {
         if self.waiting == 0 {
             return Ok(());
@@ -206,7 +208,7 @@ impl RowWriter {
     /// Takes all bytes of a source.
     ///
     /// # Errors
-    /// As [`RowWriter::add`], and what reading says.
+    /// Returns the errors of [`RowWriter::add`], and an error if the rows cannot be read.
     pub fn add_all(&mut self, rows: &dyn Source) -> Result<()> {
         let (mut at, mut piece) = (0, Vec::new());
         while at < rows.len() {
@@ -222,7 +224,8 @@ impl RowWriter {
     /// come, so that a slow writer loses little.
     ///
     /// # Errors
-    /// As [`RowWriter::checkpoint`]; [`ErrorKind::Io`](crate::ErrorKind::Io) of the input, whose whole rows so far are kept.
+    /// Returns the errors of [`RowWriter::checkpoint`], and [`ErrorKind::Io`](crate::ErrorKind::Io) if the input
+    /// cannot be read. The whole rows before that are kept.
     pub fn feed(&mut self, input: impl Read + Send + 'static) -> Result<()> {
         let pieces = read_ahead(input)?;
         loop {
@@ -265,7 +268,7 @@ impl RowWriter {
     }
 }
 
-/// Reads an input on a thread of its own, so that whoever waits for it can do something else in time.
+/// Reads an input on a separate thread, so that the caller can do something else while it waits.
 fn read_ahead(mut input: impl Read + Send + 'static) -> Result<Receiver<std::io::Result<Vec<u8>>>> {
     let (send, receive) = sync_channel(4);
     let read = move || loop {
@@ -290,7 +293,7 @@ fn read_ahead(mut input: impl Read + Send + 'static) -> Result<Receiver<std::io:
     }
 }
 
-/// The end of an array in a file that is opened anew.
+/// Returns the end of an array in a file that it opens again.
 fn end_of(path: &Path, item: &str, opening: &OpenOptions) -> Result<StreamEnd> {
     StreamEnd::find(&opening.open(path)?.into_asdf()?, item)
 }

@@ -1,7 +1,7 @@
-//! Saving a change: where the file stands, or as a new file that takes its place.
+//! Saving a change: in place, or as a new file that replaces the old one.
 //!
-//! This is the one road on which a file that was read is changed. What the steps are, and in which order,
-//! stands here alone: the command and the Python package only say what they want.
+//! All modifications of an opened file go through here. The steps and their order are in this file alone: the
+//! command and the Python package only pass options.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::file::check_written;
 use crate::progress::Progress;
 use crate::tree::Tree;
 
-/// How a change is saved.
+/// Options for saving a change.
 ///
 /// ```
 /// let mut options = trilith::change::SaveOptions::default();
@@ -25,12 +25,12 @@ use crate::tree::Tree;
 #[derive(Default)]
 #[non_exhaustive]
 pub struct SaveOptions<'o> {
-    /// Write only what changes, under a rollback journal, where the new tree fits into its space. Otherwise the
-    /// file is written anew with room to grow.
+    /// Write only the changed bytes, under a rollback journal, if the new tree fits into its space. Otherwise the
+    /// file is rewritten with space to grow.
     pub in_place: bool,
     /// Write to this file and leave the one that was read as it is.
     pub output: Option<Output<'o>>,
-    /// Write every block anew, even where only the tree changes and fits into its space.
+    /// Rewrite every block, even if only the tree changes and fits into its space.
     pub anew: bool,
     /// Hears of the bytes of blocks that are written.
     pub progress: Progress<'o>,
@@ -52,18 +52,18 @@ pub enum Output<'o> {
     Created(NewFile),
 }
 
-/// What became of a change.
+/// The result of saving a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Saved {
     /// Only what changes was written, where the file stands.
     pub in_place: bool,
-    /// Why the whole file was written although [`SaveOptions::in_place`] was asked for.
+    /// The reason why the whole file was written although [`SaveOptions::in_place`] was set.
     pub why_anew: Option<&'static str>,
     /// Files of an exploded form that the tree no longer names, and that were removed.
     pub removed: Vec<PathBuf>,
-    /// What the new file could not keep of the old one: a group, an extended attribute; and files that the tree no
-    /// longer names and that were left, since they may be somebody else's.
+    /// Properties of the old file that the new one could not keep: a group, an extended attribute. Also files that
+    /// the tree no longer names and that were left, since other files may use them.
     pub warnings: Vec<String>,
     /// The number of each block that stayed or is new, by that which it had before: see
     /// [`Change::add_block`](super::Change::add_block).
@@ -77,9 +77,11 @@ impl Change<'_> {
     /// old content or the new.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) where another process writes the file, has changed it since it was read, or the disk says
-    /// no. [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is no file to change (bytes, a pipe, an address) and no output was named,
-    /// and as [`Update::commit`](crate::bytes::Update::commit) and [`AtomicFile::create`](crate::bytes::AtomicFile::create).
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if another process writes the file or has changed it since
+    /// it was read, or if the operating system reports an error. Returns
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no file to change (bytes, a pipe, a URL) and no
+    /// output was named. Also returns the errors of [`Update::commit`](crate::bytes::Update::commit) and
+    /// [`AtomicFile::create`](crate::bytes::AtomicFile::create).
     ///
     /// ```
     /// use trilith::change::{Change, SaveOptions};
@@ -150,7 +152,7 @@ impl Change<'_> {
         header::check_tree(new)
     }
 
-    /// Why the file could not be changed where it stands.
+    /// Returns the reason why the file could not be changed in place.
     fn why_anew(&self) -> Result<&'static str> {
         let file = self.file();
         Ok(if is_packed(&**file.sections().source())? {
@@ -162,9 +164,9 @@ impl Change<'_> {
         })
     }
 
-    /// What became of the change, once the files that it no longer needs are gone.
+    /// Returns the result of the change, after removing the files that it no longer needs.
     ///
-    /// The change is made by now: whatever goes wrong here is a warning.
+    /// The change is made by now, so a failure here is only a warning.
     fn saved(&self, in_place: bool, mut warnings: Vec<String>) -> Saved {
         let parts = self.remove_beside().unwrap_or_else(|error| {
             warnings.push(format!("files that the tree no longer names were left: {error}"));

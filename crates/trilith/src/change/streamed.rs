@@ -21,7 +21,7 @@ pub(super) fn check_streams(row: Option<&Generation>, name: &str) -> Result<()> 
     Err(Error::unsupported(format!("{name} has no streamed blocks")).hint(format!("{} has them", Target::newest().name)))
 }
 
-/// Begins a streamed array in a file that has none: the file is written anew with an empty block at its end.
+/// Begins a streamed array in a file that has none: rewrites the file with an empty block at its end.
 pub(super) fn begin_in(file: &AsdfFile, path: &Path, item: &str, rows: (&Datatype, Byteorder, &[u64])) -> Result<()> {
     let sections = file.sections();
     let row = sections.generation();
@@ -62,9 +62,10 @@ fn absolute(file: &AsdfFile) -> Result<String> {
 /// the file.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the array is not streamed, [`ErrorKind::Malformed`](crate::ErrorKind::Malformed)
-/// where its last row is not whole, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where it lies in another file or
-/// this one in a FITS file, and as [`NewFile::commit`].
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the array is not streamed,
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if its last row is not whole,
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if it is in another file or this file is in a FITS
+/// file, and the errors of [`NewFile::commit`].
 pub fn finalise(file: &AsdfFile, path: impl AsRef<Path>, item: &str, options: &ArrayOptions) -> Result<(u64, u64)> {
     let found = walk::find(file, item)?;
     let node = found.node(file);
@@ -123,8 +124,8 @@ fn sized(file: &AsdfFile, block: &Block) -> Result<String> {
     Ok(edit.finish(file.limits())?.into_text())
 }
 
-/// Writes a file anew at its own path with this tree, its blocks that have sizes as they are stored, and what `last`
-/// writes behind them; returns its size.
+/// Rewrites a file at its path with this tree, its sized blocks in their stored form, and the output of `last`
+/// after them. Returns its size.
 fn write_anew(
     file: &AsdfFile,
     path: &Path,

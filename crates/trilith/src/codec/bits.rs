@@ -24,7 +24,7 @@ impl<'a> Bits<'a> {
         Some(value as u32)
     }
 
-    /// How many zeros stand before the next one, which is taken too.
+    /// Returns the number of zeros before the next one, and takes that one, too.
     pub fn zeros(&mut self) -> Option<u32> {
         let mut zeros = 0u32;
         loop {
@@ -47,7 +47,7 @@ pub(super) struct BitWriter {
     bytes: Vec<u8>,
     /// The last bits, not yet a byte, in the low end.
     open: u32,
-    /// How many they are: 0 to 7.
+    /// Number of bits: 0 to 7.
     count: u32,
 }
 

@@ -24,9 +24,9 @@ const PARALLEL: usize = 512 << 10;
 pub(super) struct Chunk {
     /// Its number in the block, from 0.
     pub(super) index: u64,
-    /// Where its stored bytes begin, counted from the start of the stored block, and how many they are.
+    /// The start of its stored bytes, counted from the start of the stored block, and their number.
     pub(super) stored: (u64, u64),
-    /// Where its decoded bytes begin in the block, and how many they are.
+    /// The start of its decoded bytes in the block, and their number.
     pub(super) decoded: (u64, u64),
 }
 
@@ -36,7 +36,7 @@ impl Chunk {
     }
 }
 
-/// How another program decodes what a codec wrote.
+/// The codec with which another program decodes the output of a codec.
 pub(super) enum Coding {
     /// Each chunk by itself, with so many bytes before it.
     Chunks(&'static str, u64),
@@ -46,13 +46,13 @@ pub(super) enum Coding {
     None,
 }
 
-/// What a codec whose chunks decode on their own has to give.
+/// The methods of a codec whose chunks decode independently.
 pub(super) trait Chunked: Send + Sync {
     /// The chunk whose stored bytes begin at `at`, not beyond the end of `stored`, with its place
     /// after `before`; `None` where there is no more. It reads lengths and decodes nothing.
     fn locate(&self, stored: &SourceRef, at: u64, before: &Chunk, limits: &Limits) -> Result<Option<(Chunk, u64)>>;
 
-    /// What another program needs to know to decode a chunk by itself, or the block as a whole.
+    /// Returns the parameters with which another program decodes a single chunk, or the block as a whole.
     fn coding(&self) -> Coding {
         Coding::None
     }
@@ -76,10 +76,10 @@ pub(super) struct Chunks {
 #[derive(Default)]
 struct Table {
     chunks: Vec<Chunk>,
-    /// Where the next one begins in the stored bytes.
+    /// The start of the next one in the stored bytes.
     at: u64,
     ended: bool,
-    /// Where lengths were looked for already, in order.
+    /// Ranges in which lengths were looked for already, in order.
     foreseen: Vec<Range<u64>>,
 }
 
@@ -143,8 +143,8 @@ impl Chunks {
         (decoded > 0).then(|| (stored as f64 / decoded as f64, size))
     }
 
-    /// Where finding each chunk would be a request: asks at once for the places where those up to the end
-    /// of `range` should begin if they are all of about one size. A wrong guess costs a request and no more.
+    /// Fetches the expected starts of the chunks up to the end of `range` together, if finding each would be a
+    /// request. The guess is that all are of about one size. A wrong guess costs a request and no more.
     fn foresee(&self, table: &mut Table, reached: u64, range: Range<u64>) -> Result<()> {
         if self.stored.access() != Access::Requests || table.foreseen.iter().any(|known| known.contains(&table.at)) {
             return Ok(());

@@ -10,13 +10,13 @@ use crate::bytes::{Form, Source, SourceRef};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 
-/// How a codec finds out that a block is made of chunks: nothing where it is one stream.
+/// A function that finds out whether a block is made of chunks. It returns nothing if the block is one stream.
 pub(super) type Look = fn(&SourceRef, u64, &Limits) -> Result<Option<Box<dyn Chunked>>>;
 
-/// A block that is read by chunks where its frames allow it, else as one stream.
+/// A block that is read by chunks if its frames allow it, else as one stream.
 ///
-/// The lengths of chunks are partly assumed from what encoders do. Where a chunk turns out to be
-/// otherwise, the block is read as one stream, which is right for every block and words the errors.
+/// The lengths of chunks are partly assumed from the habits of encoders. If a chunk turns out to be otherwise, the
+/// block is read as one stream, which is right for every block and words the errors.
 pub(super) struct Framed {
     look: Look,
     stored: SourceRef,
@@ -50,7 +50,7 @@ impl Framed {
         found.as_ref()
     }
 
-    /// What `ask` says of the chunks, or of the stream where there are none or they are not as assumed.
+    /// Returns the answer of the chunks, or that of the stream if there are none or they are not as assumed.
     fn either<T>(
         &self,
         by_chunks: impl FnOnce(&Chunks) -> Result<T>,

@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 use crate::bytes::{CodedPiece, Form, SourceRef, Step, to_usize};
 use crate::error::{Error, Result};
 
-/// As much is read at once from a source that cannot show its bytes in place.
+/// Number of bytes read at once from a source that cannot show its bytes in place.
 const PIECE: u64 = 256 << 10;
 
 /// The stored bytes in order: where the source lies in memory without a copy, else by pieces.
@@ -47,7 +47,7 @@ impl Input {
         self.taken = self.taken.saturating_add(n);
     }
 
-    /// How many stored bytes are used up.
+    /// Returns the number of stored bytes that are used up.
     pub(super) fn position(&self) -> u64 {
         self.at
     }
@@ -79,7 +79,7 @@ pub(super) fn file_byte(stored: &SourceRef, at: u64) -> u64 {
     stored.stored(at..at).ok().and_then(|ranges| ranges.first().map(|range| range.start)).unwrap_or(at)
 }
 
-/// Where the stored bytes of a block begin in their file.
+/// Returns the start of the stored bytes of a block in their file.
 pub(super) fn beginning(stored: &SourceRef) -> Result<u64> {
     match stored.form()? {
         Form::Plain(at) => Ok(at),
@@ -94,7 +94,7 @@ pub(super) fn whole(word: &str, stored: &SourceRef, len: u64) -> Result<Form> {
     Ok(Form::Coded { codec: Some(Step::new(word, Vec::new())), pieces: vec![piece] })
 }
 
-/// What a codec's library said, as our error: one of ours that went through it comes out again.
+/// Converts an error of a codec's library. One of our errors that passed through it comes out again.
 pub(super) fn from_library(error: std::io::Error, stored: &SourceRef, at: u64) -> Error {
     match error.downcast::<Error>() {
         Ok(ours) => ours,

@@ -1,5 +1,5 @@
-//! What stands in the place of codecs that were left out of a build: the table of codecs has them all, and each use
-//! of one that is not there says which feature it needs.
+//! Substitutes for codecs that were left out of a build. The table of codecs has them all, and each use of a
+//! missing one reports the feature that it needs.
 
 macro_rules! left_out {
     ($codec:ident, $feature:literal) => {

@@ -25,7 +25,7 @@ use crate::limits::Limits;
 /// vain for a slice, and the sooner a processor's own memory holds them.
 const SUB_BLOCK: RangeInclusive<u64> = 256 << 10..=1 << 20;
 
-/// How many sub-blocks a block has as long as they need not be small: who looks for one hops over those before it.
+/// Number of sub-blocks of a block, unless they must be small: looking for one hops over those before it.
 const COUNT: u64 = 256;
 
 /// A row of at most so many bytes is not cut.

@@ -25,7 +25,7 @@ use crate::limits::Limits;
 const MAGIC: u32 = 0x184d_2204;
 /// Frames of other programs' data, which decoders pass over: sixteen magics from here on.
 const SKIPPED: u32 = 0x184d_2a50;
-/// How far back a linked block refers.
+/// Distance that a linked block may refer back.
 const WINDOW: usize = 64 << 10;
 /// The high bit of a block's length: it is stored as it is.
 const STORED: u32 = 1 << 31;
@@ -292,7 +292,7 @@ struct Independent {
     len: u64,
 }
 
-/// Whether the blocks of this one are probably such a frame.
+/// Returns the decoder by chunks if the block is probably such a frame.
 fn look(stored: &SourceRef, len: u64, _limits: &Limits) -> Result<Option<Box<dyn Chunked>>> {
     let frame = Frame::read(stored, 0)?;
     let right = frame.independent && !frame.content_sum && frame.content.is_none_or(|content| content == len);

@@ -111,11 +111,11 @@ pub struct Codec {
     pub id: CodecId,
     /// These bytes as text.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A short description.
     pub about: &'static str,
     /// `true` if a slice decodes only a part of the block.
     pub seekable: bool,
-    /// Which other programs read it.
+    /// Other programs that read it.
     pub readers: &'static str,
     decode: Decode,
     encode: fn(&EncodeOptions) -> Result<Box<dyn Encode>>,
@@ -220,11 +220,9 @@ pub fn codec(id: CodecId) -> Result<&'static Codec> {
 /// the file a range needs.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] for an unknown codec,
-/// [`ErrorKind::Limit`] where the block claims to decode to more than the limits'
-/// ratio allows, [`ErrorKind::Malformed`] where a block that is not compressed
-/// has another length. When it is read: `Malformed` where the stored bytes are broken or decode to
-/// fewer or more bytes.
+/// Returns [`ErrorKind::Unsupported`] for an unknown codec, [`ErrorKind::Limit`] if the block claims to decode to
+/// more than the limits' ratio allows, and [`ErrorKind::Malformed`] if a block that is not compressed has another
+/// length.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -260,8 +258,8 @@ pub fn decoder(id: CodecId, stored: SourceRef, decoded_len: u64, limits: &Limits
     (codec.decode)(stored, decoded_len, limits)
 }
 
-/// How many bytes a block decodes to, whatever its header says, and how many of the stored bytes that took: for whoever
-/// compares them.
+/// Returns the number of bytes that a block decodes to, whatever its header states, and the number of stored bytes
+/// that took, for comparison.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`] for a codec other than zlib and bzip2, [`ErrorKind::Limit`] if the block
@@ -293,7 +291,7 @@ pub(crate) fn decoded_len(id: CodecId, stored: &SourceRef, limits: &Limits) -> R
 /// Decodes a block from front to back, in bounded memory, handing over a few MiB at a time.
 ///
 /// # Errors
-/// As [`decoder`] and reading from it; whatever `sink` fails with.
+/// Returns the errors of [`decoder`], of reading from it, and of `sink`.
 pub fn stream_decode(
     id: CodecId,
     stored: SourceRef,
@@ -308,7 +306,7 @@ pub fn stream_decode(
 /// to keep every core busy on chunks, and at most 64 MiB.
 ///
 /// # Errors
-/// Those of reading; whatever `sink` fails with.
+/// Returns the errors of reading, and those of `sink`.
 pub fn stream_source(source: &dyn Source, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let piece = (threads() as u64).clamp(1, 16) * (4 << 20);
     let mut buffer = vec![0; to_usize(piece.min(source.len()))?];
@@ -323,7 +321,7 @@ pub fn stream_source(source: &dyn Source, sink: &mut dyn FnMut(&[u8]) -> Result<
     Ok(())
 }
 
-/// How items are rearranged before they are compressed, where the codec can do it (`blsc`).
+/// Rearrangement of items before compression, if the codec supports it (`blsc`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Shuffle {
@@ -336,7 +334,7 @@ pub enum Shuffle {
     Bits,
 }
 
-/// What compresses the parts of a Blosc buffer (`blsc`).
+/// The codec for the parts of a Blosc buffer (`blsc`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Blosc {
@@ -349,11 +347,11 @@ pub enum Blosc {
     Zstd,
 }
 
-/// What an encoder may know about the data.
+/// Parameters of an encoder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EncodeOptions {
-    /// How hard to try, on the codec's own scale; its usual level unless given.
+    /// Level on the codec's scale; its usual level unless given.
     pub level: Option<i32>,
     /// Bytes of one item.
     pub item_size: usize,
@@ -364,9 +362,9 @@ pub struct EncodeOptions {
     pub rows: Option<u64>,
     /// Bytes that will be written in all, where that is known.
     pub total: Option<u64>,
-    /// How items are rearranged first (`blsc`).
+    /// Rearrangement of items before compression (`blsc`).
     pub shuffle: Shuffle,
-    /// What compresses then (`blsc`).
+    /// The codec after that (`blsc`).
     pub blosc: Blosc,
     /// Several frames instead of one (`zstd`): they are encoded, decoded and sliced side by side, but
     /// Python's one-shot functions, and asdf-compression, read only the first.
@@ -390,8 +388,8 @@ impl Default for EncodeOptions {
 
 /// An encoder in the middle of its work.
 ///
-/// What comes out depends on the bytes written alone: neither on how they are cut into writes nor
-/// on the number of threads.
+/// The output depends on the written bytes alone: neither on their division into writes nor on the number of
+/// threads.
 pub trait Encode: Send {
     /// Encodes more bytes; what is ready goes to `out`.
     ///

@@ -22,11 +22,11 @@ pub(super) trait Pull: Send {
     /// which every checksum of the stream has been compared.
     fn pull(&mut self, into: &mut [u8]) -> Result<usize>;
 
-    /// How many stored bytes are used up.
+    /// Returns the number of stored bytes that are used up.
     fn position(&self) -> u64;
 }
 
-/// What a codec that works on streams has to give.
+/// The methods of a codec that works on streams.
 pub(super) trait Opens: Send + Sync {
     /// A decoder at the start of `stored`, which should decode to `len` bytes.
     fn open(&self, stored: &SourceRef, len: u64, limits: &Limits) -> Result<Box<dyn Pull>>;
@@ -46,7 +46,7 @@ pub(super) trait Opens: Send + Sync {
 
 /// A library's decoder, as [`Pulling`] drives it.
 pub(super) trait Engine: Send {
-    /// What it decodes, for messages.
+    /// Name of the decoded form, for messages.
     const NAME: &'static str;
 
     /// Decodes from `from` into `into`: how many bytes it took, how many it made, and whether the stream has ended.
@@ -119,7 +119,7 @@ pub(super) struct Streamed {
 
 struct Running {
     pull: Box<dyn Pull>,
-    /// How many bytes have come out.
+    /// Number of bytes that have come out.
     at: u64,
 }
 

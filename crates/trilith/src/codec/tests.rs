@@ -216,7 +216,7 @@ proptest! {
     }
 }
 
-/// What an encoder may be told, besides a codec.
+/// Returns the parameters that an encoder may get, besides a codec.
 fn variants() -> Vec<(CodecId, EncodeOptions)> {
     let mut all = Vec::new();
     let usual = EncodeOptions::default;

@@ -102,7 +102,7 @@ struct Writer {
     join: Join,
 }
 
-/// What goes on from piece to piece.
+/// State that is carried from piece to piece.
 struct Join {
     level: u32,
     begun: bool,

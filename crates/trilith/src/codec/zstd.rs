@@ -1,9 +1,8 @@
 //! `zstd`: Zstandard frames (RFC 8878), one or several in a row.
 //!
-//! What is written is one frame that states its length, since Python's one-shot functions read only
-//! the first; [`EncodeOptions::frames`] cuts the data into frames of at most 4 MiB instead, which
-//! are encoded, decoded and sliced side by side. Several frames that state their lengths are read
-//! that way whoever wrote them.
+//! The output is one frame that states its length, since Python's one-shot functions read only the first. With
+//! [`EncodeOptions::frames`] the data is cut into frames of at most 4 MiB instead, which are encoded, decoded and
+//! sliced in parallel. Several frames that state their lengths are read that way, whichever program wrote them.
 //!
 //! Readers: Python asdf with the package `asdf-compression`, asdf-cxx.
 
@@ -105,8 +104,8 @@ impl Pull for Stream {
 /// Several frames that state their lengths.
 struct Frames;
 
-/// Whether the first frame states a length that is less than that of the block. Where it states
-/// the whole, nothing but its header is read.
+/// Returns the decoder by chunks if the first frame states a length that is less than that of the block. If it
+/// states the whole length, only its header is read.
 fn look(stored: &SourceRef, len: u64, limits: &Limits) -> Result<Option<Box<dyn Chunked>>> {
     let head = read_vec(&**stored, 0, stored.len().min(18), limits)?;
     let magic = head.get(..4).map_or(0, number) as u32;
@@ -187,7 +186,7 @@ fn frame_header(bytes: &[u8]) -> Option<(u64, u64, bool)> {
     Some(((from + size) as u64, stated, flags & 4 != 0))
 }
 
-/// Where a frame ends whose blocks begin at `at`: every block says how long it is.
+/// Returns the end of a frame whose blocks begin at `at`: every block states its length.
 fn frame_end(stored: &SourceRef, mut at: u64, sum: bool) -> Result<u64> {
     loop {
         let left = stored.len().saturating_sub(at);

@@ -12,12 +12,12 @@ use crate::error::Result;
 use crate::limits::Limits;
 use crate::progress::Progress;
 
-/// What to do about a codec that this library does not have.
+/// Remedy for a codec that this library does not have.
 const UNKNOWN: &str = "compress the block with zlib or bzp2 in the program that wrote it";
-/// What to do about a checksum of the decoded bytes.
+/// Remedy for a checksum of the decoded bytes.
 const DECODED: &str = "write it again with repack";
 
-/// What the document lists as compression.
+/// The compressions that the standard lists.
 const CODECS: [(CodecId, Check); 2] = [(CodecId(*b"zlib"), Check::Zlib), (CodecId(*b"bzp2"), Check::Bzip2)];
 
 /// Looks at every block. False where they could not all be found.

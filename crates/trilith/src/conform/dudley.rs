@@ -94,7 +94,7 @@ fn failed(error: Error, found: &mut Found) -> Result<()> {
     }
 }
 
-/// What does not fit whatever the parameters are.
+/// Checks the rules that do not depend on the parameters.
 fn alone(layout: &Layout, limits: &Limits, found: &mut Found) -> Result<()> {
     let how = Options { limits: limits.clone(), ..Options::default() };
     if let Err(Fault::Text(fault)) = layout.evaluate(&how, |_| Ok(Supply::Missing))

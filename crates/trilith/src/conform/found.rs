@@ -1,4 +1,4 @@
-//! What a comparison found: deviations, and what could not be decided.
+//! Results of a comparison: deviations, and undecided questions.
 
 use super::Document;
 use super::rule::{Check, Rule};
@@ -6,13 +6,13 @@ use crate::error::{Error, ErrorKind, Location, Result};
 
 /// Words of remedies that only help a file which can be read as a whole.
 const WHOLE: [&str; 2] = ["convert it with", "with repack"];
-/// What to do about a file that no command can read.
+/// Remedy for a file that no command can read.
 pub(super) const BY_HAND: &str = "correct these bytes by hand: no command can read the file as it is";
 
 /// So many deviations are enough.
 const MOST: usize = 1000;
 
-/// Where something departs from its document.
+/// The place of a deviation from a standard.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
@@ -51,7 +51,7 @@ impl Place {
         self
     }
 
-    /// Where an error says that it is.
+    /// Returns the place of an error.
     pub(super) fn of(error: &Error) -> Self {
         match error.location() {
             Location::Byte(at) => Self::byte(*at),
@@ -79,11 +79,11 @@ impl std::fmt::Display for Place {
 pub struct Deviation {
     /// The rule.
     pub rule: &'static Rule,
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// What was found.
+    /// The finding.
     pub message: String,
-    /// What to do about it: [`Rule::mend`], unless this file needs something else.
+    /// Remedy: [`Rule::mend`], unless this file needs something else.
     pub mend: &'static str,
 }
 
@@ -91,26 +91,26 @@ pub struct Deviation {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Open {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// What, and why it is not decided.
+    /// The question, and the reason why it is undecided.
     pub message: String,
 }
 
-/// What comparing a file with a document found.
+/// The result of comparing a file with a standard.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Conformity {
     /// The document.
     pub document: &'static Document,
-    /// What departs from it, in the order of its rules, each in the order of the file; at most 1,000.
+    /// Deviations, in the order of its rules, each in the order of the file; at most 1,000.
     pub deviations: Vec<Deviation>,
-    /// What could not be decided.
+    /// Undecided questions.
     pub open: Vec<Open>,
 }
 
 impl Conformity {
-    /// Whether the file conforms: None where that cannot be told.
+    /// Returns `true` if the file conforms, or None if that cannot be told.
     pub fn conforms(&self) -> Option<bool> {
         match (self.deviations.is_empty(), self.open.is_empty()) {
             (false, _) => Some(false),
@@ -165,7 +165,7 @@ impl Found {
     /// Notes an error: what is malformed departs from the rule, what is unsupported or refused stays open.
     ///
     /// # Errors
-    /// The error itself, where nothing can be said about the file: it could not be read.
+    /// Returns the error itself if the file could not be read, so that nothing can be stated about it.
     pub(super) fn judge(&mut self, check: Check, place: Place, error: Error) -> Result<()> {
         match error.kind() {
             ErrorKind::Io => return Err(error),
@@ -175,7 +175,7 @@ impl Found {
         Ok(())
     }
 
-    /// How many deviations were found so far.
+    /// Returns the number of deviations found so far.
     pub(super) fn count(&self) -> usize {
         self.deviations.len()
     }

@@ -102,7 +102,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Why a version does not follow Semantic Versioning.
+/// Returns the reason why a version does not follow Semantic Versioning.
 fn not_semantic(version: &str) -> Option<&'static str> {
     let (rest, build) = version.split_once('+').map_or((version, None), |(rest, build)| (rest, Some(build)));
     let (core, early) = rest.split_once('-').map_or((rest, None), |(core, early)| (core, Some(early)));
@@ -175,13 +175,13 @@ pub(super) fn text(
     Ok(())
 }
 
-/// How many lines lie before a byte.
+/// Returns the number of lines before a byte.
 fn lines_before(source: &SourceRef, at: u64) -> Result<usize> {
     let before = read_vec(&**source, 0, at, &Limits::default())?;
     to_usize(memchr_iter(b'\n', &before).count() as u64)
 }
 
-/// What lies between header and tree and belongs to neither.
+/// Reports content between header and tree that belongs to neither.
 pub(super) fn between(law: &AsdfLaw, at: u64, what: &str, found: &mut Found) {
     if law.comments {
         found.add(Check::Comments, Place::byte(at), format!("{what} between header and tree, expected comment lines only"));

@@ -1,12 +1,12 @@
-//! Whether a file is what one document of the family says, sentence by sentence.
+//! Comparison of a file with one standard of the family, sentence by sentence.
 //!
-//! Reading is lenient, since the files that there are depart from their documents. Here the letter counts: each
-//! [`Document`] is a table of [`Rule`]s, one for each sentence that a file can break, and [`conform`] lists what
-//! departs from them, with its place and what to do about it. Sentences are counted within their section: one ends
-//! with its full stop, or with its paragraph or list item, and what is displayed below it belongs to it.
+//! Reading is lenient, because existing files depart from their standards. Here the letter counts: each
+//! [`Document`] is a table of [`Rule`]s, one for each sentence that a file can break, and [`conform`] lists the
+//! deviations, with their places and remedies. Sentences are counted within their section: one ends with its full
+//! stop, or with its paragraph or list item, and displayed content below it belongs to it.
 //!
-//! One file a document holds its table; what a rule asks of the bytes is the same in all documents that have it,
-//! and is checked in one place (`header`, `blocks`, `index`, `chain`, `tree`, and `dudley`).
+//! One file for each standard holds its table. The check of a rule is the same in all standards that have it, and
+//! is in one place (`header`, `blocks`, `index`, `chain`, `tree`, and `dudley`).
 
 mod asdf_010;
 mod asdf_1;
@@ -47,14 +47,14 @@ pub use rule::Rule;
 pub struct Document {
     /// Its name on the command line: `asdf-1.x`.
     pub name: &'static str,
-    /// What it is called.
+    /// The title.
     pub title: &'static str,
     /// Its rules, in its order. A sentence that says several things has several.
     pub rules: &'static [Rule],
     law: Law,
 }
 
-/// What the rules are about.
+/// The subject of the rules.
 #[derive(Debug)]
 enum Law {
     Asdf(AsdfLaw),
@@ -62,7 +62,7 @@ enum Law {
     Dudley(Dialect),
 }
 
-/// What the documents of FINF and ASDF say alike, in other numbers.
+/// The common rules of the standards of FINF and ASDF, under their own numbers.
 #[derive(Debug)]
 struct AsdfLaw {
     /// The first word of the header line.
@@ -77,7 +77,7 @@ struct AsdfLaw {
     comments: bool,
     /// `true` if there may be a block index, and unused space between blocks.
     index: bool,
-    /// What `!` stands for.
+    /// The expansion of `!`.
     prefix: &'static str,
     /// `true` if a fragment begins with a slash, as JSON Pointer has it; the example of 0.1.0dev has none.
     strict_pointers: bool,
@@ -123,7 +123,7 @@ impl Document {
     }
 }
 
-/// What is known about a Dudley stream besides its bytes.
+/// Facts about a Dudley stream besides its bytes.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ConformOptions {
@@ -139,8 +139,9 @@ pub struct ConformOptions {
 /// `options` give, or a layout alone.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io) where it cannot be read, [`ErrorKind::Limit`](crate::ErrorKind::Limit) where that takes too
-/// much. What is malformed is a deviation, or is listed in [`Conformity::open`].
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if it cannot be read, and
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if that exceeds a limit. Malformed content is a deviation, or is
+/// listed in [`Conformity::open`].
 ///
 /// ```
 /// use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! Which sentence about ndarrays one departs from that cannot be read.
+//! The sentence that an unreadable ndarray departs from.
 //!
-//! ASDF 0.1.0dev, 4.1.3: what is wrong is told from the node itself.
+//! ASDF 0.1.0dev, 4.1.3: the problem is found from the node itself.
 
 use super::rule::Check;
 use crate::asdf::AsdfFile;

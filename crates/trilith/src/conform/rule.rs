@@ -1,6 +1,6 @@
 //! One rule of a document, and what can be asked of a file.
 
-/// What one sentence of a document asks of a file.
+/// The demand of one sentence of a standard on a file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Rule {
@@ -8,9 +8,9 @@ pub struct Rule {
     pub section: &'static str,
     /// The sentence within the section, from 1.
     pub sentence: u16,
-    /// What it asks, in our words.
+    /// The demand, in our words.
     pub text: &'static str,
-    /// What to do about a file that departs from it.
+    /// Remedy for a file that departs from it.
     pub mend: &'static str,
     pub(super) check: Check,
 }
@@ -20,7 +20,7 @@ pub(super) const fn rule(section: &'static str, sentence: u16, check: Check, tex
     Rule { section, sentence, text, mend, check }
 }
 
-/// What is looked at. A document that has no rule for it does not ask it.
+/// The subject of a check. A standard without a rule for it does not demand it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Check {
     // The header line, the text, and the order of the parts.

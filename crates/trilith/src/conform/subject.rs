@@ -10,7 +10,7 @@ use crate::bytes::{Resolve, SourceRef};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 
-/// What to do about a file whose blocks cannot all be read.
+/// Remedy for a file whose blocks cannot all be read.
 const REPAIR: &str = "save what is left with repair";
 
 /// Compares a file with a document of the family.

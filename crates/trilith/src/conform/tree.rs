@@ -131,7 +131,8 @@ fn shown(node: Node<'_>) -> &str {
     if node.is_null() && node.raw().is_empty() { "null" } else { node.raw() }
 }
 
-/// What may lie in another file: where that cannot be opened, nothing is known.
+/// Reports a problem of content that may be in another file. If that cannot be opened, the question stays
+/// undecided.
 fn outside(check: Check, place: Place, error: &Error, found: &mut Found) {
     match error.kind() {
         ErrorKind::Malformed | ErrorKind::NotFound | ErrorKind::Usage => found.add(check, place, error.message()),
@@ -173,7 +174,7 @@ fn schemas(_: &AsdfFile, found: &mut Found) -> Result<()> {
     Ok(())
 }
 
-/// What the schemas that the document prints say.
+/// Checks the schemas that the standard prints.
 #[cfg(feature = "schema")]
 fn schemas(file: &AsdfFile, found: &mut Found) -> Result<()> {
     use super::rule::Module;

@@ -49,7 +49,7 @@ impl Account {
         describing.map(|(_, value)| value).try_for_each(|value| self.take_all(value, limits))
     }
 
-    /// Returns the losses: each node that nobody took, without those below it.
+    /// Returns the losses: each node that was not taken, without those below it.
     ///
     /// # Errors
     /// Returns the errors of [`Walk::step`](crate::tree::Walk::step).

@@ -20,19 +20,19 @@ use crate::progress::Progress;
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub enum To {
-    /// As a file of the ASDF family: in the generation that it has, or the newest where it has none.
+    /// The ASDF family: the generation of the file, or the newest if it has none.
     #[default]
     Same,
-    /// As [`To::Same`], but FINF becomes ASDF.
+    /// The same as [`To::Same`], but FINF becomes ASDF.
     Asdf,
-    /// As [`To::Same`], but ASDF becomes FINF.
+    /// The same as [`To::Same`], but ASDF becomes FINF.
     Finf,
     /// In this generation.
     Generation(&'static Target),
-    /// As a native Dudley file, in this dialect; None is that of the file, or 2025.
+    /// A native Dudley file, in this dialect; None is that of the file, or 2025.
     #[cfg(feature = "dudley")]
     Dudley(Option<Dialect>),
-    /// As a FITS file.
+    /// FITS.
     Fits,
 }
 
@@ -113,16 +113,16 @@ impl To {
 }
 
 impl File {
-    /// Writes the file into `out`, which is at its start, in the form that `options.to` says; references in its text
-    /// stay as they are ([`File::moved_to`]). `progress` hears of the decoded bytes done so far.
+    /// Writes the file into `out`, which is at its start, in the form that `options.to` selects. References in its
+    /// text stay unchanged ([`File::moved_to`]). `progress` receives the number of decoded bytes done so far.
     ///
-    /// Where something would be lost and `options.allow_loss` is not set, [`Converted::written`] is false, and what
-    /// `out` holds is no file.
+    /// If something would be lost and `options.allow_loss` is not set, [`Converted::written`] is false, and the
+    /// content of `out` is no valid file.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that the form has no place for, and
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if one is not written from the other, and what
-    /// reading and writing say.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that the form has no place for,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if one form is not written from the other, and the
+    /// errors of reading and writing.
     pub fn convert_into(&self, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
         if options.stack && self.as_asdf().is_some() {
             return Err(Error::usage("the lists of a Dudley file can be stacked, and this is not one")
@@ -144,8 +144,9 @@ impl File {
         Ok(done)
     }
 
-    /// As [`File::convert_into`], into a new file at `path`, which is complete or not there at all; it may be the path
-    /// that was read. References in the text are rewritten so that they lead where they led.
+    /// Converts the file like [`File::convert_into`], into a new file at `path`, which is complete or not there at
+    /// all. It may be the path that was read. References in the text are rewritten so that they lead to the same
+    /// targets.
     ///
     /// ```
     /// # let folder = std::env::temp_dir().join(format!("trilith-doc-convert-{}", std::process::id()));
@@ -161,9 +162,8 @@ impl File {
     /// # Ok::<(), trilith::Error>(())
     /// ```
     ///
-    /// # Errors
-    /// As [`File::convert_into`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) with every loss, where one is not allowed; where
-    /// the file changed since it was opened.
+    /// Returns the errors of [`File::convert_into`], [`ErrorKind::Usage`](crate::ErrorKind::Usage) with every loss
+    /// if losses are not allowed, and an error if the file changed since it was opened.
     pub fn convert(self, path: impl AsRef<Path>, options: &ConvertOptions) -> Result<Converted> {
         let file = self.moved_to(&bytes::Base::of_folder(path.as_ref().parent().unwrap_or(Path::new(""))))?;
         let mut out = AtomicFile::create(path.as_ref(), Basis::Read(&**file.source()))?;
@@ -293,7 +293,7 @@ fn of_other(file: &File, options: &ConvertOptions, out: &mut dyn WriteSeek, prog
 /// Writes a file of the ASDF family in a generation, and says what it cannot hold.
 pub(super) type WriteAsdf<'a> = &'a dyn Fn(&'static Target, &ArrayOptions, &mut dyn WriteSeek) -> Result<Vec<Diagnostic>>;
 
-/// As a new file of the ASDF family, which `write` writes. What only [`convert`] can do to one is done afterwards.
+/// Makes a new file of the ASDF family with `write`. Options that only [`convert`] supports are applied afterwards.
 pub(super) fn as_new_asdf(
     what: &str,
     limits: &Limits,

@@ -1,4 +1,4 @@
-//! The arrays of a file that is to be converted: which block each is in, and which need one of their own.
+//! The arrays of a file that is to be converted: the block of each, and those that need a separate block.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -20,15 +20,15 @@ pub(super) struct Use<'t> {
     pub(super) block: Option<usize>,
     /// The datatype it gets, where that is another.
     pub(super) datatype: Option<Datatype>,
-    /// What `source` becomes, where that is another.
+    /// The new `source`, if it changes.
     pub(super) source: Option<i64>,
-    /// Its elements, where they are written into a block of their own.
+    /// Its elements, if they are written into a separate block.
     pub(super) own: Option<Array>,
-    /// `true` if its block of its own is streamed.
+    /// `true` if its separate block is streamed.
     pub(super) streamed: bool,
 }
 
-/// What a block of the new file holds.
+/// The content of a block of the new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
     /// The bytes of a block of this file.
@@ -84,9 +84,9 @@ pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Dia
     Ok(list)
 }
 
-/// The blocks of the new file: those of this one under their numbers, then the arrays that need one
-/// of their own, the streamed one last. `source` of every use is set where it changes. Where the target has no
-/// `streams`, every block has its place from the start.
+/// Returns the blocks of the new file: those of this one under their numbers, then the arrays that need a separate
+/// one, the streamed one last. It sets the `source` of every use that changes. If the target has no `streams`,
+/// every block has its place from the start.
 pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>], streams: bool) -> Result<Vec<Content>> {
     let blocks = file.sections().all_blocks()?;
     // Either all arrays in chunks stay what they are, or none.

@@ -1,4 +1,4 @@
-//! Which codec suits a block: a rule that can be stated, on a sample of its bytes.
+//! Choice of a codec for a block: a rule that can be stated, on a sample of its bytes.
 
 use super::Hint;
 use crate::bytes::{SourceRef, read_vec};

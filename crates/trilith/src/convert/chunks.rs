@@ -1,7 +1,7 @@
-//! Arrays cut into chunks, each in a block of its own: the form of the extension asdf-zarr.
+//! Arrays cut into chunks, each in a separate block: the form of the extension asdf-zarr.
 //!
-//! The chunks go behind all blocks that there are, so that these keep their numbers, and the block of the array becomes the
-//! map that names its chunks.
+//! The chunks go after all existing blocks, so that these keep their numbers, and the block of the array becomes
+//! the map that names its chunks.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Seek, Write};
@@ -23,7 +23,7 @@ struct Cut {
     array: Array,
     /// The lengths of a chunk.
     chunk: Vec<u64>,
-    /// How many chunks there are along each axis.
+    /// Number of chunks along each axis.
     counts: Vec<u64>,
     /// The number of the block of its first chunk, and how many there are.
     first: usize,
@@ -31,7 +31,7 @@ struct Cut {
     codec: Option<CodecId>,
 }
 
-/// What becomes of a file.
+/// The changes of a file.
 struct Cuts {
     tree: String,
     /// By the number of the block that an array is in.
@@ -116,7 +116,7 @@ pub(super) fn convert<W: Write + Seek>(
 }
 
 impl Cuts {
-    /// Which arrays are cut, and the tree that names their maps.
+    /// Returns the arrays that are cut, and the tree that names their maps.
     fn plan(file: &AsdfFile, lengths: &[u64]) -> Result<Self> {
         let blocks = file.sections().all_blocks()?;
         let streamed = blocks.last().filter(|block| block.is_streamed());
@@ -176,7 +176,7 @@ fn users(file: &AsdfFile) -> Result<HashMap<usize, usize>> {
     Ok(users)
 }
 
-/// Whether an array can be cut.
+/// An array that can be cut, or the reason why it cannot.
 enum Candidate {
     /// It has other axes.
     Other,

@@ -9,15 +9,16 @@ use crate::dudley::primitive_of;
 use crate::error::{Error, Result};
 use crate::layout::quoted_name;
 
-/// A layout (dialect 2025) whose items lie at the very bytes of the uncompressed blocks of a file of the
-/// ASDF family, of any generation. Arrays in compressed or encoded blocks, and those that are not
-/// contiguous, are described as their stored bytes, `u1[n]`, with attributes that say what they mean;
-/// what has no bytes of its own (inline data, other files) is named in a comment.
+/// Returns a layout (dialect 2025) whose items are the bytes of the uncompressed blocks of a file of the ASDF
+/// family, of any generation. Arrays in compressed or encoded blocks, and those that are not contiguous, are
+/// described as their stored bytes, `u1[n]`, with attributes that give their meaning. Arrays without bytes in the
+/// file (inline data, other files) are named in comments.
 ///
-/// Address 0 is the first byte of the file; every byte order is written out.
+/// Offset 0 is the first byte of the file, and every byte order is written out.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file inside a FITS file, and as reading the tree.
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file inside a FITS file, and an error if
+/// the tree cannot be read.
 pub fn describe_layout(file: &AsdfFile) -> Result<String> {
     if file.container().is_some() {
         return Err(Error::unsupported("files inside FITS are not described as a layout yet"));
@@ -115,7 +116,7 @@ fn spell(array: &Array, out: &mut String) -> Result<()> {
     spell_type(array.datatype(), array.byteorder(), array.shape(), out)
 }
 
-/// As deep as structs nest; members lie at their offsets.
+/// Spells a type at the depth that structs nest. Members are at their offsets.
 fn spell_type(datatype: &Datatype, order: Byteorder, shape: &[u64], out: &mut String) -> Result<()> {
     let mut dims = shape.to_vec();
     match (primitive_of(datatype)?, datatype) {

@@ -31,7 +31,7 @@ pub(super) fn replacement(datatype: &Datatype, target: &Target) -> Result<Option
     })
 }
 
-/// What happens to the values of a datatype: `float16 becomes float32`, ….
+/// Describes the change of the values of a datatype: `float16 becomes float32`, ….
 pub(super) fn describe(from: &Datatype, to: &Datatype) -> String {
     let mut parts: Vec<String> = Vec::new();
     for leaf in leaves(from, to) {

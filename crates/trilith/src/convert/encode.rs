@@ -32,7 +32,7 @@ pub(super) fn described(array: &Array, order: Byteorder, block_len: u64) -> Opti
 /// The steps that apply to a block, with all their arguments, and the names of those that do not.
 ///
 /// # Errors
-/// What the arguments say.
+/// Returns an error if the arguments do not fit.
 pub(super) fn applicable(
     steps: &[Step],
     array: Option<(&Described, &Datatype)>,
@@ -61,7 +61,7 @@ pub(super) fn applicable(
     Ok((filled, described, left_out))
 }
 
-/// What quantising does to the values.
+/// The error that quantising makes in the values.
 pub(super) struct Error64 {
     /// The largest difference of finite values.
     pub(super) largest: f64,
@@ -72,7 +72,7 @@ pub(super) struct Error64 {
 /// Compares the floats of a block with what its encoded bytes decode to.
 ///
 /// # Errors
-/// What decoding says.
+/// Returns an error if it does not decode.
 pub(super) fn quantize_error(
     original: &SourceRef,
     encoded: &[u8],

@@ -1,4 +1,4 @@
-//! How much of a tree may be written with its aliases expanded.
+//! Limits on writing a tree with its aliases expanded.
 
 use crate::array::Array;
 use crate::asdf::ndarray;
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::limits::Limits;
 use crate::tree::{Expanded, Known, Node, Tree};
 
-/// What may still be written.
+/// The amount that may still be written.
 pub(super) struct Budget<'a> {
     limits: &'a Limits,
     nodes: u64,
@@ -16,13 +16,13 @@ pub(super) struct Budget<'a> {
 }
 
 impl<'a> Budget<'a> {
-    /// As many nodes as the tree has, and those that its aliases may add ([`Limits::expansion`]).
+    /// Allows the nodes of the tree, and those that its aliases may add ([`Limits::expansion`]).
     pub(super) fn new(tree: &Tree, limits: &'a Limits) -> Self {
         let nodes = (tree.node_count() as u64).saturating_add(limits.expansion);
         Self { limits, nodes, text: 0, work: 0, expanded: Expanded::new(ndarray::is_ndarray) }
     }
 
-    /// How many nodes a node is with all below it, and whether arrays are among them.
+    /// Returns the number of nodes of a node with all below it, and whether arrays are among them.
     pub(super) fn known(&self, node: Node<'_>) -> Result<Known> {
         self.expanded.of(node)
     }

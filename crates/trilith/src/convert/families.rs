@@ -1,9 +1,9 @@
-//! Between the families: a Dudley stream as a tree with blocks, and back.
+//! Conversion between the families: a Dudley stream as a tree with blocks, and back.
 //!
-//! Dicts are mappings and lists sequences, structs are structured datatypes, parameters whole numbers.
-//! What a mapping says in scalars becomes attributes of its dict; what an attribute cannot hold becomes
-//! an attribute of its YAML text, marked by another, `asdf_type:NAME`, so that the way back finds it.
-//! Documentation and the attributes of arrays and lists stand under `dudley` at the root of a tree.
+//! Dicts are mappings and lists are sequences, structs are structured datatypes, parameters are whole numbers.
+//! Scalars of a mapping become attributes of its dict. A value that no attribute can hold becomes an attribute with
+//! its YAML text, marked by another, `asdf_type:NAME`, so that the way back finds it. Documentation and the
+//! attributes of arrays and lists are under `dudley` at the root of a tree.
 
 use std::borrow::Cow;
 use std::io::{Seek, Write};
@@ -36,7 +36,7 @@ const TYPE: &str = "asdf_type:";
 const VALUE: &str = "asdf_value";
 /// About as many bytes as an item of a stream takes in a tree that is to be written.
 const NODE: u64 = 1600;
-/// How deep dicts and lists may nest.
+/// Maximum depth of nested dicts and lists.
 const DEPTH: usize = 200;
 
 /// Writes a Dudley stream as a file of the ASDF family; `how` says how arrays are stored. With `stack` a list of equal
@@ -55,7 +55,7 @@ pub fn stream_to_asdf<W: Write + Seek>(
     stream_to_asdf_with(file, target, how, Reading { stack, skip: false, physical: false }, out)
 }
 
-/// As [`stream_to_asdf`]; items that are skipped are among the losses.
+/// Does the same as [`stream_to_asdf`], and lists skipped items among the losses.
 pub(super) fn stream_to_asdf_with<W: Write + Seek>(
     file: &DudleyFile,
     target: &'static Target,
@@ -284,8 +284,8 @@ impl ToTree<'_, '_, '_> {
         matches!(self.items.file().origin(), LayoutOrigin::Derived(_))
     }
 
-    /// What else the layout says of an item; `children` are those of a dict, whose other attributes are members.
-    /// Those that are `applied` to the elements say nothing more.
+    /// Collects further declarations of the layout about an item. `children` are those of a dict, whose other
+    /// attributes are members. Those that are `applied` to the elements are left out.
     fn own_attributes(
         &mut self,
         item: ItemId,
@@ -354,13 +354,14 @@ fn is_one_value(text: &str) -> bool {
 /// The tree of a file of the ASDF family as a dict that [`Draft::write`] writes, and what is lost on the way.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a tree that nests too deeply or has too many nodes, and what
-/// resolving the arrays says.
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a tree that nests too deeply or has too many nodes,
+/// and an error if an array cannot be resolved.
 pub fn asdf_to_draft(file: &AsdfFile) -> Result<(Draft, Vec<Diagnostic>)> {
     asdf_to_draft_with(file, false)
 }
 
-/// As [`asdf_to_draft`]; with `skip` arrays that cannot be read are left out, and are among the losses.
+/// Does the same as [`asdf_to_draft`]. With `skip` it leaves out arrays that cannot be read, and lists them among
+/// the losses.
 pub(super) fn asdf_to_draft_with(file: &AsdfFile, skip: bool) -> Result<(Draft, Vec<Diagnostic>)> {
     let mut walk = ToDraft::new(file, skip);
     let root = file.tree().root();
@@ -612,7 +613,7 @@ fn word(node: Node<'_>) -> Option<Literal> {
     }
 }
 
-/// What an attribute can hold of a value, and whether that is its YAML text.
+/// Returns the part of a value that an attribute can hold, and whether that is its YAML text.
 fn attribute(node: Node<'_>, limits: &Limits) -> Result<(Attribute, bool)> {
     if node.is_scalar() {
         if node.tag().is_none() && node.is_null() {

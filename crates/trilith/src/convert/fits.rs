@@ -34,8 +34,8 @@ const LOOSE: &str = "tag:astropy.org:astropy/fits/fits-1.0.0";
 /// out because they cannot be read, which `options` must allow, and bytes between and behind the HDUs that are no filling.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for data that FITS files rarely hold,
-/// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading says.
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for data that FITS files rarely hold,
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if the file cannot be read.
 pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
     let _call = fits.limits().call();
     let builder = Builder::new(Target::newest()).with_options(options.write.clone());
@@ -184,7 +184,7 @@ pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<Vec<Diagnostic>> 
     Ok(written(file, Coordinates::default(), out)?.losses)
 }
 
-/// As [`to_fits`]; the notes say which cards were put right, since they did not go with their data.
+/// Does the same as [`to_fits`]. The notes list corrected cards that did not agree with their data.
 fn written(file: &AsdfFile, coordinates: Coordinates, out: &mut dyn Write) -> Result<Converted> {
     let _call = file.limits().call();
     let root = file.tree().root();
@@ -306,7 +306,7 @@ pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<Ve
     Ok(losses)
 }
 
-/// How a source names an HDU: by name and version where these lead back to it, else by its number.
+/// Names an HDU for a source: by name and version if these lead back to it, else by its number.
 fn source_of(fits: &FitsFile, hdu: &Hdu) -> String {
     let spec = format!("{},{}", hdu.name(), hdu.version());
     let leads_back = !hdu.name().is_empty() && fits.find(&spec).is_ok_and(|found| found.number() == hdu.number());
@@ -329,7 +329,7 @@ fn equal(a: &Array, b: &Array) -> Result<bool> {
     Ok(true)
 }
 
-/// The ASDF file of the last HDU: the tree, and the blocks that are in no HDU. Where no ndarray names some of
+/// Returns the ASDF file of the last HDU: the tree, and the blocks that are in no HDU. If no ndarray names some of
 /// them, all keep their numbers. Also returns the blocks that are damaged.
 fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<(SourceRef, Vec<Diagnostic>)> {
     let blocks = file.sections().all_blocks()?;
@@ -398,7 +398,8 @@ pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOp
     }
 }
 
-/// As [`out_of_fits`], in a temporary file that is opened, with what is lost; None for a file that lies in no FITS file.
+/// Does the same as [`out_of_fits`], into a temporary file that is opened, and returns the losses, too. Returns
+/// None for a file that is in no FITS file.
 ///
 /// # Errors
 /// Returns the errors of [`from_fits`].
@@ -406,7 +407,7 @@ pub fn standing_alone(file: &AsdfFile) -> Result<Option<(AsdfFile, Vec<Diagnosti
     alone(file, &ConvertOptions::default())
 }
 
-/// As [`standing_alone`]; `options` say whether values are physical, and whether what cannot be read is left out.
+/// Does the same as [`standing_alone`], with `options` for physical values and for leaving out unreadable arrays.
 pub(super) fn alone(file: &AsdfFile, options: &ConvertOptions) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
     if fits_around(file).is_none() {
         return Ok(None);
@@ -423,12 +424,12 @@ pub(super) fn alone(file: &AsdfFile, options: &ConvertOptions) -> Result<Option<
     Ok(Some((AsdfFile::open(source, file.limits())?.with_resolver(file.resolver().clone()), losses)))
 }
 
-/// What there is to say of the FITS file around a file.
+/// Returns remarks on the FITS file around a file.
 pub(super) fn notes(file: &AsdfFile) -> Vec<String> {
     fits_around(file).map_or_else(Vec::new, |fits| fits.warnings().to_vec())
 }
 
-/// Which HDUs of a plain FITS file keep values that are not their physical ones.
+/// Lists the HDUs of a plain FITS file whose stored values are not their physical ones.
 pub(super) fn stored_notes(file: &AsdfFile) -> Vec<String> {
     let Some(fits) = fits_around(file).filter(|_| file.container().is_some_and(|container| container.hdu == 0)) else {
         return Vec::new();
@@ -459,7 +460,7 @@ pub(super) fn is_copied_out(file: &AsdfFile, options: &ConvertOptions) -> bool {
     is_direct && options.chunks.is_none() && options.encode.is_none() && matches!(options.to, To::Same | To::Asdf)
 }
 
-/// As a FITS file; what is one already is copied, and the ASDF file in it written anew.
+/// Converts to a FITS file. A file that is one already is copied, and the ASDF file in it is rewritten.
 pub(super) fn to_fits_with(
     file: &AsdfFile,
     options: &ConvertOptions,
@@ -480,8 +481,8 @@ pub(super) fn to_fits_with(
     written(file, options.coordinates, &mut out)
 }
 
-/// Writes the ASDF file inside a FITS file as one of its own: the HDUs that it refers to become blocks, behind its own;
-/// a streamed block stays the last. Returns what is lost: HDUs and cards that the tree does not hold.
+/// Writes the ASDF file inside a FITS file as a separate file: the HDUs that it refers to become blocks, after its
+/// blocks, and a streamed block stays the last. Returns the losses: HDUs and cards that the tree does not hold.
 ///
 /// # Errors
 /// Returns the errors of [`from_fits`].
@@ -540,7 +541,7 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
     Ok(losses)
 }
 
-/// What of the FITS file is not in the tree of the ASDF file in it.
+/// Returns the content of the FITS file that is not in the tree of the ASDF file in it.
 fn beside(file: &AsdfFile, fits: &FitsFile, taken: &BTreeSet<usize>) -> Result<Vec<Diagnostic>> {
     let lost = fits::left_behind(fits, taken, &[])?;
     if lost.is_empty() {

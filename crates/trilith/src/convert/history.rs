@@ -16,7 +16,7 @@ const NAMES: [&str; 2] = ["extension_uri", "extension_class"];
 /// entry becomes an extension again: nothing is lost either way.
 ///
 /// # Errors
-/// What copying the node says.
+/// Returns an error if the node cannot be copied.
 pub(super) fn translated(node: Node<'_>, map: bool, limits: &Limits) -> Result<Option<Value>> {
     if map && node.is_sequence() {
         return Ok(Some(as_map(node.to_value(limits)?)));
@@ -77,7 +77,7 @@ fn as_list(map: Value) -> Value {
     Value::seq(list)
 }
 
-/// What the entry of an extension says: `extension asdf://… of asdf 6.0.0`.
+/// Describes an extension in an entry: `extension asdf://… of asdf 6.0.0`.
 fn description(extension: &Value) -> String {
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let name = NAMES.iter().find_map(|key| text(extension, key)).unwrap_or_default();

@@ -9,12 +9,12 @@ use crate::error::{Error, Result};
 use crate::file::{File, Item, ItemKind};
 use crate::tree::{Data, Value};
 
-/// Writes the items of a file as a file of the ASDF family; `how` says how arrays are stored. What is said about them
-/// (comments, units, attributes) goes into a mapping that is named like the family, by path.
+/// Writes the items of a file as a file of the ASDF family, with arrays stored as in `how`. Metadata (comments,
+/// units, attributes) goes into a mapping that is named like the family, by path.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes that the generation lacks, what reading the
-/// items says, and [`ErrorKind::Io`](crate::ErrorKind::Io).
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes that the generation lacks,
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if the items cannot be read.
 pub(super) fn to_asdf<W: Write + Seek>(
     file: &File,
     target: &'static Target,

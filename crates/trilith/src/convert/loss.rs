@@ -1,4 +1,4 @@
-//! What a form to be written cannot hold.
+//! Content that the target form cannot hold.
 
 use super::ConvertOptions;
 use crate::array::Array;

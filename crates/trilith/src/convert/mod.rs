@@ -1,9 +1,9 @@
-//! Writing an open file anew: recompressed, realigned, in another generation.
+//! Rewriting an open file: recompressed, realigned, in another generation.
 //!
-//! Within a generation ([`convert`]) the text of the tree is copied byte for byte and the blocks keep
-//! their numbers, so that comments, tags, views and masks survive; only how blocks are stored changes.
-//! Into another ([`convert_to`], [`Plan`]) the tree is translated by edits of its text, and what the
-//! other cannot hold is listed as a [`Diagnostic`] before anything is written.
+//! Within a generation ([`convert`]) the text of the tree is copied byte for byte and the blocks keep their
+//! numbers, so that comments, tags, views and masks survive. Only the storage of blocks changes. For another
+//! generation ([`convert_to`], [`Plan`]) the tree is translated by edits of its text, and content that the target
+//! cannot hold is listed as a [`Diagnostic`] before anything is written.
 
 #[cfg(any(feature = "fits", feature = "dudley"))]
 mod account;
@@ -77,7 +77,7 @@ use crate::error::{Context, Error, Result};
 use crate::file::write_around;
 use crate::progress::Progress;
 
-/// Which codec blocks get.
+/// The codec for blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CodecChoice {
@@ -118,7 +118,7 @@ impl std::fmt::Display for CodecChoice {
     }
 }
 
-/// How a file is written anew.
+/// Options for rewriting a file.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ConvertOptions {
@@ -129,19 +129,19 @@ pub struct ConvertOptions {
     pub stack: bool,
     /// The byte order of a Dudley file that is written; None is that of the file read, or little-endian.
     pub byteorder: Option<Byteorder>,
-    /// Which codec blocks get; a streamed block stays as it is.
+    /// The codec for blocks; a streamed block stays unchanged.
     pub codec: CodecChoice,
     /// The level of the codec.
     pub level: Option<i32>,
-    /// What compresses inside of a Blosc buffer, where the codec is `blsc`.
+    /// The codec inside of a Blosc buffer, if the codec is `blsc`.
     pub blosc: Blosc,
     /// So many rows of its array in each piece that a block is compressed in, which is lz4 then. A piece decodes by itself, so
     /// that it can be a chunk of Zarr. A block whose array does not begin with it, or lies in another order than C, has
     /// the usual pieces.
     pub rows: Option<u64>,
-    /// The lengths of the chunks that arrays with as many axes are cut into, each in a block of its own, in the form of the
-    /// extension asdf-zarr ([`File::convert_into`](crate::File::convert_into) only). Other arrays stay as they are, and so do
-    /// those with a mask, streamed ones, and those that share their block.
+    /// The lengths of the chunks that arrays with this number of axes are cut into, each in a separate block, in
+    /// the form of the extension asdf-zarr ([`File::convert_into`](crate::File::convert_into) only). Other arrays
+    /// stay unchanged, and so do those with a mask, streamed ones, and those that share their block.
     pub chunks: Option<Vec<u64>>,
     /// The encoding chain that blocks get, where the generation has chains ([`convert_to`] only).
     pub encode: Option<Vec<Step>>,
@@ -174,7 +174,7 @@ pub enum Coordinates {
 }
 
 impl ConvertOptions {
-    /// Which codec blocks get: `auto`, or a name that [`codec::named`] knows.
+    /// Sets the codec for blocks: `auto`, or a name that [`codec::named`] knows.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that exist.
@@ -220,7 +220,7 @@ impl ConvertOptions {
     }
 }
 
-/// What was written.
+/// The result of a conversion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Converted {
@@ -230,10 +230,10 @@ pub struct Converted {
     pub decoded: u64,
     /// Their bytes on disk.
     pub stored: u64,
-    /// What is not the same as in the file read.
+    /// Differences from the file that was read.
     pub losses: Vec<Diagnostic>,
-    /// What was done otherwise than asked without loss, such as steps of an encoding chain that a block
-    /// cannot have, and what was copied although the standard asks writers to avoid it.
+    /// Deviations from the options without loss, such as steps of an encoding chain that a block cannot have, and
+    /// content that was copied although the standard asks writers to avoid it.
     pub notes: Vec<String>,
     /// `true` if blocks were counted: what was written is a file of the ASDF family made from one.
     pub is_counted: bool,
@@ -250,7 +250,7 @@ impl Converted {
     }
 }
 
-/// Writes `file` into `out`, which is at its start; `progress` hears of decoded bytes. Where `file` lies
+/// Writes `file` into `out`, which is at its start. `progress` receives the number of decoded bytes. If `file` is
 /// in a FITS file, the FITS file is written around it ([`write_around`]).
 ///
 /// ```
@@ -266,13 +266,14 @@ impl Converted {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io), and what decoding the blocks says.
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if a block does not decode.
 pub fn convert<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions, progress: Progress<'_>) -> Result<Converted> {
     let tree = file.sections().tree().map(|_| file.tree().text());
     write(file, tree, out, options, progress)
 }
 
-/// As [`convert`], with another text of the tree whose ndarrays name the same blocks: the result of an edit.
+/// Does the same as [`convert`], with another text of the tree whose ndarrays name the same blocks: the result of
+/// an edit.
 ///
 /// # Errors
 /// Returns the errors of [`convert`].
@@ -394,7 +395,8 @@ fn copies(block: &Block, options: &ConvertOptions) -> bool {
         }
 }
 
-/// What there is to say of a block that loses what its generation does not define: flags, and bytes of its header.
+/// Describes the parts of a block that its generation does not define and that are lost: flags, and bytes of its
+/// header.
 fn lost_of_header(block: &Block) -> impl Iterator<Item = String> {
     let (index, unknown, extra) = (block.index, block.unknown_flags(), block.extra.len());
     let flags = (unknown != 0).then(|| format!("block {index}: the unknown flags {unknown:#x} are left out"));
@@ -403,7 +405,7 @@ fn lost_of_header(block: &Block) -> impl Iterator<Item = String> {
     flags.into_iter().chain(bytes)
 }
 
-/// What the arrays say of the bytes of a block.
+/// Properties of the arrays in the bytes of a block.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Hint {

@@ -70,7 +70,7 @@ impl Plan<'_> {
     /// Losses were for the caller to look at: they are not refused here.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what decoding the blocks says.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if a block does not decode.
     pub fn write<W: Write + Seek>(self, out: W, progress: Progress<'_>) -> Result<Converted> {
         let _call = self.file.limits().call();
         self.check_decoding()?;
@@ -137,7 +137,7 @@ impl Plan<'_> {
         out.finish()
     }
 
-    /// What an encoder of steps on bytes alone is told: how many there are.
+    /// Describes the data for an encoder of steps on bytes alone, with their number.
     fn fitted(&self, array: &Described, data: &Data) -> Result<Described> {
         if !array.shape.is_empty() || array.item_size != 1 {
             return Ok(array.clone());
@@ -149,7 +149,7 @@ impl Plan<'_> {
         Ok(Described { shape: vec![len], ..array.clone() })
     }
 
-    /// What the codec wants to know.
+    /// Sets the parameters of the codec.
     fn hint(&self, data: &Data, how: &mut BlockOptions) {
         match data {
             Data::Block(index) => {

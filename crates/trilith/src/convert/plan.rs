@@ -14,11 +14,11 @@ use crate::diagnostic::Diagnostic;
 use crate::error::{Context, Error, Result};
 use crate::progress::Progress;
 
-/// How a block is stored in the new file.
+/// The form of storage of a block in the new file.
 pub(super) enum Form {
-    /// As it is stored in the old one.
+    /// The form of the old file.
     Copy,
-    /// As the streamed last block.
+    /// The streamed last block.
     Streamed,
     /// With a codec, or without.
     Codec(Option<CodecId>),
@@ -28,7 +28,7 @@ pub(super) enum Form {
     Encoded { text: String, bytes: Vec<u8>, len: u64 },
 }
 
-/// What a block of the new file holds.
+/// The content of a block of the new file.
 pub(super) enum Data {
     /// The decoded bytes of block so and so.
     Block(usize),
@@ -73,8 +73,8 @@ pub struct Plan<'f> {
 /// Writes `file` into `out`, which is at its start, in another generation.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) naming every loss where there are some and
-/// [`ConvertOptions::allow_loss`] is not set; otherwise as [`Plan::new`] and [`Plan::write`].
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with every loss if there are some and
+/// [`ConvertOptions::allow_loss`] is not set, and the errors of [`Plan::new`] and [`Plan::write`].
 ///
 /// ```
 /// use trilith::array::{Array, Datatype};
@@ -120,9 +120,9 @@ impl<'f> Plan<'f> {
     /// Works out how `file` is written as `target`.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a codec or a chain that the target has no place for, and
-    /// what reading the file says: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a block that must
-    /// be decoded and cannot.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a codec or a chain that the target has no place
+    /// for, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a block that must be decoded and cannot,
+    /// and an error if the file cannot be read.
     pub fn new(file: &'f AsdfFile, target: &'static Target, options: &ConvertOptions) -> Result<Self> {
         check(target, options)?;
         let _call = file.limits().call();
@@ -151,7 +151,7 @@ impl<'f> Plan<'f> {
         self.target.generation_as(self.options.write.as_documented)
     }
 
-    /// What will not be the same as in the file read; empty where nothing is lost.
+    /// Returns the differences from the file that was read. The list is empty if nothing is lost.
     pub fn losses(&self) -> &[Diagnostic] {
         &self.losses
     }
@@ -212,7 +212,7 @@ impl<'f> Plan<'f> {
         }
     }
 
-    /// How a block that is not streamed is stored.
+    /// Returns the form of storage of a block that is not streamed.
     fn form(
         &mut self,
         number: usize,
@@ -257,7 +257,7 @@ impl<'f> Plan<'f> {
         Ok(Form::Codec(self.codec(Some(CodecId(block.compression)), Some(*index))?))
     }
 
-    /// The codec of a block that is encoded anew; `old` is the one that its elements had.
+    /// Returns the codec of a block that is encoded again; `old` is the one that its elements had.
     fn codec(&self, old: Option<CodecId>, index: Option<usize>) -> Result<Option<CodecId>> {
         if self.row().fields.compression.is_none() {
             return Ok(None);

@@ -16,7 +16,7 @@ use crate::yaml::Scalar;
 
 /// The longest EXTNAME.
 const LONGEST: usize = 60;
-/// How many paths a note names.
+/// Number of paths that a note names.
 const NAMED: usize = 5;
 /// Members of the root that say which programs wrote the file and what it was made of.
 const FORM: [&str; 3] = ["asdf_library", "history", "dudley"];
@@ -28,7 +28,7 @@ pub(super) struct Shown {
     pub parts: Vec<Part>,
     /// The sources of the arrays that are stored in an HDU alone.
     pub sources: BTreeMap<NodeId, String>,
-    /// What readers of FITS see otherwise, or not at all.
+    /// Content that readers of FITS see otherwise, or not at all.
     pub notes: Vec<String>,
 }
 

@@ -63,7 +63,7 @@ pub(super) fn of_stream(
     Ok(Converted { losses, notes, ..Converted::default() })
 }
 
-/// How many paths a note names.
+/// Number of paths that a note names.
 const NAMED: usize = 5;
 
 /// The arrays that keep stored values which are not their physical ones.
@@ -99,7 +99,7 @@ fn unreadable(file: &DudleyFile, skip: bool) -> Result<Vec<Diagnostic>> {
 /// The only codec of blocks that is one of Dudley files, too.
 const ZLIB: CodecId = CodecId(*b"zlib");
 
-/// How a Dudley file stores its arrays; what it cannot do is refused.
+/// Returns the form in which a Dudley file stores its arrays. Refuses options that it cannot fulfil.
 fn stored_as(dialect: Dialect, options: &ConvertOptions) -> Result<StoredAs> {
     let refuse =
         |what: &str, setting| Err(Error::usage(format!("a file of dudley-{dialect} has no {what}")).setting("", setting));

@@ -23,7 +23,8 @@ const PRIMARY: &str = "!";
 /// have no place there any more.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit), and what reading inline arrays says.
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded, and an error if an inline
+/// array cannot be read.
 pub(super) fn translate(
     file: &AsdfFile,
     (target, streams): (&'static Target, bool),
@@ -71,10 +72,10 @@ pub(super) fn translate(
     Ok(work.edit.finish(file.limits())?.into_text())
 }
 
-/// What YAML allows and the standards 1.x ask writers to avoid: copied, but said.
+/// Content that YAML allows and the standards 1.x ask writers to avoid: copied, but reported.
 #[derive(Default)]
 struct Odd {
-    /// Keys that are neither text nor whole numbers nor truth values: how many, and where the first is.
+    /// Keys that are neither strings nor whole numbers nor booleans: their number, and the place of the first.
     keys: (usize, String),
     /// Whole numbers beyond int64.
     numbers: (usize, String),
@@ -173,7 +174,7 @@ impl<'t> Translation<'t> {
         }
     }
 
-    /// As [`Translation::retag`], for a value and all below it.
+    /// Does the same as [`Translation::retag`], for a value and all below it.
     fn retag_value(&self, value: &mut Value) {
         let mut todo = vec![value];
         while let Some(value) = todo.pop() {
@@ -407,7 +408,8 @@ impl<'t> Translation<'t> {
         Ok(())
     }
 
-    /// `dtype` or `datatype`, on the node and, unless its datatype is written anew, in the fields of its structure.
+    /// Renames `dtype` or `datatype` on the node and, unless its datatype is rewritten, in the fields of its
+    /// structure.
     fn datatype_keys(&mut self, node: Node<'t>, with_fields: bool) {
         let wanted = self.target.tree.datatype_key;
         let mut todo = vec![node];

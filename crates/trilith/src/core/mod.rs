@@ -1,3 +1,3 @@
-//! Small types of the core schemas that have rules of their own.
+//! Small types of the core schemas that have special rules.
 
 pub mod unit;

@@ -41,7 +41,7 @@ const LEAST_PART: usize = 128;
 /// Decoded bytes of a block that is written.
 const BLOCK: usize = 256 << 10;
 
-/// What stands at the front of a buffer.
+/// The header at the front of a buffer.
 #[derive(Debug)]
 struct Header {
     flags: u8,
@@ -49,8 +49,8 @@ struct Header {
     /// Decoded bytes in all, and of each block but the last.
     len: u64,
     block: u64,
-    /// Where blocks begin, in the order of the data, and the same in the order of the stored bytes
-    /// with the end of the buffer: a block ends where another begins.
+    /// The start of each block, in the order of the data, and the same in the order of the stored bytes with the
+    /// end of the buffer: a block ends at the start of another.
     starts: Vec<u32>,
     bounds: Vec<u32>,
 }
@@ -96,7 +96,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Where block `index` is stored: from its start to the next one.
+    /// Returns the place of block `index`: from its start to the next one.
     fn place(&self, index: u64) -> Option<(u64, u64)> {
         let index = usize::try_from(index).ok()?;
         if self.flags & PLAIN != 0 {
@@ -247,7 +247,7 @@ struct Writer {
     body: Vec<u8>,
 }
 
-/// How blocks are made.
+/// Parameters for making blocks.
 #[derive(Clone, Copy)]
 struct Plan {
     item: usize,

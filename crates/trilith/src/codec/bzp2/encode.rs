@@ -65,7 +65,7 @@ impl Cutter {
 struct Writer {
     cutter: Cutter,
     pending: Vec<u8>,
-    /// Where blocks end in `pending`.
+    /// The ends of blocks in `pending`.
     cuts: Vec<usize>,
     join: Join,
 }
@@ -152,8 +152,7 @@ impl Join {
     }
 }
 
-/// Where the end mark of a stream of one block begins: 80 bits and up to 7 of padding before its
-/// last bit.
+/// Returns the start of the end mark of a stream of one block: 80 bits and up to 7 of padding before its last bit.
 fn stream_end(stream: &[u8]) -> Option<u64> {
     let bits = 8 * stream.len() as u64;
     if bits_at(stream, 32, 48) != Some(BLOCK) {
@@ -162,7 +161,7 @@ fn stream_end(stream: &[u8]) -> Option<u64> {
     (80..88).filter_map(|back| bits.checked_sub(back)).find(|at| bits_at(stream, *at, 48) == Some(END))
 }
 
-/// One block as a stream of its own.
+/// Compresses one block as a separate stream.
 fn compress(level: u8, block: &[u8]) -> Result<Vec<u8>> {
     let fail = || Error::unsupported("bzip2 failed to compress a block");
     let mut state = Compress::new(Compression::new(u32::from(level)), 0);

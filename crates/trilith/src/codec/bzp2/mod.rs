@@ -1,14 +1,12 @@
 //! `bzp2`: bzip2, one stream or several in a row.
 //!
-//! A bzip2 stream is a sequence of blocks that decode on their own but do not begin at byte
-//! boundaries. They are found by the 48-bit mark at their start, wrapped as streams of one block
-//! each, and decoded on all cores ([`parallel`]). That the mark also turns up inside of a block is
-//! possible; then the pieces around it do not decode, and the whole is decoded in order instead, so
-//! that the result is always that of the sequential decoder.
+//! A bzip2 stream is a sequence of blocks that decode independently but do not begin at byte boundaries. They are
+//! found by the 48-bit mark at their start, wrapped as streams of one block each, and decoded on all cores
+//! ([`parallel`]). The mark may also occur inside of a block. Then the pieces around it do not decode, and the
+//! whole is decoded in order instead, so that the result is always that of the sequential decoder.
 //!
-//! What is written is one stream, since Python asdf stops after the first, and exactly the bytes
-//! that libbz2 makes of the same data: blocks are cut at the same places, compressed on all cores,
-//! and joined bit by bit.
+//! The output is one stream, since Python asdf stops after the first, and it has exactly the bytes that libbz2
+//! makes of the same data: blocks are cut at the same places, compressed on all cores, and joined bit by bit.
 //!
 //! Readers: all of them.
 
@@ -31,8 +29,8 @@ use crate::threads::threads;
 /// A stored block shorter than this holds one bzip2 block or two: nothing to share.
 const PARALLEL: u64 = 100_000;
 
-/// How many bytes that are copied a decoded byte is worth, and one that was sorted: what the transform puts in order is
-/// at most [`SORTED`] bytes a block, also of runs that are far longer when they are decoded.
+/// Cost of a decoded byte, and of one that was sorted, in bytes that are copied. The transform sorts at most
+/// [`SORTED`] bytes a block, even for runs that are far longer after decoding.
 const COST: u64 = 2;
 const COST_SORTED: u64 = 12;
 /// Bytes that a block of level 9 holds in the form that is sorted.
@@ -88,7 +86,7 @@ struct Bunzip {
     marks: Marks,
     blocks: u64,
     made: u64,
-    /// How many bytes of `made` were counted as sorted.
+    /// Number of bytes of `made` that were counted as sorted.
     sorted: u64,
 }
 

@@ -1,10 +1,9 @@
-//! bzip2 blocks found by their marks and decoded side by side.
+//! bzip2 blocks found by their marks and decoded in parallel.
 //!
-//! Why the result is that of the sequential decoder: a block is decoded as a stream of its own that
-//! ends where the next mark was found. Decoding succeeds only if the block's own data ends exactly
-//! there, which is where the sequential decoder would look for a mark too, and find this one. A
-//! mark inside of a block cuts it in two pieces that do not decode. The first thing that does not
-//! fit hands everything over to the sequential decoder, which then also words the error.
+//! The result is that of the sequential decoder, because a block is decoded as a separate stream that ends at the
+//! next mark. Decoding succeeds only if the block's data ends exactly there, and there the sequential decoder would
+//! look for a mark, too, and find this one. A mark inside of a block cuts it in two pieces that do not decode. The
+//! first mismatch hands everything over to the sequential decoder, which then also words the error.
 
 use std::collections::VecDeque;
 
@@ -142,7 +141,7 @@ impl Parallel {
         bits_at(&self.window, at.checked_sub(8 * self.window_at)?, n)
     }
 
-    /// What to decode next, at most `most` blocks; `None` where the marks do not fit together.
+    /// Plans what to decode next, at most `most` blocks. Returns `None` if the marks do not fit together.
     fn plan(&mut self, most: usize) -> Result<Option<(Vec<Job>, Vec<Step>)>> {
         let (mut jobs, mut steps) = (Vec::new(), Vec::new());
         while jobs.len() < most && !self.ended {
@@ -260,8 +259,8 @@ impl Pull for Parallel {
     }
 }
 
-/// One block decoded as a stream of its own; `None` where that is not exactly possible, or where it
-/// would be longer than `most` bytes.
+/// Decodes one block as a separate stream. Returns `None` if that is not exactly possible, or if it would be longer
+/// than `most` bytes.
 fn decode_block(window: &[u8], base: u64, job: &Job, most: u64) -> Option<Vec<u8>> {
     let mut writer = BitWriter::default();
     writer.put(u64::from(u32::from_be_bytes([b'B', b'Z', b'h', job.level])), 32);

@@ -75,7 +75,7 @@ impl Step {
         }
     }
 
-    /// What the step is called in a file.
+    /// Returns the name of the step in a file.
     pub fn name(&self) -> &str {
         match self {
             Self::Tile { .. } => "tile",
@@ -180,9 +180,9 @@ pub fn filled(steps: &[Step], array: &Described) -> Result<Vec<Step>> {
 /// stand in the file; quantized floats are in the byte order `order`.
 ///
 /// # Errors
-/// As [`check`]; [`ErrorKind::Malformed`] for arguments that are missing or do not
-/// fit the sizes, [`ErrorKind::Limit`]. When it is read: as for
-/// [`decoder`](super::decoder).
+/// Returns the errors of [`check`], [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for arguments that are
+/// missing or do not fit the sizes, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the limits do not allow
+/// the sizes. Reading the source returns the errors that it returns for [`decoder`](super::decoder).
 ///
 /// ```
 /// use std::sync::Arc;
@@ -292,10 +292,10 @@ fn plan(
     Ok(plan)
 }
 
-/// What makes a source, once it is needed.
+/// A function that makes a source, once it is needed.
 type Make = Arc<dyn Fn() -> Result<SourceRef> + Send + Sync>;
 
-/// What a step is undone on: a source, or one whose length only decoding can tell.
+/// The input for undoing a step: a source, or one whose length only decoding can tell.
 enum Data {
     Known(SourceRef),
     Open(Make),
@@ -309,7 +309,7 @@ impl Data {
         }
     }
 
-    /// What this was made of by `step`, `len` bytes where that is known.
+    /// Returns the data before `step`, `len` bytes if the length is known.
     fn undo(self, step: Ready, len: Option<u64>, limits: &Limits) -> Result<Self> {
         let limits = limits.clone();
         let step = Arc::new(step);

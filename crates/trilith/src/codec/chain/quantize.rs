@@ -1,16 +1,14 @@
 //! `quantize`: floats as scaled integers of any number of bits, lossy.
 //!
-//! ASDF 0.1.0, *Built-in array-to-binary encodings*. The document defines how it is stored and
-//! decoded: chunks of `encoded_bits` (u8), `offset` (f64), `scale` (f64), `nvalues` (u64), all
-//! big-endian, then the values in two's complement, packed without gaps, highest bit first, filled
-//! up to the byte with zeros; `decoded = encoded * scale + offset`, computed here in double
-//! precision, then rounded to the array's. No other program ever implemented it.
+//! ASDF 0.1.0, *Built-in array-to-binary encodings*. The standard defines the stored form and decoding: chunks of
+//! `encoded_bits` (u8), `offset` (f64), `scale` (f64), `nvalues` (u64), all big-endian, then the values in two's
+//! complement, packed without gaps, highest bit first, filled up to the byte with zeros; `decoded = encoded * scale
+//! + offset`, computed here in double precision, then rounded to the array's. No other program ever implemented it.
 //!
-//! How the numbers are chosen is up to the writer. Here, as CFITSIO does: the scale is the noise
-//! divided by `quality`, the noise estimated by the median absolute third-order difference
-//! (F. Stoehr et al. 2007, *DER_SNR*, ST-ECF Newsletter 42), which sources and gradients hardly
-//! touch. So the error is at most half a scale (a whole scale with dithering) plus the rounding of
-//! the float itself.
+//! The choice of the numbers is up to the writer. Here it is that of CFITSIO: the scale is the noise divided by
+//! `quality`, the noise estimated by the median absolute third-order difference (F. Stoehr et al. 2007, *DER_SNR*,
+//! ST-ECF Newsletter 42), which sources and gradients hardly touch. So the error is at most half a scale (a whole
+//! scale with dithering) plus the rounding of the float itself.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -85,7 +83,7 @@ struct Chunk {
     scale: f64,
     /// Its values, counted over all chunks.
     values: (u64, u64),
-    /// Where its packed values begin in the stored bytes.
+    /// The start of its packed values in the stored bytes.
     at: u64,
 }
 
@@ -201,7 +199,7 @@ impl Quantized {
     }
 }
 
-/// Where the packed values of a part begin, at a whole byte, and how many bytes they take.
+/// Returns the start of the packed values of a part, at a whole byte, and their number of bytes.
 fn packed(chunk: &Chunk, part: &Range<u64>) -> (u64, u64) {
     let bits = u128::from(chunk.bits);
     let start = u128::from(part.start / 8 * 8) * bits / 8;
@@ -294,7 +292,7 @@ impl Source for Quantized {
     }
 }
 
-/// How a writer quantises.
+/// Parameters of quantising.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Plan {
     pub(super) float: Float,
@@ -310,17 +308,17 @@ pub(super) type Inside = Box<dyn Fn(u64) -> Vec<Range<u64>> + Send + Sync>;
 /// Writes chunks.
 pub(super) struct Writer {
     plan: Plan,
-    /// Which values are no padding; None where all are.
+    /// The values that are no padding; None if all are.
     inside: Option<Inside>,
     pieces: Pieces,
     total: u64,
     written: u64,
-    /// How many pieces are done: the seed of the dithering.
+    /// Number of finished pieces: the seed of the dithering.
     done: u64,
 }
 
 impl Writer {
-    /// A writer of `total` bytes of floats, with a scale of its own for every `chunk` values.
+    /// Returns a writer of `total` bytes of floats, with a separate scale for every `chunk` values.
     pub(super) fn new(plan: Plan, chunk: u64, total: u64, inside: Option<Inside>) -> Result<Self> {
         if !(plan.quality.is_finite() && plan.quality > 0.0) {
             return Err(Error::usage(format!("quantize: quality {}, expected a number above 0", plan.quality)));

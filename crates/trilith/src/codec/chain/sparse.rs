@@ -12,7 +12,7 @@ use crate::bytes::{SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// What ends the list.
+/// End of the list.
 const END: u64 = u64::MAX;
 
 /// The decoded length, which stands first.

@@ -13,7 +13,7 @@ use crate::bytes::{Source, SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// How an array is cut into tiles, checked.
+/// The checked division of an array into tiles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Grid {
     /// Elements of a tile, and of the array, along each axis.
@@ -56,7 +56,7 @@ impl Grid {
         self.tile_bytes / self.item
     }
 
-    /// As [`Grid::inside`] for a later step; None where no tile has padding.
+    /// Does the same as [`Grid::inside`], for a later step. Returns None if no tile has padding.
     pub(super) fn padding(&self) -> Option<super::quantize::Inside> {
         if self.tiled == self.bytes {
             return None;
@@ -65,7 +65,7 @@ impl Grid {
         Some(Box::new(move |number| grid.inside(number)))
     }
 
-    /// Which elements of tile `number` are those of the array, as runs in the order of the tile.
+    /// Returns the elements of tile `number` that belong to the array, as runs in the order of the tile.
     pub(super) fn inside(&self, number: u64) -> Vec<Range<u64>> {
         let mut left = number;
         let mut hull = vec![0..0; self.array.len()];

@@ -9,14 +9,14 @@ pub(super) struct Rows {
     width: usize,
     /// Bytes of a row.
     row: usize,
-    /// How many numbers apart those are of which the difference was taken.
+    /// Distance between the two numbers of a difference.
     step: usize,
     is_big: bool,
 }
 
 impl Rows {
-    /// What the arguments of a filter say: bytes of a number; numbers of a row, 0 for one row; how far apart the numbers are
-    /// that were compared, 1 unless given; 1 where the most significant byte comes first.
+    /// Reads the arguments of a filter: bytes of a number; numbers of a row, 0 for one row; distance of the
+    /// compared numbers, 1 unless given; 1 if the most significant byte comes first.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for other lengths than 1, 2, 4 and 8.
@@ -61,8 +61,8 @@ impl Rows {
         }
     }
 
-    /// As [`Rows::undo`] for floats: a row has the first bytes of all numbers first, the most significant ones, and of all its
-    /// bytes the differences. What comes out is big-endian.
+    /// Does the same as [`Rows::undo`], for floats. A row has the first bytes of all numbers first, the most
+    /// significant ones, and the differences of all its bytes. The output is big-endian.
     pub fn undo_floats(&self, bytes: Vec<u8>) -> Vec<u8> {
         let whole = Self { width: 1, row: self.row, step: self.step, is_big: false };
         let planes = whole.undo(bytes);

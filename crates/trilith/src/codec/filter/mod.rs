@@ -118,7 +118,7 @@ impl Filter {
         self.arguments.get(at).copied().ok_or_else(missing)
     }
 
-    /// What the filter was given, `given` bytes where that is known.
+    /// Returns the input of the filter, `given` bytes if the length is known.
     fn undo(&self, bytes: Vec<u8>, given: Option<u64>, size: u64, limits: &Limits) -> Result<Vec<u8>> {
         match self.name.as_str() {
             "shuffle" | "bitshuffle" => self.unshuffled(&bytes),
@@ -221,20 +221,21 @@ impl Filter {
     }
 }
 
-/// How many bytes a codec may give.
+/// Maximum number of bytes that a codec may return.
 struct Room {
     most: usize,
 }
 
 impl Room {
-    /// As many as are known to come, or some more than the chunk has, which other filters may have added.
+    /// Returns the number that is known to come, or some more than the chunk has, which other filters may have
+    /// added.
     fn of(given: Option<u64>, size: u64, limits: &Limits) -> Result<Self> {
         let most = given.unwrap_or(size.saturating_add(size / 8).saturating_add(1 << 16));
         limits.charge_memory(most, "a chunk")?;
         Ok(Self { most: to_usize(most)? })
     }
 
-    /// What `unpack` writes.
+    /// Returns the output of `unpack`.
     fn fill(&self, unpack: impl FnOnce(&mut [u8]) -> Result<Option<usize>>) -> Result<Vec<u8>> {
         let mut out = vec![0; self.most];
         let len = unpack(&mut out)?.ok_or_else(|| Error::malformed(format!("no valid data for {} bytes", self.most)))?;
@@ -242,7 +243,7 @@ impl Room {
         Ok(out)
     }
 
-    /// What `from` gives.
+    /// Returns the content of `from`.
     #[cfg(any(feature = "zlib", feature = "bzip2"))]
     fn read(&self, from: &mut dyn std::io::Read) -> Result<Vec<u8>> {
         use std::io::Read as _;

@@ -136,7 +136,7 @@ fn fill(words: &[u64]) -> u64 {
     words.first().copied().unwrap_or(0) & 0xffff_ffff | words.get(1).copied().unwrap_or(0) << 32
 }
 
-/// What makes a number, by its bits, of a packed one.
+/// Returns a function that makes the bits of a number from a packed one.
 fn decoder(arguments: &Arguments<'_>, width: usize, least: u64) -> Result<Box<dyn Fn(u64) -> u64>> {
     let power = 10f64.powi(arguments.get(1)? as u32 as i32);
     match (arguments.get(3)?, arguments.get(0)?, width) {

@@ -18,7 +18,7 @@ const SEGMENT: u64 = 64;
 /// The largest code of a pair of numbers.
 const PAIRS: u32 = 90;
 
-/// What the arguments say.
+/// The arguments of the filter.
 struct Form {
     is_big: bool,
     has_differences: bool,

@@ -79,7 +79,7 @@ fn unit_tag(tag: &str) -> Option<&str> {
     Some(name.split_once('-').map_or(name, |(name, _)| name))
 }
 
-/// What stands for a unit that nobody knows (VOUnit 1.0); the empty text is that of a pure number.
+/// The text for an unknown unit (VOUnit 1.0); the empty text is that of a pure number.
 const UNKNOWN: &str = "unknown";
 
 /// Message, hint, and whether it is defined later.

@@ -1,9 +1,9 @@
 //! Physical units as text: the VOUnit syntax, version 1.0, and the older spellings that files hold.
 //!
-//! [`Unit::parse`] reads VOUnit (`kg.m**2/s**2`) and, as readers of ASDF do, the FITS-like forms with
-//! blanks, `*`, `^` and powers without a sign of their own (`2.1798721 10-18kg m2 s-2`);
-//! [`Unit::is_standard`] tells them apart and printing gives VOUnit. [`Units`] knows the names: those of
-//! the standard, and those that `unit/defunit` defines, in the order of the tree.
+//! [`Unit::parse`] reads VOUnit (`kg.m**2/s**2`) and, as readers of ASDF do, the FITS-like forms with blanks, `*`,
+//! `^` and unsigned powers (`2.1798721 10-18kg m2 s-2`). [`Unit::is_standard`] tells them apart, and printing gives
+//! VOUnit. [`Units`] knows the names: those of the standard, and those that `unit/defunit` defines, in the order of
+//! the tree.
 
 mod check;
 mod names;

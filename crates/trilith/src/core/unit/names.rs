@@ -19,9 +19,9 @@ const PLAIN: &[&str] = &["Angstrom", "angstrom", "AU", "au", "Ba", "dB", "mas", 
 const DECIMAL_PREFIXES: &[&str] =
     &["da", "y", "z", "a", "f", "p", "n", "u", "m", "c", "d", "h", "k", "M", "G", "T", "P", "E", "Z", "Y"];
 const BINARY_PREFIXES: &[&str] = &["Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi"];
-/// What prefix and unit would spell, but is something else.
+/// Names that prefix and unit would spell, but that mean something else.
 const CLASHES: &[&str] = &["pct", "pcount", "yd", "dbyte"];
-/// What may stand before parentheses.
+/// Names that may precede parentheses.
 pub(super) const FUNCTIONS: &[&str] = &["sqrt", "ln", "exp", "log", "mag", "dB", "dex"];
 
 /// Letters and underscores, `%`, or a name in single quotes behind an optional prefix.
@@ -82,7 +82,7 @@ impl Units {
         unit.terms.iter().map(|term| term.name.as_str()).filter(|name| !self.knows(name)).collect()
     }
 
-    /// Defines a name, as `unit/defunit` does: for another unit, or as a base unit of its own.
+    /// Defines a name, as `unit/defunit` does: for another unit, or as a new base unit.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the name is none, or the unit uses unknown

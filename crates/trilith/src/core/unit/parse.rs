@@ -4,7 +4,7 @@ use super::names::{FUNCTIONS, is_name};
 use super::{Power, Term, Unit};
 use crate::error::{Error, Result};
 
-/// How deep parentheses may nest.
+/// Maximum depth of nested parentheses.
 const DEPTH: usize = 32;
 
 /// Recursive descent over the text; the depth of parentheses is bounded.

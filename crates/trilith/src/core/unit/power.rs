@@ -8,7 +8,7 @@ use std::fmt;
 pub enum Power {
     /// Numerator and denominator; the denominator is positive.
     Fraction(i64, i64),
-    /// As written with a point.
+    /// A number written with a decimal point.
     Decimal(f64),
 }
 
