@@ -1,7 +1,7 @@
 //! Appending to a native file, so that a crash at any moment leaves the old file or the new.
 //!
-//! Section 7.4 of our specification: new items go where the layout was, the longer layout goes behind
-//! them. Header and old layout are saved in a journal first, which whoever opens the file next undoes.
+//! Section 7.4 of our specification: new items are written in place of the layout, and the longer layout follows
+//! them. Header and old layout are saved in a journal first, and the next opening of the file undoes it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -36,11 +36,11 @@ fn open(path: &Path, how: StreamOptions, limits: &Limits) -> Result<DudleyFile> 
     DudleyFile::open_with(bytes::open(path, options)?, &folder, how, limits)
 }
 
-/// What the text of a layout becomes: longer by declarations, or by a count in its last one.
+/// A layout text that becomes longer, by declarations or by a count in its last one.
 struct Longer {
     /// Without the line that ends a layout of 2025.
     text: String,
-    /// How often the last extension of the layout repeated its element before.
+    /// Number of repetitions that the last extension of the layout had before.
     again: Option<u64>,
 }
 
@@ -132,7 +132,7 @@ impl<'f> Native<'f> {
     }
 }
 
-/// Whether the bytes from `start` on are free: the layout may lie there, and nothing else.
+/// Checks that the bytes from `start` on are free: only the layout may be there.
 fn may_follow(file: &DudleyFile, signature: Signature, start: u64) -> Result<()> {
     let len = file.source().len();
     match (file.origin(), signature.layout_at) {
@@ -216,8 +216,9 @@ pub fn append_records(path: &Path, list: &str, rows: &Array, limits: &Limits) ->
 /// its end as soon as the layout has to change; that outside goes on describing what was there before.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where a path leads to nothing that can grow, or where records are missing or have
-/// another shape or datatype; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an array that cannot grow where it is; as [`append`].
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a path leads to nothing that can grow, or if records
+/// are missing or have another shape or datatype. Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported)
+/// for an array that cannot grow in its place, and the errors of [`append`].
 pub fn append_variables(path: &Path, variables: &[(String, Array)], how: StreamOptions, limits: &Limits) -> Result<u64> {
     let file = open(path, how, limits)?;
     let items = file.items()?;

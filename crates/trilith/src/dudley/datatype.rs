@@ -7,18 +7,18 @@ use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::error::{Error, Result, Setting};
 use crate::layout::{PADDING, Primitive, PrimitiveKind, ResolvedMember, ResolvedType, Structure, read_own};
 
-/// The datatype of an array's elements and their byte order. Of text the fastest dimension is the
-/// length of each string: it is taken off `shape`; without dimensions a string has one unit.
+/// Returns the datatype of an array's elements and their byte order. For text the fastest dimension is the length
+/// of each string: it is removed from `shape`. Without dimensions a string has one unit.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the byte order is not known (E403),
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for structs with stored parameters, whose instances
-/// are items of their own, and for strings of 2³² units.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the byte order is not known (E403), and
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for strings of 2³² units and for structs with stored
+/// parameters, whose instances are separate items.
 pub fn datatype_of(typed: &ResolvedType, shape: &mut Vec<u64>) -> Result<(Datatype, Byteorder)> {
     converted(typed, shape, &mut HashMap::new())
 }
 
-/// As [`datatype_of`]; structs that are the same are made once and shared, since types may double at each level.
+/// Does the same as [`datatype_of`]. Equal structs are made once and shared, since types may double at each level.
 fn converted(
     typed: &ResolvedType,
     shape: &mut Vec<u64>,

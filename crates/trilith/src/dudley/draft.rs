@@ -12,7 +12,7 @@ use crate::layout::{
 };
 use crate::limits::Limits;
 
-/// What an item is.
+/// The kind of an item.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum DraftKind {
@@ -41,7 +41,7 @@ pub enum DraftKind {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Draft {
-    /// What it is.
+    /// The kind and content.
     pub kind: DraftKind,
     /// Lines of documentation.
     pub docs: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Draft {
     pub attributes: Vec<(String, Attribute)>,
 }
 
-/// How deep dicts and lists may nest.
+/// Maximum depth of nested dicts and lists.
 const DEPTH: usize = 256;
 
 impl Draft {
@@ -119,7 +119,7 @@ impl Draft {
         self.write_as(Dialect::D2025, order, limits, out)
     }
 
-    /// As [`Draft::write`], with the layout and the addresses of a dialect.
+    /// Does the same as [`Draft::write`], with the layout and the byte offsets of a dialect.
     ///
     /// # Errors
     /// Returns the errors of [`Draft::write`].
@@ -127,7 +127,7 @@ impl Draft {
         self.write_stored(dialect, &StoredAs::default(), order, limits, out)
     }
 
-    /// As [`Draft::write_as`]; `stored` says how arrays are stored.
+    /// Does the same as [`Draft::write_as`], with arrays stored as in `stored`.
     ///
     /// # Errors
     /// Returns the errors of [`Draft::write`].

@@ -36,15 +36,16 @@ pub struct Catalog {
     template: Option<Layout>,
 }
 
-/// What a catalog records of its files besides their parameters, so that it can be read without being told more.
+/// The record of a catalog about its files, besides their parameters, so that it can be read without further
+/// options.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
     /// The text of the layout.
     text: String,
-    /// Whether the files have a signature; None before there are any.
+    /// `true` if the files have a signature; None before there are any.
     native: Option<bool>,
     pub order: Option<Byteorder>,
-    /// What the summary block stores, in order: each with the values of a variable, None for a parameter.
+    /// The content of the summary block, in order: each with the values of a variable, None for a parameter.
     summary: Vec<(String, Option<Column>)>,
 }
 
@@ -166,7 +167,7 @@ enum Records {
     Instances(HashMap<String, Vec<i64>>),
 }
 
-/// Where an item lies in one file of a family.
+/// The place of an item in one file of a file set.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Place<'c> {
@@ -184,8 +185,8 @@ impl Catalog {
     /// Reads a catalog.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `files` or `records` are missing or do not go together,
-    /// and as reading them.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `files` or `records` are missing or do not go
+    /// together, and an error if they cannot be read.
     pub fn read(file: &DudleyFile) -> Result<Self> {
         let items = file.items()?;
         let (records, rows) = match items.located("/records")? {
@@ -225,8 +226,8 @@ impl Catalog {
         self.native
     }
 
-    /// What the summary block of the template stores of the files, as the catalog has it; None for anything else, and if
-    /// the catalog has it in another form than the template.
+    /// Returns the values of the files that the summary block of the template stores, as the catalog has them.
+    /// Returns None for anything else, and if the catalog has them in another form than the template.
     pub(super) fn summarized(
         &self,
         template: &Layout,
@@ -273,7 +274,7 @@ impl Catalog {
         Self::draft_with(template, rows, None)
     }
 
-    /// As [`Catalog::draft`], with what the catalog has to record of its files.
+    /// Does the same as [`Catalog::draft`], with the record that the catalog keeps of its files.
     pub(super) fn draft_with(template: Option<&str>, rows: &[(String, Vec<i64>)], record: Option<&Record>) -> Result<Draft> {
         let width = rows.first().map_or(0, |(_, values)| values.len());
         if let Some((file, values)) = rows.iter().find(|(_, values)| values.len() != width) {
@@ -303,7 +304,7 @@ impl Catalog {
         Ok(draft)
     }
 
-    /// How many files there are.
+    /// Returns the number of files.
     pub fn len(&self) -> usize {
         self.files.names.len()
     }
@@ -326,9 +327,9 @@ impl Catalog {
     /// each. `options` say whether the files are native and what their byte order is.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the layout is no template (E408), the records lack
-    /// one of its parameters (E409) or a value is impossible, each with its place in the layout, and what
-    /// `take` says.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the layout is no template (E408), the
+    /// records lack one of its parameters (E409) or a value is impossible, each with its place in the layout.
+    /// Returns the errors of `take`, too.
     pub fn locate(
         &self,
         template: &Layout,
@@ -340,8 +341,7 @@ impl Catalog {
         self.locate_rows(template, item, &[all], options, &mut |_, place| take(place))
     }
 
-    /// As [`Catalog::locate`], for some of the files; `take` is also given the number of each.
-    ///
+    /// Does the same as [`Catalog::locate`], for some of the files. `take` also receives the number of each.
     /// # Errors
     /// Returns the errors of [`Catalog::locate`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for rows that
     /// are not there.
@@ -443,7 +443,7 @@ impl Catalog {
 /// The attribute of a catalog that records whether its files have a signature.
 const SIGNATURE: &str = "signature";
 
-/// What a catalog records of its files: whether they have a signature, and their layout.
+/// Returns the record of a catalog about its files: whether they have a signature, and their layout.
 fn recorded(file: &DudleyFile, items: &Items<'_>) -> Result<(Option<bool>, Option<Layout>)> {
     let said = file.layout().attributes(ItemId::ROOT).find(|(name, _)| *name == SIGNATURE);
     let native = said.and_then(|(_, said)| said.as_integer()).map(|said| said != 0);

@@ -16,7 +16,7 @@ use crate::layout::{
 };
 use crate::limits::Limits;
 
-/// What a file under a layout is to hold, by the paths of its items.
+/// The content of a file under a layout, by the paths of its items.
 ///
 /// ```
 /// # use std::{io::Cursor, sync::Arc};
@@ -44,14 +44,15 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// Writes a native file; with `embed` its layout stands at its end. Returns its size.
+    /// Writes a native file; with `embed` its layout is at its end. Returns its size.
     ///
-    /// A parameter of a dict that is repeated, or of a struct, has a value for each of them: `l[1]/n`, `y(1).n`. The path
-    /// without numbers (`l/n`, `y.n`) gives one value to all that have none of their own.
+    /// A parameter of a repeated dict, or of a struct, has a value for each of them: `l[1]/n`, `y(1).n`. The path
+    /// without numbers (`l/n`, `y.n`) gives one value to all others.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a parameter or an item has no value, a value belongs to nothing
-    /// in the layout, or has another datatype or shape than it says; as [`NewStream::write`].
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a parameter or an item has no value, or if a value
+    /// belongs to nothing in the layout or has another datatype or shape than declared. Returns the errors of
+    /// [`NewStream::write`], too.
     pub fn write<W: Write + Seek>(
         &self,
         layout: &Layout,
@@ -183,7 +184,7 @@ struct Given<'f> {
     path: String,
     way: Vec<Step>,
     array: &'f Array,
-    /// How many parts of it were written; each is one index of so many axes.
+    /// Number of its parts that were written; each is one index of the leading axes.
     taken: u64,
     axes: usize,
 }
@@ -296,16 +297,16 @@ fn no_item(layout: &Layout, path: &str) -> Error {
 pub struct Mismatch {
     /// The file, as the catalog names it.
     pub file: String,
-    /// What differs, for people.
+    /// The difference, for people.
     pub message: String,
 }
 
 impl Catalog {
-    /// The stored parameters of a file of a family, by the layout of the family, and what the file says against
-    /// them: a layout of its own that gives one of them another value, or an end before the data end.
+    /// Returns the stored parameters of a file of a file set, by the layout of the set, and its contradictions to
+    /// them: a separate layout that gives one of them another value, or an end before the data end.
     ///
     /// # Errors
-    /// As [`DudleyFile::items`], where the parameters cannot be read.
+    /// Returns the errors of [`DudleyFile::items`] if the parameters cannot be read.
     pub fn params_of(name: &str, file: &DudleyFile, own: Option<&DudleyFile>) -> Result<(Vec<i64>, Vec<Mismatch>)> {
         let items = file.items()?;
         let mut values = Vec::new();
@@ -336,11 +337,11 @@ impl Catalog {
         Ok((values, found))
     }
 
-    /// Where the parameters of the files differ from those that this catalog has; `open` opens a file by its
-    /// name under the layout of the family.
+    /// Lists the differences between the parameters of the files and those of this catalog. `open` opens a file by
+    /// its name under the layout of the file set.
     ///
     /// # Errors
-    /// As [`Catalog::locate`]; a file that cannot be opened or read is one of those that differ.
+    /// Returns the errors of [`Catalog::locate`]. A file that cannot be opened or read is listed as a difference.
     pub fn compare(
         &self,
         template: &Layout,

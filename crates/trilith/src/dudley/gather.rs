@@ -16,7 +16,7 @@ use crate::layout::{Layout, Located, Options};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Omission {
-    /// Which file of the catalog it is, counted from 0.
+    /// Number of the file in the catalog, counted from 0.
     pub row: usize,
     /// The file, as the catalog names it.
     pub file: String,
@@ -122,7 +122,7 @@ impl Catalog {
         Ok(self.choose(template, item, rows, options, resolve)?.omitted)
     }
 
-    /// Where the item lies in each of these files, and which of them omit it.
+    /// Returns the place of the item in each of these files, and the files that omit it.
     fn choose(
         &self,
         template: &Layout,
@@ -199,7 +199,7 @@ struct Forms {
 struct Group {
     /// The first of them, and the item there.
     first: Option<(String, Located)>,
-    /// What is wrong with another.
+    /// The reason why another file differs.
     unlike: Option<Error>,
 }
 
@@ -262,7 +262,7 @@ fn same_form(item: &str, (name, known): (&str, &Located), (file, found): (&str, 
     Ok(())
 }
 
-/// How many bytes it is from the first element to behind the last.
+/// Returns the number of bytes from the first element to the end of the last.
 pub(super) fn extent(datatype: &Datatype, shape: &[u64], strides: &[u64]) -> Option<u64> {
     let mut span = datatype.item_size();
     for (dim, stride) in shape.iter().zip(strides) {

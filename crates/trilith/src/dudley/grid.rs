@@ -23,7 +23,7 @@ use crate::limits::Limits;
 /// The name of the attribute that makes an item a grid, with `grid_chunk`.
 const SHAPE: &str = "grid_shape";
 
-/// What is said of the storage of a grid begins so.
+/// Start of the attribute names about the storage of a grid.
 pub(super) const PREFIX: &str = "grid_";
 
 /// Those that say what the elements mean.
@@ -128,7 +128,7 @@ impl Collected {
 /// A type and the dimensions that come with it.
 type Typed = (ResolvedType, Vec<u64>, String);
 
-/// What is said of a grid.
+/// The attributes of a grid.
 struct Spec<'s> {
     said: &'s HashMap<String, Attribute>,
     find: &'s dyn Fn(&str) -> Option<Entry>,
@@ -192,7 +192,7 @@ impl Spec<'_> {
         })
     }
 
-    /// Where the chunks lie.
+    /// Returns the places of the chunks.
     fn places(&self, entries: &[Entry], cut: &Cut, base: u64) -> Result<Places> {
         let count = cut.counts().iter().try_fold(1u64, |n, count| n.checked_mul(*count));
         if let Some(said) = self.text("grid_at")? {
@@ -258,7 +258,7 @@ impl Spec<'_> {
         }
     }
 
-    /// Which of some words an attribute is; the first where it is left out.
+    /// Returns the number of an attribute's word in a list, and the first if the attribute is left out.
     fn word(&self, name: &str, words: &[&str]) -> Result<usize> {
         let Some(text) = self.text(name)? else { return Ok(0) };
         let known = words.iter().position(|word| *word == text);
@@ -348,7 +348,7 @@ impl GridArray {
         Ok(Array::new(Arc::new(grid), 0, datatype, self.order, shape)?.with_limits(limits))
     }
 
-    /// How it is stored, in a few words.
+    /// Describes its storage, in a few words.
     pub fn storage(&self) -> String {
         let chunk: Vec<String> = self.cut.chunk.iter().map(u64::to_string).collect();
         let count = self.count;

@@ -73,7 +73,7 @@ pub(super) fn grow(file: &DudleyFile, before: &Entry, rows: &Array, limits: &Lim
     })
 }
 
-/// Which of the stored values a parameter is, and its value.
+/// Returns the number of a parameter among the stored values, and its value.
 fn stored(old: &Items<'_>, param: ItemId) -> Result<(usize, i64)> {
     let mut ordinal = 0;
     for entry in old.entries() {
@@ -93,7 +93,7 @@ struct Grown {
     counter: Entry,
 }
 
-/// Whether all items but the one that grows stay as they are, and it lies behind them.
+/// Checks that all items but the growing one stay unchanged, and that it is after them.
 fn compared(old: &Items<'_>, found: &Evaluation<'_>, before: &Entry, param: ItemId, more: u64) -> Result<Grown> {
     let refuse = |path: &str| {
         let message = format!("{} cannot grow: {path} comes after it, or depends on the number of records", before.path);

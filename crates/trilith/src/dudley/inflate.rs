@@ -80,7 +80,7 @@ fn image(name: &str, bytes: &[u8], form: &Form, limits: &Limits) -> Result<Vec<u
     }
 }
 
-/// Why a filter cannot be used.
+/// Returns the reason why a filter cannot be used.
 pub(super) fn unavailable(name: &str) -> Error {
     let hint = match name {
         "zfp" => "there is no mature library for zfp; describe the stored bytes as u1",

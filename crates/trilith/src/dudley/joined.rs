@@ -15,13 +15,13 @@ use crate::threads::{lock, side_by_side};
 
 /// An item in one file.
 pub(super) struct Piece {
-    /// Which file of the catalog it is.
+    /// Number of the file in the catalog.
     pub row: usize,
     /// None where the file omits the item, or is not there.
     pub stored: Option<Stored>,
 }
 
-/// Where an item lies in one file.
+/// The place of an item in one file.
 pub(super) struct Stored {
     /// Byte of the file at which it is stored; None where it has no data.
     pub offset: Option<u64>,
@@ -56,9 +56,9 @@ pub(super) struct Joined {
     pub len: u64,
     pub files: Arc<Files>,
     pub pieces: Vec<Piece>,
-    /// How many bytes of each file there are.
+    /// Number of bytes of each file.
     pub span: u64,
-    /// What the bytes of a file are that omits the item.
+    /// Byte value for a file that omits the item.
     pub blank: u8,
     pub filter: Option<Filter>,
     /// The item before it was compressed.
@@ -164,12 +164,12 @@ impl Joined {
         Ok((at, offset - number * self.span))
     }
 
-    /// What a file is called.
+    /// Returns the name of a file.
     fn file(&self, at: usize) -> &str {
         self.pieces.get(at).and_then(|piece| self.files.names.get(piece.row)).map_or("", String::as_str)
     }
 
-    /// Where the item lies in a file; None where it is omitted.
+    /// Returns the place of the item in a file, or None if it is omitted.
     fn stored(&self, at: usize) -> Option<&Stored> {
         self.pieces.get(at)?.stored.as_ref()
     }

@@ -19,7 +19,7 @@ pub type Opener<'o> = dyn FnMut(&Path, Option<&Layout>) -> Result<DudleyFile> + 
 pub struct Listing {
     /// Each file as the catalog names it, with the values of its stored parameters in the order of the text.
     pub rows: Vec<(String, Vec<i64>)>,
-    /// What files say against their parameters; a catalog with these would not be right.
+    /// Contradictions of files to their parameters. A catalog with these would not be right.
     pub mismatches: Vec<Mismatch>,
     /// The layout as the catalog names it.
     template: Option<String>,
@@ -31,8 +31,9 @@ impl Listing {
     /// are named from its folder. `template` is the path of the layout, if it has one.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file outside of that folder, [`ErrorKind::Malformed`](crate::ErrorKind::Malformed)
-    /// (E408) for a layout that is not a template, [`ErrorKind::Io`](crate::ErrorKind::Io) for a file that does not exist, and as
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file outside of that folder,
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) (E408) for a layout that is not a template,
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) for a file that does not exist, and the errors of
     /// [`Catalog::params_of`].
     pub fn read<P: AsRef<Path>>(
         catalog: &Path,

@@ -1,8 +1,9 @@
-//! The numbers of an array, by the attributes of the conventions of netCDF: `scale_factor`, `add_offset`, `_FillValue`,
-//! `missing_value`, `valid_range`, `valid_min`, `valid_max`, `_Unsigned`; and by `GDAL_NODATA` of a TIFF file.
+//! The physical values of an array, by the attributes of the conventions of netCDF: `scale_factor`, `add_offset`,
+//! `_FillValue`, `missing_value`, `valid_range`, `valid_min`, `valid_max`, `_Unsigned`; and by `GDAL_NODATA` of a
+//! TIFF file.
 //!
-//! Files of other formats are read so, as the netCDF4 package does with `set_auto_maskandscale`. A layout of its own has no
-//! such conventions.
+//! Files of other formats are read so, as the netCDF4 package does with `set_auto_maskandscale`. A layout that a
+//! user writes has no such conventions.
 
 use std::borrow::Cow;
 
@@ -23,7 +24,8 @@ impl DudleyFile {
         self.meant(entry.item, self.stored_array_of(entry)?).map_err(|e| e.context(entry.path.clone()))
     }
 
-    /// As [`DudleyFile::attributes`], without those that are applied to the elements of its array.
+    /// Returns the attributes of [`DudleyFile::attributes`], without those that are applied to the elements of its
+    /// array.
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::outline`].
@@ -87,7 +89,7 @@ pub(crate) fn is_applied(name: &str) -> bool {
     APPLIED.contains(&name)
 }
 
-/// What the attributes of an array declare about elements of its datatype: one after the other.
+/// Returns the declarations of the attributes of an array about elements of its datatype, one after the other.
 fn of<'a>(attributes: impl Iterator<Item = (&'a str, &'a Attribute)>, datatype: &Datatype) -> Vec<Meaning> {
     let is_number = datatype.is_integer() || matches!(datatype, Datatype::Float32 | Datatype::Float64);
     let said: Vec<(&str, &Attribute)> = attributes.filter(|(name, _)| is_number && is_applied(name)).collect();
@@ -169,7 +171,7 @@ impl Said<'_> {
         }
     }
 
-    /// What marks elements as missing; numbers that the datatype does not have mark none.
+    /// Returns the marks of missing elements. Numbers that the datatype does not have mark none.
     fn missing(&self, datatype: &Datatype, is_unsigned: bool) -> Vec<Missing> {
         let numbers = |name: &str| -> Vec<Declared> {
             let all = self.numbers(name).into_iter();

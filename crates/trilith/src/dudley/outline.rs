@@ -27,7 +27,7 @@ impl OutlineId {
     }
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Thing<'o> {
@@ -56,7 +56,7 @@ struct Node {
     item: Option<ItemId>,
     is_list: bool,
     is_grid: bool,
-    /// `true` if the layout says that it cannot be read: then it is an array that nobody gets.
+    /// `true` if the layout marks it as unreadable. It is then an array whose elements are an error.
     is_unreadable: bool,
 }
 
@@ -208,7 +208,7 @@ impl Outline {
         Ok(())
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub(crate) fn node_count(&self) -> u64 {
         self.nodes.len() as u64
     }
@@ -236,7 +236,7 @@ impl Outline {
         Ok(Some(OutlineId(at)))
     }
 
-    /// What a node is. A struct whose only data is its member `""` stands for that member.
+    /// Returns the kind of a node. A struct whose only data is its member `""` represents that member.
     pub fn thing(&self, id: OutlineId) -> Thing<'_> {
         let Some(node) = self.nodes.get(self.presented(id.0)) else { return Thing::Null };
         match (node.entry.as_deref(), node.fixed) {

@@ -18,7 +18,7 @@ use crate::layout::{
 };
 use crate::limits::Limits;
 
-/// What is known about a stream before it is opened.
+/// Facts about a stream before it is opened.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct StreamOptions {
@@ -32,7 +32,7 @@ pub struct StreamOptions {
     pub base: u64,
 }
 
-/// Where the layout of a stream was found.
+/// The origin of the layout of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LayoutOrigin {
     /// In the file, at this byte.
@@ -62,7 +62,7 @@ pub struct DudleyFile {
     source: SourceRef,
     layout: Layout,
     origin: LayoutOrigin,
-    /// How many bytes its text has, where it was found in the file.
+    /// Length of its text in bytes, if it was found in the file.
     text_len: u64,
     warnings: Vec<Diagnostic>,
     signature: Option<Signature>,
@@ -176,7 +176,7 @@ impl DudleyFile {
         &self.layout
     }
 
-    /// Where the layout was found.
+    /// Returns the origin of the layout.
     pub fn origin(&self) -> &LayoutOrigin {
         &self.origin
     }
@@ -216,13 +216,13 @@ impl DudleyFile {
         &self.options.limits
     }
 
-    /// What is odd about the layout but does not stop reading it.
+    /// Returns problems of the layout that do not stop reading it.
     pub fn warnings(&self) -> Vec<String> {
         let notice = self.source.notice().into_iter();
         notice.chain(self.warnings.iter().map(|warning| warning.to_string())).collect()
     }
 
-    /// What was found wrong or odd about the layout, with its place in its text.
+    /// Returns the findings about the layout, with their places in its text.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.warnings
     }
@@ -304,7 +304,7 @@ impl DudleyFile {
         if self.has_grids() { Ok(self.outline()?.grid(path)) } else { Ok(None) }
     }
 
-    /// As [`DudleyFile::array_of`], with the elements that are stored.
+    /// Returns the array of [`DudleyFile::array_of`], with its stored elements.
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::array_at`].
@@ -436,7 +436,7 @@ pub(crate) fn find_text(
     Ok((read_text(&found, 0, limits)?, LayoutOrigin::Beside(beside)))
 }
 
-/// What the layout beside a file is called; None for a layout itself.
+/// Returns the name of the layout next to a file, or None for a layout itself.
 fn beside(name: &str) -> Option<String> {
     let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let stem = last.rsplit_once('.').map_or(last, |(stem, _)| stem);
@@ -478,7 +478,8 @@ impl<'f> Items<'f> {
     /// All items in the order of the text, as many as [`Limits::items`] allows.
     ///
     /// # Errors
-    /// Each may fail as [`DudleyFile::items`], and with [`ErrorKind::Limit`](crate::ErrorKind::Limit).
+    /// Returns the errors of [`DudleyFile::items`] for each, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a
+    /// limit would be exceeded.
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry>> + '_ {
         let most = self.file.limits().items;
         self.found.entries().zip(0u64..).map_while(move |(entry, number)| match number.cmp(&most) {
@@ -504,7 +505,7 @@ impl<'f> Items<'f> {
         self.found.find(path)?.ok_or_else(|| self.no_item(path))
     }
 
-    /// Where the array at a path lies, if there is one: as [`Items::array_at`]. A typedef with stored
+    /// Returns the place of the array at a path, if there is one, as for [`Items::array_at`]. A typedef with stored
     /// parameters is presented as its member without a name.
     ///
     /// # Errors
@@ -519,12 +520,13 @@ impl<'f> Items<'f> {
         Ok(found)
     }
 
-    /// The array at a path: an item, a parameter, or a member of the structs of an item
-    /// (`/records.time`; `/time`, where the item has no name); of a list its elements, as [`Items::stacked`]. Where it
-    /// ends behind the end of the file, what is there can be read.
+    /// Returns the array at a path: an item, a parameter, or a member of the structs of an item (`/records.time`;
+    /// `/time` if the item has no name). For a list it returns the elements, as [`Items::stacked`] does. If the
+    /// array ends after the end of the file, its existing part can be read.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is none or its byte order is not known,
+    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is none,
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if its byte order is not known, and
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a filter that is not available.
     pub fn array_at(&self, path: &str) -> Result<Array> {
         if self.file.has_grids()

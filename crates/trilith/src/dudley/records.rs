@@ -87,9 +87,9 @@ pub(super) struct Lists(Vec<List>);
 
 struct List {
     item: ItemId,
-    /// As entries spell it.
+    /// The path as entries spell it.
     path: String,
-    /// How many elements it has, and how many come.
+    /// Number of elements before, and of new ones.
     before: u64,
     count: u64,
     columns: Vec<Column>,
@@ -103,11 +103,11 @@ struct Column {
 }
 
 impl Lists {
-    /// Which lists the variables belong to.
+    /// Returns the lists that the variables belong to.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a path that leads to no list, and where the
-    /// variables of a list have not the same number of records.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a path that leads to no list, and if the variables
+    /// of a list do not have the same number of records.
     pub fn of(items: &Items<'_>, variables: &[(String, Array)]) -> Result<Self> {
         let layout = items.file().layout();
         let mut lists: Vec<List> = Vec::new();
@@ -157,7 +157,7 @@ impl Lists {
         }
     }
 
-    /// What the layout gains.
+    /// Returns the addition to the layout.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for dicts in a list of 2026, which repeats
@@ -199,7 +199,7 @@ impl Lists {
             .hint("give all variables of an element at once, as /list/x and /list/y"))
     }
 
-    /// Whether every record has found its place.
+    /// Checks that every record has found its place.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if one has not.
@@ -213,7 +213,7 @@ impl Lists {
     }
 }
 
-/// Why nothing at a path can grow.
+/// Returns the reason why nothing at a path can grow.
 fn no_list(items: &Items<'_>, path: &str) -> Result<Error> {
     Ok(match items.located(path)? {
         Some(_) => Error::unsupported(format!("{path} cannot grow: only lists and arrays of records have records")),

@@ -1,5 +1,4 @@
-//! A Dudley stream written anew: compact, in the other byte order, in the other dialect and with its
-//! address base.
+//! Rewriting a Dudley stream: compact, in the other byte order, in the other dialect and with its address base.
 
 use std::io::{Seek, Write};
 
@@ -10,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::layout::{Byteorder, Dialect, Entry, EntryKind, Layout, ParseOptions, ResolvedType, StoredAs, parse};
 
-/// How a stream is written anew.
+/// Options for rewriting a stream.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct Rewrite {
@@ -18,7 +17,7 @@ pub struct Rewrite {
     pub dialect: Option<Dialect>,
     /// The byte order of all numbers; None lets each keep its own.
     pub order: Option<Byteorder>,
-    /// How arrays are stored.
+    /// The form of storage of arrays.
     pub stored: StoredAs,
 }
 
@@ -43,8 +42,8 @@ impl DudleyFile {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for filters that are not available, and as reading
-    /// the items and [`NewStream::write`].
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for filters that are not available, an
+    /// error if an item cannot be read, and the errors of [`NewStream::write`].
     pub fn rewrite<W: Write + Seek>(&self, how: &Rewrite, out: &mut W) -> Result<Vec<Diagnostic>> {
         let items = self.items()?;
         let to = how.dialect.unwrap_or(self.layout().dialect());

@@ -1,10 +1,10 @@
-//! How the array of an item is seen, where an attribute says more of it than its declaration.
+//! The array of an item, if an attribute says more about it than its declaration.
 //!
-//! `grid_member="data"`: the item is an array of structs that lie as far apart as the records of its file, and the array is
+//! `grid_member="data"`: the item is an array of structs as far apart as the records of its file, and the array is
 //! this member of each of them.
 //!
-//! `safetensors_dtype="BF16"` or `hdf5_type="bfloat16"`: the elements are the bits of floats that no datatype of a layout is;
-//! they are widened where somebody asks for it.
+//! `safetensors_dtype="BF16"` or `hdf5_type="bfloat16"`: the elements are the bits of floats that no datatype of a
+//! layout has. They are widened on request.
 
 use crate::array::Array;
 use crate::array::small::{self, SmallFloat};

@@ -42,7 +42,7 @@ impl Signature {
     /// The byte order that a whole signature says, wherever the header then leads.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) (E404) for a damaged signature, or none.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) (E404) for a damaged or missing signature.
     pub fn order_in(start: &[u8]) -> Result<Byteorder> {
         let mut bytes = [0; 16];
         bytes.iter_mut().zip(start).for_each(|(byte, new)| *byte = *new);
@@ -59,8 +59,8 @@ impl Signature {
     /// Reads the header; None where the file is not native.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) (E404, E405) for a damaged signature or an address of
-    /// the layout that lies outside of the file.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) (E404, E405) for a damaged signature, or if
+    /// the offset of the layout is outside of the file.
     pub fn read(source: &dyn Source) -> Result<Option<Self>> {
         let mut bytes = [0; 16];
         let have = source.len().min(Self::LEN) as usize;
@@ -107,7 +107,7 @@ impl Signature {
     }
 }
 
-/// What a text-mode or 7-bit transfer did to the signature (section 7.5 of our specification).
+/// Describes the damage of a text-mode or 7-bit transfer to the signature (section 7.5 of our specification).
 fn damage(bytes: &[u8; 16]) -> Option<&'static str> {
     let tail = &bytes[2..];
     if bytes[0] == 0x0d {

@@ -76,7 +76,7 @@ impl Items<'_> {
 
 /// Some elements that lie equally far from each other.
 struct Piece {
-    /// Which element the first is, and where it lies.
+    /// Number of the first element, and its place.
     index: u64,
     offset: u64,
     stride: u64,

@@ -19,8 +19,8 @@ struct Leaf {
 /// Gives the bytes of `array` to `take` as `datatype` in `order` stores them; padding is 0.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the array is of another datatype or shape, and what reading
-/// it or `take` say.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the array has another datatype or shape, an error if it
+/// cannot be read, and the errors of `take`.
 pub(super) fn store(
     array: &Array,
     datatype: &Datatype,

@@ -1,4 +1,4 @@
-//! Where the chunks of a grid lie: at the places of a list of items, or where a table says that stands in the file itself.
+//! Places of the chunks of a grid: those of a list of items, or those that a table in the file itself gives.
 
 use std::sync::{Arc, OnceLock};
 
@@ -25,7 +25,7 @@ pub(super) enum Places {
     Table(Box<Table>),
 }
 
-/// Where the chunks lie, and which filters each has not: as many as there are chunks, or none.
+/// The places of the chunks, and the filters that each skipped: one entry for each chunk, or none.
 #[derive(Debug, Clone)]
 pub(super) struct Read {
     pub pieces: Arc<Vec<Piece>>,
@@ -39,7 +39,7 @@ pub(super) struct Table {
     pub at: Column,
     /// Their lengths; without, each has `whole` bytes.
     pub bytes: Option<Column>,
-    /// Which filters were not applied.
+    /// The filters that were not applied.
     pub mask: Option<Column>,
     pub base: u64,
     pub whole: u64,
@@ -50,7 +50,7 @@ pub(super) struct Table {
 /// Whole numbers of an item, or of a member of its structs.
 #[derive(Debug)]
 pub(super) struct Column {
-    /// As the attribute names it.
+    /// The name in the attribute.
     said: String,
     datatype: Datatype,
     order: Byteorder,
@@ -60,8 +60,8 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// What an attribute names: `""` is the annotated item itself, `at` a member of its structs, `/item` another item and
-    /// `/item.member` a member of that one.
+    /// Returns the column that an attribute names: `""` is the annotated item itself, `at` a member of its structs,
+    /// `/item` another item and `/item.member` a member of that one.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if nothing is called so.
@@ -114,11 +114,11 @@ impl Table {
 }
 
 impl Places {
-    /// Where the chunks lie.
+    /// Returns the places of the chunks.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a table that does not fit, and those of
-    /// reading one.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a table that does not fit, and an error if
+    /// it cannot be read.
     pub fn read(&self, source: &SourceRef, masks: &Arc<Vec<u64>>, limits: &Arc<Limits>) -> Result<Read> {
         let table = match self {
             Self::Listed(pieces) => return Ok(Read { pieces: Arc::clone(pieces), masks: Arc::clone(masks) }),

@@ -15,7 +15,7 @@ use crate::limits::Limits;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct NewStream<'l> {
-    /// What lies where.
+    /// The layout.
     pub layout: &'l Layout,
     /// The byte order of the signature, and of whatever the layout leaves open.
     pub order: Byteorder,
@@ -23,11 +23,11 @@ pub struct NewStream<'l> {
     pub params: Vec<i64>,
     /// `true` if the layout is appended to the file; otherwise it has to stay beside it.
     pub embed: bool,
-    /// What it may cost.
+    /// Limits on the cost.
     pub limits: Limits,
 }
 
-/// Where the data for an entry come from.
+/// A function that supplies the data for an entry.
 pub type Supplier<'d> = &'d mut dyn FnMut(&Entry) -> Result<Array>;
 
 impl<'l> NewStream<'l> {
@@ -53,9 +53,9 @@ impl<'l> NewStream<'l> {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where data or parameters do not fit the layout (E409), or would
-    /// be written over the header (E410); [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for filters
-    /// other than gzip and png; [`ErrorKind::Io`](crate::ErrorKind::Io).
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if data or parameters do not fit the layout (E409), or
+    /// would overwrite the header (E410). Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for
+    /// filters other than gzip and png, and [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails.
     pub fn write<W: Write + Seek>(&self, data: Supplier<'_>, out: &mut W) -> Result<u64> {
         let options = Options { native: true, order: Some(self.order), limits: self.limits.clone() };
         let fail = |e| Error::io("writing", e);
@@ -121,8 +121,8 @@ pub(super) fn evaluate<'l>(
     Ok((known, packed))
 }
 
-/// As [`evaluate`], for a stream that has more items than before: the values of the stored parameters of
-/// old, lengths of compressed arrays included, are `known`, and so are its items up to `from`.
+/// Does the same as [`evaluate`], for a stream that has more items than before. The values of the old stored
+/// parameters, lengths of compressed arrays included, are `known`, and so are its items up to `from`.
 pub(super) fn evaluate_more<'l>(
     layout: &'l Layout,
     options: &Options,

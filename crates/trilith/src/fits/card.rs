@@ -14,7 +14,7 @@ const COMMENTARY: usize = RECORD - 8;
 /// Characters between the quotes of a record that another one continues.
 const CONTINUED: usize = 67;
 
-/// What a card says about its keyword.
+/// The value of a card.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum CardValue {
@@ -203,7 +203,7 @@ impl Card {
         &self.value
     }
 
-    /// What stands behind the slash.
+    /// Returns the text after the slash.
     pub fn comment(&self) -> &str {
         &self.comment
     }

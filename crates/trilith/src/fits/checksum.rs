@@ -58,7 +58,7 @@ impl Sum {
 /// behind them. DATASUM stays where the data are those that it was made of.
 ///
 /// # Errors
-/// As reading the data.
+/// Returns an error if the data cannot be read.
 pub(super) fn renew(header: &mut Header, data: &dyn Source, start: u64, end: u64, is_new: bool) -> Result<()> {
     let renews_data = is_new && header.card(DATA).is_some();
     if header.card(WHOLE).is_none() && !renews_data {

@@ -83,7 +83,7 @@ fn is_null(row: Node<'_>) -> bool {
     row.index(1).is_some_and(Node::is_null)
 }
 
-/// What is wrong with a row is the fault of who edits it; the tree of a FITS file has no lines of its own.
+/// Converts an error of a row into one of the caller. The tree of a FITS file has no lines.
 fn as_usage(error: &Error, path: String) -> Error {
     Error::usage(error.message()).at_path(path).advised_by(error)
 }
@@ -143,7 +143,7 @@ fn longest(old: &[Value], new: &[Value]) -> Vec<Option<usize>> {
     found
 }
 
-/// As [`longest`], but each item takes the next equal one: not always the most, but in one pass.
+/// Does the same as [`longest`], but each item takes the next equal one: not always the most, but in one pass.
 fn next_equal(old: &[Value], new: &[Value]) -> Vec<Option<usize>> {
     let mut places: HashMap<String, VecDeque<usize>> = HashMap::new();
     for (at, value) in old.iter().enumerate() {
@@ -181,7 +181,7 @@ fn replaced(rows: &[Row], count: usize) -> Vec<Option<usize>> {
     found
 }
 
-/// The card of a new row. What the row leaves as it was keeps its kind, which a row does not always tell: a complex
+/// Returns the card of a new row. Unchanged parts keep their kind, which a row does not always tell: a complex
 /// number, an undefined value, an integer of more than 64 bits.
 fn made(row: &Value, before: Option<(&Card, &Value)>, is_null: bool) -> Result<Card> {
     if let Some((old, triple)) = before

@@ -6,7 +6,7 @@ use super::scale::Rows;
 use crate::array::Array;
 use crate::error::Result;
 
-/// How the elements of a masked array become a data unit.
+/// Conversion of the elements of a masked array to a data unit.
 #[derive(Debug, Clone)]
 pub(super) struct Masked {
     pub rows: Rows,

@@ -6,8 +6,8 @@
 
 use crate::codec::bits::Bits;
 
-/// How many bytes that are copied each byte of a tile's values is worth: the inverse transform goes over all of them again
-/// and again, and every bit plane that is stored is gone through once more.
+/// Returns the cost of each byte of a tile's values, in bytes that are copied. The inverse transform passes over
+/// all of them repeatedly, and every stored bit plane is one more pass.
 pub(super) fn cost(bytes: &[u8]) -> u64 {
     let planes = bytes.get(22..25).unwrap_or_default();
     24 + planes.iter().map(|n| u64::from(*n)).sum::<u64>() / 4
@@ -201,7 +201,7 @@ fn quadtree(bits: &mut Bits<'_>, rows: usize, columns: usize) -> Option<Vec<u8>>
     Some(codes)
 }
 
-/// How coefficients were cut to whole numbers, at one level.
+/// Rounding of coefficients to whole numbers, at one level.
 struct Rounding {
     bit0: i64,
     is_last: bool,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::header::{BLOCK, Header};
 use crate::error::{Error, Result};
 
-/// What the data unit of an HDU is.
+/// The kind of the data unit of an HDU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HduKind {
@@ -34,7 +34,7 @@ pub struct Hdu {
     pub(super) kind: HduKind,
     pub(super) start: u64,
     pub(super) data: Range<u64>,
-    /// Why its data cannot be found.
+    /// The reason why its data cannot be found.
     pub(super) problem: Option<Arc<Error>>,
 }
 
@@ -67,7 +67,7 @@ impl Hdu {
         &self.header
     }
 
-    /// What its data unit is.
+    /// Returns the kind of its data unit.
     pub fn kind(&self) -> HduKind {
         self.kind
     }
@@ -106,7 +106,7 @@ impl Hdu {
             && (self.name().eq_ignore_ascii_case("ASDF") || self.header.text("XTENSION") == Some("ASDF"))
     }
 
-    /// What to call it in messages.
+    /// Returns its name for messages.
     pub(super) fn label(&self) -> String {
         match self.name() {
             "" => format!("HDU {}", self.number),

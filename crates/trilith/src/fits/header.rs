@@ -45,10 +45,11 @@ impl Header {
         }
     }
 
-    /// As [`Header::read`]; of a header without an END the cards that are there, and what is wrong.
+    /// Does the same as [`Header::read`]. For a header without an END it returns the existing cards, and the error.
     ///
     /// # Errors
-    /// Returns `Limit` and `Io` as [`Header::read`].
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) and [`ErrorKind::Io`](crate::ErrorKind::Io) as
+    /// [`Header::read`] does.
     pub(super) fn read_some(source: &dyn Source, at: u64, limits: &Limits) -> Result<(Self, u64, Option<Error>)> {
         let (bytes, why) = read_records(source, at, limits)?;
         let (mut cards, mut rest) = (Vec::new(), bytes.as_slice());

@@ -19,10 +19,10 @@ use crate::tree::Value;
 /// Cells beyond so many are not described one by one in a tree.
 pub(super) const MOST_CELLS: u64 = 100_000;
 
-/// Where the values of one cell lie.
+/// The place of the values of one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Place {
-    /// How many there are.
+    /// Number of values.
     pub count: u64,
     /// Their bytes in the file.
     pub bytes: Range<u64>,
@@ -134,11 +134,12 @@ impl FitsFile {
     }
 }
 
-/// The rows and the cells of a table with a heap as views of its bytes, for a tree: `data` is the ndarray node
-/// of the whole data unit. None for tables without a heap, and for those of more cells than a tree should have.
+/// Returns the rows and the cells of a table with a heap as views of its bytes, for a tree: `data` is the ndarray
+/// node of the whole data unit. Returns None for tables without a heap, and for those of more cells than a tree
+/// should have.
 ///
-/// Numbers are as they are stored: columns with TSCAL or TZERO are left out, and so are bits; truth values are
-/// the letters `T` and `F`.
+/// Numbers have their stored values: columns with TSCAL or TZERO are left out, and so are bits. Booleans are the
+/// letters `T` and `F`.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if a cell points outside the heap.

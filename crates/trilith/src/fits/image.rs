@@ -27,7 +27,8 @@ pub(super) fn number(bitpix: i64) -> Number {
     }
 }
 
-/// What the numbers of an image mean: astropy's types, but 64-bit integers with BLANK alone stay what they are.
+/// Returns the physical type of an image's numbers: astropy's types, but 64-bit integers with BLANK alone keep
+/// theirs.
 pub(super) fn meaning(number: Number, linear: Linear) -> Meaning {
     let float = if matches!(number, Number::U8 | Number::I16 | Number::F32) { Datatype::Float32 } else { Datatype::Float64 };
     let mut meaning = linear.meaning(number, float.clone());

@@ -160,7 +160,7 @@ fn is_signed(datatype: &Datatype) -> bool {
     matches!(datatype, Datatype::Int8 | Datatype::Int16 | Datatype::Int32 | Datatype::Int64)
 }
 
-/// How integers of a type become stored ones of another.
+/// Returns the conversion of integers of a type to stored ones of another.
 fn extended(datatype: &Datatype, number: Number) -> How {
     if *datatype == number.datatype() { How::Copy } else { How::Extend { signed: is_signed(datatype) } }
 }

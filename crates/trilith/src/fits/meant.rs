@@ -74,8 +74,8 @@ fn physical(header: Header, array: Array) -> Result<Array> {
     }
 }
 
-/// What is still to be applied to numbers of a type: all where it is the stored one, and what is missing where it is the
-/// unsigned one.
+/// Returns the part of a meaning that still applies to numbers of a type: all if it is the stored type, and the
+/// missing values if it is the unsigned one.
 fn applied(number: Number, linear: Linear, found: &Datatype, meaning: Meaning) -> Meaning {
     if *found == number.datatype() {
         return meaning;

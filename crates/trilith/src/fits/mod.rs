@@ -1,18 +1,18 @@
 //! FITS: headers and data units, read as arrays and written byte for byte; ASDF files inside.
 //!
-//! [`FitsFile`] is an open file: it finds the HDUs, gives their arrays, and finds the ASDF file that
-//! the last of them may hold. [`fn@write`] writes [`Part`]s, each a [`Header`] with an array. The `fits`
-//! list of an ASDF tree (a FITS file inside an ASDF file) is made by [`to_value`] and read by
-//! [`from_node`].
+//! [`FitsFile`] is an open file: it finds the HDUs, returns their arrays, and finds the ASDF file that the last of
+//! them may hold. [`fn@write`] writes [`Part`]s, each a [`Header`] with an array. [`to_value`] makes the `fits`
+//! list of an ASDF tree (a FITS file inside an ASDF file), and [`from_node`] reads it.
 //!
-//! [`edited_header`] makes cards of the rows of that list again, where only they were edited, and
-//! [`write_changed`] a file in which every other byte is as it was.
+//! [`edited_header`] makes cards of the rows of that list again if only they were edited, and [`write_changed`]
+//! writes a file in which every other byte is unchanged.
 //!
-//! An HDU has two faces: [`FitsFile::array`] gives the values that are meant (scaled, decompressed,
-//! truth values as such), [`FitsFile::stored`] what a file must keep to be written again.
+//! An HDU has two forms: [`FitsFile::array`] returns the physical values (scaled, decompressed, booleans), and
+//! [`FitsFile::stored`] those that a file must keep to be written again.
 //!
-//! FITS Standard 4.0. The columns P and Q of a table hold number and place of what lies in the heap; [`FitsFile::cell`] gives
-//! the values. The smoothing of HCOMPRESS_1 is not supported; the bytes of such images survive.
+//! FITS Standard 4.0. The columns P and Q of a table hold number and place of the values in the heap, and
+//! [`FitsFile::cell`] returns the values. The smoothing of HCOMPRESS_1 is not supported; the bytes of such images
+//! survive.
 
 mod account;
 mod card;

@@ -1,4 +1,4 @@
-//! What is to be written: headers with arrays, and the keywords that an array needs.
+//! Parts of a new file: headers with arrays, and the keywords that an array needs.
 //!
 //! FITS Standard 4.0, sections 4.4.1 (mandatory keywords), 7.1 and 7.3.
 
@@ -52,8 +52,8 @@ impl Part {
         Ok(Self::new(cards, image.cloned()))
     }
 
-    /// An extension: an image, or a table for arrays that no image can be (structs, text, truth values,
-    /// complex numbers). [`losses`] tells what changes.
+    /// Makes an extension: an image, or a table for arrays that no image can hold (structs, text, booleans, complex
+    /// numbers). [`losses`] lists the changes.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes that FITS cannot hold.
@@ -132,7 +132,7 @@ pub fn is_reserved(keyword: &str) -> bool {
         || matches!(keyword, "DATASUM" | "INHERIT" | "EXTLEVEL" | "BUNIT")
 }
 
-/// What an array loses or changes when it becomes an HDU of its own; empty where nothing.
+/// Lists the losses and changes of an array that becomes a separate HDU.
 pub fn losses(array: &Array) -> Vec<String> {
     let mut losses = Vec::new();
     let mut lost = |what: &str| losses.push(what.to_owned());
@@ -214,7 +214,7 @@ pub(super) fn cards_of_image(bitpix: i64, zero: Option<CardValue>, shape: &[u64]
     Ok(cards)
 }
 
-/// How the values of a field are stored in a column.
+/// The form of storage of a field in a column.
 #[derive(Debug, Clone)]
 pub(super) struct ColumnType {
     /// The letter of TFORM.
@@ -314,8 +314,8 @@ pub(super) fn fresh_rows(fields: &[Field], types: &[ColumnType]) -> Result<(Vec<
     Ok((cards, rows))
 }
 
-/// How the packed elements of an array become rows of a table. Values of one column are converted one by one, since a row of
-/// them may be longer than what is read at once.
+/// Returns the conversion of the packed elements of an array to rows of a table. Values of one column are converted
+/// one by one, since a row of them may be longer than the bytes that are read at once.
 pub(super) fn fresh_table(array: &Array, types: &[ColumnType]) -> Result<Rows> {
     match (array.datatype(), types) {
         (Datatype::Struct(_), _) => Ok(fresh_rows(&row_fields(array)?.0, types)?.1),
@@ -371,8 +371,8 @@ pub(super) fn settle(part: &Part, is_first: bool) -> Result<(Header, Rows)> {
     Ok((merged(&fresh.header, header), rows))
 }
 
-/// Which cards of a header say something else of its data than what is so, and are written otherwise or left out;
-/// empty where the header is written as it is.
+/// Lists the cards of a header that contradict its data, and that are corrected or left out. The list is empty if
+/// the header is written unchanged.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for data that FITS cannot hold.
@@ -394,7 +394,8 @@ pub fn corrections(part: &Part, is_first: bool) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// How the elements become the data unit that a header describes; None where it describes another.
+/// Returns the conversion of the elements to the data unit that a header describes, or None if it describes
+/// another.
 fn rows_of(header: &Header, array: &Array) -> Result<Option<Rows>> {
     let Ok(size) = data_size(header) else { return Ok(None) };
     let kind = super::hdu::kind(header)?;
@@ -420,7 +421,7 @@ fn image_rows(header: &Header, array: &Array) -> Result<Option<Rows>> {
     Ok(value_how(number, image::linear(header)?, array.datatype()).map(|how| Rows::single(how, number.size(), number.size())))
 }
 
-/// How values of a type become stored ones: as they are, or with their sign changed.
+/// Returns the conversion of values of a type to stored ones: unchanged, or with their sign changed.
 fn value_how(number: Number, linear: Linear, datatype: &Datatype) -> Option<How> {
     match image::unsigned(number, linear) {
         Some((how, meant)) if meant == *datatype => Some(how),
@@ -453,7 +454,7 @@ fn table_rows(header: &Header, array: &Array) -> Result<Option<Rows>> {
     Ok(Some(back))
 }
 
-/// The keywords that a fresh header sets anew, or that its data make wrong.
+/// Returns `true` for a keyword that a fresh header sets again, or that its data make wrong.
 fn is_structural(keyword: &str) -> bool {
     let name = keyword.trim_end_matches(|c: char| c.is_ascii_digit());
     matches!(

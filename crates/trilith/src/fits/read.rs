@@ -35,8 +35,8 @@ impl FitsFile {
     /// Opens a file: reads every header, no data.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the bytes do not begin with a FITS header or a
-    /// header in between is broken. What follows the last HDU, and a data unit that is cut short, are
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the bytes do not begin with a FITS header
+    /// or a header in between is broken. Content after the last HDU, and a data unit that is cut short, are
     /// [`warnings`](FitsFile::warnings).
     pub fn open(source: SourceRef, limits: &Limits) -> Result<Self> {
         let limits = &limits.for_calls(source.len());
@@ -126,8 +126,8 @@ impl FitsFile {
         &self.limits
     }
 
-    /// What is missing at the end of the file, where it is cut short: data, or the filling of the last block (FITS
-    /// Standard 4.0, section 3.3.2).
+    /// Describes the missing end of a file that is cut short: data, or the filling of the last block (FITS Standard
+    /// 4.0, section 3.3.2).
     pub fn cut_short(&self) -> Option<String> {
         let (last, len) = (self.hdus.last()?, self.source.len());
         let (missing, of_what) = match last.data.end.checked_sub(len) {
@@ -137,7 +137,7 @@ impl FitsFile {
         Some(format!("{} is cut short: {missing} bytes of {of_what} are missing", last.label()))
     }
 
-    /// What is odd about the file but does not stop reading it.
+    /// Returns problems of the file that do not stop reading it.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -212,8 +212,8 @@ impl FitsFile {
         array.map_err(|e| e.at_byte(hdu.start)).doing(|| hdu.label())
     }
 
-    /// Whether the stored values of an HDU are not its physical ones: it has scaled or missing numbers, compressed tiles,
-    /// numbers as text, or columns of varying length. Gives the reason in a few words.
+    /// Returns the reason, in a few words, if the stored values of an HDU are not its physical ones: it has scaled
+    /// or missing numbers, compressed tiles, numbers as text, or columns of varying length.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.

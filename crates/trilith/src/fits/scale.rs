@@ -27,7 +27,8 @@ impl Linear {
     /// Values mean themselves.
     pub const PLAIN: Self = Self { scale: 1.0, zero: 0.0, blank: None };
 
-    /// What stored numbers mean: unsigned integers, or scaled to `float`, which is `float32` or `float64`.
+    /// Returns the meaning of stored numbers: unsigned integers, or scaled to `float`, which is `float32` or
+    /// `float64`.
     pub fn meaning(self, number: Number, float: Datatype) -> Meaning {
         // A blank counts for integers only.
         let blank = self.blank.filter(|_| number.is_integer());
@@ -47,10 +48,10 @@ impl Linear {
     }
 }
 
-/// How the values of one type become those of another; all of them big-endian.
+/// Conversion of the values of one type to another; all of them are big-endian.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum How {
-    /// As they are.
+    /// Unchanged.
     Copy,
     /// With the highest bit flipped: signed to unsigned and back.
     Flip,
@@ -124,7 +125,7 @@ pub(super) struct Step {
     pub size: usize,
 }
 
-/// How a row of bytes becomes another row.
+/// Conversion of a row of bytes to another row.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Rows {
     pub steps: Vec<Step>,
@@ -151,7 +152,7 @@ impl Rows {
     /// Refuses rows with characters that ASCII does not have.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage).
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a value does not fit.
     pub fn check(&self, input: &[u8]) -> Result<()> {
         for step in self.steps.iter().filter(|step| step.how == How::Narrow) {
             let cells = input.chunks_exact(self.from.max(1)).filter_map(|row| row.get(step.from.clone()));

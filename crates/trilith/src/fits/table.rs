@@ -38,13 +38,13 @@ pub struct Column {
     pub unit: Option<String>,
     /// Bytes from the start of the row.
     pub offset: u64,
-    /// What the letter is followed by: the width of substrings, or the type and length of a heap array.
+    /// The text after the letter: the width of substrings, or the type and length of a heap array.
     rest: String,
     form: String,
     dim_text: String,
 }
 
-/// What the cards of a column say, before it is put together.
+/// The cards of each column, before they are put together.
 type Cards<'h> = Vec<[Option<&'h Card>; 7]>;
 const KEYWORDS: [&str; 7] = ["TTYPE", "TFORM", "TDIM", "TSCAL", "TZERO", "TNULL", "TUNIT"];
 
@@ -70,7 +70,7 @@ fn text(card: Option<&Card>) -> Option<&str> {
     }
 }
 
-/// How many columns a table says it has.
+/// Returns the number of columns that a table declares.
 fn column_count(header: &Header) -> Result<usize> {
     let count = required(header, "TFIELDS")?;
     if count > 999 {

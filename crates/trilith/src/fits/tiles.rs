@@ -20,7 +20,7 @@ use crate::bytes::{SourceRef, read_vec, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// How a tile is compressed.
+/// The compression of a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Method {
     Rice {
@@ -45,19 +45,19 @@ enum Form {
     Plain,
 }
 
-/// What the quantised numbers were dithered with.
+/// The dithering of the quantised numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dither {
     None,
     Subtract,
-    /// As [`Dither::Subtract`], but zeros are kept by a number of their own.
+    /// The same as [`Dither::Subtract`], but zeros are kept by a special number.
     KeepZero,
 }
 
 /// The number that stands for zero in SUBTRACTIVE_DITHER_2.
 const ZERO: i32 = i32::MIN + 2;
 
-/// As so many stored bytes counts whatever is less: the tiles of an empty image are a few bytes each.
+/// Minimum number of stored bytes that a tile counts as: the tiles of an empty image are a few bytes each.
 const FREE: u64 = 256 << 10;
 /// Bytes of a value while it is decoded.
 const WIDTH: u64 = 4;
@@ -170,12 +170,12 @@ impl Plan {
         Ok(plan)
     }
 
-    /// How many tiles there are along each axis.
+    /// Returns the number of tiles along each axis.
     fn counts(&self) -> impl Iterator<Item = u64> {
         self.axes.iter().zip(&self.tile).map(|(len, tile)| len.div_ceil(*tile))
     }
 
-    /// Where the array in the heap lies that a column of a row points to; None where it is empty.
+    /// Returns the place of the array in the heap that a column of a row points to, or None if it is empty.
     fn heap_place(&self, row: &[u8], name: &str) -> Result<Option<Range<u64>>> {
         let Some(column) = self.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name)) else { return Ok(None) };
         if !column.in_heap() {
@@ -185,7 +185,7 @@ impl Plan {
         Ok(Some(place).filter(|place| !place.is_empty()))
     }
 
-    /// Where the bytes of the tile of a row lie, and in which form; None where there are none.
+    /// Returns the form and the place of the bytes of the tile of a row, or None if there are none.
     fn tile_place(&self, row: &[u8]) -> Result<Option<(Form, Range<u64>)>> {
         // Tiles that could not be quantised are kept without loss.
         let forms =

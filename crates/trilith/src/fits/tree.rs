@@ -20,10 +20,10 @@ use crate::bytes::to_usize;
 use crate::error::{Context, Result};
 use crate::tree::{Data, Node, Scalar, UNREADABLE, Value};
 
-/// Where [`Listing::cards`] is kept: beside the `fits` list at the root of the tree.
+/// Key of [`Listing::cards`], next to the `fits` list at the root of the tree.
 pub const CARDS_KEY: &str = "fits_cards";
 
-/// Where [`Listing::heaps`] is kept.
+/// Key of [`Listing::heaps`].
 pub const HEAP_KEY: &str = "fits_heap";
 
 /// Characters that fits/fits-1.0.0 allows for keyword, value and comment.
@@ -45,7 +45,7 @@ pub struct Listing {
     pub is_strict: bool,
 }
 
-/// What of a tree is in the parts that are made of it.
+/// A node of a tree that the parts made of it hold.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Taken<'t> {
@@ -53,7 +53,7 @@ pub enum Taken<'t> {
     Node(Node<'t>),
     /// A node and all below it.
     All(Node<'t>),
-    /// What describes the elements of an ndarray.
+    /// The node that describes the elements of an ndarray.
     Array(Node<'t>),
 }
 
@@ -62,7 +62,7 @@ pub enum Taken<'t> {
 /// return the error.
 ///
 /// # Errors
-/// What `data` says, and broken HDUs.
+/// Returns the errors of `data`, and an error for a broken HDU.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -109,19 +109,18 @@ pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(&Hdu) -> Result<Option<Val
     Ok(Listing { fits: Value::seq(list), cards, heaps, is_strict })
 }
 
-/// Reads a `fits` list; `cards` is the node under [`CARDS_KEY`], if there is one, and `array` opens
-/// the arrays.
+/// Reads a `fits` list. `cards` is the node under [`CARDS_KEY`], if there is one, and `array` opens the arrays.
 ///
 /// `data` may also be a table of columns (core/table or astropy's), which becomes rows.
 ///
-/// `taken` receives each node that the parts hold: what it does not receive is in none of them.
+/// `taken` receives each node that the parts hold; other nodes are in none of them.
 ///
-/// A card of that second list counts as long as it says what a triple says, so that changes of the `fits` list win. Where
-/// rows or HDUs were added, removed or moved, the cards go with them.
+/// A card of that second list counts as long as it has the content of a triple, so that changes of the `fits` list
+/// win. If rows or HDUs were added, removed or moved, the cards go with them.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the line and column of what is no such list, and
-/// what `array` says.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the line and column of an invalid list, and the
+/// errors of `array`.
 pub fn from_node(
     list: Node<'_>,
     cards: Option<Node<'_>>,
@@ -246,7 +245,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// What is no entry of such a list is passed over; `all` are the rows of each HDU.
+    /// Reads such a list and skips invalid entries; `all` are the rows of each HDU.
     fn of(list: Option<Node<'_>>, all: &[Vec<Value>]) -> Self {
         let mut cards = BTreeMap::<usize, Vec<(usize, Card)>>::new();
         for entry in list.into_iter().filter(|node| node.is_sequence()).flat_map(|node| node.items()) {
@@ -287,8 +286,8 @@ impl Kept {
     }
 }
 
-/// Which number each HDU had when the cards were kept: its own, where each card says what the row in its place says, else
-/// that of the most cards that say what one of its rows says.
+/// Returns the number that each HDU had when the cards were kept: its present one if each card agrees with the row
+/// in its place, else that of the most cards that agree with one of its rows.
 fn numbers_before(cards: &BTreeMap<usize, Vec<(usize, Card)>>, all: &[Vec<Value>]) -> Vec<Option<usize>> {
     let mut before = vec![None; all.len()];
     let mut moved = Vec::new();
@@ -407,8 +406,8 @@ pub fn source_node(number: usize, array: &Array) -> Value {
     described(&number.to_string(), array)
 }
 
-/// As [`source_node`], for the data of an HDU as it is meant. A table with columns of varying length is a mapping of its
-/// columns, each an array or a list with one array for each row; [`FitsFile::part`] reads them.
+/// Does the same as [`source_node`], for the physical values of an HDU. A table with columns of varying length is a
+/// mapping of its columns, each an array or a list with one array for each row. [`FitsFile::part`] reads them.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
@@ -444,7 +443,7 @@ pub fn meant_node(fits: &FitsFile, hdu: &Hdu) -> Result<Option<Value>> {
     Ok(Some(columns))
 }
 
-/// As [`source_node`], for the data of an HDU as they are stored; None for an HDU without data.
+/// Does the same as [`source_node`], for the stored values of an HDU. Returns None for an HDU without data.
 pub fn stored_node(fits: &FitsFile, hdu: &Hdu) -> Option<Value> {
     let array = fits.stored(hdu).transpose()?;
     Some(node_of(&hdu.number().to_string(), array))
@@ -467,7 +466,8 @@ fn node_of(spec: &str, array: Result<Array>) -> Value {
     .tagged(NDARRAY)
 }
 
-/// The columns of a table, each under a name of its own: `col3` for one without, `_` after one that there was before.
+/// Returns the columns of a table, each under a unique name: `col3` for one without, `_` after a name that is
+/// taken.
 ///
 /// # Errors
 /// Returns the errors of [`columns`](super::columns).

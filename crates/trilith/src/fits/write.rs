@@ -23,8 +23,8 @@ const PIECE: u64 = 4 << 20;
 /// changed, or keywords are missing) gets new BITPIX, NAXIS, … and keeps its other cards.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for arrays that FITS cannot hold,
-/// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading the arrays says.
+/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for arrays that FITS cannot hold,
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if an array cannot be read.
 pub fn write(out: &mut dyn Write, parts: &[Part]) -> Result<()> {
     if parts.is_empty() {
         return Err(Error::usage("a FITS file has at least one HDU"));
@@ -131,7 +131,7 @@ pub fn check_characters(part: &Part) -> Result<()> {
 /// and the new one comes last.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading says.
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if the file cannot be read.
 pub fn write_asdf(out: &mut dyn Write, fits: &FitsFile, asdf: Option<SourceRef>) -> Result<()> {
     for hdu in fits.hdus().iter().filter(|hdu| !hdu.is_asdf()) {
         let end = hdu.end().min(fits.source().len());
@@ -144,7 +144,7 @@ pub fn write_asdf(out: &mut dyn Write, fits: &FitsFile, asdf: Option<SourceRef>)
     }
 }
 
-/// What an HDU becomes in a file that is written anew.
+/// The new content of an HDU in a file that is rewritten.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct NewHdu {
@@ -178,11 +178,11 @@ pub fn asdf_hdu(hdu: &Hdu, asdf: SourceRef) -> Result<NewHdu> {
     Ok(NewHdu { header, data: Some(asdf) })
 }
 
-/// Writes a FITS file in which some HDUs, given by their numbers, are others. Every other byte is copied, those behind
-/// the last HDU too. CHECKSUM and DATASUM of a changed HDU are computed anew where it has them.
+/// Writes a FITS file in which some HDUs, given by their numbers, are replaced. Every other byte is copied,
+/// including those after the last HDU. CHECKSUM and DATASUM of a changed HDU are computed again if it has them.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading says.
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if the file cannot be read.
 pub fn write_changed(out: &mut dyn Write, fits: &FitsFile, changed: &BTreeMap<usize, NewHdu>) -> Result<()> {
     let source = fits.source();
     let mut at = 0;

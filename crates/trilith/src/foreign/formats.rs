@@ -5,13 +5,13 @@ use crate::bytes::{Source, SourceRef};
 use crate::error::Result;
 use crate::limits::Limits;
 
-/// Where a mark is.
+/// The place of magic bytes.
 type At = &'static [usize];
 
 /// Gives the text of the layout of a file.
 pub(super) type Derivation = fn(&SourceRef, &Limits) -> Result<String>;
 
-/// What is done with the files of a format.
+/// Treatment of the files of a format.
 #[derive(Clone, Copy)]
 pub(super) enum Handled {
     /// Their layout is derived; the name of the format, as `info` shows it.
@@ -24,7 +24,7 @@ pub(super) enum Handled {
     Refused(&'static str),
 }
 
-/// How a file is recognised.
+/// A way to recognise a file.
 pub(super) enum Mark {
     /// By these bytes at one of these places.
     Bytes(&'static [u8], At),
@@ -35,7 +35,7 @@ pub(super) enum Mark {
 
 /// One format of other programs.
 pub(super) struct Format {
-    /// What a file of it is, with the article.
+    /// A noun for a file of the format, with the article.
     pub what: &'static str,
     pub mark: Mark,
     pub handled: Handled,

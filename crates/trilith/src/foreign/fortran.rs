@@ -1,7 +1,7 @@
-//! Records of unformatted Fortran files: the length of each before and behind it, in 4 or 8 bytes of either order.
+//! Records of unformatted Fortran files: the length of each before and after it, in 4 or 8 bytes of either order.
 //!
-//! What a record holds is not said in the file, so that records are bytes. Long records are cut into pieces: the length in
-//! front of a piece is negative where another follows, that behind it where one went before.
+//! The file does not describe the content of a record, so records are bytes. Long records are cut into pieces: the
+//! length before a piece is negative if another follows, and that after it if one precedes it.
 
 use super::recognise::{Marks, Piece, pieces};
 use super::text::LayoutText;

@@ -8,13 +8,13 @@ use crate::error::Result;
 /// An item: the steps that lead to it, the last of which is its name, and what it is.
 pub(super) type Item<'a, T> = (Vec<&'a str>, T);
 
-/// What writes an item of this name.
+/// A function that writes an item of this name.
 type Write<'w, T> = &'w mut dyn FnMut(&mut LayoutText, &str, &T) -> Result<()>;
 
 /// Writes items, those of one group together, groups and items in the order in which they first appear.
 ///
 /// # Errors
-/// What `write` says, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) where groups nest too deep.
+/// Returns the errors of `write`, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if groups nest too deep.
 pub(super) fn write<T>(items: &[Item<'_, T>], text: &mut LayoutText, write: Write<'_, T>) -> Result<()> {
     level(&items.iter().collect::<Vec<_>>(), 0, text, write)
 }

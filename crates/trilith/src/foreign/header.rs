@@ -5,7 +5,7 @@ use crate::bytes::{Source, read_vec, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// How much is read at first; each further read takes twice as much.
+/// Number of bytes read at first; each further read takes twice as much.
 const FIRST: u64 = 8 << 10;
 /// The most that is read ahead at once.
 const MOST: u64 = 4 << 20;
@@ -32,7 +32,7 @@ impl<'s> HeaderReader<'s> {
         self.at
     }
 
-    /// How many bytes of the file are left.
+    /// Returns the number of bytes left in the file.
     pub fn left(&self) -> u64 {
         self.source.len().saturating_sub(self.at)
     }
@@ -89,7 +89,8 @@ impl<'s> HeaderReader<'s> {
     /// the limit of things.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed), [`ErrorKind::Limit`](crate::ErrorKind::Limit).
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the file is too short for them, and
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded.
     pub fn count(&self, count: u64, least: u64, what: &str) -> Result<usize> {
         if count.checked_mul(least.max(1)).is_none_or(|bytes| bytes > self.left()) {
             return Err(

@@ -1,9 +1,9 @@
-//! Files of other formats: what they are, and the layout that says what lies where in one.
+//! Files of other formats: their kind, and the layout of their content.
 //!
-//! A format is one row of a table (`formats.rs`): its name, how it is recognised, and what is done with it. Where its own
-//! metadata say where its arrays lie, a *derivation* (one file or folder here) writes them down as the text of a Dudley
-//! layout; the file is then opened as a stream under that layout, and no reader of it is needed beside that of streams.
-//! So `layout from FILE` prints what opening uses. All others are refused by name, with what to do instead.
+//! A format is one row of a table (`formats.rs`): its name, its magic bytes, and its treatment. If the metadata of
+//! a format give the places of its arrays, a *derivation* (one file or folder here) writes them down as the text of
+//! a Dudley layout. The file is then opened as a stream under that layout, and needs no other reader. So `layout
+//! from FILE` prints the layout that opening uses. All other formats are refused by name, with advice.
 
 mod formats;
 #[cfg(feature = "dudley")]
@@ -40,7 +40,7 @@ pub(crate) use named::refusal;
 #[cfg(feature = "dudley")]
 pub use npz::npz_arrays;
 
-/// How much of a file is looked at to recognise it.
+/// Number of bytes that are examined to recognise a file.
 const LOOK: u64 = 4 << 10;
 
 /// The text of the layout of a file, derived from its own metadata.

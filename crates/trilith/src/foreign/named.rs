@@ -1,4 +1,4 @@
-//! What a file is that no family here reads: named, with what to do about it.
+//! Names of the kinds of files that no family here reads, with advice.
 
 use super::formats::{Handled, PROGRAM};
 use crate::bytes::Source;
@@ -11,7 +11,7 @@ const UNZIP: &str = "unpack it with unzip and name the files that it held";
 /// The error for a file that begins like none that can be read. Only its first bytes are looked at.
 ///
 /// # Errors
-/// Those of reading.
+/// Returns an error if the file cannot be read.
 #[cold]
 pub(crate) fn refusal(source: &dyn Source) -> Result<Error> {
     let start = super::first(source)?;
@@ -29,7 +29,7 @@ pub(crate) fn refusal(source: &dyn Source) -> Result<Error> {
     })
 }
 
-/// What bytes begin, where that is known, and what to do about it.
+/// Names the content of the first bytes, if it is known, with advice.
 fn name(start: &[u8], source: &dyn Source) -> (Option<String>, String) {
     let said = |what: &str, advice: &str| (Some(what.to_owned()), advice.to_owned());
     if source.len() == 0 {
@@ -69,7 +69,7 @@ fn zip(start: &[u8]) -> (Option<String>, String) {
     (Some(what.to_owned()), advice.to_owned())
 }
 
-/// Where a header line of ASDF begins behind something else, at the start of a line.
+/// Returns the offset of an ASDF header line that follows something else, at the start of a line.
 fn header_behind(start: &[u8]) -> Option<usize> {
     start.windows(7).position(|bytes| bytes == b"\n#ASDF ").map(|at| at + 1)
 }
@@ -81,7 +81,7 @@ fn begins_asdf(start: &[u8]) -> bool {
         .any(|mark| start.len() > 1 && start.len() < mark.len() && mark.starts_with(start))
 }
 
-/// What kind of text it is; None where it is not text.
+/// Returns the kind of a text, or None if it is not text.
 fn text(start: &[u8]) -> Option<(&'static str, &'static str)> {
     // The last character may be cut.
     let text = match std::str::from_utf8(start) {

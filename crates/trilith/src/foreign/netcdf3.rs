@@ -57,7 +57,7 @@ impl Type {
         }
     }
 
-    /// As a layout spells it, with the byte order that every netCDF-3 file has.
+    /// Returns its spelling in a layout, with the byte order that every netCDF-3 file has.
     fn spelled(self) -> &'static str {
         match self {
             Self::Byte => "i1",
@@ -114,7 +114,7 @@ struct Cdf {
     variables: Vec<Variable>,
 }
 
-/// How the records lie.
+/// The places of the records.
 struct Records {
     count: u64,
     /// Bytes from one record to the next.
@@ -180,7 +180,7 @@ impl Cdf {
             .ok_or_else(|| Error::malformed(format!("variable {} is larger than 2^64 bytes", variable.name)))
     }
 
-    /// Where the records lie; `len` is the length of the file.
+    /// Returns the places of the records; `len` is the length of the file.
     fn all_records(&self, len: u64) -> Result<Records> {
         let of_records: Vec<&Variable> = self.variables.iter().filter(|variable| self.is_record(variable)).collect();
         let begin = of_records.iter().map(|variable| variable.begin).min().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! How files are recognised whose formats have no mark, or share one with others.
+//! Recognition of files whose formats have no magic bytes, or share them with others.
 
 use crate::bytes::{Access, Source};
 use crate::error::{Error, Result};

@@ -15,7 +15,7 @@ use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
 
-/// The key of the texts about the file.
+/// Key of the strings about the file.
 const METADATA: &str = "__metadata__";
 
 /// Every datatype: its name, what a layout declares for it, the bits of an element, and whether that is all there is to say.
@@ -84,7 +84,7 @@ struct Header {
     tensors: Vec<(String, Value)>,
 }
 
-/// An object of texts.
+/// An object of strings.
 struct Texts(Vec<(String, String)>);
 
 /// Reads the entries of an object one after the other.
@@ -143,7 +143,7 @@ struct Placed {
     begin: u64,
 }
 
-/// Where a tensor lies, after checking that its bytes are as many as its shape has and that they are there.
+/// Returns the place of a tensor, after checking that its bytes fit its shape and exist.
 fn placed_of(tensor: &Value, data: u64, len: u64) -> Result<Placed> {
     let missing = |key: &str| Error::malformed(format!("its {key} is missing, or not of its kind"));
     let numbers = |key: &str| {

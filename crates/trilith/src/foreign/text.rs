@@ -14,7 +14,7 @@ use crate::limits::Limits;
 /// Attributes whose own precision is that of the elements which they decode.
 const DECODING: &[&str] = &["scale_factor", "add_offset"];
 
-/// The text of a layout as it grows. What follows an item says more about it, until the next one.
+/// The text of a layout as it grows. Attributes after an item belong to it, until the next item.
 pub(crate) struct LayoutText {
     out: String,
     limits: Limits,
@@ -89,11 +89,12 @@ impl LayoutText {
         self.line(&format!("{} {members} %{align}", quoted_name(&own_name(name))))
     }
 
-    /// Writes an item, or else the reason for which it cannot be read: one bad part never hides the others. What `write`
-    /// wrote before it failed is taken back.
+    /// Writes an item, or the reason why it cannot be read: one bad part never hides the others. The output of a
+    /// failed `write` is removed.
     ///
     /// # Errors
-    /// Returns `Io` if the file could not be read at all, and as [`LayoutText::enter`].
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the file could not be read at all, and the errors of
+    /// [`LayoutText::enter`].
     pub fn or_unreadable(&mut self, name: &str, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let before = self.mark();
         match write(self) {
@@ -144,7 +145,8 @@ impl LayoutText {
         self.line(&format!("{} : {value}", quoted_name(&own_name(name))))
     }
 
-    /// What the elements of the item before are; `dims` are the lengths of elements that are arrays themselves.
+    /// Writes the type of the elements of the preceding item; `dims` are the lengths of elements that are arrays
+    /// themselves.
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::array`].
@@ -154,7 +156,7 @@ impl LayoutText {
         self.attribute("grid_type", typed.as_str())
     }
 
-    /// What the item before is: an array of this shape, in chunks of that one.
+    /// Marks the preceding item as an array of this shape, in chunks of that one.
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
@@ -163,8 +165,8 @@ impl LayoutText {
         self.attribute("grid_chunk", chunk)
     }
 
-    /// Which of the attributes that decode the elements of the item before are floats of 32 bits where they come from:
-    /// whoever applies them computes in that precision.
+    /// Lists the attributes, among those that decode the elements of the preceding item, that are 32-bit floats in
+    /// their file. Code that applies them computes in that precision.
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].

@@ -19,7 +19,7 @@ pub(super) struct Attribute {
     pub typed: Typed,
     pub space: Space,
     data: Vec<u8>,
-    /// The address of its value; 0 where that is not a place of its own.
+    /// The offset of its value; 0 if the value has no separate place.
     pub address: u64,
 }
 
@@ -110,7 +110,7 @@ fn read_message(file: &H5, message: &Message, found: &mut String) -> Result<Attr
 pub(super) enum Value {
     One(Literal),
     List(Vec<Literal>),
-    /// It needs an item of its own.
+    /// An attribute that needs a separate item.
     Item,
 }
 

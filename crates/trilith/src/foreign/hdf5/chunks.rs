@@ -1,11 +1,11 @@
-//! Where the elements of a dataset lie: data layouts, and every index of chunks.
+//! Places of the elements of a dataset: data layouts, and every index of chunks.
 
 use super::file::{Fields, H5};
 use super::trees;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// How a dataset is stored.
+/// The storage of a dataset.
 #[derive(Debug, Clone)]
 pub(super) enum Storage {
     /// In the header itself, at this address.
@@ -18,7 +18,7 @@ pub(super) enum Storage {
     Virtual,
 }
 
-/// How chunks are found.
+/// The index of the chunks.
 #[derive(Debug, Clone)]
 pub(super) struct Chunked {
     /// The lengths of a chunk.
@@ -201,7 +201,8 @@ fn places(mut number: u64, counts: &[u64]) -> Vec<u64> {
     places
 }
 
-/// How the elements of an array of chunks count: by the lengths that the axes may get, the one without an end first.
+/// The order of the elements of an array of chunks: by the lengths that the axes may get, the one without an end
+/// first.
 struct Order {
     counts: Vec<u64>,
     /// The axis that comes first.

@@ -19,7 +19,7 @@ use crate::layout::Literal;
 /// Elements of variable length that become items.
 const MOST: u64 = 1 << 20;
 
-/// What the header of a dataset says.
+/// The header of a dataset.
 pub(super) struct Dataset {
     pub typed: Typed,
     pub space: Space,
@@ -187,7 +187,7 @@ impl Dataset {
         }
     }
 
-    /// Where the elements of variable length lie: count, address.
+    /// Returns the places of the elements of variable length: count, offset.
     fn places(&self, file: &H5, source: &SourceRef, heaps: &GlobalHeaps, shape: &[u64]) -> Result<Vec<(u64, u64)>> {
         let bytes = self.descriptors(file, source, shape)?;
         let mut at = file.fields(&bytes, 0);
@@ -263,7 +263,7 @@ impl Dataset {
         if shape.len() == 1 { Ok(()) } else { text.attribute("list_shape", shape) }
     }
 
-    /// What is said of the elements besides their datatype.
+    /// Writes remarks on the elements besides their datatype.
     pub fn remarks(&self, text: &mut LayoutText) -> Result<()> {
         match &self.typed.special {
             Special::Enum(names, values) => {

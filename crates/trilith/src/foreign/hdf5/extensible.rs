@@ -3,7 +3,7 @@
 use super::file::{Fields, H5};
 use crate::error::{Error, Result};
 
-/// What the header says.
+/// The header.
 struct Shape {
     element: u64,
     /// Bytes of a place in the array.
@@ -15,7 +15,7 @@ struct Shape {
     pointers: u64,
     /// Elements of a page.
     page: u64,
-    /// How many elements there are.
+    /// Number of elements.
     count: u64,
 }
 

@@ -135,13 +135,13 @@ impl H5 {
         Ok(out)
     }
 
-    /// As many bytes at an address as there are, but not more than `most`.
+    /// Returns the bytes at an offset, up to the end of the file but at most `most`.
     pub fn bytes_up_to(&self, address: u64, most: u64) -> Result<Vec<u8>> {
         self.bytes(address, most.min(self.len().saturating_sub(address)))
     }
 
-    /// Says which addresses are read next. Where each request takes long, what is at the first of them is fetched with what is
-    /// at those behind it.
+    /// Announces the offsets that are read next. If each request takes long, the first of them is fetched together
+    /// with those after it.
     pub fn announce(&self, mut addresses: impl Iterator<Item = u64>) -> Result<()> {
         let is_known = |number: &u64| self.blocks.borrow().contains_key(number);
         let Some(first) = addresses.next().map(|address| address / BLOCK).filter(|number| !is_known(number)) else {
@@ -260,12 +260,12 @@ impl<'b> Fields<'b> {
         Ok(text)
     }
 
-    /// What is left.
+    /// Returns the rest.
     pub fn rest(&self) -> &'b [u8] {
         self.bytes.get(self.at..).unwrap_or(&[])
     }
 
-    /// How many bytes have been gone past.
+    /// Returns the number of bytes that were passed.
     pub fn done(&self) -> usize {
         self.at
     }
@@ -276,7 +276,7 @@ impl<'b> Fields<'b> {
     }
 }
 
-/// How many bytes a number up to `limit` takes.
+/// Returns the number of bytes of a number up to `limit`.
 pub(super) fn width(limit: u64) -> usize {
     (limit.max(1).ilog2() / 8 + 1) as usize
 }

@@ -157,7 +157,7 @@ impl Header {
     }
 }
 
-/// What a shared message stands for: a message of the header of a committed datatype.
+/// Returns the target of a shared message: a message of the header of a committed datatype.
 pub(super) fn shared(file: &H5, message: &Message) -> Result<Message> {
     let mut at = file.fields(&message.data, message.address);
     let (version, place) = (at.uint(1)?, at.uint(1)?);

@@ -200,7 +200,7 @@ pub(super) struct GlobalHeaps {
 }
 
 impl GlobalHeaps {
-    /// Where an object lies: its address and its length.
+    /// Returns the place of an object: its offset and its length.
     pub fn object(&self, file: &H5, address: u64, index: u64) -> Result<(u64, u64)> {
         let known = self.known.borrow().get(&address).cloned();
         let collection = match known {

@@ -7,7 +7,7 @@ use super::trees;
 use crate::error::Result;
 use crate::limits::Limits;
 
-/// Where a member leads.
+/// The target of a member.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Target {
     /// To the object whose header is at this address.

@@ -32,7 +32,7 @@ use crate::error::{Error, Result};
 use crate::layout::Literal;
 use crate::limits::Limits;
 
-/// What a dimension of netCDF is called that has no variable.
+/// Name of a netCDF dimension that has no variable.
 const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable";
 
 /// The prefix of a variable of netCDF that has the name of a dimension, but not its coordinates.

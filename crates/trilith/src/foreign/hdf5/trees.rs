@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::file::{Fields, H5, width};
 use crate::error::{Error, Result};
 
-/// How deep a tree may be.
+/// Maximum depth of a tree.
 const DEPTH: u64 = 64;
 
 /// The leaves of a B-tree of version 1: what stands in front of each child of level 0, and its address. `key` is the
@@ -52,7 +52,7 @@ pub(super) fn v1(
     }
 }
 
-/// What the header of a B-tree of version 2 says.
+/// The header of a B-tree of version 2.
 struct Shape {
     node: u64,
     record: usize,

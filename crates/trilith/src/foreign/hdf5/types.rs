@@ -6,10 +6,10 @@ use super::file::{Fields, H5};
 use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::error::{Error, Result};
 
-/// How deep datatypes may nest.
+/// Maximum depth of nested datatypes.
 const DEPTH: usize = 32;
 
-/// What a datatype is in a layout.
+/// The form of a datatype in a layout.
 #[derive(Debug, Clone)]
 pub(super) struct Typed {
     pub datatype: Datatype,
@@ -21,7 +21,7 @@ pub(super) struct Typed {
     pub special: Special,
 }
 
-/// What a layout cannot say by a datatype.
+/// A property that no datatype of a layout can express.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Special {
     None,
@@ -137,7 +137,7 @@ impl Typed {
         }
     }
 
-    /// What there is to say of it as a member of a struct.
+    /// Returns a remark on it as a member of a struct.
     fn within(&self, name: &str) -> Option<String> {
         match &self.special {
             Special::None => None,
@@ -238,7 +238,7 @@ impl Typed {
     }
 }
 
-/// Returns `true` if an enumeration is what h5py writes for truth values.
+/// Returns `true` for an enumeration that h5py writes for booleans.
 fn is_bool(names: &[String]) -> bool {
     names == ["FALSE", "TRUE"]
 }

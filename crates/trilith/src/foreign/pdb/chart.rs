@@ -16,7 +16,7 @@ pub(super) struct Type {
     pub align: u64,
     /// Of one that layouts have not: the bytes of an element, which are its last dimension.
     pub bytes: Option<u64>,
-    /// What the file calls it, where the layout does not say it.
+    /// The name in the file, if the layout does not have it.
     pub named: Option<String>,
     pub members: Vec<Member>,
 }

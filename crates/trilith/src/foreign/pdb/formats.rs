@@ -1,4 +1,4 @@
-//! What numbers look like in a PDB file: sizes, byte orders and forms of floats, in its first bytes.
+//! Formats of numbers in a PDB file: sizes, byte orders and forms of floats, in its first bytes.
 
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ const IEEE8: [u8; 7] = [64, 11, 52, 0, 1, 12, 0];
 /// The types of C that every file has.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number {
-    /// As a layout spells it; None for a float of another form.
+    /// The spelling in a layout; None for a float of another form.
     pub spelled: Option<&'static str>,
     pub size: u64,
 }
@@ -25,7 +25,7 @@ pub(super) struct Formats {
     pub float: Number,
     pub double: Number,
     pub is_big: bool,
-    /// Where the chart of types and the table of symbols begin.
+    /// The start of the chart of types and of the table of symbols.
     pub chart: u64,
     pub symbols: u64,
 }

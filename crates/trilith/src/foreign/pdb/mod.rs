@@ -1,9 +1,10 @@
-//! PDB, the portable database of PACT, as yorick writes it: what numbers look like is at its beginning, a chart of the types
-//! and a table of the symbols are at its end.
+//! PDB, the portable database of PACT, as yorick writes it: the formats of numbers are at its beginning, and a
+//! chart of the types and a table of the symbols are at its end.
 //!
-//! A struct is declared with the offset of every member. A text of yorick is the address of a length and characters: these
-//! are declared. A pointer is shown as the address that it is, and what it points to beside it, under its name with `*`.
-//! History records are structs in blocks: every member is a variable of its own, whose first axis counts the records.
+//! A struct is declared with the offset of every member. A string of yorick is the offset of a length and
+//! characters, and these are declared. A pointer is shown as the offset that it is, and its target is next to it,
+//! under its name with `*`. History records are structs in blocks: every member is a separate variable, whose first
+//! axis counts the records.
 
 mod chart;
 mod formats;
@@ -19,7 +20,7 @@ use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
 
-/// What the name of the history records of yorick ends in.
+/// End of the name of yorick's history records.
 const HISTORY: &str = "@history";
 
 /// A file that is being described.

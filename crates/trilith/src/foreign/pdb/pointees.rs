@@ -1,4 +1,4 @@
-//! What the texts and pointers of yorick lead to.
+//! Targets of the strings and pointers of yorick.
 
 use super::chart::Types;
 use super::tables::Symbol;
@@ -57,7 +57,8 @@ impl Pdb<'_> {
         if shape.len() > 1 { text.attribute("pdb_shape", shape) } else { Ok(()) }
     }
 
-    /// What the elements of a symbol of type `pointer` lead to: the number of a type in the chart, dimensions, elements.
+    /// Declares the targets of the elements of a symbol of type `pointer`: the number of a type in the chart,
+    /// dimensions, elements.
     pub(super) fn pointees(&self, name: &str, symbol: &Symbol, types: &Types<'_>, text: &mut LayoutText) -> Result<()> {
         let mut items = Vec::new();
         for at in self.addresses(symbol)?.into_iter().flatten() {

@@ -19,7 +19,7 @@ pub(super) struct Symbol {
     pub datatype: String,
     pub count: u64,
     pub address: u64,
-    /// As they are written, which may be fastest first.
+    /// The dimensions in the order of the file, which may be fastest first.
     pub dims: Vec<u64>,
 }
 
@@ -76,7 +76,7 @@ impl Tables {
         Ok(tables)
     }
 
-    /// What follows the symbols: `NAME:value`, or `NAME:` and lines up to one that is the byte 2.
+    /// Reads the entries after the symbols: `NAME:value`, or `NAME:` and lines up to one that is the byte 2.
     fn extras<'l>(&mut self, lines: &mut impl Iterator<Item = &'l [u8]>) -> Result<()> {
         while let Some(line) = lines.next() {
             let mut parts = line.splitn(2, |byte| *byte == b':');

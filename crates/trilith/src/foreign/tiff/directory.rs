@@ -46,7 +46,7 @@ pub(super) struct Tiff<'s> {
     first: u64,
 }
 
-/// What a tag has.
+/// The content of a tag.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tag {
     pub id: u64,

@@ -34,7 +34,7 @@ const COMPRESSIONS: &[(u64, &str)] = &[
     (50002, "tiff:jpegxl"),
 ];
 
-/// What the tags of an image say.
+/// The tags of an image.
 #[derive(Clone)]
 pub(super) struct Image {
     /// Lengths of the array and of a chunk, the slowest axis first, with the names of the axes.
@@ -45,7 +45,7 @@ pub(super) struct Image {
     order: Byteorder,
     filters: String,
     is_tiled: bool,
-    /// How many images there are in one directory, as ImageJ writes large stacks: all behind the first.
+    /// Number of images in one directory, as ImageJ writes large stacks: all of them follow the first.
     pages: u64,
 }
 
@@ -273,7 +273,7 @@ impl Image {
         text.attribute("grid_dims", dims)
     }
 
-    /// Where the image begins, where its strips lie one behind the other.
+    /// Returns the start of the image, if its strips are contiguous.
     fn is_one(&self, starts: &[u64]) -> Option<u64> {
         let cut = Cut { shape: self.shape.clone(), chunk: self.chunk.clone(), item: 1, cut_edges: true };
         let first = starts.first().copied().filter(|start| *start != 0)?;

@@ -202,7 +202,7 @@ fn described(file: &Tiff<'_>, (tags, is_alone): (&Directory, bool), name: &str, 
     Ok(())
 }
 
-/// What a tag says; None where that is an item of its own.
+/// Returns the value of a tag, or None if it is a separate item.
 fn attribute(file: &Tiff<'_>, tag: &Tag) -> Result<Option<Said>> {
     let is_text = file.is_text(tag);
     if tag.count > FEW && !is_text && file.spelled(tag).is_some() {
