@@ -1,13 +1,14 @@
-//! What was found in a file that somebody should know of, where, and what to do about it.
+//! Findings in a file, with their places and remedies.
 //!
-//! One type for everything that is reported and does not end the work: errors and warnings of a layout, what breaks a
-//! schema, what a strict reader of YAML would refuse, units, and what a conversion or a translation cannot keep.
+//! One type holds everything that is reported and does not end the work: errors and warnings of a layout,
+//! violations of a schema, text that a strict reader of YAML would refuse, units, and losses of a conversion or a
+//! translation.
 
 use std::fmt;
 
 use crate::span::{Span, line_column};
 
-/// How much a [`Diagnostic`] matters.
+/// The importance of a [`Diagnostic`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Severity {
@@ -41,11 +42,11 @@ impl fmt::Display for Severity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnostic {
-    /// How much it matters.
+    /// The importance.
     pub severity: Severity,
     /// A stable name of the rule, such as `E306` of a layout or `duplicate-key` of a tree; "" where it has none.
     pub code: &'static str,
-    /// What was found, in words.
+    /// The finding, in words.
     pub message: String,
     /// JSON Pointer of the node, or path of the item; `None` where it is about no item.
     pub path: Option<String>,
@@ -57,11 +58,11 @@ pub struct Diagnostic {
     pub byte: Option<u64>,
     /// The text that it is about, within the text of the tree or the layout.
     pub span: Span,
-    /// What was expected, in words; "" where the message says it all.
+    /// The expectation, in words; "" if the message is enough.
     pub rule: String,
     /// URI and pointer of the rule of a schema; "" for a rule of the standard itself.
     pub schema: String,
-    /// What may have been meant, or what to do.
+    /// The probable intention, or a remedy.
     pub hint: Option<String>,
     /// `true` if what it is about can be used as if it were not there: nothing is lost, and nothing means something
     /// else.
@@ -88,12 +89,12 @@ impl Diagnostic {
         }
     }
 
-    /// What does not come along when `path` is written in another form.
+    /// Returns a loss when `path` is written in another form.
     pub(crate) fn loss(path: &(impl fmt::Display + ?Sized), message: impl Into<String>) -> Self {
         Self { path: Some(path.to_string()), ..Self::lost(message) }
     }
 
-    /// What does not come along, and is about no item.
+    /// Returns a loss that concerns no item.
     pub(crate) fn lost(message: impl Into<String>) -> Self {
         Self { is_harmless: false, ..Self::new(Severity::Warning, message) }
     }

@@ -1,9 +1,9 @@
-//! The one error type: whose fault, where, and doing what.
+//! The error type: its kind, its place, and its context.
 //!
-//! An [`Error`] answers three questions. [`Error::kind`] says whose fault it is, [`Error::location`]
-//! where it happened (a byte of the file, a line and column of text, or a path in the tree), and the
-//! context chain what was being done. Messages are lower case, without a full stop, and name what
-//! was found and what was expected.
+//! An [`Error`] answers three questions. [`Error::kind`] returns who or what is at fault, and [`Error::location`]
+//! where it happened (a byte of the file, a line and column of text, or a path in the tree). The context chain
+//! describes the failed operation. Messages are lower case, without a full stop, and name the found and the
+//! expected value.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub use crate::spelling::counted;
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Whose fault an [`Error`] is.
+/// The kind of an [`Error`]: the file, the caller, the system or this library is at fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -28,7 +28,7 @@ pub enum ErrorKind {
     NotFound,
     /// The caller gave up the work: see [`interrupt`](crate::interrupt).
     Cancelled,
-    /// The caller asked for something that cannot be.
+    /// The caller made an impossible request.
     Usage,
 }
 
@@ -80,7 +80,7 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// Where an [`Error`] happened.
+/// The place of an [`Error`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Location {
@@ -112,7 +112,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// What went wrong, whose fault it is, where, and doing what.
+/// A failure, with its kind, its place and its context.
 ///
 /// ```
 /// use trilith::{Error, ErrorKind};
@@ -127,8 +127,8 @@ impl fmt::Display for Location {
 /// ```
 pub struct Error(Box<Inner>);
 
-/// A setting of the caller that would let an operation succeed. Each edge says it in its own words: an option of the
-/// command, a keyword of Python, a method of [`OpenOptions`](crate::OpenOptions).
+/// A setting of the caller that would let an operation succeed. Each interface words it in its own way: an option
+/// of the command, a keyword of Python, a method of [`OpenOptions`](crate::OpenOptions).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Setting {
@@ -225,7 +225,7 @@ impl Error {
         Self::new(ErrorKind::Limit, message)
     }
 
-    /// The caller asked for what cannot be.
+    /// Returns an error for an impossible request of the caller.
     #[cold]
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Usage, message)
@@ -257,7 +257,7 @@ impl Error {
         Self::not_found(format!("there is no {key:?} here")).instead_of(key, names, items)
     }
 
-    /// Adds what there is instead of a key.
+    /// Adds the existing keys as a hint.
     pub(crate) fn instead_of(self, key: &str, names: &[&str], items: usize) -> Self {
         const LISTED: usize = 12;
         let error = self;
@@ -269,7 +269,8 @@ impl Error {
         }
     }
 
-    /// The operating system said no while `doing` something; or one of our errors did, on its way through a writer.
+    /// Returns the error of an operation `doing` that the operating system refused. If one of our errors passed
+    /// through a writer, it returns that.
     #[cold]
     pub fn io(doing: impl Into<String>, error: std::io::Error) -> Self {
         Self::from(error).context(doing)
@@ -280,33 +281,33 @@ impl Error {
         self.0.source.as_ref()
     }
 
-    /// The same error as somebody else's fault: what is a wrong question from a caller is a wrong file where
-    /// a file asks it.
+    /// Returns the same error with another kind. A wrong request of a caller, for example, is a malformed file if
+    /// the file makes it.
     #[must_use]
     pub fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.0.kind = kind;
         self
     }
 
-    /// Says at which byte of the file, unless a place is known already.
+    /// Sets the byte of the file, unless a place is set already.
     #[must_use]
     pub fn at_byte(self, byte: u64) -> Self {
         self.at(Location::Byte(byte))
     }
 
-    /// Says at which line and column (from 1), unless a place is known already.
+    /// Sets the line and column (from 1), unless a place is set already.
     #[must_use]
     pub fn at_text(self, line: u32, column: u32) -> Self {
         self.at(Location::Text { line, column })
     }
 
-    /// Says at which tree path, unless a place is known already.
+    /// Sets the tree path, unless a place is set already.
     #[must_use]
     pub fn at_path(self, path: impl Into<String>) -> Self {
         self.at(Location::Path(path.into()))
     }
 
-    /// Says where, unless a place is known already: the innermost knows best.
+    /// Sets the place, unless one is set already: the innermost is the most precise.
     #[must_use]
     pub fn at(mut self, location: Location) -> Self {
         if self.0.location == Location::Unknown {
@@ -315,7 +316,8 @@ impl Error {
         self
     }
 
-    /// Adds what was being done, outermost last; what was said just before is not said again.
+    /// Adds the failed operation to the context, outermost last. An operation is not repeated directly after
+    /// itself.
     #[must_use]
     pub fn context(mut self, doing: impl Into<String>) -> Self {
         let doing = doing.into();
@@ -325,21 +327,21 @@ impl Error {
         self
     }
 
-    /// Adds what the reader of the message can do about it.
+    /// Adds a hint: the action that the reader of the message can take.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// Adds a setting that would let this succeed, behind `when`: "if you trust the file".
+    /// Adds a setting that would let the operation succeed, after the condition `when`: "if you trust the file".
     #[must_use]
     pub fn setting(mut self, when: &'static str, setting: Setting) -> Self {
         self.0.setting = Some((when, setting));
         self
     }
 
-    /// The same error once more, but for its [system error](Error::io_error).
+    /// Returns a copy of the error without its [system error](Error::io_error).
     pub(crate) fn copy(&self) -> Self {
         let mut copy = Self::new(self.0.kind, self.0.message.clone()).advised_by(self);
         copy.0.location = self.0.location.clone();
@@ -347,7 +349,7 @@ impl Error {
         copy
     }
 
-    /// Takes over what another error says can be done.
+    /// Takes over the hint and the setting of another error.
     pub(crate) fn advised_by(mut self, other: &Self) -> Self {
         self.0.hint.clone_from(&other.0.hint);
         self.0.setting.clone_from(&other.0.setting);
@@ -360,12 +362,12 @@ impl Error {
         self
     }
 
-    /// Whose fault it is.
+    /// Returns the kind.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// Where it happened.
+    /// Returns the place.
     pub fn location(&self) -> &Location {
         &self.0.location
     }
@@ -375,12 +377,13 @@ impl Error {
         &self.0.message
     }
 
-    /// What to do about it, where there is something to do.
+    /// Returns the action to take, if there is one.
     pub fn advice(&self) -> Option<String> {
         self.advice_in(&Setting::to_string)
     }
 
-    /// As [`Error::advice`], where `words` say how a setting is made: by an option of a command, by a keyword.
+    /// Does the same as [`Error::advice`], where `words` expresses a setting: as an option of a command, or as a
+    /// keyword.
     pub fn advice_in(&self, words: &dyn Fn(&Setting) -> String) -> Option<String> {
         let setting = self.0.setting.as_ref().map(|(when, setting)| match *when {
             "" => words(setting),
@@ -393,7 +396,7 @@ impl Error {
         }
     }
 
-    /// The whole text, where `words` say how a setting is made.
+    /// Returns the whole text, where `words` expresses a setting.
     ///
     /// ```
     /// use trilith::{Error, error::Setting};

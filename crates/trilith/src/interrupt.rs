@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// How long the work may go on before the question is asked again.
+/// Time between two calls of the callback.
 const EVERY: Duration = Duration::from_millis(50);
 
 thread_local! {
@@ -107,7 +107,7 @@ fn interrupted() -> Error {
     Error::new(ErrorKind::Cancelled, "cancelled")
 }
 
-/// What a helper must know of the work of this thread.
+/// State that a helper thread shares with the work of this thread.
 pub(crate) struct Shared(Option<Arc<AtomicBool>>);
 
 /// The work of this thread, for a helper.

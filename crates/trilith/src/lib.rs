@@ -34,7 +34,8 @@
 //! # Ok::<(), trilith::Error>(())
 //! ```
 //!
-//! What files may refer to, what reading them may cost, layouts, byte order, servers: [`OpenOptions`].
+//! [`OpenOptions`] sets the places that files may refer to, limits on the cost of reading, layouts, byte order, and
+//! servers.
 //!
 //! # Writing
 //!
@@ -61,11 +62,11 @@
 //! The modules [`asdf`], [`dudley`], [`fits`], [`layout`], [`tree`] and [`bytes`] are the second ring: public, and closer to the
 //! formats. The types that checks return are in [`check`]. The examples in `examples/` are short programs to copy.
 //!
-//! The documentation shows what is for users. Other modules are public because our own crates need them, and may change in any
-//! release.
+//! The documentation shows the interface for users. Other modules are public because our own crates need them, and
+//! may change in any release.
 //!
-//! Errors name whose fault it is ([`ErrorKind`]), where, and what to do. What a hostile file may cost is a
-//! policy that the caller sets: [`Limits`].
+//! Errors carry a kind ([`ErrorKind`]), a place, and a remedy. The caller limits the cost of a hostile file:
+//! [`Limits`].
 //!
 //! # Features
 //!
@@ -81,8 +82,9 @@
 //! | `png` `jpeg` | filters of Dudley streams |
 //! | `libdeflate` | zlib blocks decoded by a C library; not on by default |
 //!
-//! All but `hdf5` and the last are on by default. Without any the library is Rust alone, and with those that need no C it compiles
-//! for `wasm32-unknown-unknown`. What was left out of a build says so and names its feature.
+//! All but `hdf5` and the last are on by default. Without any the library is Rust alone, and with those that need
+//! no C it compiles for `wasm32-unknown-unknown`. A part that was left out of a build reports an error that names
+//! its feature.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(

@@ -1,8 +1,8 @@
-//! What a file may cost: the policy against hostile files.
+//! Limits on the cost of a file: the policy against hostile files.
 //!
-//! Every allocation whose size a file declares is charged to a [`Limits`] first. The defaults let
-//! every honest file pass; each can be raised by field, by option or by environment variable. Sums over a
-//! whole command are counted by its [budget](Limits::for_command).
+//! Every allocation whose size a file declares is charged to a [`Limits`] first. The defaults let every ordinary
+//! file pass. Each can be raised by field, by option or by environment variable. The [budget](Limits::for_command)
+//! counts sums over a whole command.
 
 mod budget;
 mod machine;
@@ -14,7 +14,8 @@ use crate::error::{Error, Result, Setting};
 
 macro_rules! limits {
     ($($(#[$doc:meta])* $name:ident : $default:expr),+ $(,)?) => {
-        /// What a file may cost before reading it is refused with [`ErrorKind::Limit`](crate::ErrorKind::Limit).
+        /// Limits on the cost of a file. Beyond them reading is refused with
+        /// [`ErrorKind::Limit`](crate::ErrorKind::Limit).
         ///
         /// ```
         /// use trilith::Limits;
@@ -26,7 +27,7 @@ macro_rules! limits {
         #[non_exhaustive]
         pub struct Limits {
             $($(#[$doc])* pub $name: u64,)+
-            /// What the command has done, where that is counted.
+            /// The sums of the command, if they are counted.
             pub(crate) spent: Option<Arc<budget::Spent>>,
         }
 
@@ -78,8 +79,8 @@ limits! {
     /// group of the process allows.
     memory: machine::memory(),
     /// Bytes that a command may decode, hash, compare and go through in all, aliases and repeated references
-    /// included, where [`Limits::for_command`] counts them; 0 is 4 GiB and 1,000 times the size of its input. What slow
-    /// codecs (bzip2, tiles of FITS images) decode counts several times.
+    /// included, if [`Limits::for_command`] counts them; 0 is 4 GiB and 1,000 times the size of its input. Bytes
+    /// that slow codecs (bzip2, tiles of FITS images) decode count several times.
     work: 0,
     /// Bytes that a command may write in all; 0 as for [`Limits::work`].
     output: 0,

@@ -1,4 +1,4 @@
-//! How far long work is: bytes done, told while it runs.
+//! Progress of long work: bytes done, reported while it runs.
 
 use std::fmt;
 

@@ -14,11 +14,12 @@ use crate::file::{Item, ItemKind};
 
 const DATAMODELS: &str = "asdf://stsci.edu/datamodels/";
 
-/// Where a group says what is the world of its pixels.
+/// Places in a group that describe the world coordinates of its pixels.
 const WORLDS: &[&[&str]] = &[&["meta", "wcs"], &["wcs"]];
 const AXES: &[&str] = &["steps", "0", "frame", "axes_names"];
 
-/// What a group of a tree says of the axes of all arrays in it: by its WCS, or by the data model of an instrument.
+/// Conventions of a group of a tree for the axes of all arrays in it: by its WCS, or by the data model of an
+/// instrument.
 #[derive(Debug, Clone)]
 pub struct Conventions {
     names: Vec<String>,
@@ -26,7 +27,7 @@ pub struct Conventions {
 }
 
 impl Conventions {
-    /// What a group says; None where it says nothing.
+    /// Returns the conventions of a group, or None if it has none.
     ///
     /// ```
     /// use trilith::hierarchy::Conventions;
@@ -80,7 +81,7 @@ fn frame(group: &Item<'_>) -> Option<Vec<String>> {
     })
 }
 
-/// What is below an item, by names in mappings and numbers in lists; references are followed.
+/// Returns the item at a path below another, by names in mappings and numbers in lists. References are followed.
 pub(super) fn find<'f>(item: &Item<'f>, path: &[&str]) -> Option<Item<'f>> {
     let mut at = item.follow().ok()?;
     for key in path {

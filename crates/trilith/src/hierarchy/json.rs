@@ -5,8 +5,8 @@ use std::fmt;
 use crate::array::json_text;
 use crate::yaml::Scalar;
 
-/// A value of JSON. What JSON has no word for is text: dates as they are written, bytes in base 64, and numbers that are
-/// not finite by their names in Zarr, `NaN`, `Infinity` and `-Infinity`.
+/// A JSON value. Values that JSON does not have are strings: dates as they are written, bytes in base 64, and
+/// non-finite numbers by their names in Zarr, `NaN`, `Infinity` and `-Infinity`.
 ///
 /// ```
 /// use trilith::hierarchy::Json;
@@ -18,7 +18,7 @@ use crate::yaml::Scalar;
 pub enum Json {
     /// Nothing.
     Null,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// A whole number of 64 bits.
     Int(i64),
@@ -60,7 +60,7 @@ impl Json {
         }
     }
 
-    /// What is under a name, where it is a mapping that has it.
+    /// Returns the value under a name, if this is a mapping that has it.
     pub fn get(&self, name: &str) -> Option<&Self> {
         match self {
             Self::Map(pairs) => pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value),

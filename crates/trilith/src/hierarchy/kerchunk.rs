@@ -8,11 +8,11 @@ use crate::array::{Array, Byteorder, Datatype, ElementValue, Field, Manifest, un
 use crate::bytes::base64;
 use crate::error::{Error, ErrorKind, Result};
 
-/// What references are made of.
+/// Options for making references.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ReferenceOptions {
-    /// How many rows of the first axis make a chunk, where elements lie as they are; see [`Array::manifest`].
+    /// Number of rows of the first axis in a chunk of uncompressed elements; see [`Array::manifest`].
     pub rows: Option<u64>,
     /// Arrays of at most so many bytes that cannot be referred to stand among the references themselves.
     pub inline: u64,
@@ -24,9 +24,9 @@ pub struct ReferenceOptions {
 pub struct References {
     /// Keys of Zarr v2, each with a document, with file, first byte and length of a chunk, or with a chunk as text.
     pub refs: Vec<(String, Json)>,
-    /// How many arrays there are.
+    /// Number of arrays.
     pub arrays: u64,
-    /// How many chunks there are.
+    /// Number of chunks.
     pub chunks: u64,
     /// Arrays that cannot be referred to: their paths, and why.
     pub refused: Vec<(String, Error)>,
@@ -196,7 +196,7 @@ fn v2_type(datatype: &Datatype, order: Byteorder, is_packed: bool) -> Result<Jso
     }
 }
 
-/// What chunks hold that were never written, and what xarray takes for missing.
+/// Returns the value of chunks that were never written, which xarray takes for missing.
 fn fill_value(node: &Node, array: &Array, manifest: &Manifest) -> Result<Json> {
     let said: HashMap<&str, &Json> = node.attributes.iter().map(|(name, value)| (name.as_str(), value)).collect();
     if let Some(value @ (Json::Int(_) | Json::Float(_))) = said.get("_FillValue").copied().or(node.missing.as_ref()) {

@@ -1,4 +1,4 @@
-//! What is said of one array, and of a dict of a layout.
+//! Metadata of one array, and of a dict of a layout.
 
 #[cfg(feature = "dudley")]
 use std::borrow::Cow;
@@ -45,7 +45,7 @@ impl Leaf {
     /// The array that an item is.
     ///
     /// # Errors
-    /// What finding it says.
+    /// Returns an error if the array cannot be found.
     pub fn of(item: &Item<'_>) -> Result<Self> {
         let array = item.presented(item.array()?)?;
         let (mut attributes, said) = said_of(item.backend(), item);
@@ -73,7 +73,7 @@ impl Leaf {
     }
 }
 
-/// What a layout or a file of another format says of a dict.
+/// Returns the attributes of a dict in a layout or in a file of another format.
 #[cfg(feature = "dudley")]
 pub(super) fn of_dict(item: &Item<'_>) -> Vec<(String, Json)> {
     // What netCDF-4 keeps for itself.

@@ -1,13 +1,13 @@
 //! A file as Zarr sees data: groups and arrays by name, each with attributes, and axes that have names.
 //!
-//! A mapping with arrays below it is a group, and so is a list; what has no array below is an attribute of the group above,
-//! as JSON. So nothing of a tree is lost but what JSON has no word for ([`Json`]), and tags.
+//! A mapping with arrays below it is a group, and so is a list. An item without arrays below it is an attribute of
+//! the group above, as JSON. So the only losses of a tree are values that JSON does not have ([`Json`]), and tags.
 //!
 //! - A quantity is its numbers, with an attribute `units`.
-//! - A mask is an array beside the one that it masks: `data_mask` for `data`. Where a value marks what is missing, that is
-//!   the attribute `_FillValue`.
+//! - A mask is an array next to the one that it masks: `data_mask` for `data`. If a value marks missing elements,
+//!   it is the attribute `_FillValue`.
 //! - A list of a Dudley file whose items are equal arrays is one array.
-//! - A dataset of xarray that was written into a tree is a group again, with its own names and coordinates.
+//! - An xarray dataset that was written into a tree is a group again, with its own names and coordinates.
 
 mod dims;
 mod json;
@@ -72,7 +72,8 @@ impl Hierarchy {
     /// Goes through a file; no array is read.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a tree that is too large, and what reading it says.
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a tree that is too large, and an error if it
+    /// cannot be read.
     ///
     /// ```
     /// use trilith::hierarchy::Hierarchy;

@@ -4,8 +4,9 @@ use super::Json;
 use crate::bytes::Step;
 use crate::error::{Error, Result};
 
-/// The codec of the registry [numcodecs](https://numcodecs.readthedocs.io) that undoes a step, as its configuration; None
-/// for a step that changes nothing. What a codec needs only to write is its usual value.
+/// Returns the codec of the registry [numcodecs](https://numcodecs.readthedocs.io) that undoes a step, as its
+/// configuration, or None for a step that changes nothing. Parameters that a codec needs only for writing have
+/// their usual values.
 ///
 /// ```
 /// use trilith::bytes::Step;

@@ -15,7 +15,7 @@ use crate::limits::Limits;
 /// The parts of a dataset of xarray, as it stands in a tree.
 const WRITTEN: [&str; 3] = ["attrs", "coords", "data_vars"];
 
-/// What an item becomes.
+/// The result for an item.
 pub(super) enum Built {
     Value(Json),
     Array(Box<Leaf>),
@@ -65,7 +65,7 @@ impl<'l> Walk<'l> {
         Self { limits, left: limits.nodes, above: Vec::new(), problems: Vec::new() }
     }
 
-    /// What an item becomes; references are followed.
+    /// Converts an item. References are followed.
     pub fn item(&mut self, item: &Item<'_>, path: &str) -> Result<Built> {
         let spent = || Limits::exceeded("nodes", self.limits.nodes, "the file has more items");
         self.left = self.left.checked_sub(1).ok_or_else(spent)?;
@@ -89,7 +89,7 @@ impl<'l> Walk<'l> {
         }
     }
 
-    /// What cannot be read is left out, and is reported.
+    /// Leaves out an item that cannot be read, and reports it.
     fn problem(&mut self, path: &str, error: Error) -> Built {
         self.problems.push((path.to_owned(), error));
         Built::Missing

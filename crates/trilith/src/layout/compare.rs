@@ -1,5 +1,5 @@
-//! Whether a layout and its translation say the same: both are evaluated with several values of the stored
-//! parameters, and every item must lie where it lay.
+//! Comparison of a layout with its translation: both are evaluated with several values of the stored parameters,
+//! and every item must keep its place.
 
 use super::detect::{ParseOptions, parse};
 use super::entry::Entry;

@@ -9,13 +9,13 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::{Error, Result};
 use crate::span::Span;
 
-/// How to parse a layout.
+/// Options for parsing a layout.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ParseOptions {
     /// The dialect; otherwise it is found out.
     pub dialect: Option<Dialect>,
-    /// What the text may cost.
+    /// Limits on the cost of the text.
     pub limits: Limits,
 }
 
@@ -26,7 +26,7 @@ impl ParseOptions {
     }
 }
 
-/// What a text came to.
+/// The result of parsing a text.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Parsed {
@@ -38,7 +38,7 @@ pub struct Parsed {
     pub dialect: Dialect,
     /// The text as decoded, which diagnostics refer to.
     pub text: String,
-    /// How many bytes of the input belong to the layout: all, or those up to its terminator (2025).
+    /// Number of bytes of the input that belong to the layout: all, or those up to its terminator (2025).
     pub end: usize,
     /// `true` if a terminator ends it.
     pub terminated: bool,
@@ -55,7 +55,7 @@ impl Parsed {
     /// The layout, if it can be used.
     ///
     /// # Errors
-    /// The first error of the text.
+    /// Returns the first error of the text.
     pub fn into_layout(self) -> Result<Layout> {
         let Self { layout, diagnostics, .. } = self;
         layout.ok_or_else(|| {
@@ -75,8 +75,8 @@ impl Parsed {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the text is longer or nests deeper than the limits allow;
-/// what is wrong with the text stands in the diagnostics.
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the text is longer or nests deeper than the limits
+/// allow. Errors in the text are in the diagnostics.
 pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed> {
     let limit = options.limits.text.min(u64::from(u32::MAX) - 16);
     if bytes.len() as u64 > limit {
@@ -110,7 +110,8 @@ impl Layout {
     /// Parses a layout that is expected to be right, of either dialect.
     ///
     /// # Errors
-    /// The first error of the text, or a limit.
+    /// Returns the first error of the text, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be
+    /// exceeded.
     pub fn read(bytes: &[u8]) -> Result<Layout> {
         let parsed = parse(bytes, &ParseOptions::default())?;
         parsed.into_layout()
@@ -195,8 +196,8 @@ fn parse_as(text: String, known: Option<Dialect>, options: &ParseOptions) -> Res
     }
 }
 
-/// What is said of a text that is right in 2026 only, though 2025 has words for it: what 2025 finds wrong.
-/// Where its grammar has no such words, the text is of 2026 by them.
+/// Returns the mistake that 2025 finds in a text that is right in 2026 only. If the grammar of 2025 has no such
+/// words, the text belongs to 2026 because of them.
 fn only_new(old: &grammar::Outcome, text: &str) -> Option<Diagnostic> {
     let wrong = old.diagnostics.iter().find(|diagnostic| !diagnostic.is_harmless)?;
     // What a parameter may be is another matter in either dialect (E307): that tells them apart.
@@ -281,7 +282,7 @@ fn evidence(text: &str, only: Option<Dialect>) -> Option<Dialect> {
     }
 }
 
-/// What a token says about the dialect after the four before it, and whether that is certain.
+/// Returns the dialect that a token after the four before it indicates, and whether that is certain.
 fn sign_of(text: &str, seen: &[Option<Token>; 4], token: Token, depth: usize, lexer: &Lexer<'_>) -> Option<(Dialect, bool)> {
     const OLD: Option<(Dialect, bool)> = Some((Dialect::D2025, true));
     const NEW: Option<(Dialect, bool)> = Some((Dialect::D2026, true));

@@ -1,7 +1,7 @@
-//! What is wrong with a layout, where, and what to do about it.
+//! Problems of a layout, with their places and remedies.
 //!
-//! Errors and warnings of the grammar are collected, not thrown: a text with three mistakes yields
-//! three. Codes and positions are those of section 12 of our specification of Dudley.
+//! Errors and warnings of the grammar are collected, not thrown: a text with three mistakes yields three. Codes and
+//! positions are those of section 12 of our specification of Dudley.
 
 use std::fmt;
 

@@ -11,7 +11,7 @@ use super::walk::Walker;
 use crate::Limits;
 use crate::diagnostic::Diagnostic;
 
-/// How far a layout goes along a longer one that begins like it.
+/// The extent of a layout along a longer one that begins with it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Reached {
     /// So many steps outside of lists that occupy the stream are the same.
@@ -28,7 +28,8 @@ impl<'l> Evaluation<'l> {
         Entries { walker: Walker::new(self, self.machine.clone()) }
     }
 
-    /// Returns the stored parameters with their paths, without the lengths of compressed arrays. What holds none is not walked.
+    /// Returns the stored parameters with their paths, without the lengths of compressed arrays. Items without any
+    /// are not walked.
     pub(crate) fn params(&self) -> Result<Vec<Entry>, Fault> {
         let layout = self.layout();
         let mut walker = Walker::new(self, self.machine.clone());
@@ -69,12 +70,12 @@ impl<'l> Evaluation<'l> {
         Ok(Entries { walker })
     }
 
-    /// How far this layout goes.
+    /// Returns the extent of this layout.
     pub(crate) fn reached(&self) -> Reached {
         Reached { places: self.starts.len(), again: 0 }
     }
 
-    /// How many elements a list outside of lists has.
+    /// Returns the number of elements of a list outside of lists.
     pub(crate) fn list_len(&self, list: ItemId) -> Result<u64, Fault> {
         let layout = self.layout();
         let places = layout.plan.of_list.iter().filter(|(known, _)| *known == list);
@@ -102,7 +103,8 @@ impl<'l> Evaluation<'l> {
     /// Items that lie over one another (W11), for those who look for mistakes: overlaps are legal.
     ///
     /// # Errors
-    /// A limit, where there are more than [`Limits::items`](crate::Limits) entries.
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are more than
+    /// [`Limits::items`](crate::Limits) entries.
     pub fn overlaps(&self) -> Result<Vec<Diagnostic>, Fault> {
         let mut spots = Vec::new();
         for entry in self.entries() {

@@ -10,7 +10,7 @@ use super::names::Mixer;
 use super::sizes::Members;
 use super::typed::ResolvedType;
 
-/// What an [`Entry`] is.
+/// The kind of an [`Entry`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EntryKind {
@@ -39,7 +39,7 @@ impl EntryKind {
 pub struct Entry {
     /// Names joined by `/`, list elements as `[i]`, members of instances as `(i).name`.
     pub path: String,
-    /// What it is.
+    /// The kind.
     pub kind: EntryKind,
     /// Its layout address; `None` where it has no data, or where that is not known.
     pub address: Option<u64>,
@@ -47,7 +47,7 @@ pub struct Entry {
     pub datatype: String,
     /// Its dimensions, slowest first, those of -1 removed.
     pub shape: Vec<u64>,
-    /// How many bytes it takes; `None` for a compressed array of unknown length.
+    /// Number of bytes; `None` for a compressed array of unknown length.
     pub nbytes: Option<u64>,
     /// The value of a parameter.
     pub value: Option<i64>,
@@ -76,7 +76,7 @@ impl From<Overflow> for Unspelled {
     }
 }
 
-/// Where structs that were spelled already stand in a text.
+/// The places in a text of structs that were spelled already.
 type Spelled = HashMap<TypeId, Range<usize>, Mixer>;
 
 impl Machine<'_> {
@@ -93,7 +93,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What a type comes down to when its typedefs are unfolded.
+    /// Returns the type at the end of a chain of typedefs.
     pub fn base(&self, ty: TypeId) -> TypeId {
         let mut ty = ty;
         while let TypeKind::Alias(inner) = self.layout.ty(ty).kind {

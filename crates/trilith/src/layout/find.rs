@@ -175,8 +175,8 @@ impl Evaluation<'_> {
 }
 
 impl Layout {
-    /// What may have been meant by a path that leads nowhere: the same path up to the first name that
-    /// its dict does not have, with the name in that dict that is spelled most like it.
+    /// Returns the probable intention of a path that leads nowhere: the same path up to the first name that its
+    /// dict does not have, with the name in that dict of the most similar spelling.
     ///
     /// ```
     /// use trilith::layout::Layout;
@@ -225,7 +225,7 @@ pub(crate) struct Missing<'l> {
     pub names: Vec<&'l str>,
 }
 
-/// Where the last `/` outside of quotes stands.
+/// Returns the place of the last `/` outside of quotes.
 fn last_name(path: &str) -> usize {
     let (mut quoted, mut escaped, mut found) = (false, false, 0);
     for (at, c) in path.char_indices() {
@@ -326,7 +326,7 @@ pub(super) fn find<'l>(evaluation: &Evaluation<'l>, machine: Machine<'l>, path: 
     Ok(None)
 }
 
-/// How many elements a place adds to its list.
+/// Returns the number of elements that a place adds to its list.
 pub(super) fn grown(layout: &Layout, machine: &Machine<'_>, place: u32) -> Result<u64, Fault> {
     let step = layout.plan.places.get(place as usize).and_then(|&step| layout.steps.get(step as usize));
     Ok(match step {

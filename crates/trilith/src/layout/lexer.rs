@@ -7,7 +7,7 @@
 use super::model::{Byteorder, Dialect, Primitive};
 use crate::span::Span;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum T {
     /// An unquoted name.
@@ -65,7 +65,7 @@ pub(crate) struct Token {
     pub span: Span,
     /// Of an integer; the length of a run of signs.
     pub value: i64,
-    /// How many special comments the scanner had met when this token began.
+    /// Number of special comments before this token.
     pub notes: u32,
 }
 
@@ -76,7 +76,7 @@ impl Token {
     }
 }
 
-/// What a byte can begin; the scanner's one table.
+/// The kind of token that a byte can begin; the scanner's one table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Bad,

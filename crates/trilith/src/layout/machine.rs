@@ -22,7 +22,7 @@ pub(crate) fn known(address: u64) -> Option<u64> {
 /// Gives the values of stored parameters.
 pub(crate) type Source<'s> = &'s mut dyn FnMut(&ParamRequest) -> Result<Supply>;
 
-/// Where an item was placed.
+/// The place of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Spot {
     /// [`UNKNOWN`] where it is not known or the item has no data.
@@ -49,7 +49,7 @@ pub(crate) struct Machine<'l> {
     /// Strides of repeated lists, by step, likewise.
     strides: Vec<(u64, u64)>,
     age: u64,
-    /// What is left to spend on repetitions that have to be walked.
+    /// The remaining budget for repetitions that have to be walked.
     budget: u64,
     limit: u64,
     pub ordinal: u64,
@@ -77,7 +77,7 @@ impl<'l> Machine<'l> {
         }
     }
 
-    /// Begins anew at an address.
+    /// Begins again at an address.
     pub fn reset(&mut self, start: u64) {
         self.cursor = start;
         self.total = start;
@@ -128,7 +128,7 @@ impl<'l> Machine<'l> {
         }
     }
 
-    /// How many elements.
+    /// Returns the number of elements.
     pub fn count(&self, dims: Run) -> std::result::Result<u64, Overflow> {
         let mut count = 1u64;
         for &dim in dims.of(&self.layout.dims) {
@@ -240,7 +240,7 @@ impl<'l> Machine<'l> {
         }
     }
 
-    /// How often a list is repeated; E407 where that is negative.
+    /// Returns the number of repetitions of a list, and E407 if it is negative.
     pub fn repeats(&self, count: Count, span: crate::Span) -> std::result::Result<u64, Fault> {
         let count = match count {
             Count::Once => return Ok(1),
@@ -286,10 +286,11 @@ impl<'l> Machine<'l> {
         Ok(())
     }
 
-    /// What each repetition from the second on adds, when the cursor stands behind one.
+    /// Returns the number of bytes that each repetition from the second on adds, when the cursor is at the end of
+    /// one.
     ///
-    /// Every item is rounded up to a power of two and none has an address of its own, so behind one
-    /// repetition the cursor modulo the largest of these powers is always the same.
+    /// Every item is rounded up to a power of two and none has an explicit address, so the cursor modulo the
+    /// largest of these powers is the same after each repetition.
     pub fn stride(
         &mut self,
         steps: (u32, u32),
@@ -435,7 +436,7 @@ impl<'l> Machine<'l> {
         Ok(Spot { address, size })
     }
 
-    /// How many instances of which struct an array holds, typedefs unfolded.
+    /// Returns the number and the struct of the instances that an array holds, with typedefs unfolded.
     pub fn instances(&self, what: Use) -> std::result::Result<(u64, TypeId), Overflow> {
         let mut count = self.count(what.dims)?;
         let mut ty = what.ty;

@@ -1,9 +1,9 @@
-//! The Dudley layout language: text that says where every array of a binary file lies.
+//! The Dudley layout language: text that describes where every array of a binary file is stored.
 //!
-//! Two dialects are read and printed: that of July 2025 (`name = dtype[shape] @address`) and that of
-//! 2026 (`name: dtype(shape) -> filter @address`). [`parse`] collects errors and warnings with their
-//! places; [`Layout::evaluate`] finds the addresses for one stream. Nothing here reads a stream: the
-//! values of stored parameters come through a callback.
+//! Two dialects are read and printed: that of July 2025 (`name = dtype[shape] @address`) and that of 2026 (`name:
+//! dtype(shape) -> filter @address`). [`parse`] collects errors and warnings with their places, and
+//! [`Layout::evaluate`] finds the addresses for one stream. Nothing here reads a stream: the values of stored
+//! parameters come through a callback.
 //!
 //! ```
 //! use trilith::layout::{Layout, Options};
@@ -17,7 +17,7 @@
 //! assert_eq!(t.datatype, "{a:<f8@0, b:<i4(2)@8}");
 //! ```
 //!
-//! What is not certain about the language is collected in [`decision`].
+//! Uncertain points of the language are collected in [`decision`].
 
 mod compare;
 #[doc(hidden)]

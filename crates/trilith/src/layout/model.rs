@@ -88,7 +88,7 @@ pub(crate) enum Dim {
     },
 }
 
-/// Where an item is placed.
+/// The placement of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Placement {
@@ -127,7 +127,7 @@ pub(crate) struct Param {
     pub fixed: Option<i64>,
     /// Of a stored parameter, as written.
     pub ty: TypeId,
-    /// What `ty` comes down to.
+    /// The primitive at the end of the typedefs of `ty`.
     pub primitive: Primitive,
     pub order: Option<Byteorder>,
     pub placement: Placement,
@@ -135,7 +135,7 @@ pub(crate) struct Param {
     pub varying: bool,
 }
 
-/// What a struct holds, in the order of the text.
+/// The content of a struct, in the order of the text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member {
     pub item: ItemId,
@@ -152,7 +152,7 @@ pub(crate) enum MemberKind {
     Stored(ParamId),
 }
 
-/// What a datatype is made of.
+/// The composition of a datatype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TypeKind {
     Primitive(Primitive, Option<Byteorder>),
@@ -183,7 +183,7 @@ pub(crate) struct Type {
     /// Comes down to text, with this many dimensions in all.
     pub text: bool,
     pub rank: u32,
-    /// How deep structs nest in it.
+    /// Depth of nested structs in it.
     pub depth: u32,
     pub item: ItemId,
     /// The type as declared.
@@ -198,7 +198,7 @@ pub struct Filter {
     pub compresses: bool,
     /// Its name, such as `gzip`.
     pub name: String,
-    /// What stands in parentheses.
+    /// The arguments in parentheses.
     pub arguments: Vec<Literal>,
 }
 
@@ -214,7 +214,7 @@ pub enum Literal {
     Text(String),
 }
 
-/// What an attribute says.
+/// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Attribute {
@@ -226,7 +226,7 @@ pub enum Attribute {
     List(Vec<Literal>),
 }
 
-/// As the grammar has it.
+/// Writes the value in the spelling of the grammar.
 impl std::fmt::Display for Literal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -248,7 +248,7 @@ impl std::fmt::Display for Literal {
     }
 }
 
-/// As it is written behind the `=`; nothing for a flag.
+/// Writes the text after the `=`; nothing for a flag.
 impl std::fmt::Display for Attribute {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -272,7 +272,7 @@ pub(crate) struct Reference {
     pub ids: Vec<i64>,
 }
 
-/// What an item is.
+/// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ItemKind {
     /// Being declared.
@@ -305,7 +305,7 @@ pub(crate) struct Item {
     pub elements: u32,
 }
 
-/// How often something is repeated.
+/// A number of repetitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Count {
     Once,
@@ -420,10 +420,10 @@ pub struct Layout {
     pub(crate) found_types: Scope<TypeId>,
     pub(crate) found_params: Scope<ParamId>,
     pub(crate) summary: Option<TypeId>,
-    /// What keeps it from being a template, in the text.
+    /// The place in the text that keeps it from being a template.
     pub(crate) no_template: Option<Span>,
     pub(crate) instances: HashMap<(TypeId, Box<[u32]>), TypeId, Mixer>,
-    /// What evaluation needs, made once.
+    /// Data for evaluation, made once.
     pub(crate) plan: super::plan::Plan,
 }
 
@@ -539,7 +539,8 @@ impl Layout {
         &self.text
     }
 
-    /// How many bytes of the text belong to the layout: up to its end or past its terminator (2025).
+    /// Returns the number of bytes of the text that belong to the layout: up to its end or past its terminator
+    /// (2025).
     pub fn text_end(&self) -> usize {
         self.end
     }
@@ -549,7 +550,7 @@ impl Layout {
         self.terminated
     }
 
-    /// How many items it has, the root dict included.
+    /// Returns the number of items, including the root dict.
     pub fn item_count(&self) -> usize {
         self.items.len()
     }
@@ -602,12 +603,12 @@ impl Layout {
         (name != Symbol::NONE).then(|| self.names.text(name))
     }
 
-    /// Where the text declares an item: its name, or the first token of an element.
+    /// Returns the place in the text that declares an item: its name, or the first token of an element.
     pub fn span(&self, id: ItemId) -> Span {
         self.item(id).span
     }
 
-    /// What an item is.
+    /// Returns the kind of an item.
     pub fn kind(&self, id: ItemId) -> Kind {
         match self.item(id).kind {
             ItemKind::Dict => Kind::Dict,
@@ -671,7 +672,7 @@ impl Layout {
     }
 }
 
-/// What an item of a layout is.
+/// The kind of an item of a layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {

@@ -16,7 +16,7 @@ impl Symbol {
 #[derive(Clone, Default)]
 pub(crate) struct Names {
     text: String,
-    /// Where each name ends in `text`.
+    /// The end of each name in `text`.
     ends: Vec<u32>,
     /// Open addressing: hash in the high half, number of the name + 1 in the low, 0 where free.
     table: Vec<u64>,
@@ -74,7 +74,7 @@ impl Names {
         self.text.get(start..end).unwrap_or("")
     }
 
-    /// How many names there are.
+    /// Returns the number of names.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -176,10 +176,10 @@ impl Hasher for Mixing {
     }
 }
 
-/// What the names of one name space mean, by (owner, name).
+/// Meanings of the names of one name space, by (owner, name).
 ///
-/// Most names mean one thing in the whole layout: that stands in a plain table by the number of the
-/// name; only what the same name means elsewhere goes through a hash table.
+/// Most names have one meaning in the whole layout, which is in a plain table by the number of the name. Only
+/// further meanings of the same name need a hash table.
 #[derive(Clone)]
 pub(crate) struct Scope<V> {
     first: Vec<Option<(u32, V)>>,
@@ -194,7 +194,7 @@ impl<V> Default for Scope<V> {
 }
 
 impl<V: Copy> Scope<V> {
-    /// What a name means to an owner.
+    /// Returns the meaning of a name for an owner.
     pub fn get(&self, key: &(u32, u32)) -> Option<&V> {
         match self.first.get(key.1 as usize) {
             Some(Some((owner, value))) if *owner == key.0 => Some(value),

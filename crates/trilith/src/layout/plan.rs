@@ -1,4 +1,4 @@
-//! What evaluation needs to know about a layout, found once after parsing.
+//! Facts about a layout that evaluation needs, found once after parsing.
 
 use super::model::{ItemId, ItemKind, Layout, Step};
 

@@ -40,7 +40,7 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// What the bytes of a primitive mean.
+/// The interpretation of the bytes of a primitive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PrimitiveKind {
@@ -95,7 +95,7 @@ static TABLE: [(&str, PrimitiveKind, u8); 21] = {
 };
 
 impl Primitive {
-    /// How many there are.
+    /// Number of primitives.
     pub(crate) const COUNT: u32 = TABLE.len() as u32;
     /// `i8`, the type of the length of a compressed array.
     pub(crate) const I8: Primitive = Primitive(7);
@@ -139,7 +139,7 @@ impl Primitive {
         TABLE[self.0 as usize].0
     }
 
-    /// What its bytes mean.
+    /// Returns the interpretation of its bytes.
     pub fn kind(self) -> PrimitiveKind {
         TABLE[self.0 as usize].1
     }

@@ -15,7 +15,7 @@ use super::names::Symbol;
 use super::translate::{Packing, StoredAs};
 
 impl Layout {
-    /// The layout as text of its own dialect.
+    /// Returns the layout as text of its own dialect.
     ///
     /// ```
     /// use trilith::layout::Layout;
@@ -29,8 +29,8 @@ impl Layout {
     }
 }
 
-/// How many copies of the elements of a list are written out where the dialect cannot repeat them,
-/// and how much text that may make.
+/// Maximum number of copies of the elements of a list that are written out if the dialect cannot repeat them, and
+/// of the text they may make.
 const COPIES: u64 = 10_000;
 const COPIES_TEXT: usize = 16 << 20;
 
@@ -54,7 +54,7 @@ pub(super) struct Printer<'l> {
     pub taken: HashSet<String>,
     /// Structs that are open, for parameters that belong to them.
     pub structs: Vec<ItemId>,
-    /// What is open: a list, or a dict that is an element of one.
+    /// The open constructs: a list, or a dict that is an element of one.
     pub open: Vec<bool>,
     /// Types of the layout are written at its beginning.
     pub hoisted: bool,
@@ -66,7 +66,7 @@ pub(super) struct Printer<'l> {
     pub drop_order: bool,
     /// Compressed arrays are written plain where the dialect has no other.
     pub decompress: bool,
-    /// How arrays are stored.
+    /// The form of storage of arrays.
     pub stored: StoredAs,
 }
 
@@ -280,7 +280,8 @@ impl<'l> Printer<'l> {
         None
     }
 
-    /// How many copies are to be written out in 2026, which repeats no list; `None` where that cannot be.
+    /// Returns the number of copies to be written out in 2026, which repeats no list, or `None` if that is not
+    /// possible.
     fn copies(&mut self, list: ItemId, count: Count) -> Option<u64> {
         let fixed = match count {
             Count::Once => return Some(1),
@@ -795,14 +796,14 @@ impl<'l> Printer<'l> {
     }
 }
 
-/// How something that is open ends.
+/// The end of an open construct.
 enum Closer {
     Nothing,
     Summary,
     List {
         count: Count,
         is_element: bool,
-        /// How often the body is written again, from which step.
+        /// Number of times that the body is written again, and the step to begin from.
         again: u64,
         from: u32,
         /// Of the copies of an earlier element: where the text goes on.

@@ -1,4 +1,4 @@
-//! What an evaluation is asked with, and what it asks: options, stored parameters, and why it failed.
+//! Input and requests of an evaluation: options, stored parameters, and the reason of a failure.
 
 use super::decision;
 use super::diagnostic::Code;
@@ -7,7 +7,7 @@ use crate::Limits;
 use crate::diagnostic::Diagnostic;
 use crate::error::Error;
 
-/// How to evaluate a layout.
+/// Options for evaluating a layout.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
@@ -16,7 +16,7 @@ pub struct Options {
     pub native: bool,
     /// The byte order of what the layout leaves open: the signature's or the caller's.
     pub order: Option<Byteorder>,
-    /// What the evaluation may cost.
+    /// Limits on the cost of the evaluation.
     pub limits: Limits,
 }
 
@@ -24,13 +24,13 @@ pub struct Options {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct ParamRequest {
-    /// Where it is stored, a layout address; `None` where a length before it was left unknown.
+    /// The layout address of its stored value; `None` if a length before it was left unknown.
     pub address: Option<u64>,
     /// Its type: an integer.
     pub datatype: Primitive,
     /// Its byte order, where known.
     pub byteorder: Option<Byteorder>,
-    /// How many stored parameters come before it, those of struct instances included.
+    /// Number of stored parameters before it, including those of struct instances.
     pub ordinal: u64,
     /// `true` if it is the length of a compressed array (2026), which may stay unknown.
     pub is_length: bool,
@@ -64,7 +64,7 @@ impl ParamRequest {
     /// The value that bytes of a stream mean; `Ok(None)` where the byte order is not known and matters.
     ///
     /// # Errors
-    /// The value, where it does not fit an `i64`.
+    /// Returns the value if it does not fit an `i64`.
     pub(crate) fn decode(&self, bytes: [u8; 8]) -> Result<Option<i64>, u64> {
         let size = self.datatype.size() as usize;
         let mut word = [0u8; 8];
@@ -83,7 +83,7 @@ impl ParamRequest {
     }
 }
 
-/// Why an evaluation failed.
+/// The reason why an evaluation failed.
 #[derive(Debug)]
 pub enum Fault {
     /// The layout and the stream do not fit: a code, and a place in the text of the layout.

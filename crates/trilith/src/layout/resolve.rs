@@ -1,10 +1,9 @@
-//! Where everything lies: a layout evaluated for one stream.
+//! Evaluation of a layout for one stream: the place of every item.
 //!
-//! Addresses follow the text (section 5 of our specification): each item goes behind the one before,
-//! rounded up to its alignment, or where `@` and `%` say. Stored parameters are asked for as their
-//! turn comes, since each may decide the address of the next. A list that is repeated without stored
-//! parameters is not walked: from its second repetition on all are alike, so two of them tell its
-//! whole length.
+//! Addresses follow the text (section 5 of our specification): each item goes after the one before, rounded up to
+//! its alignment, or to the place that `@` and `%` give. Stored parameters are requested in their turn, since each
+//! may decide the address of the next. A list that is repeated without stored parameters is not walked: from its
+//! second repetition on all are alike, so two of them tell its whole length.
 
 use super::diagnostic::Code;
 use super::machine::Machine;
@@ -27,8 +26,8 @@ impl Layout {
     /// ```
     ///
     /// # Errors
-    /// [`Fault::Text`] with E401 to E407, or E409 where values are missing; [`Fault::Other`] for limits
-    /// and for what `supply` says.
+    /// Returns [`Fault::Text`] with E401 to E407, or with E409 if values are missing. Returns [`Fault::Other`] if a
+    /// limit would be exceeded, and for the errors of `supply`.
     pub fn evaluate(
         &self,
         options: &Options,
@@ -46,11 +45,11 @@ impl Layout {
         Ok(evaluation)
     }
 
-    /// As [`Layout::evaluate`], with the values of all stored parameters in order. The lengths of
+    /// Does the same as [`Layout::evaluate`], with the values of all stored parameters in order. The lengths of
     /// compressed arrays may be left out, all of them.
     ///
     /// # Errors
-    /// As [`Layout::evaluate`]; E409 where `values` are too few or too many.
+    /// Returns the errors of [`Layout::evaluate`], and E409 if `values` are too few or too many.
     pub fn evaluate_with(&self, options: &Options, values: &[i64]) -> std::result::Result<Evaluation<'_>, Fault> {
         let all = self.evaluate(options, supply_from(values, false));
         let with_all = match all {
@@ -93,7 +92,7 @@ pub struct Evaluation<'l> {
     start: u64,
     /// The cursor before each of the layout's top-level places.
     pub(crate) starts: Vec<u64>,
-    /// How many stored values come before each, where that is not plain.
+    /// Number of stored values before each, if that is not simply its number.
     pub(crate) ordinals: Vec<u32>,
     /// All stored values in order.
     pub(crate) record: Vec<Stored>,
@@ -101,7 +100,7 @@ pub struct Evaluation<'l> {
 }
 
 impl<'l> Evaluation<'l> {
-    /// Evaluates the same layout for another stream, without allocating anew.
+    /// Evaluates the same layout for another stream, without new allocations.
     ///
     /// # Errors
     /// Returns the errors of [`Layout::evaluate`].
@@ -143,7 +142,7 @@ impl<'l> Evaluation<'l> {
         self.record.iter().map(|stored| stored.value)
     }
 
-    /// How many values were known.
+    /// Returns the number of known values.
     fn given(&self) -> usize {
         self.record.iter().filter(|stored| stored.value.is_some()).count()
     }

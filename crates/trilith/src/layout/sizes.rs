@@ -79,7 +79,7 @@ impl Members {
         Some(off)
     }
 
-    /// Where the next member with data goes.
+    /// Returns the offset of the next member with data.
     pub fn offset(&self, placement: Placement, align: u64) -> Option<u64> {
         place(self.off, placement, align)
     }
@@ -90,7 +90,7 @@ impl Members {
     }
 }
 
-/// Where an item with data goes when the cursor is at `at`; `None` on overflow.
+/// Returns the address of an item with data if the cursor is at `at`, or `None` on overflow.
 pub(crate) fn place(at: u64, placement: Placement, align: u64) -> Option<u64> {
     match placement {
         Placement::At(address) => Some(address),
@@ -99,7 +99,7 @@ pub(crate) fn place(at: u64, placement: Placement, align: u64) -> Option<u64> {
     }
 }
 
-/// What a member adds to the alignment of its struct (section 5.4).
+/// Returns the alignment that a member gives its struct (section 5.4).
 pub(crate) fn member_align(placement: Placement, align: u64) -> u64 {
     match placement {
         Placement::At(_) => decision::PLACED_MEMBER_ALIGNMENT,

@@ -14,9 +14,9 @@ use crate::Limits;
 pub(crate) struct Stacked {
     /// In the first element.
     pub first: Located,
-    /// How many elements there are.
+    /// Number of elements.
     pub count: u64,
-    /// Where it lies in them, in order.
+    /// Its places in the elements, in order.
     pub runs: Vec<Stretch>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Stretch {
     pub stride: u64,
 }
 
-/// What [`Evaluation::stacked`] found.
+/// The result of [`Evaluation::stacked`].
 pub(crate) enum Stack {
     /// The path leads to no list, or to one without elements.
     Nothing,

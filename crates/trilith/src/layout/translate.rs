@@ -15,7 +15,7 @@ use crate::diagnostic::Diagnostic;
 pub struct Translation {
     /// The text; its first line records the dialect.
     pub text: String,
-    /// What could not be carried over, or is said differently.
+    /// Declarations that could not be carried over, or that are expressed differently.
     pub losses: Vec<Diagnostic>,
 }
 
@@ -40,9 +40,9 @@ impl Layout {
         translated(self, Printer::new(self, to))
     }
 
-    /// The layout in a dialect as a file written anew has it: no item has an address of its own, each
-    /// comes behind the one before. With `order_free` no number has a byte order of its own either: all
-    /// are in that of the file. Compressed arrays stay so only in 2026.
+    /// Returns the layout in a dialect, in the form for a rewritten file: no item has an explicit address, and each
+    /// follows the one before. With `order_free` no number has an explicit byte order either: all have that of the
+    /// file. Compressed arrays stay so only in 2026.
     ///
     /// ```
     /// use trilith::layout::{Dialect, Layout};
@@ -54,7 +54,7 @@ impl Layout {
         self.compacted_as(to, order_free, &StoredAs::default())
     }
 
-    /// As [`Layout::compacted`], and says how arrays are stored.
+    /// Does the same as [`Layout::compacted`], with a form of storage for arrays.
     pub fn compacted_as(&self, to: Dialect, order_free: bool, how: &StoredAs) -> Translation {
         let mut printer = Printer::new(self, to);
         (printer.drop_at, printer.drop_order, printer.decompress) = (1, order_free, true);
@@ -63,7 +63,7 @@ impl Layout {
     }
 }
 
-/// How the arrays of a file that is written anew are stored.
+/// The form of storage of the arrays of a rewritten file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct StoredAs {
@@ -73,7 +73,7 @@ pub struct StoredAs {
     pub align: Option<u64>,
 }
 
-/// Whether arrays are stored compressed.
+/// The choice between compressed and uncompressed arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Packing {

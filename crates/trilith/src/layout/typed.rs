@@ -37,7 +37,7 @@ pub struct Structure {
     pub size: u64,
     /// Addresses of instances are multiples of it, unless placed otherwise.
     pub alignment: u64,
-    /// How many members it has, those of structs in it counted each time they occur: a few types of two members,
+    /// Number of its members, where those of structs in it count each time they occur. A few types of two members,
     /// each of the type before, have millions.
     pub all_members: u64,
 }

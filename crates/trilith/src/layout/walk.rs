@@ -21,7 +21,7 @@ use crate::Limits;
 use crate::array::FIELD_COST;
 use crate::error::Error;
 
-/// What is being walked.
+/// A part of the walk still to be done.
 enum Work {
     /// Steps outside of lists, by number in the plan.
     Top { at: usize, to: usize },
@@ -30,11 +30,11 @@ enum Work {
         at: u32,
         to: u32,
         drop_at: bool,
-        /// How much of the path stands for the root or element dict in which they are.
+        /// Length of the path of the root or element dict that holds them.
         base: usize,
         /// That dict, or the list.
         top: ItemId,
-        /// How much of the path stands for what is open now.
+        /// Length of the path of the innermost open item.
         open: usize,
     },
     /// A list body, so many times more.
@@ -45,7 +45,7 @@ enum Work {
     Instance { ty: TypeId, base: u64, member: u32, place: Members, open: usize, item: ItemId },
 }
 
-/// What a loop repeats: some steps, which append `each` elements to a list.
+/// The steps that a loop repeats; they append `each` elements to a list.
 struct Again {
     from: u32,
     to: u32,
@@ -64,7 +64,7 @@ pub(crate) struct Walker<'e, 'l> {
     machine: Machine<'l>,
     stack: Vec<Work>,
     path: String,
-    /// How many elements each list has so far.
+    /// Number of elements of each list so far.
     lengths: HashMap<ItemId, u64, Mixer>,
     ready: VecDeque<Entry>,
     /// Stored values replayed so far.
@@ -109,7 +109,7 @@ impl<'e, 'l> Walker<'e, 'l> {
         self.path.clear();
     }
 
-    /// As if the first `passed` repetitions of the extension that comes next had been walked.
+    /// Skips the first `passed` repetitions of the next extension, as if they had been walked.
     pub fn pass(&mut self, passed: u64) {
         self.passed = passed;
     }

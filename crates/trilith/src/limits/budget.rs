@@ -1,4 +1,4 @@
-//! What one command, or one call of the library, may do in all: sums over everything that it reads and writes.
+//! Sums over everything that one command, or one call of the library, reads and writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -6,20 +6,20 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use super::Limits;
 use crate::error::{Error, Result};
 
-/// What every command may do, however small its input.
+/// Amount that every command may use, however small its input is.
 const ALWAYS: u64 = 4 << 30;
-/// What it may do besides for each byte of its input.
+/// Additional amount for each byte of its input.
 const PER_BYTE: u64 = 1000;
 
-/// What a command has read and done so far, or the calls that are going on.
+/// The amounts that a command, or the present calls, have read and done so far.
 #[derive(Debug, Default)]
 pub(crate) struct Spent {
     input: AtomicU64,
     work: AtomicU64,
     output: AtomicU64,
-    /// Where each call has a budget of its own: how many are going on.
+    /// Number of present calls, if each call has a separate budget.
     calls: Option<AtomicUsize>,
-    /// How many budgets they have together: one for each that began since none was going on.
+    /// Number of budgets that they share: one for each that began since the last time without any call.
     budgets: AtomicU64,
 }
 
@@ -36,19 +36,19 @@ impl Drop for Call {
     }
 }
 
-/// A counter that stays where it is rather than begin anew.
+/// Adds to a counter, which stays at its maximum rather than wrap around.
 fn add(counter: &AtomicU64, bytes: u64) -> u64 {
     let before = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |sum| Some(sum.saturating_add(bytes)));
     before.unwrap_or(u64::MAX).saturating_add(bytes)
 }
 
 impl Limits {
-    /// These limits with a budget of its own for one command, or for one request of a service: whatever is read and
-    /// written under them or their clones counts towards [`Limits::work`] and [`Limits::output`]. `input` is the size
-    /// of the file that it is about.
+    /// Returns these limits with a separate budget for one command, or for one request of a service. Everything
+    /// that is read and written under them or their clones counts towards [`Limits::work`] and [`Limits::output`].
+    /// `input` is the size of the file.
     ///
-    /// Files that are opened under limits without a budget have one for each call instead (reading an array, a digest,
-    /// a conversion), so that a program may read the same array all day.
+    /// Files that are opened under limits without a budget get one for each call instead (reading an array, a
+    /// digest, a conversion), so that a program may read the same array all day.
     ///
     /// ```
     /// use trilith::{Array, ErrorKind, Limits};
@@ -65,8 +65,8 @@ impl Limits {
         Self { spent: Some(Arc::new(spent)), ..self.clone() }
     }
 
-    /// These limits, where nothing is counted yet with a budget of this size for each call: whoever opens a file asks
-    /// for that, so that no single call does endless work.
+    /// Returns these limits with a budget of this size for each call, unless they have a budget already. Opening a
+    /// file uses it, so that no single call does endless work.
     pub(crate) fn for_calls(&self, input: u64) -> Self {
         if self.spent.is_some() {
             return self.clone();
@@ -164,7 +164,7 @@ impl Spent {
         if self.is_alone() { bytes } else { add(counter, bytes) }
     }
 
-    /// What may be spent: what was set, or what the input is worth, for each call that began.
+    /// Returns the amount that may be used: the given one, or that for the input, for each call that began.
     fn most(&self, set: u64) -> u64 {
         let one = match set {
             0 => self.input.load(Ordering::Relaxed).saturating_mul(PER_BYTE).saturating_add(ALWAYS),

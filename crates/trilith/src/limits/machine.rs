@@ -1,10 +1,10 @@
-//! How much memory this process may have: that of the machine, or what its control group allows.
+//! Memory that this process may use: that of the machine, or that of its control group.
 
 use std::io::Read;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Where the system does not say: what a large machine has.
+/// Assumption if the system does not report it: the memory of a large machine.
 const UNKNOWN: u64 = 64 << 30;
 
 /// Bytes of memory, asked for once.
@@ -13,7 +13,7 @@ pub(super) fn memory() -> u64 {
     *MEMORY
 }
 
-/// As much as is read of a file of the system, which has no length to ask for.
+/// Maximum number of bytes read of a file of the system, which reports no length.
 const MOST: usize = 16 << 10;
 
 fn text(path: &Path) -> Option<String> {

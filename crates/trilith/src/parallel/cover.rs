@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::array::{Index, taken};
 use crate::error::Result;
 
-/// What a region has of one axis: so many indices, `step` apart, in ascending order.
+/// The part of one axis in a region: N indices, `step` apart, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Steps {
     pub first: u64,
@@ -57,7 +57,7 @@ pub(super) fn indices(region: &[Steps]) -> Vec<Index> {
     region.iter().map(index).collect()
 }
 
-/// How many elements a region has.
+/// Returns the number of elements of a region.
 pub(super) fn size(region: &[Steps]) -> u64 {
     region.iter().fold(1, |n, steps| n.saturating_mul(steps.count))
 }
@@ -101,7 +101,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// What is left over where the first axes are `at` and only these regions reach.
+    /// Passes on the uncovered part for which the first axes are `at` and only these regions reach.
     fn below(&mut self, regions: &[&Region], at: &mut Vec<Steps>) -> Result<()> {
         crate::interrupt::check()?;
         let axis = at.len();

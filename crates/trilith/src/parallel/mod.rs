@@ -1,13 +1,13 @@
 //! Writing one file from many processes: space is reserved for arrays, and each process writes regions of them.
 //!
-//! [`ParallelWriter::create`] lays the file out under a hidden name beside its target. Any process that reaches it
-//! there, on this machine or on another with the same disk, [opens](ParallelWriter::open) it and
-//! [writes regions](ParallelWriter::write_region). [`ParallelWriter::finish`] computes the checksums and puts the file in
+//! [`ParallelWriter::create`] lays the file out under a hidden name next to its target. Any process that can reach
+//! it, on this machine or on another with the same disk, [opens](ParallelWriter::open) it and [writes
+//! regions](ParallelWriter::write_region). [`ParallelWriter::finish`] computes the checksums and puts the file in
 //! place of the target, as every writer does, but only if each element was written.
 //!
-//! Which were written is noted beside the file by whoever wrote them, once their bytes are on the disk. So a process that
-//! is killed leaves its region unwritten, whatever it had written of it, and another one may write it again. Until it is
-//! finished the file begins with a byte that no format has: no reader takes it for complete.
+//! Each process notes its written regions next to the file, once their bytes are on the disk. So a process that is
+//! killed leaves its region unwritten, however much of it was written, and another one may write it again. Until it
+//! is finished the file begins with a byte that no format has, so that no reader takes it for complete.
 
 mod cover;
 mod place;
@@ -28,7 +28,7 @@ use crate::writer::Writer;
 /// Bytes that are converted and written at once.
 const PIECE: usize = 4 << 20;
 
-/// A file that many processes write at once; nobody reads it before it is finished.
+/// A file that many processes write at once. Readers refuse it until it is finished.
 ///
 /// ```
 /// # let folder = std::env::temp_dir().join(format!("trilith-parallel-{}", std::process::id()));
@@ -57,7 +57,7 @@ const PIECE: usize = 4 << 20;
 #[derive(Debug)]
 pub struct ParallelWriter {
     draft: Draft,
-    /// What tells the draft from others of the same name; zeros where nothing is left to write.
+    /// The identifier of the draft; zeros if nothing is left to write.
     id: [u8; 16],
     arrays: BTreeMap<String, Reserved>,
     blocks: Vec<Block>,
@@ -84,7 +84,7 @@ impl ParallelWriter {
         Self::create_from(path, builder, tree)
     }
 
-    /// As [`ParallelWriter::create`], from a tree with nodes that [`Builder::reserve`] gave.
+    /// Does the same as [`ParallelWriter::create`], from a tree with nodes of [`Builder::reserve`].
     ///
     /// # Errors
     /// Returns the errors of [`ParallelWriter::create`].
@@ -109,7 +109,7 @@ impl ParallelWriter {
         Self::read(Draft::of(path))
     }
 
-    /// As [`ParallelWriter::open`], for exactly the file that has this [`id`](ParallelWriter::id).
+    /// Does the same as [`ParallelWriter::open`], for exactly the file that has this [`id`](ParallelWriter::id).
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if there is none, or another one.
@@ -141,7 +141,7 @@ impl ParallelWriter {
         self.draft.target()
     }
 
-    /// What tells this file from every other that was or will be written at the same path.
+    /// Returns the identifier of this file, which no other file at the same path had or will have.
     pub fn id(&self) -> String {
         self.id.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
     }
@@ -182,7 +182,7 @@ impl ParallelWriter {
         writing.note(&self.id(), &[note(reserved, &region)])
     }
 
-    /// How many elements of each array were not written yet, by path.
+    /// Returns the number of elements of each array that were not written yet, by path.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
@@ -199,11 +199,12 @@ impl ParallelWriter {
         self.arrays.iter().map(count).collect()
     }
 
-    /// Writes this value, an array without axes, into every element of an array that nobody has written; how many these
-    /// were. Nobody may be writing.
+    /// Writes this value, an array without axes, into every element of an array that was not written, and returns
+    /// their number. No process may be writing.
     ///
     /// # Errors
-    /// As [`ParallelWriter::write_region`], and [`ErrorKind::Io`](crate::ErrorKind::Io) while a process writes.
+    /// Returns the errors of [`ParallelWriter::write_region`], and [`ErrorKind::Io`](crate::ErrorKind::Io) while a
+    /// process writes.
     pub fn fill(&self, path: &str, value: &Array) -> Result<u64> {
         let reserved = self.reserved(path)?;
         check(&[], &reserved.array, value).map_err(|e| e.at_path(path))?;
@@ -227,14 +228,14 @@ impl ParallelWriter {
         Ok(left.iter().fold(0, |n, region| n.saturating_add(size(region))))
     }
 
-    /// Computes the checksums, and puts the file in place of what is at its path. What could not be kept of that, such as
-    /// its group, is said.
+    /// Computes the checksums, and puts the file in place of the one at its path. Returns the properties of that
+    /// file which could not be kept, such as its group.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where elements were not written, with how many.
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) while a process writes, if the file at the path is another than when this one was
-    /// begun, and as [`AtomicFile::commit`](crate::bytes::AtomicFile);
-    /// everything is then as it was.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if elements were not written, with their number.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) while a process writes, and if the file at the path is
+    /// another than when this one was begun. Also returns the errors of
+    /// [`AtomicFile::commit`](crate::bytes::AtomicFile). Everything is then unchanged.
     pub fn finish(&self) -> Result<Vec<String>> {
         let mut writing = self.draft.alone()?;
         self.check_own(&writing)?;
@@ -263,7 +264,7 @@ impl ParallelWriter {
         writing.put_in_place()
     }
 
-    /// Gives the blocks their checksums. Whoever goes on after a crash finds some of them done.
+    /// Gives the blocks their checksums. After a crash some of them may be done already.
     fn seal(&self, writing: &mut Writing) -> Result<()> {
         let source = self.draft.read()?;
         for sealed in &self.blocks {
@@ -285,7 +286,7 @@ impl ParallelWriter {
         self.draft.remove()
     }
 
-    /// Whether what is there now is what was opened.
+    /// Checks that the draft is still the one that was opened.
     fn check_own(&self, writing: &Writing) -> Result<()> {
         for block in &self.blocks {
             let (at, expected) = reserved::unsealed(block);
@@ -304,7 +305,7 @@ impl ParallelWriter {
             .hint("open it again")
     }
 
-    /// What was written of each array.
+    /// Returns the regions of each array that were written.
     fn noted(&self) -> Result<Noted> {
         let mut noted = Noted::default();
         for line in self.draft.notes(&self.id())? {
@@ -322,7 +323,7 @@ impl ParallelWriter {
 /// Begins the note of what was at the target when the file was begun.
 const TARGET: &str = "target";
 
-/// What was written, by the number of the block.
+/// The written regions, by the number of the block.
 #[derive(Default)]
 struct Noted(BTreeMap<usize, Vec<Region>>);
 
@@ -336,7 +337,7 @@ fn note(reserved: &Reserved, region: &[cover::Steps]) -> String {
     format!("{} {}", reserved.block, cover::print(region))
 }
 
-/// Whether data can be written into a region of this shape.
+/// Checks that data can be written into a region of this shape.
 fn check(shape: &[u64], array: &Array, data: &Array) -> Result<()> {
     if data.shape() != shape {
         return Err(Error::usage(format!("data of shape {:?} for a region of shape {shape:?}", data.shape())));

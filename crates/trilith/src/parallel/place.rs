@@ -1,11 +1,11 @@
-//! Where the elements of a part of an array lie, one run of bytes after the other.
+//! Places of the elements of a part of an array, one run of bytes after the other.
 
 use crate::array::Array;
 use crate::error::Result;
 
 /// The runs of bytes of a file in which the elements of a part lie, in C order.
 pub(super) struct Runs {
-    /// Where the next byte goes.
+    /// Offset of the next byte.
     at: u64,
     /// Bytes in each run, and how many are left of this one.
     len: u64,

@@ -9,7 +9,7 @@ use crate::array::{Byteorder, Datatype};
 use crate::error::ErrorKind;
 use crate::threads::each;
 
-/// What any partition must give.
+/// Returns the numbers that any partition must give.
 fn numbers(shape: &[u64]) -> Array {
     let count = shape.iter().product::<u64>() as i32;
     Array::from_slice(&(1..=count).collect::<Vec<_>>(), shape).unwrap()

@@ -5,7 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::layout::model::{Attribute, Literal, Said};
 use crate::span::Span;
 
-/// What stands behind the `=` of an attribute.
+/// The value after the `=` of an attribute.
 enum Value {
     Plain(Attribute),
     /// A list of values of several kinds, up to here.

@@ -121,7 +121,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What an item is, for messages.
+    /// Returns the kind of an item, for messages.
     pub(super) fn kind_name(&self, item: ItemId) -> &'static str {
         match self.layout.item(item).kind {
             ItemKind::Dict => "a dict",
@@ -205,7 +205,7 @@ impl Parser<'_> {
         matches!(self.layout.ty(ty).kind, TypeKind::Primitive(primitive, _) if kind(primitive))
     }
 
-    /// What a datatype comes down to, where that is a legal type of a parameter.
+    /// Returns the primitive at the end of a chain of typedefs, if it is a legal type of a parameter.
     fn integer_of(&self, ty: TypeId) -> Option<Primitive> {
         let mut ty = ty;
         loop {

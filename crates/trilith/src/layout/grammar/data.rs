@@ -39,7 +39,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows a datatype, by what it is for.
+    /// Parses the tokens after a datatype, by its purpose.
     pub(super) fn after_datatype(&mut self, draft: Draft) -> Parse {
         self.warn_pointer(draft);
         match draft.owner {
@@ -104,7 +104,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What is probably meant by what follows a dimension.
+    /// Returns the probable intention of the tokens after a dimension.
     fn dim_hint(&self) -> String {
         let Some(Written::Name { symbol, .. }) = self.shape.last() else { return String::new() };
         let name = self.layout.names.text(*symbol);
@@ -274,7 +274,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Why a filter cannot take an array of this type and of the shape read last.
+    /// Returns the reason why a filter cannot take an array of this type and of the shape read last.
     fn unfit_for(&self, filter: &str, ty: TypeId) -> Option<String> {
         if ty == TypeId::NONE || filter == "gzip" {
             return None;

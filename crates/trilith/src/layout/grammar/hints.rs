@@ -1,4 +1,4 @@
-//! What those who come from other languages write first, and how it is said here.
+//! Habits of users of other languages, and the right form here.
 
 use super::{Code, Dialect, Parser, T, Token};
 
@@ -21,7 +21,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ("S1", &["char", "string", "str", "ascii"]),
 ];
 
-/// What is meant by the name of a datatype of another language.
+/// Returns the right form for the name of a datatype of another language.
 pub(super) fn foreign_type(name: &str, dialect: Dialect) -> Option<String> {
     let (open, close) = if dialect == Dialect::D2025 { ('[', ']') } else { ('(', ')') };
     let lower = name.to_ascii_lowercase();

@@ -50,7 +50,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// What stands between elements: ',' or ']'. Returns whether an element is to be parsed.
+    /// Parses the separator after an element: ',' or ']'. Returns `true` if an element is to be parsed.
     pub(super) fn list_goes_on(&mut self) -> Parse<bool> {
         let Some(Frame::List { expects, element, .. }) = self.frames.last() else { return Ok(false) };
         let (expects, element) = (*expects, *element);
@@ -76,7 +76,7 @@ impl Parser<'_> {
         Ok(false)
     }
 
-    /// What a bracket of the other dialect probably means.
+    /// Returns the probable meaning of a bracket of the other dialect.
     pub(super) fn bracket_hint(&self) -> &'static str {
         match (self.dialect, self.token.kind) {
             (Dialect::D2025, T::OpenParen) => "2025 shapes use [ ]",

@@ -33,10 +33,10 @@ use crate::span::Span;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stop;
 
-/// What a production returns.
+/// The result of a production.
 pub(super) type Parse<V = ()> = std::result::Result<V, Stop>;
 
-/// What a parse produced.
+/// The result of a parse.
 pub(super) struct Outcome {
     pub layout: Layout,
     pub diagnostics: Vec<Diagnostic>,
@@ -76,7 +76,7 @@ pub(super) enum Owner {
 
 /// A struct whose body is being parsed.
 pub(super) struct Struct {
-    /// What its datatype is for.
+    /// The purpose of its datatype.
     pub draft: Draft,
     /// The item of the type.
     pub item: ItemId,
@@ -93,7 +93,7 @@ pub(super) struct Struct {
     pub alias: bool,
 }
 
-/// What is open.
+/// An open construct.
 pub(super) enum Frame {
     Dict {
         current: ItemId,
@@ -114,12 +114,12 @@ pub(super) enum Frame {
         placed: Option<Span>,
         /// Elements declared before the bracket.
         before: u32,
-        /// What the bracket holds so far.
+        /// The content of the bracket so far.
         holds: Holds,
         /// The element being declared or declared last, and its first step.
         element: ItemId,
         from: u32,
-        /// What that element holds.
+        /// The content of that element.
         element_holds: Holds,
     },
     Struct(Box<Struct>),
@@ -131,7 +131,7 @@ pub(super) enum Frame {
     },
 }
 
-/// What some steps of the text do.
+/// The effects of some steps of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Holds {
     /// They occupy the stream.
@@ -154,14 +154,14 @@ pub(super) enum Written {
     Name { symbol: Symbol, suffix: i8, span: Span },
 }
 
-/// Where an item is to be placed, and the integer that says so.
+/// The placement of an item, and the integer that gives it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Placed {
     pub placement: Placement,
     pub span: Span,
 }
 
-/// Which item comments belong to.
+/// The item that comments belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Target {
     Item(ItemId),
@@ -194,7 +194,7 @@ pub(super) struct Parser<'t> {
     failed: HashSet<Symbol, Mixer>,
     /// Names not found, for a hint when the whole text is known: which diagnostic, and the name.
     lost: Vec<(usize, Symbol, bool, ItemId)>,
-    /// How much the instances of named types may still cost.
+    /// The remaining budget for instances of named types.
     budget: u64,
     /// Items of lists: where the steps of the last declared element begin and end.
     last_element: HashMap<ItemId, (u32, u32, Holds), Mixer>,
@@ -221,7 +221,8 @@ const MOST_REPORTS: usize = 1000;
 /// Parses `text` in `dialect`.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) only; what is wrong with the text stands in the diagnostics.
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded. Errors in the text are in
+/// the diagnostics.
 pub(super) fn parse(text: &str, dialect: Dialect, limits: &Limits) -> Result<Outcome> {
     let mut parser = Parser::new(text, dialect, limits);
     parser.run()?;
@@ -394,7 +395,7 @@ impl<'t> Parser<'t> {
         self.layout.names.intern(&name)
     }
 
-    /// How a token is shown in a message.
+    /// Returns the form of a token in messages.
     pub fn shown(&self, token: Token) -> String {
         if token.kind == T::End {
             return "the end of the layout".into();

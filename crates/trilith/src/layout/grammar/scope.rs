@@ -1,4 +1,4 @@
-//! Which parameter and which type a name means, and instances of types with free dimensions.
+//! Lookup of the parameter or type of a name, and instances of types with free dimensions.
 
 use super::{
     Code, Dialect, Dim, Frame, ItemId, ItemKind, Member, MemberKind, Owner, ParamId, Parse, Parser, Primitive, T, Token, Type,
@@ -12,7 +12,7 @@ use crate::span::Span;
 /// Types of 2025 have one global table; no item has this number.
 pub(super) const GLOBAL: u32 = u32::MAX;
 
-/// What a dimension name means.
+/// The meaning of a dimension name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     Param(ParamId),

@@ -188,7 +188,7 @@ impl Parser<'_> {
         }
     }
 
-    /// i@a, i%n, @a, %n: a copy of an element that is data, placed anew.
+    /// Parses i@a, i%n, @a, %n: a copy of an element that is data, with a new placement.
     fn copy_element(&mut self, index: Option<Token>) -> Parse {
         let sign = self.token;
         let span = index.map_or(sign.span, |token| token.span);
