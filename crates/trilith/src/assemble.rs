@@ -23,7 +23,7 @@ use crate::tree::{Node, NodeId, Tree, TreePath, Value};
 
 pub use series::{Parts, is_own_part};
 
-/// Where an ndarray finds its elements after a file was put together anew.
+/// The source of an ndarray's elements after a file was assembled again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NewSource {
@@ -41,7 +41,7 @@ pub fn with_sources(file: &AsdfFile, sources: &BTreeMap<NodeId, NewSource>) -> R
     tree_with_sources(file.tree(), file.limits(), sources)
 }
 
-/// As [`with_sources`], of a tree.
+/// Does the same as [`with_sources`], for a tree.
 ///
 /// # Errors
 /// Returns the errors of [`with_sources`].
@@ -57,17 +57,17 @@ pub fn tree_with_sources(tree: &Tree, limits: &Limits, sources: &BTreeMap<NodeId
     Ok(edit.finish(limits)?.into_text())
 }
 
-/// Writes a file of the same header line with this tree and these blocks, copied as they are stored.
+/// Writes a file of the same header line with this tree and these blocks, copied in their stored form.
 ///
-/// A file without blocks of its own takes the block header of those it gets. A streamed block can only be the last;
-/// before others it becomes one with sizes. What no block header of the header line can hold is decoded. Where `file`
-/// lies in a FITS file, the FITS file is written around it ([`write_around`]).
+/// A file without blocks takes the block header of the blocks it gets. A streamed block can only be the last;
+/// before others it becomes one with sizes. A block that no block header of the header line can hold is decoded. If
+/// `file` is in a FITS file, the FITS file is written around it ([`write_around`]).
 ///
-/// Returns what is damaged: blocks that differ from the checksums which they state, and keep.
+/// Returns the damaged blocks: those that differ from the checksums that they state, and keep.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`] if a damaged block has to be decoded, [`ErrorKind::Io`], and what reading the blocks
-/// returns.
+/// Returns [`ErrorKind::Malformed`] if a damaged block has to be decoded, [`ErrorKind::Io`] if writing fails, and
+/// an error if a block cannot be read.
 pub fn write<W: Write + Seek>(
     file: &AsdfFile,
     tree: Option<&str>,
@@ -83,7 +83,7 @@ pub fn write<W: Write + Seek>(
 /// The blocks that differ from the checksums which they state.
 ///
 /// # Errors
-/// What reading the blocks returns.
+/// Returns an error if a block cannot be read.
 pub fn damaged<'a>(blocks: impl IntoIterator<Item = (&'a AsdfFile, &'a Block)>) -> Result<Vec<Diagnostic>> {
     let mut damaged = Vec::new();
     for (file, block) in blocks {
@@ -134,7 +134,7 @@ impl<'a> Copied<'a> {
     }
 }
 
-/// As [`write`], also for blocks that are in no file yet.
+/// Does the same as [`write`], also for blocks that are in no file yet.
 pub(crate) fn write_copied<W: Write + Seek>(
     file: &AsdfFile,
     tree: Option<&str>,
@@ -234,9 +234,9 @@ pub struct Exploded {
     /// The blocks that stay, in their order, and empty ones in the places of those that leave where numbers
     /// must not change.
     pub staying: Vec<Block>,
-    /// How many of these no array names.
+    /// Number of these that no array names.
     pub unnamed: usize,
-    /// How many belong to arrays in chunks, which name them by their numbers.
+    /// Number of these that belong to arrays in chunks, which name them by their numbers.
     pub in_chunks: usize,
 }
 
@@ -250,11 +250,11 @@ fn may_drop(file: &AsdfFile, drop_unnamed: bool) -> Result<BTreeSet<usize>> {
     Ok(named.blocks)
 }
 
-/// Plans to move blocks into files of their own, named by `name`: those of all ndarrays, or of one.
+/// Plans to move blocks into separate files, named by `name`: those of all ndarrays, or of one.
 ///
-/// In the exploded form itself the file of the tree has no blocks. Blocks that no ndarray names stay in it all the
-/// same, and then all that stay keep their numbers, by which something else may name them (see [`walk::unnamed`]);
-/// `drop_unnamed` says that they are of no use.
+/// In the exploded form itself the file of the tree has no blocks. But blocks that no ndarray names stay in it, and
+/// then all that stay keep their numbers, by which something else may name them (see [`walk::unnamed`]). With
+/// `drop_unnamed` they are left out.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`] for an ndarray without block, [`ErrorKind::Unsupported`] if it is an array in
@@ -317,7 +317,7 @@ pub struct Imploded {
 /// Plans to take in the external blocks: all of them, or that of one ndarray.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`] for a source that is refused, and as opening it.
+/// Returns [`ErrorKind::Limit`] for a source that is refused, and an error if it cannot be opened.
 pub fn implode(file: &AsdfFile, only: Option<NodeId>) -> Result<Imploded> {
     let own = file.sections().all_blocks()?.len();
     let mut taken: Vec<(String, Arc<AsdfFile>)> = Vec::new();
@@ -353,16 +353,16 @@ pub struct Resolved {
     pub tree: String,
     /// Blocks of other files, behind those of the file itself.
     pub taken: Vec<(Arc<AsdfFile>, usize)>,
-    /// How many references were replaced.
+    /// Number of references that were replaced.
     pub count: usize,
 }
 
 /// Plans to write the target of every `$ref` in its place; everything else of the text stays.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`] for a reference that leads nowhere or into a circle,
-/// [`ErrorKind::Limit`] for one that is refused; [`ErrorKind::Unsupported`] for one into a file of another family or major version,
-/// whose nodes are written in other words.
+/// Returns [`ErrorKind::Malformed`] for a reference that leads nowhere or into a circle, and [`ErrorKind::Limit`]
+/// for one that is refused. Returns [`ErrorKind::Unsupported`] for one into a file of another family or major
+/// version, whose nodes are written in other words.
 pub fn resolve(file: &AsdfFile) -> Result<Resolved> {
     let own = file.sections().all_blocks()?.len();
     let mut taken: Vec<(Arc<AsdfFile>, usize)> = Vec::new();
@@ -476,30 +476,29 @@ impl Build<'_> {
     }
 }
 
-/// The order of blocks in a file that is put together anew.
+/// The order of blocks in a file that is assembled again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Order {
-    /// As they are.
+    /// The present order.
     #[default]
     Blocks,
-    /// That of the arrays in the tree, an array's mask behind it: who reads the tree from top to bottom reads
-    /// the file from front to back.
+    /// The order of the arrays in the tree, with an array's mask after it: reading the tree from top to bottom
+    /// reads the file from front to back.
     Tree,
     /// The smallest first, so that small arrays lie together near the tree and cost few requests.
     Size,
 }
 
-/// The blocks of the file in the order asked for, a streamed one the last, and the tree with their new numbers.
+/// Returns the blocks of the file in the requested order, a streamed one the last, and the tree with their new
+/// numbers.
 ///
-/// Where there are blocks that no array names ([`walk::unnamed`]) every block is kept under its number, unless
-/// `drop_unnamed` says that they are of no use; so they are where there are arrays in chunks. Empty blocks without a name
-/// are left out otherwise.
+/// If there are blocks that no array names ([`walk::unnamed`]), every block keeps its number, unless `drop_unnamed`
+/// is set. The same holds if there are arrays in chunks. Otherwise empty blocks without a name are left out.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`] for an ndarray without block, and
-/// [`ErrorKind::Usage`] for another order where blocks must keep their numbers;
-/// [`ErrorKind::Unsupported`] where arrays in chunks say that they must.
+/// Returns [`ErrorKind::Malformed`] for an ndarray without block, [`ErrorKind::Usage`] for another order if blocks
+/// must keep their numbers, and [`ErrorKind::Unsupported`] if arrays in chunks require that.
 pub fn reordered(file: &AsdfFile, order: Order, drop_unnamed: bool) -> Result<(String, Vec<usize>)> {
     let in_chunks = may_drop(file, drop_unnamed)?;
     let unnamed = if drop_unnamed { 0 } else { walk::unnamed(file)?.len() };

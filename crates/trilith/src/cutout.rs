@@ -22,7 +22,7 @@ const SMALL: u64 = 64 << 10;
 /// Byte ranges of a remote file that are closer than this are one request.
 const GAP: u64 = 64 << 10;
 
-/// What happens if a cutout reaches beyond the edge of the image.
+/// The treatment of a cutout that reaches beyond the edge of the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Edge {
@@ -39,7 +39,7 @@ pub enum Edge {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct CutoutOptions {
-    /// What happens at the edge of the image.
+    /// The treatment of the edge of the image.
     pub edge: Edge,
     /// Value of pixels beyond the edge. By default NaN for floats and complex numbers, else 0.
     pub fill: Option<f64>,

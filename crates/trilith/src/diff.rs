@@ -13,7 +13,7 @@ use crate::file::{Backend, File, Item, ItemKind};
 use crate::limits::Limits;
 use crate::tree::{Data, Scalar, TreePath, Value};
 
-/// What counts as the same.
+/// Options for a comparison.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct DiffOptions {
@@ -25,7 +25,7 @@ pub struct DiffOptions {
     pub ignore: Vec<TreePath>,
 }
 
-/// What kind of difference it is.
+/// The kind of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DifferenceKind {
@@ -66,11 +66,11 @@ impl DifferenceKind {
     }
 }
 
-/// How the elements of two arrays differ.
+/// Differences between the elements of two arrays.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ElementsDiffer {
-    /// How many.
+    /// Number of different elements.
     pub different: u64,
     /// Of how many.
     pub of: u64,
@@ -86,13 +86,13 @@ pub struct ElementsDiffer {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// Where.
+    /// The path.
     pub path: String,
     /// Of which kind.
     pub kind: DifferenceKind,
-    /// What the first file says, as text; None where it says nothing.
+    /// The value in the first file, as text; None if it has none.
     pub a: Option<String>,
-    /// What the second file says.
+    /// The value in the second file.
     pub b: Option<String>,
     /// For arrays of the same shape and datatype.
     pub elements: Option<ElementsDiffer>,
@@ -146,7 +146,7 @@ fn as_converted(a: &dyn Backend, b: &dyn Backend, options: &DiffOptions) -> Resu
 
 /// Two items of the same path.
 struct Pair<'f> {
-    /// As the first file spells it.
+    /// The path in the spelling of the first file.
     path: String,
     /// The same in keys, if paths are ignored.
     keys: TreePath,
@@ -358,7 +358,7 @@ fn attribute_text(value: &Value) -> String {
     }
 }
 
-/// What has been found to differ, and what counts as the same.
+/// The differences found so far, and the options of the comparison.
 struct Differences<'a> {
     options: &'a DiffOptions,
     found: Vec<Difference>,

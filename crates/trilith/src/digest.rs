@@ -1,8 +1,8 @@
-//! What the arrays of a file hold, whatever way they are stored: SHA-256 of canonical bytes.
+//! Digests of the content of arrays, independent of its storage: SHA-256 of canonical bytes.
 //!
-//! The bytes hashed are the elements in C order, packed, little-endian: structures field by field
-//! without padding, truth values as one byte 0 or 1, text padded with NUL. They do not depend on
-//! compression, byte order, strides or generation.
+//! The hashed bytes are the elements in C order, packed, little-endian: structures field by field without padding,
+//! booleans as one byte 0 or 1, text padded with NUL. They do not depend on compression, byte order, strides or
+//! generation.
 
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ impl Digest {
     /// Hashes an array, piece by piece.
     ///
     /// # Errors
-    /// What reading and decoding say.
+    /// Returns an error if the elements cannot be read or decoded.
     ///
     /// ```
     /// use trilith::{array::Array, digest::Digest};
@@ -128,7 +128,8 @@ impl File {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the file has too many items, and what finding them says.
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the file has too many items, and an error if they
+/// cannot be found.
 pub fn of(file: &dyn Backend) -> Result<Vec<Entry>> {
     let _call = file.limits().call();
     // An array that many places refer to is read once, and so are equal views of one block.
@@ -167,7 +168,7 @@ pub fn of(file: &dyn Backend) -> Result<Vec<Entry>> {
 /// So many arrays are kept in mind.
 const KNOWN: usize = 1 << 16;
 
-/// What the elements of an array without a mask are: equal ones hold the same.
+/// Identity of the elements of an array without a mask: equal identities have the same content.
 #[derive(PartialEq, Eq, Hash)]
 struct View {
     source: *const (),

@@ -478,7 +478,7 @@ pub trait Context<T> {
     /// Says what was being done.
     ///
     /// # Errors
-    /// The same error, with the context added.
+    /// Returns the same error, with the context added.
     fn doing<S: Into<String>>(self, what: impl FnOnce() -> S) -> Result<T>;
 }
 

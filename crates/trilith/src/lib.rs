@@ -1,12 +1,12 @@
 //! Self-describing scientific array files: every generation of the ASDF family, and Dudley layouts.
 //!
-//! A file of this kind is *a tree of named items whose leaves are n-dimensional arrays at known
-//! places in some bytes*.
+//! A file of this kind is *a tree of named items whose leaves are n-dimensional arrays at known places in some
+//! bytes*.
 //!
 //! # Reading
 //!
-//! [`open`] opens any of them by a path or an address. It parses the tree and decodes nothing; an array is a description
-//! until its elements are asked for, and a slice reads only the bytes (or the compressed pieces) that hold it.
+//! [`open`] opens any of them by a path or a URL. It parses the tree and decodes nothing. An array is a description
+//! until you read its elements, and a slice reads only the bytes (or the compressed chunks) that hold it.
 //!
 //! ```
 //! # use trilith::Writer;
@@ -57,7 +57,7 @@
 //! | check and compare | [`File::verify`], `File::validate`, [`File::digest`], [`File::diff`], [`check`] |
 //! | tags, blocks, generations of ASDF | [`File::as_asdf`], [`asdf`], [`tree`] |
 //! | layouts of Dudley | [`File::as_dudley`], [`layout`], [`dudley`] |
-//! | a format of your own | [`file::Backend`] |
+//! | a custom format | [`file::Backend`] |
 //!
 //! The modules [`asdf`], [`dudley`], [`fits`], [`layout`], [`tree`] and [`bytes`] are the second ring: public, and closer to the
 //! formats. The types that checks return are in [`check`]. The examples in `examples/` are short programs to copy.
@@ -70,14 +70,14 @@
 //!
 //! # Features
 //!
-//! | feature | what it adds |
+//! | feature | adds |
 //! |---|---|
 //! | `blosc` `bzip2` `lz4` `zlib` `zstd` | codecs of blocks; `zlib` also gzip files and filters; `zstd` is C |
 //! | `dudley` | Dudley layouts, and the files that they describe |
 //! | `hdf5` | HDF5 and netCDF-4 files, read under layouts derived from them; not on by default |
 //! | `fits` | FITS files, and ASDF files in them |
 //! | `schema` | validation of trees, and the bundled schemas |
-//! | `remote` | files at `https://` and `s3://` addresses |
+//! | `remote` | files at `https://` and `s3://` URLs |
 //! | `ndarray` | views as `ndarray::ArrayView` |
 //! | `png` `jpeg` | filters of Dudley streams |
 //! | `libdeflate` | zlib blocks decoded by a C library; not on by default |

@@ -108,8 +108,8 @@ impl Search {
     /// in the order of the file. References are not entered.
     ///
     /// # Errors
-    /// What finding the items says, [`ErrorKind::Limit`](crate::ErrorKind::Limit) where there are too many, and what
-    /// `take` says.
+    /// Returns an error if the items cannot be found, [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are
+    /// too many, and the errors of `take`.
     pub fn run(&self, start: &Item<'_>, mut take: impl FnMut(&str, &Item<'_>) -> Result<()>) -> Result<()> {
         let mut walk = start.walk();
         while let Some(visit) = walk.step()? {

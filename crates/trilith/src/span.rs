@@ -41,7 +41,7 @@ impl Span {
         text.get(self.range()).unwrap_or("")
     }
 
-    /// How many bytes.
+    /// Returns the number of bytes.
     pub fn len(self) -> usize {
         self.end.saturating_sub(self.start) as usize
     }

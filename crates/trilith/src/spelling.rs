@@ -1,4 +1,4 @@
-//! Which known word a misspelt one was meant to be.
+//! Lookup of the known word that a misspelt one was meant to be.
 
 /// The longest word that is looked at, and how many known words are.
 const LONGEST: usize = 64;
@@ -48,7 +48,7 @@ pub fn counted(count: impl TryInto<u64> + Copy + std::fmt::Display, one: &str) -
     }
 }
 
-/// What to offer instead of `word`: the nearest of the names, then the first `most` of them behind `lead`.
+/// Suggests alternatives to `word`: the nearest of the names, then the first `most` of them after `lead`.
 pub(crate) fn offer(word: &str, lead: &str, names: &[&str], most: usize) -> String {
     let near = longer(word, names).or_else(|| nearest(word, names.iter().copied()));
     let mut text = near.map_or_else(String::new, |near| format!("did you mean {near:?}? "));

@@ -23,7 +23,7 @@ static CHOSEN: AtomicUsize = AtomicUsize::new(0);
 /// Threads at work at this moment besides those that asked for work.
 static HELPERS: AtomicUsize = AtomicUsize::new(0);
 
-/// How many threads one call may use: what [`set_threads`] said, else one for each core.
+/// Returns the number of threads that one call may use: that of [`set_threads`], else one for each core.
 ///
 /// ```
 /// trilith::threads::set_threads(Some(1));
@@ -39,8 +39,8 @@ pub fn threads() -> usize {
     }
 }
 
-/// What the environment variable `TRILITH_THREADS` says, where it is set to a number: for programs that want to follow
-/// it, by [`set_threads`]. The library does not read it by itself.
+/// Returns the number in the environment variable `TRILITH_THREADS`, if it is set to one. Programs that want to
+/// follow it pass it to [`set_threads`]; the library does not read it by itself.
 pub fn threads_from_env() -> Option<usize> {
     std::env::var("TRILITH_THREADS").ok()?.trim().parse().ok().filter(|n| *n > 0)
 }
@@ -86,7 +86,7 @@ impl Drop for Permits {
 /// ```
 ///
 /// # Errors
-/// That of the first job that failed.
+/// Returns the error of the first job that failed.
 pub fn each<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> Result<R> + Sync) -> Result<Vec<R>> {
     let permits = Permits::take(jobs.len().saturating_sub(1));
     let work = |job| interrupt::check().and_then(|()| work(job));
@@ -129,7 +129,7 @@ fn crew(besides: usize, work: impl Fn() + Copy + Send) {
     });
 }
 
-/// How many helpers are at work.
+/// Number of helpers at work.
 #[derive(Default)]
 struct Busy {
     count: Mutex<usize>,
@@ -169,7 +169,7 @@ impl Drop for BusyOne<'_> {
 /// others. After an error none is begun any more; of several errors that of the first job in order is given.
 ///
 /// # Errors
-/// What `work` returns.
+/// Returns the errors of `work`.
 pub(crate) fn side_by_side<J: Send>(jobs: Vec<J>, count: usize, work: impl Fn(J) -> Result<()> + Sync) -> Result<()> {
     let others = count.min(jobs.len()).saturating_sub(1);
     let (queue, failed) = (Mutex::new(Some(jobs.into_iter().enumerate())), Mutex::new(None::<(usize, crate::Error)>));
@@ -189,8 +189,8 @@ pub(crate) fn side_by_side<J: Send>(jobs: Vec<J>, count: usize, work: impl Fn(J)
     failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
 }
 
-/// Does `work` here while `ahead` runs on a thread of its own: what the next step will need. What `ahead` said is None
-/// where the system has no thread left.
+/// Does `work` here while `ahead` prepares the next step on a separate thread. The result of `ahead` is None if the
+/// system has no thread left.
 pub(crate) fn ahead<A: Send, W>(ahead: impl FnOnce() -> A + Send, work: impl FnOnce() -> W) -> (W, Option<A>) {
     within(|scope| {
         let shared = interrupt::shared();
@@ -215,9 +215,8 @@ pub(crate) fn lasting<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + 
     Builder::new().name(name.to_owned()).spawn(work).ok()
 }
 
-/// Does `work` on a thread of its own, while this one calls `go_on` every so often and gives up waiting where that is
-/// false: for callers that must stay able to answer. What was begun then ends by itself, and nobody waits for it. None
-/// where waiting was given up.
+/// Runs `work` on a separate thread. This thread calls `go_on` periodically, and returns `None` once it is false,
+/// so that the caller can still answer. The abandoned work then ends by itself.
 ///
 /// ```
 /// use std::time::Duration;
@@ -258,7 +257,7 @@ pub struct Turn {
     at: usize,
 }
 
-/// How far a row of jobs has come.
+/// Progress of a row of jobs.
 #[derive(Debug, Default)]
 struct Line {
     state: Mutex<LineState>,
@@ -274,7 +273,7 @@ struct LineState {
 }
 
 impl Turn {
-    /// How many jobs are before this one.
+    /// Returns the number of jobs before this one.
     pub fn index(&self) -> usize {
         self.at
     }
@@ -305,7 +304,7 @@ impl Line {
     }
 }
 
-/// Ends the work where a job panics: nobody waits for it.
+/// Ends the work if a job panics, so that no thread waits for it.
 struct Ends<'l>(&'l Line);
 
 impl Drop for Ends<'_> {
@@ -316,12 +315,12 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// Does jobs as they come, on as many threads as are free, and hands their results to `take` in the order of the
-/// jobs. No more than a few results wait for those before them, so that the memory does not grow with the jobs.
+/// Does jobs as they come, on all free threads, and passes their results to `take` in the order of the jobs. Only a
+/// few results wait for those before them, so that the memory does not grow with the number of jobs.
 ///
-/// `waiting` more threads than there are cores are used, for work that mostly waits, such as for servers. A job may
-/// wait for its [`Turn`] to do something in the order of the jobs by itself. Where `take` fails, no job is begun any
-/// more.
+/// It uses `waiting` more threads than there are cores, for work that mostly waits, such as for servers. A job may
+/// wait for its [`Turn`] to do something in the order of the jobs by itself. If `take` fails, no further job is
+/// begun.
 ///
 /// ```
 /// let mut sum = Vec::new();
@@ -334,7 +333,7 @@ impl Drop for Ends<'_> {
 /// ```
 ///
 /// # Errors
-/// The first that `take` returns.
+/// Returns the first error of `take`.
 pub fn in_order<J: Send, R: Send>(
     jobs: impl Iterator<Item = J> + Send,
     waiting: usize,

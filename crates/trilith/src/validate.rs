@@ -25,7 +25,8 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a family that has no rules, and what reading the file says.
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a family that has no rules, and an
+    /// error if the file cannot be read.
     pub fn validate(&self, validator: &mut Validator, strict: bool) -> Result<Report> {
         let checked = match self.as_asdf() {
             Some(file) => Some(of_tree(file, validator)?),
@@ -53,7 +54,7 @@ impl File {
         ""
     }
 
-    /// What is wrong with the layout of a Dudley stream; None for any other file.
+    /// Returns the problems of the layout of a Dudley stream, or None for any other file.
     fn layout_report(&self) -> Result<Option<Report>> {
         #[cfg(feature = "dudley")]
         if let Some(file) = self.as_dudley() {

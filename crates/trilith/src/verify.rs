@@ -21,29 +21,29 @@ use crate::threads;
 #[cfg(feature = "dudley")]
 pub use stream::verify_stream;
 
-/// What a check found about one block.
+/// The result of checking one block.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct BlockReport {
     /// Number of the block.
     pub index: usize,
-    /// Which bytes the stored checksum is of; None where the block has none or it was not compared.
+    /// The bytes that the stored checksum covers; None if the block has none or it was not compared.
     pub checksum_of: Option<ChecksumOf>,
-    /// What is wrong.
+    /// The problem.
     pub problem: Option<Error>,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
     /// Every block.
     pub blocks: Vec<BlockReport>,
-    /// What is wrong with the file as a whole: blocks that cannot be found, a tree without end.
+    /// Problems of the file as a whole: blocks that cannot be found, a tree without end.
     pub structure: Vec<Error>,
     /// Arrays that cannot be reached or do not fit their block, by tree path.
     pub arrays: Vec<(String, Error)>,
-    /// What is odd but not wrong.
+    /// Oddities that are no errors.
     pub warnings: Vec<String>,
 }
 
@@ -60,8 +60,8 @@ impl Report {
         self.verdict() == Some(true)
     }
 
-    /// Whether the file is right; None if the only problems are what this library does not support or what the limits
-    /// refuse: an unknown encoding makes no other part of a file invalid.
+    /// Returns `true` if the file is right, or None if the only problems are features that this library does not
+    /// support or that the limits refuse: an unknown encoding makes no other part of a file invalid.
     pub fn verdict(&self) -> Option<bool> {
         let blocks = self.blocks.iter().filter_map(|block| block.problem.as_ref());
         let arrays = self.arrays.iter().map(|(_, error)| error);
@@ -85,7 +85,7 @@ impl File {
     /// hears of the bytes that were read, [`File::verified_size`] in all.
     ///
     /// # Errors
-    /// Where not even the blocks or items can be found.
+    /// Returns an error if not even the blocks or items can be found.
     pub fn verify(&self, deep: bool, progress: Progress<'_>) -> Result<Report> {
         if let Some(file) = self.as_asdf() {
             return verify(file, deep, progress);
@@ -97,10 +97,10 @@ impl File {
         verify_items(self, deep, progress)
     }
 
-    /// How many bytes [`File::verify`] will tell of.
+    /// Returns the number of bytes that [`File::verify`] will report.
     ///
     /// # Errors
-    /// Where not even the blocks can be found.
+    /// Returns an error if not even the blocks can be found.
     pub fn verified_size(&self) -> Result<u64> {
         let Some(file) = self.as_asdf() else { return Ok(self.source().len()) };
         Ok(file.sections().blocks()?.iter().fold(0, |sum, block| sum.saturating_add(block.stored_len())))
@@ -212,11 +212,11 @@ fn check_text(array: &Array) -> Result<()> {
     check_texts(array, Text::Ascii).and_then(|()| check_texts(array, Text::Ucs4))
 }
 
-/// Checks what the texts of one datatype hold.
+/// Checks the strings of one datatype.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`] with the first byte or code point that is none of its
-/// characters, and as [`Array::for_each_piece`].
+/// Returns [`ErrorKind::Malformed`] with the first byte or code point that is none of its characters, and the
+/// errors of [`Array::for_each_piece`].
 pub(crate) fn check_texts(array: &Array, kind: Text) -> Result<()> {
     let mut places = Vec::new();
     text_places(array.datatype(), kind, 0, &mut places);
@@ -243,7 +243,7 @@ pub(crate) fn check_texts(array: &Array, kind: Text) -> Result<()> {
     })
 }
 
-/// Where the texts of one packed element lie.
+/// Collects the places of the strings of one packed element.
 fn text_places(datatype: &Datatype, kind: Text, at: usize, places: &mut Vec<Range<usize>>) {
     /// So many are looked at: a structure may repeat its fields without end.
     const MOST: usize = 10_000;

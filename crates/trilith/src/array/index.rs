@@ -297,13 +297,14 @@ impl Array {
         }
     }
 
-    /// One field of a structured array; a field in a struct in it by a path `outer.inner`.
+    /// Returns one field of a structured array. A path `outer.inner` leads to a field of a struct in it.
     ///
     /// The axes of a field that is an array itself come last. Fields without a name are `f0`, `f1`, …
     /// by their place. A mask by value does not go along: it is about whole elements.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no such field.
+    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is no such field, and
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the elements are no structures.
     pub fn field(&self, name: &str) -> Result<Self> {
         let Some(fields) = self.datatype.as_struct() else {
             return Err(Error::usage(format!("an array of {} has no field {name:?}", self.datatype)));

@@ -13,8 +13,9 @@ use crate::limits::Limits;
 /// Finds the first block from byte `from` on: the first magic bytes that the rows write.
 ///
 /// The standards before 2015 spelt the magic bytes otherwise than the programs, and unused space may hold anything
-/// but the magic bytes of its own standard. So a candidate without a sensible block header after it is skipped if a
-/// block with the other magic bytes follows. If there is none, the candidate is the first block, damaged.
+/// but the magic bytes of the standard of the file. So a candidate without a sensible block header after it is
+/// skipped if a block with the other magic bytes follows. If there is none, the candidate is the first block,
+/// damaged.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.

@@ -346,8 +346,9 @@ impl AsdfFile {
     /// The array at a tree path (a JSON Pointer); `$ref`s on the way are followed.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no such path or no ndarray, and the errors
-    /// of [`AsdfFile::array`].
+    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is no such path,
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it leads to no ndarray, and the errors of
+    /// [`AsdfFile::array`].
     pub fn array_at(&self, path: &str) -> Result<Array> {
         let found = walk::find(self, path)?;
         let node = found.node(self);

@@ -373,8 +373,8 @@ impl Sections {
 
     /// Returns the first entry of the index that contradicts the blocks: each block ends at the next entry.
     ///
-    /// Where the two disagree, the index is wrong if another block begins where the block ends;
-    /// otherwise the block's header is what is damaged, and the index leads past it.
+    /// If the two disagree, the index is wrong if another block begins at the end of the block. Otherwise the
+    /// block's header is damaged, and the index leads past it.
     fn broken_link(&self) -> Option<String> {
         let close = self.index.as_ref().map(|index| index.offset);
         let places: Vec<u64> = self.indexed.iter().map(|(at, _)| *at).collect();

@@ -1,4 +1,4 @@
-//! Which files beside a file are its own: the parts of an exploded form that this program wrote.
+//! Files next to a file that belong to it: the parts of an exploded form that this program wrote.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::tree::Tree;
 /// So many other files of a folder are asked whether they use a part; in a folder with more it is kept.
 const NEIGHBOURS: usize = 1000;
 
-/// What became of the parts that a tree no longer names.
+/// The outcome for the parts that a tree no longer names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Parts {
@@ -69,7 +69,7 @@ fn uses(path: &Path, name: &str, limits: &Limits) -> bool {
     }
 }
 
-/// Returns `true` if a tree refers to a file of its own folder.
+/// Returns `true` if a tree refers to a file of this name in its folder.
 fn names(tree: &Tree, name: &str, limits: &Limits) -> Result<bool> {
     let is_it = |uri: &str| percent_decode(uri).is_some_and(|uri| uri.rsplit('/').next() == Some(name));
     Ok(uris(tree, limits)?.iter().any(|found| is_it(&found.uri)))

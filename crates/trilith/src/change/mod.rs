@@ -272,7 +272,7 @@ impl<'f> Change<'f> {
     /// one.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the path leads nowhere, and the errors of
+    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and the errors of
     /// [`Edit::set`].
     pub fn set<P>(&mut self, path: P, value: impl Into<Value>) -> Result<()>
     where

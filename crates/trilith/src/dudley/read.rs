@@ -500,7 +500,7 @@ impl<'f> Items<'f> {
     /// The item at a path such as `/group/list[3]/x`.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is none.
+    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is none.
     pub fn entry(&self, path: &str) -> Result<Entry> {
         self.found.find(path)?.ok_or_else(|| self.no_item(path))
     }

@@ -166,7 +166,8 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// Pointer.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is none, with what there is instead.
+    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) with the existing names if there is none, and
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `path` is not a path.
     fn find(&self, path: &str) -> Result<Destination> {
         by_keys(self, path)
     }

@@ -105,7 +105,8 @@ impl File {
     /// on the way are followed.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is none, with what there is instead.
+    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) with the existing names if there is none, and
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `path` is not a path.
     pub fn item(&self, path: &str) -> Result<Item<'_>> {
         Ok(Item::reached(Held::Borrowed(&*self.backend), self.reach(path)?))
     }

@@ -15,7 +15,7 @@ use super::names::Symbol;
 use super::translate::{Packing, StoredAs};
 
 impl Layout {
-    /// Returns the layout as text of its own dialect.
+    /// Returns the layout as text of its dialect.
     ///
     /// ```
     /// use trilith::layout::Layout;

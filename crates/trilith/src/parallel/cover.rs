@@ -86,7 +86,8 @@ pub(super) fn parse(shape: &[u64], text: &str) -> Option<Region> {
 /// Hands over what none of the regions has of an array of this shape, as regions that do not overlap.
 ///
 /// # Errors
-/// What `take` returns, and an interrupt.
+/// Returns the errors of `take`, and [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled) if the work is
+/// interrupted.
 pub(super) fn left_over(shape: &[u64], regions: &[Region], take: &mut dyn FnMut(&[Steps]) -> Result<()>) -> Result<()> {
     if shape.contains(&0) {
         return Ok(());

@@ -77,8 +77,8 @@ impl ParallelWriter {
     /// are written at once.
     ///
     /// # Errors
-    /// As [`Writer::write`]. [`ErrorKind::Usage`](crate::ErrorKind::Usage) where no array is reserved, and where the file is
-    /// being written in this way already.
+    /// Returns the errors of [`Writer::write`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if no array is
+    /// reserved, or if the file is being written in this way already.
     pub fn create(path: impl AsRef<Path>, writer: Writer<'_>) -> Result<Self> {
         let (builder, tree) = writer.into_parts();
         Self::create_from(path, builder, tree)

@@ -34,7 +34,7 @@ impl Runs {
     /// Hands over the next bytes of the elements, with where they go.
     ///
     /// # Errors
-    /// What `write` returns.
+    /// Returns the errors of `write`.
     pub fn each(&mut self, mut bytes: &[u8], mut write: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
         while !bytes.is_empty() {
             let (now, later) = bytes.split_at(usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len()));

@@ -1,4 +1,4 @@
-//! Which blocks are left of a file, and how much of each.
+//! Blocks that are left of a file, and the readable part of each.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::codec::{self, CodecId};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// How much of a block is left.
+/// The readable part of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fate {
@@ -40,9 +40,9 @@ impl Fate {
 pub struct BlockFate {
     /// Its number.
     pub number: usize,
-    /// Where it begins in the damaged file; None where it was not found.
+    /// Its offset in the damaged file; None if it was not found.
     pub offset: Option<u64>,
-    /// What became of it.
+    /// The outcome.
     pub fate: Fate,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// How many decoded bytes there are.
+    /// Returns the number of decoded bytes.
     pub(super) fn available(&self) -> u64 {
         match (&self.data, &self.block) {
             (Some(data), _) => data.len(),
@@ -178,7 +178,7 @@ fn is_blank(source: &SourceRef, from: u64, to: u64, limits: &Limits) -> Result<b
     Ok(true)
 }
 
-/// How much of a block is there, which is followed by other things from byte `behind` on.
+/// Returns the readable part of a block, which other content follows from byte `behind` on.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if finding out is more work than the command may do: that
@@ -233,9 +233,9 @@ fn part(data: SourceRef, have: u64, of: u64) -> Result<(Fate, Option<SourceRef>)
     Ok((Fate::Part { have, of }, Some(Arc::new(Window::new(data, 0, have)?))))
 }
 
-/// How many bytes can be read from the start on.
+/// Returns the number of bytes that can be read from the start on.
 ///
-/// What would be more work than is allowed is not begun; the budget is spent then, which [`look`] sees.
+/// Work beyond the limit is not begun. The budget is used up then, and [`look`] notices it.
 fn readable(source: &dyn Source, limits: &Limits) -> u64 {
     if limits.check_work(source.len()).is_err() {
         return 0;

@@ -1,9 +1,9 @@
-//! Saving what is left of a damaged or truncated file.
+//! Saving the rest of a damaged or truncated file.
 //!
-//! What cannot be read is left out and reported, and nothing is made up: lines of the tree that are no
-//! YAML go, an array whose end is missing keeps its whole rows, one of which nothing is left becomes
-//! null. Every block keeps its number. What is written is verified before anything is said of it: whatever is
-//! wrong with it still stands in the report.
+//! Unreadable parts are left out and reported, and nothing is made up: lines of the tree that are no YAML are
+//! removed, an array whose end is missing keeps its whole rows, and an array without any becomes null. Every block
+//! keeps its number. The written file is verified before the report is made, so that the report lists every
+//! remaining problem.
 
 #[cfg(feature = "fits")]
 mod around;
@@ -35,7 +35,7 @@ pub use blocks::{BlockFate, Fate};
 #[cfg(feature = "dudley")]
 pub use stream::{StreamSalvage, salvage_stream};
 
-/// What became of an array.
+/// The outcome for an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArrayFate {
@@ -50,7 +50,7 @@ pub enum ArrayFate {
     Lost(String),
 }
 
-/// What was found, and what was lost.
+/// A list of what was found and lost.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Report {
@@ -62,11 +62,11 @@ pub struct Report {
     pub blocks: Vec<BlockFate>,
     /// Arrays that are not whole, by tree path; lists that are not, in Dudley files.
     pub arrays: Vec<(String, ArrayFate)>,
-    /// How many arrays a Dudley file should have; None for a file of the ASDF family.
+    /// Number of arrays that a Dudley file should have; None for a file of the ASDF family.
     pub items: Option<u64>,
-    /// What is wrong with the file that is written, as far as `verify --deep` can tell; None where it was not asked.
+    /// Problems of the written file, as far as `verify --deep` can tell; None if it was not verified.
     pub wrong: Option<Vec<String>>,
-    /// What else is to be said.
+    /// Further remarks.
     pub notes: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ impl Report {
     }
 }
 
-/// What is left of a file, ready to be written.
+/// The rest of a file, ready to be written.
 pub struct Salvage {
     source: SourceRef,
     header: Header,
@@ -232,7 +232,7 @@ fn mend(tree: &Tree, pieces: &[blocks::Piece], limits: &Limits, report: &mut Rep
     Ok(text)
 }
 
-/// What becomes of an array; None where it is whole.
+/// Returns the outcome for an array, or None if it is whole.
 fn fate(node: Node<'_>, pieces: &[blocks::Piece], limits: &Limits) -> Result<Option<ArrayFate>> {
     if ndarray::is_chunked(node) {
         // Each block keeps its number; what its chunks have lost is told when the file is verified.
@@ -291,7 +291,7 @@ impl Salvage {
         Ok(self)
     }
 
-    /// What was found, and what was lost.
+    /// Returns the list of what was found and lost.
     pub fn report(&self) -> &Report {
         &self.report
     }
@@ -301,9 +301,9 @@ impl Salvage {
         self.around.is_some()
     }
 
-    /// Writes what is left into a temporary file and verifies that, decoding every block; `resolve` opens what the
-    /// tree refers to. What is wrong goes into the report, which claims nothing else from then on. The bytes that were
-    /// written are given back.
+    /// Writes the rest into a temporary file and verifies that, decoding every block. `resolve` opens the files
+    /// that the tree refers to. Problems go into the report, which is complete from then on. Returns the written
+    /// bytes.
     ///
     /// # Errors
     /// Returns the errors of [`Salvage::write`], and [`ErrorKind::Limit`] if verifying would be too much.
@@ -322,7 +322,7 @@ impl Salvage {
     /// Writes what is left, with a new index and new checksums; the other HDUs of a FITS file around it are copied.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`], and what reading the blocks says.
+    /// Returns [`ErrorKind::Io`] if writing fails, and an error if a block cannot be read.
     pub fn write<W: Write + Seek>(&self, mut out: W) -> Result<()> {
         let Some(around) = &self.around else { return self.write_alone(out) };
         let mut asdf = std::io::Cursor::new(Vec::new());

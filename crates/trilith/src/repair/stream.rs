@@ -1,8 +1,8 @@
-//! Saving what is left of a damaged or truncated native Dudley file.
+//! Saving the rest of a damaged or truncated native Dudley file.
 //!
-//! The layout is the one in the file, beside it, or given; where the header does not lead to it any more, its text is
-//! looked for. As long as all data are there, they are copied byte for byte. Otherwise the items that are left are
-//! written anew under their names: arrays keep their whole rows, lists end in front of the first element that is not
+//! The layout is the one in the file, next to it, or given. If the header does not lead to it any more, its text is
+//! searched for. As long as all data exist, they are copied byte for byte. Otherwise the remaining items are
+//! rewritten under their names: arrays keep their whole rows, and lists end before the first element that is not
 //! whole.
 
 use std::collections::HashSet;
@@ -19,14 +19,14 @@ use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::verify::verify_stream;
 
-/// How deep dicts and lists may nest.
+/// Maximum depth of nested dicts and lists.
 const DEPTH: usize = 200;
-/// How many places of a text are tried as the beginning of a layout.
+/// Number of places of a text that are tried as the start of a layout.
 const TRIES: usize = 64;
-/// What the layouts begin with that this library writes.
+/// Start of the layouts that this library writes.
 const MARK: &[u8] = b"#: dialect=";
 
-/// What is left of a native Dudley file, ready to be written.
+/// The rest of a native Dudley file, ready to be written.
 pub struct StreamSalvage {
     file: DudleyFile,
     order: Byteorder,
@@ -35,7 +35,7 @@ pub struct StreamSalvage {
     report: Report,
 }
 
-/// What is written.
+/// The content to write.
 enum Left {
     /// The file up to this byte, and the text of the layout.
     Same(u64, Vec<u8>),
@@ -62,8 +62,9 @@ enum Left {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`] where the signature is damaged, no layout is left, or a length is that says where the data
-/// lie; [`ErrorKind::Io`], [`ErrorKind::Limit`].
+/// Returns [`ErrorKind::Malformed`] if the signature is damaged, no layout is left, or a length that gives the
+/// place of the data is missing. Returns [`ErrorKind::Io`] if the operating system reports an error, and
+/// [`ErrorKind::Limit`] if a limit would be exceeded.
 pub fn salvage_stream(
     source: &SourceRef,
     layout: Option<Layout>,
@@ -188,10 +189,10 @@ fn trimmed(mut text: Vec<u8>) -> Vec<u8> {
     text
 }
 
-/// Where data may lie.
+/// Places that data may have.
 struct Place {
     end: u64,
-    /// Where the header says that the layout is: what lies behind that byte may have been written when the rest was not.
+    /// Offset of the layout in the header: bytes after it may have been written without the rest.
     old_layout: Option<u64>,
 }
 
@@ -230,7 +231,7 @@ fn look(file: &DudleyFile, place: &Place, report: &mut Report) -> Result<(Option
     Ok((is_whole.then_some(end), doubts))
 }
 
-/// What is said of items that lie where an append was at work.
+/// Remark on items in the region of an unfinished append.
 const DOUBT: &str = "an append did not end, and not all of it may have been written";
 
 fn is_compressed(file: &DudleyFile, entry: &Entry) -> bool {
@@ -249,7 +250,7 @@ struct Parts<'a> {
     file: &'a DudleyFile,
     outline: &'a Outline,
     place: &'a Place,
-    /// What comes after a length that is not there, and that length.
+    /// Items after a missing length, and that length.
     misplaced: HashSet<OutlineId>,
     fates: Vec<(String, ArrayFate)>,
 }
@@ -344,7 +345,7 @@ impl Parts<'_> {
 }
 
 impl StreamSalvage {
-    /// What was found, and what was lost.
+    /// Returns the list of what was found and lost.
     pub fn report(&self) -> &Report {
         &self.report
     }
@@ -370,7 +371,7 @@ impl StreamSalvage {
     /// Writes what is left as a native file with its layout at the end.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`], and what reading the items says.
+    /// Returns [`ErrorKind::Io`] if writing fails, and an error if an item cannot be read.
     pub fn write<W: Write + Seek>(&self, mut out: W) -> Result<()> {
         let (end, text) = match &self.left {
             Left::Same(end, text) => (*end, text),

@@ -1,4 +1,4 @@
-//! What is left of a tree's text: the lines that are YAML.
+//! The rest of a tree's text: the lines that are YAML.
 
 use memchr::memchr_iter;
 
@@ -57,7 +57,7 @@ pub(super) fn salvage(bytes: Vec<u8>, limits: &Limits) -> Result<(String, Vec<(u
     Ok((whole(&lines), lost))
 }
 
-/// What is wrong with these lines as a tree; limits are not for repairing.
+/// Returns the problem of these lines as a tree. Exceeded limits cannot be repaired.
 fn parse(lines: &[&str], limits: &Limits) -> Result<Option<Error>> {
     match Tree::parse_at(whole(lines), Origin::default(), limits) {
         Ok(tree) if tree.root().is_scalar() && !tree.root().is_null() => Ok(Some(Error::malformed("the tree is not a mapping"))),

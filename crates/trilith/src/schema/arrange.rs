@@ -9,7 +9,7 @@ use super::validate::Validator;
 use crate::error::Result;
 use crate::tree::{Data, Value};
 
-/// What the schemas that hold for a place say; places share it.
+/// The schemas that hold for a place. Places share it.
 struct Place {
     parts: Vec<PartId>,
     hints: Hints,

@@ -1,5 +1,5 @@
-//! Which datatype may stand where a schema asks for another: the safe casts of NumPy, and what the
-//! datatype and number of dimensions of an ndarray node are.
+//! Datatypes that may replace the one that a schema demands: the safe casts of NumPy, and datatype and number of
+//! dimensions of an ndarray node.
 
 use super::instance::{Json, json, own_tag};
 use crate::tree::{Node, Scalar};
@@ -40,7 +40,7 @@ const SAFE: [u16; 14] = [
     0b10000000000000, // complex128
 ];
 
-/// How many characters a text needs that holds every value.
+/// Number of characters of a string that holds every value.
 const WIDTH: [u64; 14] = [5, 4, 6, 11, 21, 3, 5, 10, 20, 32, 32, 32, 64, 64];
 
 /// A datatype, as far as casting needs it.
@@ -54,7 +54,7 @@ pub(super) enum Kind {
     Struct(Vec<(Kind, Vec<u64>)>),
 }
 
-/// How deep structured datatypes may nest here.
+/// Maximum depth of nested structured datatypes.
 const DEPTH: usize = 32;
 
 impl Kind {
@@ -138,7 +138,7 @@ fn text_type(node: Node<'_>) -> Option<Kind> {
     }
 }
 
-/// What the elements of inline data are together: NumPy's choice for a nested list.
+/// The common type of the elements of inline data: NumPy's choice for a nested list.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Elements {
     any: bool,

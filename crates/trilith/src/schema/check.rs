@@ -1,4 +1,4 @@
-//! Whether a node fits a part of a schema: the fast answer, without words.
+//! Check whether a node fits a part of a schema: the fast answer, without words.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -22,7 +22,7 @@ pub(super) struct PartId(pub(super) u32);
 pub(super) struct Part {
     /// Cheap and telling rules first.
     pub(super) rules: Box<[Rule]>,
-    /// Where it is written.
+    /// Its place in the text.
     pub(super) place: Place,
     /// The types that can fit, as bits of [`Json`]: a quick no for everything else.
     pub(super) types: u8,
@@ -84,7 +84,7 @@ pub(super) enum Rule {
         most: u64,
     },
     Datatype(Box<DatatypeRule>),
-    /// What could not be compiled, by its number in [`Program::gaps`]: nobody can tell whether it holds.
+    /// A part that could not be compiled, by its number in [`Program::gaps`]: it cannot be told whether it holds.
     Unchecked(u32),
 }
 
@@ -96,7 +96,7 @@ pub(super) struct ObjectRule {
     pub(super) rest: Rest,
 }
 
-/// What holds for what is not named.
+/// The rule for unnamed keys or items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rest {
     Free,
@@ -126,7 +126,7 @@ pub(super) struct Program {
     pub(super) parts: Vec<Part>,
     by_place: HashMap<(Place, bool), PartId>,
     queue: VecDeque<Task>,
-    /// What could not be done, in words: missing schemas, patterns that this engine cannot run.
+    /// Gaps, in words: missing schemas, patterns that this engine cannot run.
     pub(super) notes: Vec<String>,
     /// Those of the notes that leave a rule out, and so a verdict open.
     pub(super) gaps: Vec<String>,
@@ -208,8 +208,8 @@ impl Program {
         Ok(number)
     }
 
-    /// The place that a URI names, and the URI that references there are relative to; `from` is the document that
-    /// asks, whose parts may have URIs of their own.
+    /// Returns the place that a URI names, and the URI that references there are relative to. `from` is the
+    /// referring document, whose parts may have their own URIs.
     fn locate(&mut self, schemas: &Schemas, uri: &str, from: Option<u32>, limits: &Limits) -> Result<Located> {
         let (whole, fragment) = split_fragment(uri);
         let own = from.and_then(|number| Some((number, self.documents.get(number as usize)?)));
@@ -302,7 +302,7 @@ impl Program {
     }
 }
 
-/// Where a URI leads.
+/// The target of a URI.
 enum Located {
     /// To this place, whose references are relative to this URI.
     At(Place, Arc<str>),
@@ -479,7 +479,7 @@ impl Reader {
     }
 }
 
-/// The texts of a list; None where it holds anything else.
+/// Returns the strings of a list, or None if it holds anything else.
 fn words(list: Node<'_>) -> Option<Box<[Box<str>]>> {
     if !list.is_sequence() {
         return None;

@@ -1,4 +1,4 @@
-//! What schemas say about a node: title, description, rules in words.
+//! Descriptions of a node in its schemas: title, description, rules in words.
 
 use super::bundled::words_of;
 use super::check::Check;
@@ -10,7 +10,7 @@ use super::validate::Validator;
 use crate::error::Result;
 use crate::tree::{Node, NodeKind, Tree, TreePath};
 
-/// What one schema says about a node.
+/// The description of a node in one schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Description {
@@ -24,14 +24,14 @@ pub struct Description {
     pub rule: String,
 }
 
-/// How many schemas of one node are told.
+/// Maximum number of schemas that are reported for one node.
 const MOST: usize = 20;
-/// How many parts are followed for one node.
+/// Maximum number of parts that are followed for one node.
 const PARTS: usize = 2000;
 
 impl Validator {
-    /// What schemas say about the node at a path, nearest first: those of its own tag, then those of the
-    /// nodes above it. Empty where none says anything, or where there is no such node.
+    /// Returns the descriptions of the node at a path, nearest first: those of its tag, then those of the nodes
+    /// above it. The list is empty if there are none, or if there is no such node.
     ///
     /// ```
     /// use trilith::{Limits, schema::{Schemas, Validator}, tree::{Tree, TreePath}};

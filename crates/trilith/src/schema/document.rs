@@ -1,4 +1,4 @@
-//! The text of one schema, and the parts of it that have a URI of their own.
+//! The text of one schema, and those of its parts that have a separate URI.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::tree::{Node, NodeId, Tree, TreePath};
 pub(super) struct Document {
     pub(super) uri: String,
     pub(super) tree: Tree,
-    /// The parts that an `id` of their own names, by their whole URI.
+    /// The parts with an `id`, by their whole URI.
     named: HashMap<String, NodeId>,
 }
 
@@ -21,7 +21,7 @@ impl Document {
         Self { uri: uri.to_owned(), tree, named }
     }
 
-    /// The part that a URI names, in this document or by an `id` of its own, and its base URI.
+    /// Returns the part that a URI names, in this document or by an `id`, and its base URI.
     pub(super) fn node_named(&self, uri: &str, whole: &str, fragment: &str) -> Option<(NodeId, String)> {
         if let Some(node) = self.named.get(uri) {
             return Some((*node, whole.to_owned()));
@@ -50,7 +50,7 @@ fn own_id(node: Node<'_>) -> Option<std::borrow::Cow<'_, str>> {
 
 /// The parts of a document that have an `id` (draft-04 core, 7.2), by their whole URI.
 fn named_parts(tree: &Tree, uri: &str) -> HashMap<String, NodeId> {
-    /// What holds values and no schemas.
+    /// Keys that hold values and no schemas.
     const VALUES: [&str; 3] = ["enum", "default", "examples"];
     let mut named = HashMap::new();
     let mut todo = vec![(tree.root(), uri.to_owned())];

@@ -12,22 +12,22 @@ use crate::tree::{Node, Tree};
 /// The metaschema of a schema that names none.
 const METASCHEMA: &str = "http://stsci.edu/schemas/yaml-schema/draft-01";
 
-/// What a manifest follows.
+/// The schema of a manifest.
 const MANIFEST: &str = "asdf://asdf-format.org/core/schemas/extension_manifest-1.0.0";
 
-/// What is wrong with one schema or manifest.
+/// The problems of one schema or manifest.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Examination {
     /// URI of the schema.
     pub uri: String,
-    /// Where it breaks the rules of its metaschema.
+    /// Violations of its metaschema.
     pub report: Report,
     /// References that lead nowhere and patterns that cannot be run, in words.
     pub notes: Vec<String>,
     /// The examples that are wrong.
     pub examples: Vec<Example>,
-    /// How many examples there are.
+    /// Number of examples.
     pub example_count: usize,
 }
 
@@ -46,7 +46,7 @@ pub struct Example {
     pub index: usize,
     /// Its title.
     pub title: String,
-    /// What is wrong with it, in words; line 1 is the first of the example.
+    /// Its problems, in words; line 1 is the first of the example.
     pub problems: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ impl Validator {
         Ok(examination)
     }
 
-    /// What is wrong with an example; None where nothing is, or where it is no text.
+    /// Returns the problems of an example, or None if there are none or if it is no text.
     fn example(&mut self, uri: &str, example: Node<'_>) -> Result<Option<Vec<String>>> {
         let mut parts = example.items().skip(1);
         let (Some(second), third) = (parts.next(), parts.next()) else {

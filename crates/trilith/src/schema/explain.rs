@@ -1,4 +1,4 @@
-//! Why a node does not fit: the failing rules, each with its node, in words.
+//! Reasons why a node does not fit: the failing rules, each with its node, in words.
 
 use super::cast::{self, Found, Kind};
 use super::check::Check;
@@ -20,11 +20,11 @@ pub(super) struct Reason<'t> {
     rule: String,
     hint: Option<String>,
     part: PartId,
-    /// How much this looks like what was meant: the branch of `anyOf` whose worst reason is best is told.
+    /// Likeness to the intention: the branch of `anyOf` whose worst reason is best is reported.
     sort: Sort,
 }
 
-/// How wrong a node is.
+/// The severity of a mismatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sort {
     /// Another kind of thing: type or tag.
@@ -35,9 +35,9 @@ enum Sort {
     Near,
 }
 
-/// How many reasons are looked for in one node.
+/// Maximum number of reasons that are searched for in one node.
 const MOST: usize = 40;
-/// How many branches of `anyOf` are compared.
+/// Maximum number of branches of `anyOf` that are compared.
 const BRANCHES: usize = 64;
 
 impl<'t> Reason<'t> {
@@ -316,7 +316,7 @@ impl<'c, 'a, 't> Explain<'c, 'a, 't> {
     }
 }
 
-/// How near a branch is: what is of the right kind first, then what fails deep down, nearly right, and rarely.
+/// The likeness of a branch: first by the right kind, then by failures deep down, by severity, and by their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Score {
     same_kind: bool,

@@ -1,4 +1,4 @@
-//! What schemas would like writers to do: the order of keys, block or flow, the style of text.
+//! Preferences of schemas for writers: the order of keys, block or flow, the style of text.
 
 use std::collections::VecDeque;
 
@@ -14,18 +14,18 @@ use crate::tree::{Layout, Node, Style};
 pub struct Hints {
     /// The keys of a mapping in their preferred order; others follow. Empty where no schema says.
     pub order: Vec<String>,
-    /// How a collection is to be written.
+    /// Preferred layout of a collection.
     pub layout: Option<Layout>,
-    /// How a text is to be written.
+    /// Preferred style of a text.
     pub style: Option<Style>,
 }
 
-/// How many parts of schemas are followed for one node.
+/// Maximum number of parts of schemas that are followed for one node.
 const PARTS: usize = 2000;
 
 impl Validator {
-    /// The hints for a node with this tag, or for the node that `keys` lead to below it (untagged mappings
-    /// and sequences are gone through; a tag of its own begins anew).
+    /// Returns the hints for a node with this tag, or for the node that `keys` lead to below it. Untagged mappings
+    /// and sequences on the way are passed through, and a tag starts again.
     ///
     /// ```
     /// use trilith::schema::{Schemas, Validator};
@@ -54,7 +54,7 @@ impl Validator {
 }
 
 impl Hints {
-    /// What these parts say, the first first.
+    /// Returns the hints of these parts, the first first.
     pub(super) fn of(program: &Program, parts: &[PartId]) -> Self {
         let mut hints = Hints::default();
         for part in parts {

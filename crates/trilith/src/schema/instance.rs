@@ -1,4 +1,4 @@
-//! What a node is to a schema: the JSON type, the tag and the equality that Python asdf gives it.
+//! A node from the view of a schema: the JSON type, the tag and the equality that Python asdf gives it.
 
 use std::collections::HashSet;
 
@@ -63,7 +63,7 @@ fn yaml_tag(node: Node<'_>) -> Option<&str> {
     }
 }
 
-/// Whether a node has a tag that a schema may be bound to.
+/// Returns the tag of a node, if a schema may be bound to it.
 #[inline]
 pub(super) fn own_tag(node: Node<'_>) -> Option<&str> {
     node.tag().filter(|tag| !is_yaml(tag))
@@ -213,7 +213,7 @@ impl Number {
         }
     }
 
-    /// Whether it is a whole multiple of `of`; None where Python would fail to tell.
+    /// Returns `true` if it is a whole multiple of `of`, or None if Python would fail to tell.
     pub(super) fn is_multiple(self, of: Self) -> Option<bool> {
         match (self, of) {
             (_, Number::Int(0)) => None,
@@ -294,7 +294,7 @@ pub(super) fn same(a: Node<'_>, b: Node<'_>, strict: bool, budget: &mut u64) -> 
     same_at(a, b, strict, true, 0, budget)
 }
 
-/// How deep equality looks; deeper values count as different.
+/// Maximum depth of a comparison. Deeper values count as different.
 pub(super) const DEPTH: usize = 128;
 
 fn same_at(a: Node<'_>, b: Node<'_>, strict: bool, top: bool, depth: usize, budget: &mut u64) -> bool {

@@ -12,7 +12,7 @@ use super::instance::{Json, Pairs, json, key_text};
 use super::survey::Survey;
 use crate::tree::Node;
 
-/// How many are looked for.
+/// Maximum number of findings.
 const MOST: usize = 1000;
 
 /// The first key of each mapping that comes too late, and the order that was stated.

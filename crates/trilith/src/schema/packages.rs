@@ -1,4 +1,4 @@
-//! Which published Python package has the schemas of a tag.
+//! Lookup of the published Python package that has the schemas of a tag.
 
 /// Beginnings of tags, longest first where one begins another, and the package on PyPI.
 const PACKAGES: &[(&str, &str)] = &[

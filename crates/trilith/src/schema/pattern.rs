@@ -16,7 +16,8 @@ impl Regex {
     /// Checks a pattern.
     ///
     /// # Errors
-    /// What is wrong with it, or that it looks around or refers back, which takes more than linear time.
+    /// Returns the problem in the pattern. Look-around and back references are problems, because they take more
+    /// than linear time.
     pub(super) fn new(source: &str) -> Result<Self, String> {
         let translated = translate(source);
         // Short patterns are cheap to compile; long ones are checked when they are used.

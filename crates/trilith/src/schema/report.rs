@@ -1,4 +1,4 @@
-//! What validation has found, for people and programs.
+//! Results of validation, for people and programs.
 
 use std::collections::HashSet;
 
@@ -12,14 +12,14 @@ use crate::tree::Rule;
 pub struct Report {
     /// The first problems, errors before warnings, each in document order.
     pub problems: Vec<Diagnostic>,
-    /// How many errors there are, shown or not.
+    /// Number of errors, shown or not.
     pub errors: usize,
-    /// How many warnings there are, shown or not.
+    /// Number of warnings, shown or not.
     pub warnings: usize,
-    /// How many notes there are, shown or not.
+    /// Number of notes, shown or not.
     pub notes: usize,
-    /// How many rules that the tree met could not be checked: references of schemas that lead nowhere, and patterns
-    /// that are none. Where there are some, a tree without errors may be invalid all the same.
+    /// Number of rules that could not be checked: references of schemas that lead nowhere, and invalid patterns. If
+    /// there are any, a tree without errors may still be invalid.
     pub unchecked: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Where schemas come from: the bundled ones, and those that a caller adds.
+//! Sources of schemas: the bundled ones, and those that a caller adds.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ use crate::tree::Tree;
 pub struct Schemas {
     /// The text of each schema, by URI.
     texts: HashMap<String, Text>,
-    /// What each tag is bound to, by manifest.
+    /// The bindings of each tag, by manifest.
     tags: HashMap<String, Vec<Binding>>,
 }
 
@@ -38,7 +38,7 @@ struct Binding {
     schemas: Vec<String>,
 }
 
-/// What is known of a tag.
+/// The schemas of a tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Tagged {
@@ -50,7 +50,7 @@ pub enum Tagged {
     Unknown,
 }
 
-/// What [`Schemas::add`] has found.
+/// The kind of document that [`Schemas::add`] has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Added {

@@ -7,10 +7,10 @@ use crate::error::Result;
 use crate::limits::Limits;
 use crate::tree::{Node, Scalar, Style, Tree};
 
-/// What a tree holds, as far as validation needs to know.
+/// The content of a tree, as far as validation needs it.
 #[derive(Debug, Default)]
 pub(super) struct Survey<'t> {
-    /// The nodes with a tag of their own, in document order.
+    /// The nodes with an explicit tag, in document order.
     pub(super) tagged: Vec<Node<'t>>,
     /// Mappings with a `$ref`: they stand for something else and are not looked into.
     pub(super) references: HashSet<u32>,
@@ -20,13 +20,13 @@ pub(super) struct Survey<'t> {
     pub(super) large: Vec<Node<'t>>,
     /// Keys that are neither text, integer nor boolean.
     pub(super) keys: Vec<Node<'t>>,
-    /// How many nodes there are.
+    /// Number of nodes.
     pub(super) count: u64,
     /// `true` if there may be aliases.
     aliases: bool,
 }
 
-/// How many findings of a kind are kept.
+/// Maximum number of findings of a kind that are kept.
 const KEEP: usize = 1000;
 
 impl<'t> Survey<'t> {
@@ -145,7 +145,7 @@ impl<'t> Survey<'t> {
     }
 }
 
-/// What is left of a collection.
+/// The rest of a collection.
 enum Pending<'t> {
     Items(crate::tree::Items<'t>),
     Pairs(Pairs<'t>),

@@ -12,7 +12,7 @@ fn parse(text: &str) -> Tree {
     Tree::parse(text, &Limits::default()).unwrap()
 }
 
-/// The text of a node, tag included, as a document of its own.
+/// Returns the text of a node, tag included, as a separate document.
 fn alone(node: Node<'_>) -> Tree {
     parse(node.whole_span().slice(node.tree().text()))
 }
@@ -428,7 +428,7 @@ fn any_yaml() -> impl proptest::strategy::Strategy<Value = String> {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(300))]
 
-    /// Whatever the tree: an answer, and where it is no, a reason whose path leads to a node.
+    /// Checks any tree: there is an answer, and an invalid one has a reason whose path leads to a node.
     #[test]
     fn every_no_has_a_reason_with_a_place(text in any_yaml()) {
         let tree = parse(&format!("{HEADER}{text}\n"));

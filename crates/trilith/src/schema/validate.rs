@@ -44,7 +44,7 @@ pub struct Validator {
     most: usize,
 }
 
-/// What a tag is bound to.
+/// The binding of a tag.
 #[derive(Debug, Clone)]
 enum Bound {
     Parts(Vec<PartId>),
@@ -249,11 +249,11 @@ struct Findings {
     open: BTreeSet<u32>,
 }
 
-/// How many nodes are explained at least; of more, once enough problems are told, each counts as one.
+/// Minimum number of explained nodes. Beyond that, once there are enough problems, each node counts as one.
 const EXPLAINED: usize = 1000;
 /// For how many unknown tags one that may have been meant is looked for.
 const NEAR: usize = 100;
-/// How many different problems are remembered so that none is told twice.
+/// Maximum number of different problems that are remembered, so that none is reported twice.
 const REMEMBERED: usize = 100_000;
 
 impl Findings {
@@ -288,7 +288,7 @@ impl Findings {
         }
     }
 
-    /// What Python asdf refuses to write and only warns of on reading.
+    /// Checks content that Python asdf refuses to write and only warns of on reading.
     fn of_the_standard(&mut self, tree: &Tree, survey: &Survey<'_>, standard: Option<&str>) {
         let restricted = standard.and_then(version_of).is_some_and(|version| version >= [1, 6, 0]);
         for node in &survey.large {

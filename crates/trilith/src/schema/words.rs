@@ -75,7 +75,7 @@ pub(super) fn types(bits: u8) -> String {
     words.join(" or ")
 }
 
-/// What to write so that a scalar has the type it was meant to have.
+/// Suggests a spelling that gives a scalar its intended type.
 pub(super) fn type_hint(node: Node<'_>, bits: u8) -> Option<String> {
     if node.is_mapping() && bits & Json::String as u8 != 0 && node.tag().is_none() {
         // A colon and a blank within text that was meant to be one.

@@ -11,7 +11,7 @@ pub enum Cell {
     /// Nothing: the file has no such item, or it is null.
     #[default]
     Null,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// An integer.
     Int(i64),
@@ -92,7 +92,7 @@ impl Cell {
         }
     }
 
-    /// As text; nothing for null.
+    /// Returns the value as text, which is empty for null.
     pub fn text(&self) -> String {
         match self {
             Self::Null => String::new(),
@@ -116,8 +116,7 @@ impl Cell {
         }
     }
 
-    /// How it compares with another; None where one is null, they are of types that do not compare, or one is no
-    /// number.
+    /// Compares with another value. Returns None if one is null, if their types do not compare, or if one is NaN.
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Int(a), Self::Int(b)) => Some(a.cmp(b)),

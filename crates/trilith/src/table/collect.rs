@@ -11,17 +11,17 @@ use crate::threads::in_order;
 /// Servers are asked for so many files at a time besides those that the cores work on.
 const CONNECTIONS: usize = 8;
 
-/// What [`collect`] found.
+/// The result of [`collect`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Collected {
     /// The rows of all files that could be read, in the order of the files.
     pub table: Table,
-    /// How many files there were.
+    /// Number of files.
     pub files: u64,
     /// Files that could not be read, and why.
     pub failed: Vec<(String, Error)>,
-    /// What is to be known of files that were read, with their names.
+    /// Remarks on files that were read, with their names.
     pub notices: Vec<(String, String)>,
 }
 

@@ -8,7 +8,7 @@ use crate::spelling::nearest;
 use crate::wcs::Wcs;
 use crate::yaml::{PrintOptions, print_value};
 
-/// What can be asked of an item besides its value, behind `@`.
+/// Queries after `@` for properties of an item besides its value.
 const ASPECTS: &[(&str, Aspect)] = &[
     ("shape", Aspect::Shape),
     ("ndim", Aspect::Ndim),
@@ -67,7 +67,7 @@ pub(super) struct Column {
     aspect: Aspect,
 }
 
-/// What a row is about.
+/// The subject of a row.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'f> {
     pub file: &'f File,
@@ -142,7 +142,7 @@ impl Column {
         })
     }
 
-    /// What is asked of coordinates: positions in degrees as lists, a scale in seconds of arc.
+    /// Returns a property of the coordinates: positions in degrees as lists, a scale in seconds of arc.
     fn of_wcs(&self, wcs: &Wcs) -> Cell {
         match self.aspect {
             Aspect::Footprint => wcs.footprint().map_or(Cell::Null, |corners| Cell::Text(format!("{corners:?}"))),

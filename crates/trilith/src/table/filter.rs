@@ -196,7 +196,7 @@ struct Parser<'p> {
     words: Vec<(Word, usize)>,
     at: usize,
     names: &'p [String],
-    /// How many letters the condition has.
+    /// Number of characters of the condition.
     end: usize,
 }
 

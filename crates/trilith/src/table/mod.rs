@@ -23,7 +23,7 @@ use crate::wcs::{self, Length};
 /// The name of the first column.
 const FILE: &str = "file";
 
-/// What a table is made of.
+/// A description of a table.
 ///
 /// ```
 /// use trilith::table::{Cell, Query, Table};
@@ -119,7 +119,8 @@ impl Query {
         self
     }
 
-    /// As [`Query::covers`], for the string `LON,LAT` or `LON,LAT,RADIUS`, such as `83.6,-5.4,30arcsec`.
+    /// Does the same as [`Query::covers`], for the string `LON,LAT` or `LON,LAT,RADIUS`, such as
+    /// `83.6,-5.4,30arcsec`.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the string is neither.
@@ -167,7 +168,7 @@ impl Query {
     /// The rows of one file.
     ///
     /// # Errors
-    /// What reading the file says; what is not there is null.
+    /// Returns an error if the file cannot be read. Missing items are null.
     pub fn rows(&self, name: &str, file: &File) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         if let Some(cone) = &self.covers
@@ -206,7 +207,7 @@ impl Query {
         Ok(())
     }
 
-    /// How two rows are sorted, by the values in the columns that are sorted by.
+    /// Returns the order of two rows, by the values in the sort columns.
     fn order(&self, one: &[Cell], other: &[Cell]) -> Ordering {
         let mut order = Ordering::Equal;
         for ((one, other), (_, descends)) in one.iter().zip(other).zip(&self.sort) {
@@ -251,7 +252,7 @@ fn article(word: &str) -> String {
     format!("{article} {word}")
 }
 
-/// The rows of many files. They are held packed: 16 bytes for each value, and the texts behind each other.
+/// The rows of many files. They are packed: 16 bytes for each value, and one buffer of strings.
 #[derive(Debug, Clone)]
 pub struct Table {
     query: Query,
@@ -261,7 +262,7 @@ pub struct Table {
     files: Vec<usize>,
     /// The rows in their order, once they are sorted.
     sorted: Option<Vec<usize>>,
-    /// Which types each column has met, as bits.
+    /// The types that each column has, as bits.
     seen: Vec<u8>,
 }
 
@@ -334,7 +335,7 @@ impl Table {
         self.query.names()
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.files.len()
     }
@@ -378,7 +379,7 @@ impl Table {
         self.seen.iter().map(|seen| joined(*seen)).collect()
     }
 
-    /// What became text since types were mixed, in words.
+    /// Lists the columns that became text because their types were mixed, in words.
     pub fn warnings(&self) -> Vec<String> {
         let mixed = |seen: &u8| {
             let kinds: Vec<_> = met(*seen).filter(|kind| *kind != CellType::Null).map(CellType::name).collect();

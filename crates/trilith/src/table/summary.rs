@@ -81,7 +81,7 @@ impl Summary {
     }
 }
 
-/// What was seen of plain numbers.
+/// Statistics of plain numbers.
 struct Seen<T> {
     ends: Option<(T, T)>,
     sum: f64,

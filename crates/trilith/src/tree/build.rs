@@ -50,8 +50,8 @@ pub(super) struct Builder<'t> {
     ends: bool,
 }
 
-/// Room for the records of so many bytes of text. Where memory that nothing is written to costs nothing, it is enough for
-/// nearly every tree: what grows is moved.
+/// Allocates space for the records of N bytes of text. If untouched memory costs nothing, it is enough for nearly
+/// every tree, because growing would move the records.
 fn room_for(text: usize) -> Vec<Record> {
     let mut records = Vec::new();
     let most = if cfg!(target_family = "wasm") { text / 24 } else { text / 4 };
@@ -236,7 +236,7 @@ impl Receiver for Builder<'_> {
     }
 }
 
-/// What a builder has made.
+/// The result of a builder.
 pub(super) struct Parts {
     records: Vec<Record>,
     props: Vec<Props>,

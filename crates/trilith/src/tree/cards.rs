@@ -20,7 +20,7 @@ pub(super) struct CardPath<'t> {
     which: Which,
 }
 
-/// Which card of a keyword is meant.
+/// The card of a keyword that is meant.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
     /// The first; or, for an insertion, one that is not there yet.
@@ -56,7 +56,7 @@ impl Tree {
     }
 }
 
-/// What a path in a FITS header stands for.
+/// The target of a path in a FITS header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CardPlace {
     /// The value of a card; with `list` also a row, whose item of this number is the value.

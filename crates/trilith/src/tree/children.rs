@@ -62,12 +62,12 @@ impl<'t> Iterator for Entries<'t> {
 
 impl ExactSizeIterator for Entries<'_> {}
 
-/// How far merge keys may lead from mapping to mapping.
+/// Maximum number of merge keys in a chain of mappings.
 const MERGE_DEPTH: usize = 64;
 
 type Pair<'t> = (Node<'t>, Node<'t>);
 
-/// What makes two keys the same: the type and the text of a scalar, and a collection itself. `1` and `"1"` are two keys.
+/// The identity of a key: the type and the text of a scalar, and a collection itself. `1` and `"1"` are two keys.
 pub(super) type Key<'t> = (KeyType, Cow<'t, str>);
 
 /// The type of a key.
@@ -97,7 +97,7 @@ pub(super) fn type_of(node: Node<'_>) -> KeyType {
     }
 }
 
-/// As [`Key`].
+/// Returns the identity of a key.
 pub(super) fn key_of(node: Node<'_>) -> Key<'_> {
     match type_of(node) {
         KeyType::Collection => (KeyType::Collection, Cow::Owned(node.id().index().to_string())),

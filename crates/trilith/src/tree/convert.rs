@@ -25,7 +25,7 @@ impl Node<'_> {
     }
 }
 
-/// The value of a walk's start. Keys that are collections are values of their own, `nested` keys deep.
+/// Returns the value of a walk's start. Keys that are collections are separate values, `nested` keys deep.
 fn build_value(walk: &mut Walk<'_>, nested: usize) -> Result<Value> {
     if nested > KEYS {
         return Err(Limits::exceeded("depth", KEYS as u64, "keys nest too deep"));

@@ -11,7 +11,7 @@ use super::{Scalar, Tree};
 use crate::error::{Error, Location, Result};
 use crate::limits::Limits;
 
-/// How deep a type may follow the tree: types that contain themselves are read by recursion.
+/// Maximum depth of a type in the tree: types that contain themselves are read by recursion.
 const DEEPEST: u32 = 200;
 
 /// Reads a node, and all below it, into a type of one's own.
@@ -29,8 +29,9 @@ const DEEPEST: u32 = 200;
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with line and column where the tree does not fit the type,
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where it nests deeper than 200 levels or aliases expand to 10 million nodes.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with line and column if the tree does not fit the
+/// type, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it nests deeper than 200 levels or aliases expand to
+/// 10 million nodes.
 pub fn from_node<T: de::DeserializeOwned>(node: Node<'_>) -> Result<T> {
     let budget = Cell::new(Limits::default().nodes);
     T::deserialize(Reader { node, depth: 0, budget: &budget, is_key: false }).map_err(|problem| problem.0)

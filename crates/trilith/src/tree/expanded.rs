@@ -1,4 +1,4 @@
-//! What a node becomes when its aliases are written out: counted before it is done.
+//! Size of a node with its aliases written out: counted before that is done.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -7,13 +7,13 @@ use super::node::Node;
 use super::{NodeId, Tree};
 use crate::error::{Error, Result};
 
-/// How deep a value may nest, aliases expanded.
+/// Maximum depth of a value, with aliases expanded.
 const DEPTH: usize = 1000;
 
-/// What is known of a node and all below it, aliases expanded.
+/// Counts of a node and all below it, with aliases expanded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Known {
-    /// How many nodes these are, keys included.
+    /// Number of these nodes, including keys.
     pub(crate) nodes: u64,
     /// `true` if a node that was looked for is among them, but for keys.
     pub(crate) holds: bool,
@@ -31,7 +31,7 @@ impl Expanded {
         Self { looked_for, known: RefCell::default() }
     }
 
-    /// What is known of a node.
+    /// Returns the counts of a node.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for nodes that nest too deep.

@@ -8,7 +8,7 @@ use super::node::Node;
 /// Smaller mappings are searched from end to end.
 pub(super) const LARGE: usize = 64;
 
-/// How often a mapping is searched before its keys are indexed.
+/// Number of searches of a mapping before its keys are indexed.
 const PATIENCE: u32 = 4;
 
 /// The last value under each key, and whether others of the same name stand before it.
@@ -30,7 +30,7 @@ impl KeyIndex {
         self.find_all(mapping, key).map(|found| found.map(|(place, _)| place))
     }
 
-    /// As [`KeyIndex::find`], and whether the key stands more than once.
+    /// Does the same as [`KeyIndex::find`], and returns `true` if the key occurs more than once.
     pub(super) fn find_all(&self, mapping: Node<'_>, key: &str) -> Option<Option<(u32, bool)>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = known.entry(mapping.id().0).or_default();

@@ -95,7 +95,7 @@ struct Props {
     tag: Span,
 }
 
-/// Where a text begins within its file.
+/// The start of a text within its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Origin {
@@ -150,13 +150,15 @@ impl Tree {
     /// An empty text is a tree of one null. Implements chapter "Tree" of the ASDF standard on YAML 1.1.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with line and column where `text` is no YAML or holds
-    /// a second document, [`ErrorKind::Limit`](crate::ErrorKind::Limit) where it is larger or deeper than `limits` allow.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with line and column if `text` is no YAML or
+    /// holds a second document, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it is larger or deeper than
+    /// `limits` allow.
     pub fn parse(text: impl Into<String>, limits: &Limits) -> Result<Self> {
         Self::parse_at(text, Origin::default(), limits)
     }
 
-    /// As [`Tree::parse`], for a text that begins somewhere within a file: places in errors are the file's.
+    /// Does the same as [`Tree::parse`], for a text that begins somewhere within a file: places in errors are those
+    /// of the file.
     ///
     /// # Errors
     /// Returns the errors of [`Tree::parse`].
@@ -171,10 +173,11 @@ impl Tree {
         Ok(parts.into_tree(text, head, origin))
     }
 
-    /// As [`Tree::parse_at`], for bytes that should be UTF-8.
+    /// Does the same as [`Tree::parse_at`], for bytes that should be UTF-8.
     ///
     /// # Errors
-    /// As [`Tree::parse`]; [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the byte that is no UTF-8.
+    /// Returns the errors of [`Tree::parse`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the
+    /// byte that is no UTF-8.
     pub fn parse_bytes(bytes: Vec<u8>, origin: Origin, limits: &Limits) -> Result<Self> {
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
@@ -220,12 +223,12 @@ impl Tree {
         self.text
     }
 
-    /// Where the text begins within its file.
+    /// Returns the start of the text within its file.
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// How many nodes there are, keys and aliases included.
+    /// Returns the number of nodes, including keys and aliases.
     pub fn node_count(&self) -> usize {
         self.records.len()
     }

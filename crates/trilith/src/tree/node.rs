@@ -11,10 +11,10 @@ use crate::limits::Limits;
 use crate::span::Span;
 use crate::yaml::{cooked, scalar};
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NodeKind {
-    /// Text, a number, a truth value, nothing.
+    /// Text, a number, a boolean, null.
     Scalar,
     /// A list of nodes.
     Sequence,
@@ -54,7 +54,7 @@ pub struct Node<'t> {
 /// Keys to which aliases add more nodes than these have their text as written for a name.
 const NAMED: u64 = 1000;
 
-/// What stands where there is no record; no node leads there.
+/// The content for a missing record; no node leads there.
 static NOTHING: Record = Record { start: 0, end: 0, next: 0, count: 0, meta: SCALAR | VERBATIM };
 
 impl<'t> Node<'t> {
@@ -86,7 +86,8 @@ impl<'t> Node<'t> {
         if record.meta & KIND == ALIAS { record.next } else { self.written }
     }
 
-    /// The number of the record as written: an alias has one of its own, by which [`Tree::node_at`] finds it.
+    /// Returns the number of the record as written. An alias has a separate one, by which [`Tree::node_at`] finds
+    /// it.
     pub(crate) fn written_id(self) -> u32 {
         self.written
     }
@@ -123,7 +124,7 @@ impl<'t> Node<'t> {
         self.kind() == NodeKind::Scalar
     }
 
-    /// Which node it is: two nodes with the same number are one node, reached through an alias.
+    /// Returns the identity of the node: two nodes with the same number are one node, reached through an alias.
     pub fn id(self) -> NodeId {
         NodeId(self.target())
     }
@@ -169,13 +170,14 @@ impl<'t> Node<'t> {
         self.record().meta >> TAG_SHIFT != 0 && self.tag().is_none()
     }
 
-    /// Where its content is written, without anchor and tag; for an alias, the alias itself.
+    /// Returns the place of its content in the text, without anchor and tag. For an alias, returns that of the
+    /// alias itself.
     pub fn span(self) -> Span {
         let record = self.written();
         Span::new(record.start, record.end)
     }
 
-    /// As [`Node::span`], from its anchor or tag on where it has one.
+    /// Returns the place of [`Node::span`], extended to its anchor and tag if it has them.
     pub fn whole_span(self) -> Span {
         let mut span = self.span();
         if self.written().meta & PROPS != 0
@@ -191,13 +193,13 @@ impl<'t> Node<'t> {
         span
     }
 
-    /// Where its tag is written, or `None` without one.
+    /// Returns the place of its tag in the text, or `None` without one.
     pub fn tag_span(self) -> Option<Span> {
         let props = self.tree.props(self.written)?;
         (!props.tag.is_empty()).then_some(props.tag)
     }
 
-    /// Where its anchor is written, or `None` without one.
+    /// Returns the place of its anchor in the text, or `None` without one.
     pub(super) fn anchor_span(self) -> Option<Span> {
         let props = self.tree.props(self.written)?;
         (!props.anchor.is_empty()).then_some(props.anchor)
@@ -223,7 +225,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// How a scalar is written, or `None` for a collection.
+    /// Returns the style of a scalar, or `None` for a collection.
     pub fn style(self) -> Option<Style> {
         let meta = self.record().meta;
         if meta & KIND != SCALAR {
@@ -255,10 +257,10 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// What a scalar is by its tag, its style and the rules of YAML 1.1; null for a collection.
+    /// Returns the value of a scalar by its tag, its style and the rules of YAML 1.1; null for a collection.
     ///
-    /// Quoted text is text, and so is a scalar with any tag that is not YAML's own. Behind `!` alone, with
-    /// which Python asdf writes timestamps between brackets, the text decides whatever its quotes; where nothing
+    /// Quoted text is text, and so is a scalar with any tag that is not YAML's own. After `!` alone, with which
+    /// Python asdf writes timestamps between brackets, the text decides, whatever its quotes are. If nothing
     /// follows the `!`, it is the empty text.
     pub fn scalar(self) -> Scalar<'t> {
         let Some(style) = self.style() else { return Scalar::Null };
@@ -271,7 +273,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// As [`Node::scalar`], whatever its tag is.
+    /// Returns the value of [`Node::scalar`], whatever its tag is.
     pub fn untagged(self) -> Scalar<'t> {
         match self.style() {
             None => Scalar::Null,
@@ -315,7 +317,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// The truth value where this is one, else `None`.
+    /// Returns the boolean if this is one, else `None`.
     pub fn as_bool(self) -> Option<bool> {
         match self.scalar() {
             Scalar::Bool(value) => Some(value),
@@ -330,7 +332,7 @@ impl<'t> Node<'t> {
         self.is_scalar() && may_be && self.scalar() == Scalar::Null
     }
 
-    /// How many items or pairs, as written; 0 for a scalar.
+    /// Returns the number of items or pairs, as written; 0 for a scalar.
     pub fn len(self) -> usize {
         let record = self.record();
         match record.meta & KIND {
@@ -417,10 +419,11 @@ impl<'t> Node<'t> {
         found
     }
 
-    /// As [`Node::get`].
+    /// Returns the value of [`Node::get`], which must exist.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the key and this node's place where it is missing.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the key and this node's place if it is
+    /// missing.
     pub fn require(self, key: &str) -> Result<Node<'t>> {
         self.get(key).ok_or_else(|| {
             let what = if self.is_mapping() { "key is missing" } else { "mapping is missing that has the key" };
@@ -470,7 +473,7 @@ impl<'t> Node<'t> {
         super::from_node(self)
     }
 
-    /// As [`Node::merged_entries`], without the cost of merging where nothing is to be merged.
+    /// Returns the pairs of [`Node::merged_entries`], without the cost of merging if nothing is to be merged.
     pub fn pairs(self) -> Vec<(Node<'t>, Node<'t>)> {
         if super::walk::needs_merge(self) { self.merged_entries() } else { self.entries().collect() }
     }

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::percent::leniently_decoded;
 
-/// How many references following one may lead through, and how much text their paths may have: more is a cycle.
+/// Maximum number of references in a chain, and of characters of their paths: more is a cycle.
 const LONGEST_CHAIN: usize = 1000;
 const LONGEST_PATHS: usize = 1 << 20;
 
@@ -61,7 +61,7 @@ impl<'t> Node<'t> {
         self.reference_value()?.as_str()
     }
 
-    /// What is under `$ref`, whatever it is.
+    /// Returns the value of `$ref`, of any kind.
     pub(crate) fn reference_value(self) -> Option<Node<'t>> {
         self.entries().filter(|(key, _)| key.is_key("$ref")).last().map(|(_, value)| value)
     }
@@ -76,7 +76,7 @@ impl<'t> Node<'t> {
     }
 }
 
-/// Where a reference led.
+/// The target of a reference.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ReferenceTarget {
@@ -129,8 +129,8 @@ impl Tree {
     /// Follows a reference of this tree to a node that is none itself, over chains and into other files.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`] for a path that leads nowhere or a chain that leads back,
-    /// [`ErrorKind::Limit`] for more files in a row than [`Limits::external_depth`], and what `open` returns.
+    /// Returns [`ErrorKind::Malformed`] for a path that leads nowhere or a chain that leads back,
+    /// [`ErrorKind::Limit`] for more files in a row than [`Limits::external_depth`], and the errors of `open`.
     pub fn resolve(&self, reference: &Reference, limits: &Limits, open: &mut OpenTree<'_>) -> Result<ReferenceTarget> {
         let mut trees = Trees { own: self, limits, files: 0, open };
         let start = ReferenceTarget { file: None, id: NodeId(0) };
@@ -139,7 +139,7 @@ impl Tree {
     }
 }
 
-/// What following references needs to know of nodes, wherever they are.
+/// Access to nodes for following references, in any file.
 pub(crate) trait Places {
     /// A node and the file that it is in.
     type Place: Clone + PartialEq;
@@ -150,21 +150,21 @@ pub(crate) trait Places {
     /// The root of the file that a node's reference names; "" is the node's own.
     ///
     /// # Errors
-    /// Where that file cannot be opened.
+    /// Returns an error if that file cannot be opened.
     fn file(&mut self, at: &Self::Place, uri: &str) -> Result<Self::Place>;
 
     /// The child of a node under `key`, which is part of `path`.
     ///
     /// # Errors
-    /// Where there is none.
+    /// Returns an error if there is none.
     fn child(&self, at: &Self::Place, key: &str, path: &TreePath) -> Result<Self::Place>;
 }
 
 /// Goes along `path` from `start` to a node that is no reference, through those on the way and at the end.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for references that lead back to themselves, and what `places`
-/// says, with the reference that was being followed.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for references that lead back to themselves, and
+/// the errors of `places` with the reference that was being followed.
 pub(crate) fn follow<P: Places>(places: &mut P, start: P::Place, path: &TreePath) -> Result<P::Place> {
     let mut trail = Trail { paths: Vec::new(), hops: 0, text: 0, left: 0, least: 0, mark: None };
     trail.push(path.clone(), None);
@@ -181,7 +181,7 @@ struct Trail<P> {
     paths: Vec<Leg>,
     hops: usize,
     text: usize,
-    /// How many keys are left to go, and the least since the mark was set.
+    /// Number of keys left to follow, and the least since the mark was set.
     left: usize,
     least: usize,
     /// A reference that was come by, and how many keys were left there: who comes by again goes in a circle.

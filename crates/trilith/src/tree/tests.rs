@@ -111,7 +111,7 @@ fn aliases_are_followed_and_keep_their_identity() {
     assert_eq!(tree.at("/c/self/self/self").unwrap().id(), tree.at("/c").unwrap().id());
 }
 
-/// What a walk visits, by recursion over a list of the nodes that it is inside of.
+/// Lists the nodes that a walk visits, by recursion over a list of the nodes that it is inside of.
 fn visited(node: Node<'_>, inside: &mut Vec<NodeId>, expand: bool, merge: bool, found: &mut Vec<(NodeId, usize, bool)>) {
     let cycle = !node.is_scalar() && inside.contains(&node.id());
     found.push((node.id(), inside.len(), cycle));

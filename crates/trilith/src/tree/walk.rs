@@ -17,7 +17,7 @@ pub struct Visit<'t> {
     pub key: Option<Node<'t>>,
     /// The node.
     pub node: Node<'t>,
-    /// How many steps below the start.
+    /// Number of steps below the start.
     pub depth: usize,
     /// `true` if the node is one of those that the walk is inside of already; it is not entered again.
     pub cycle: bool,
@@ -101,7 +101,7 @@ impl<'t> Walk<'t> {
     /// The next node, or `None` at the end.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) after as many nodes as [`Limits::nodes`] says.
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) after [`Limits::nodes`] nodes.
     pub fn step(&mut self) -> Result<Option<Visit<'t>>> {
         if let Some(node) = self.entering.take() {
             self.enter(node);

@@ -1,4 +1,4 @@
-//! What is wrong with a tree but does not stop anybody from reading it.
+//! Problems of a tree that do not stop a lenient reader.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use crate::yaml::shortened;
 /// So many warnings are enough.
 const MOST: usize = 10_000;
 
-/// What a warning about a tree is about.
+/// The subject of a warning about a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Rule {
@@ -25,7 +25,7 @@ pub enum Rule {
     Marker,
     /// A key occurs twice in a mapping.
     DuplicateKey,
-    /// A key is neither text nor integer nor truth value (standard 1.6).
+    /// A key that is neither text nor integer nor boolean (standard 1.6).
     KeyType,
     /// An integer does not fit in 64 bits with sign (standard 1.6).
     BigInteger,
@@ -51,11 +51,11 @@ fn warning(rule: Rule, message: String, span: Span) -> Diagnostic {
 }
 
 impl Tree {
-    /// What a strict reader would refuse: duplicate keys, a missing or unexpected `%YAML`, missing markers,
-    /// keys and integers outside the YAML subset of ASDF 1.6.
+    /// Lists content that a strict reader would refuse: duplicate keys, a missing or unexpected `%YAML`, missing
+    /// markers, keys and integers outside the YAML subset of ASDF 1.6.
     ///
-    /// In the order of the text; at most 10,000. No text at all is the tree of a file without one, of which there
-    /// is nothing to say.
+    /// The list is in the order of the text and has at most 10,000 entries. An empty text is the tree of a file
+    /// without one, and has no warnings.
     pub fn warnings(&self) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         if self.text.is_empty() {

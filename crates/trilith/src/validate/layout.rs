@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Location, Result};
 use crate::layout::{self, ParseOptions};
 use crate::schema::Report;
 
-/// What is wrong with it.
+/// Lists its problems.
 pub(super) fn check(file: &DudleyFile) -> Result<Report> {
     let layout = file.layout();
     let how = ParseOptions { dialect: Some(layout.dialect()), limits: file.limits().clone() };

@@ -11,7 +11,7 @@ use crate::progress::Progress;
 /// warnings, and so is what is odd about the layout.
 ///
 /// # Errors
-/// As [`DudleyFile::items`]: where not even the addresses can be found.
+/// Returns the errors of [`DudleyFile::items`] if not even the addresses can be found.
 pub fn verify_stream(file: &DudleyFile, deep: bool, progress: Progress<'_>) -> Result<Report> {
     let _call = file.limits().call();
     let items = file.items()?;

@@ -30,7 +30,7 @@ enum Rows {
     Numbers(Vec<Vec<f64>>),
 }
 
-/// What the numbers of a column are.
+/// The kind of the numbers of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Longitude,

@@ -534,7 +534,7 @@ fn pair<'f>(item: &Item<'f>) -> Result<[Item<'f>; 2]> {
     parts.try_into().map_err(|_| Error::malformed(format!("a compound of {count} transforms (expected two)")))
 }
 
-/// What brings numbers of one unit into another; 1 if one of them is plain.
+/// Returns the factor that converts numbers of one unit to another; 1 if one of them has no unit.
 fn factor(from: &Option<Unit>, to: &Option<Unit>) -> Result<f64> {
     match (from, to) {
         (Some(from), Some(to)) => from.to(to),

@@ -94,7 +94,7 @@ impl Unit {
         product
     }
 
-    /// What numbers in this unit are multiplied with to be in another.
+    /// Returns the factor that converts numbers of this unit to another.
     pub(super) fn to(&self, other: &Self) -> Result<f64> {
         if self == other {
             return Ok(1.0);

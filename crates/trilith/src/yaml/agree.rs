@@ -1,4 +1,4 @@
-//! Whether the two readers say the same: the law behind the fast one, for tests and fuzzing.
+//! Comparison of the two readers: the law of the fast one, for tests and fuzzing.
 
 use super::event::{Event, Receiver, Style, What};
 use super::{Head, cooked, read_complete, read_fast};
@@ -62,16 +62,16 @@ fn recorder(text: &str) -> Recorder<'_> {
     Recorder { text, head: Head::parse(text), ..Recorder::default() }
 }
 
-/// What the fast reader says, or `None` where it steps back or the receiver refuses.
+/// Returns the events of the fast reader, or `None` if it steps back or the receiver refuses.
 pub(super) fn fast(text: &str) -> Option<Recorder<'_>> {
     let mut ours = recorder(text);
     read_fast(text, &mut ours).is_ok_and(|took| took).then_some(ours)
 }
 
-/// Whether the fast reader takes `text`; where it does, the complete reader must say the same.
+/// Returns `true` if the fast reader takes `text`. The complete reader must then give the same.
 ///
 /// # Errors
-/// The first difference, in words.
+/// Returns the first difference, in words.
 #[doc(hidden)]
 pub fn readers_agree(text: &str) -> std::result::Result<bool, String> {
     let Some(ours) = fast(text) else { return Ok(false) };

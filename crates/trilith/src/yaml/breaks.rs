@@ -32,7 +32,7 @@ pub(super) fn plain(text: &str, quoted: &[Range<usize>]) -> String {
     out
 }
 
-/// What the scalar at `span` of `text` means; `theirs` is what it means in the text with line feeds.
+/// Returns the value of the scalar at `span` of `text`; `theirs` is its value in the text with line feeds.
 pub(super) fn value(text: &str, span: Span, style: Style, theirs: &str) -> String {
     let raw = span.slice(text);
     let inner = || raw.get(1..raw.len().saturating_sub(1)).unwrap_or("");

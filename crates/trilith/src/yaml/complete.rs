@@ -47,7 +47,7 @@ pub(crate) fn read_complete<R: Receiver>(text: &str, limits: &Limits, receiver: 
     receiver.finish(adapter.begins, adapter.ends)
 }
 
-/// Where the quoted scalars are, up to the first error.
+/// Returns the places of the quoted scalars, up to the first error.
 fn quoted<'t>(mut parser: Parser<'t, granit_parser::StrInput<'t>>) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     while let Some(Ok((event, span))) = parser.next_event() {
@@ -69,7 +69,7 @@ struct Open {
     is_mapping: bool,
     is_flow: bool,
     start: usize,
-    /// How many nodes have begun in it.
+    /// Number of nodes that have begun in it.
     children: usize,
 }
 
@@ -207,8 +207,8 @@ impl Adapter<'_> {
         self.open(plain(verbatim), range, tag, (!verbatim).then(|| value.into_owned()));
     }
 
-    /// Where an empty node stands: right after the `-`, `?` or `:` that asks for it; else before the `:` that
-    /// follows a key, or after the key that has no value. The library's own place may be at the next token.
+    /// Returns the place of an empty node: right after the `-`, `?` or `:` that needs it; else before the `:` after
+    /// a key, or after the key that has no value. The place that the library gives may be at the next token.
     fn empty_at(&self, at: usize) -> usize {
         let Some(parent) = self.stack.last() else { return at };
         if !parent.is_mapping {
@@ -252,7 +252,7 @@ impl Adapter<'_> {
         (self.text.as_bytes().get(next) == Some(&wanted)).then_some(next + 1)
     }
 
-    /// Where a sequence begins: at its first `-`, also where it is not indented.
+    /// Returns the start of a sequence: its first `-`, even if it is not indented.
     fn sequence_start(&self, style: StructureStyle, range: std::ops::Range<usize>) -> std::ops::Range<usize> {
         if style == StructureStyle::Flow || !self.stack.last().is_some_and(|parent| parent.is_mapping) {
             return range;

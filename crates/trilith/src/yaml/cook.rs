@@ -91,7 +91,7 @@ fn skip_breaks(rest: &mut &str) -> usize {
     }
 }
 
-/// Whether `byte` may follow a backslash, and how many hexadecimal digits follow it.
+/// Returns the number of hexadecimal digits after `byte`, if that may follow a backslash.
 pub(super) fn escape_digits(byte: u8) -> Option<usize> {
     match byte {
         b'x' => Some(2),
@@ -133,7 +133,7 @@ pub(super) fn unescape(rest: &mut &str, out: &mut String) {
     out.push(simple);
 }
 
-/// What follows `|` or `>`: how the end is cut, and where the lines begin.
+/// The header after `|` or `>`: the treatment of the end, and the start of the lines.
 pub(super) struct BlockHead {
     /// `-` strips the last break, `+` keeps all.
     pub chomp: Option<u8>,
@@ -165,7 +165,7 @@ pub(super) fn block_head(text: &str, start: usize) -> BlockHead {
     head
 }
 
-/// Where the block scalar that begins at `start` ends: after its last line that is not blank, without the
+/// Returns the end of the block scalar that begins at `start`: after its last line that is not blank, without the
 /// break. `bound` is a place in or after the blank lines that follow it.
 pub(super) fn block_end(text: &str, start: usize, bound: usize) -> usize {
     let head = block_head(text, start);

@@ -1,9 +1,9 @@
-//! What a reader of YAML text says about it, one event at a time.
+//! Events of a reader of YAML text, one at a time.
 
 use crate::error::Result;
 use crate::span::Span;
 
-/// How a collection is written: by indentation or between brackets.
+/// The layout of a collection: by indentation or between brackets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Layout {
@@ -13,7 +13,7 @@ pub enum Layout {
     Flow,
 }
 
-/// How a scalar is written.
+/// The style of a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[non_exhaustive]
@@ -30,7 +30,7 @@ pub enum Style {
     Folded = 4,
 }
 
-/// What happened.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
     /// A mapping begins.
@@ -41,7 +41,7 @@ pub(crate) enum What {
     End,
     /// A scalar; `verbatim` says that its text is the source itself, less the quotes.
     Scalar {
-        /// How it is written.
+        /// Its style.
         style: Style,
         /// `true` if the text needs no unescaping or folding.
         verbatim: bool,
@@ -70,18 +70,19 @@ impl Event {
     }
 }
 
-/// Who listens to a reader. A reader that steps back calls nothing any more; the receiver is thrown away.
+/// A receiver of the events of a reader. A reader that steps back calls nothing any more, and the receiver is
+/// discarded.
 pub(crate) trait Receiver {
     /// One event; `cooked` is the text of a scalar that is not verbatim where the reader had to make it,
     /// `None` where [`cooked`](super::cooked) makes the same from the source.
     ///
     /// # Errors
-    /// Any error stops the reader.
+    /// Returns any error, which stops the reader.
     fn event(&mut self, event: Event, cooked: Option<&str>) -> Result<()>;
 
     /// The document ended; `explicit` where with `...`.
     ///
     /// # Errors
-    /// Any error stops the reader.
+    /// Returns any error, which stops the reader.
     fn finish(&mut self, begins: bool, ends: bool) -> Result<()>;
 }

@@ -14,7 +14,7 @@ pub(crate) struct Head {
     pub version: Option<String>,
     /// Handle and prefix of each `%TAG`, in order.
     pub handles: Vec<(String, String)>,
-    /// Where the first of each handle stands in `handles`: there may be as many handles as tags.
+    /// The place of the first of each handle in `handles`: there may be as many handles as tags.
     first: HashMap<String, usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Which texts can stand in YAML as they are, and how the others are quoted.
+//! Strings that YAML can hold unquoted, and quoting of the others.
 
 use super::event::Style;
 use super::scalar::{Scalar, resolve};

@@ -10,7 +10,7 @@ use super::handles::Handles;
 use super::plain;
 use super::value::{Data, Value};
 
-/// How to print.
+/// Options for printing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PrintOptions {
@@ -20,7 +20,7 @@ pub struct PrintOptions {
     pub indent: usize,
     /// Columns that lists between brackets may fill before they are wrapped.
     pub width: usize,
-    /// `true` if texts of many lines are written with `|`.
+    /// `true` if strings of many lines are written with `|`.
     pub literals: bool,
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn float_text(value: f64) -> String {
     format!("{mantissa}{point}e{sign}{:02}", power.unsigned_abs())
 }
 
-/// What stands before the value on its line.
+/// The context of the value on its line.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     /// `---`: a blank or a line break comes first, a collection stands at `column`.

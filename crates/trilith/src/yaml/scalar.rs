@@ -1,7 +1,7 @@
-//! What an untagged scalar is: the rules of YAML 1.1 as Python's C loader applies them.
+//! Value of an untagged scalar: the rules of YAML 1.1 as Python's C loader applies them.
 //!
-//! `yes` is true but `y` is text; `017` is 15; `1e3` is text because a float needs a point and a signed
-//! exponent; `190:20:30` counts in sixties.
+//! `yes` is true but `y` is text; `017` is 15; `1e3` is text because a float needs a point and a signed exponent;
+//! `190:20:30` counts in sixties.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -30,7 +30,7 @@ pub enum Scalar<'t> {
 }
 
 impl Scalar<'_> {
-    /// How two numbers compare, exactly, however many digits they have; None where one is no number.
+    /// Compares two numbers exactly, with any number of digits. Returns None if one is no number.
     ///
     /// ```
     /// use std::cmp::Ordering;
@@ -112,7 +112,7 @@ pub fn resolve(text: Cow<'_, str>) -> Scalar<'_> {
     }
 }
 
-/// What `text` is where that needs no text: null, bool, int, float.
+/// Returns the value of `text` if that needs no text: null, bool, int, float.
 fn simple(text: &str) -> Option<Scalar<'static>> {
     let Some(first) = text.bytes().next() else { return Some(Scalar::Null) };
     match first {
@@ -130,7 +130,7 @@ pub(crate) fn is_null(text: &str) -> bool {
     matches!(text, "" | "~" | "null" | "Null" | "NULL")
 }
 
-/// The truth value that `text` is a word for.
+/// Returns the boolean that `text` is a word for.
 pub(crate) fn boolean(text: &str) -> Option<bool> {
     match text {
         "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Some(true),
@@ -139,7 +139,7 @@ pub(crate) fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// The truth value of `!!bool`, whose words may have any casing.
+/// Returns the boolean of `!!bool`, whose words may have any casing.
 pub(crate) fn boolean_of_any_case(text: &str) -> Option<bool> {
     boolean(&text.to_ascii_lowercase())
 }
@@ -293,8 +293,8 @@ pub(crate) fn float(text: &str) -> Option<f64> {
     }
 }
 
-/// Whether `text` is `[-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?` or, without a sign, `\.[0-9][0-9_]*` with
-/// the same exponent; and whether it has underscores. `-.5` is text.
+/// Returns Some if `text` is `[-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?` or, without a sign, `\.[0-9][0-9_]*`
+/// with the same exponent: `true` if it has underscores. `-.5` is text.
 fn decimal(text: &[u8]) -> Option<bool> {
     let mut at = usize::from(matches!(text.first(), Some(b'+' | b'-')));
     let mut underscores = false;

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Value {
-    /// What it holds.
+    /// Its content.
     pub data: Data,
     /// Its whole tag, or `None` where it has none.
     pub tag: Option<String>,
@@ -25,14 +25,14 @@ pub struct Value {
     pub anchor: Option<String>,
 }
 
-/// What a [`Value`] holds.
+/// The content of a [`Value`].
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub enum Data {
     /// Nothing.
     #[default]
     Null,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// An integer of 64 bits.
     Int(i64),
@@ -212,7 +212,7 @@ impl Value {
         }
     }
 
-    /// Whether a writer may write this: keys are text, integers or truth values, and integers fit in 64 bits
+    /// Checks that a writer may write this: keys are strings, integers or booleans, and integers fit in 64 bits
     /// with sign (chapter "Tree" of the ASDF standard 1.6). Readers accept more.
     ///
     /// ```
@@ -223,7 +223,7 @@ impl Value {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) that names the key or the integer.
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) naming the key or the integer.
     pub fn check_subset(&self) -> Result<()> {
         let mut work = vec![self];
         while let Some(value) = work.pop() {

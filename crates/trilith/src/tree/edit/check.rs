@@ -1,6 +1,6 @@
-//! Whether a new text says what its edit means: the old tree with the changes, and nothing else.
+//! Check that a new text has the meaning of its edit: the old tree with the changes, and nothing else.
 //!
-//! Both trees are read once, side by side, as they are written: aliases are compared as aliases.
+//! Both trees are read once, in parallel, as they are written: aliases are compared as aliases.
 
 use std::collections::HashMap;
 
@@ -42,7 +42,7 @@ struct Check<'a> {
     to: u32,
     /// The collections that are given something at their end, and where that is.
     ends: Vec<(u32, u32)>,
-    /// Where the nodes with anchors are in the new tree.
+    /// The places of nodes with anchors in the new tree.
     moved: HashMap<u32, u32>,
     /// The number in the new tree of each tag of the old one, once found.
     tags: Vec<Option<u32>>,
@@ -78,7 +78,7 @@ impl<'a> Check<'a> {
         if self.to as usize == self.new.records.len() && markers { Ok(()) } else { Err("more would come after it") }
     }
 
-    /// What is added at the ends of the collections that are left.
+    /// Checks the additions at the ends of finished collections.
     fn closed(&mut self) -> Compared {
         while let Some((_, collection)) = self.ends.pop_if(|(end, _)| *end <= self.at) {
             self.added(self.plan.last.get(&collection))?;
@@ -258,7 +258,7 @@ fn is_said(value: &Value, node: Node<'_>) -> bool {
     }
 }
 
-/// Whether two scalars have the same text, and the same rules say what it means.
+/// Checks that two scalars have the same text, and that the same rules decide its meaning.
 #[inline]
 fn same_scalar(old: Node<'_>, new: Node<'_>) -> Compared {
     let plain = |node: Node<'_>| node.style() == Some(Style::Plain);

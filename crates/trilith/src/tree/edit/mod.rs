@@ -100,8 +100,8 @@ impl<'t> Edit<'t> {
         self.write_content(node, value);
     }
 
-    /// As [`Edit::replace_node`], for values too large to be kept until the end: that everything else stays is
-    /// checked, and that the text is YAML, but the value is not read back.
+    /// Does the same as [`Edit::replace_node`], for values too large to be kept until the end. It checks that
+    /// everything else stays and that the text is YAML, but it does not read the value back.
     pub fn write_out(&mut self, node: Node<'t>, value: &Value) {
         self.plan.change_unread(node);
         self.write_content(node, value);
@@ -124,7 +124,8 @@ impl<'t> Edit<'t> {
     /// the value not null): `!unit m` set to `s` stays a unit.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the path leads nowhere.
+    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if its last key has no place there.
     pub fn set(&mut self, path: &TreePath, value: &Value) -> Result<()> {
         if let Some(card) = CardPath::find(self.tree, path)? {
             return card.set(self, value);
@@ -182,8 +183,8 @@ impl<'t> Edit<'t> {
     /// Adds a key to a mapping, or an item to a sequence before the one with that number (`-`: at the end).
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the parent is missing, is a scalar, or has the key
-    /// already.
+    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the parent is missing, and
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it is a scalar or has the key already.
     pub fn insert(&mut self, path: &TreePath, value: &Value) -> Result<()> {
         if let Some(card) = CardPath::find(self.tree, path)? {
             return card.insert(self, value);
@@ -241,7 +242,8 @@ impl<'t> Edit<'t> {
     /// Removes a key with its value, or an item, with the comment on its line.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the path leads nowhere or is the root.
+    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it is the root or leads to a merged key.
     pub fn delete(&mut self, path: &TreePath) -> Result<()> {
         if let Some(card) = CardPath::find(self.tree, path)? {
             return card.delete(self);
@@ -261,8 +263,8 @@ impl<'t> Edit<'t> {
     /// Gives a key of a mapping another name.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the path leads nowhere or to no key, or the name is
-    /// taken.
+    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it leads to no key or the name is taken.
     pub fn rename(&mut self, path: &TreePath, name: &str) -> Result<()> {
         if let Some(card) = CardPath::find(self.tree, path)? {
             return card.rename(self, name);
@@ -289,12 +291,13 @@ impl<'t> Edit<'t> {
         Ok(())
     }
 
-    /// The tree with all changes, parsed anew and checked: it says what the old tree with these changes says.
+    /// Returns the tree with all changes, parsed again and checked: it is the old tree with these changes.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where two changes touch the same bytes, aliases refer to what is taken
-    /// away, or a value cannot be written as YAML; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the new text
-    /// would say anything else than what was asked for; [`ErrorKind::Limit`](crate::ErrorKind::Limit).
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if two changes touch the same bytes, aliases refer to
+    /// a removed node, or a value cannot be written as YAML. Returns
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the new text would mean anything else than
+    /// requested, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded.
     pub fn finish(mut self, limits: &Limits) -> Result<Tree> {
         let text = self.text()?;
         self.plan.settle(self.tree);
@@ -308,8 +311,8 @@ impl<'t> Edit<'t> {
         }
     }
 
-    /// As [`Edit::finish`], if the changes only add: what the tree says is still in it afterwards. Nothing and empty collections
-    /// may become something.
+    /// Does the same as [`Edit::finish`], if the changes only add: all content of the tree is still in it
+    /// afterwards. Null and empty collections may get content.
     ///
     /// # Errors
     /// Returns the errors of [`Edit::finish`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if a
@@ -383,7 +386,7 @@ fn own_child<'t>(parent: Node<'t>, key: &str) -> Option<Node<'t>> {
     }
 }
 
-/// As [`own_child`]; of a key that stands more than once all values.
+/// Does the same as [`own_child`]. Returns all values of a key that occurs more than once.
 fn own_children<'t>(parent: Node<'t>, key: &str) -> Vec<Node<'t>> {
     match parent.kind() {
         NodeKind::Mapping => parent.own(key),

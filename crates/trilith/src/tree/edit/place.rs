@@ -46,7 +46,7 @@ pub(super) fn parts<'t>(parent: Node<'t>) -> Vec<Part<'t>> {
     parts
 }
 
-/// Returns `true` if a collection has brackets of its own: a block has none, nor has the pair in `[a: 1]`.
+/// Returns `true` if a collection has explicit brackets. A block has none, nor has the pair in `[a: 1]`.
 pub(super) fn has_brackets(node: Node<'_>) -> bool {
     let first = node.items().chain(node.entries().map(|(key, _)| key)).next();
     let begins_itself = first.is_none_or(|first| first.whole_span().start > node.span().start);
@@ -71,7 +71,7 @@ pub(super) fn after(text: &str, wanted: u8, at: usize) -> Option<usize> {
     (text.as_bytes().get(next) == Some(&wanted)).then_some(next + 1)
 }
 
-/// What stands between words and means nothing; other blanks of Unicode are text.
+/// Meaningless characters between words. Other blanks of Unicode are text.
 pub(super) const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
 
 /// Returns `true` if nothing stands in this text.
@@ -101,7 +101,7 @@ pub(super) fn past_break(text: &str, at: usize) -> usize {
     }
 }
 
-/// How many columns stand before `at` on its line.
+/// Returns the number of columns before `at` on its line.
 pub(super) fn column(text: &str, at: usize) -> usize {
     text.get(line_start(text, at)..at).map_or(0, |before| before.chars().count())
 }
@@ -159,12 +159,12 @@ fn block_scalar_before(tree: &Tree, at: u32) -> Option<Node<'_>> {
     (!last.is_alias() && matches!(last.style(), Some(Style::Literal | Style::Folded))).then_some(last)
 }
 
-/// Where a new line goes after a block collection: past the break of its last line.
+/// Returns the place of a new line after a block collection: past the break of its last line.
 pub(super) fn end_of_block(parent: Node<'_>) -> usize {
     end_of_lines(parent.tree(), parent.span().end as usize, parent.record().next)
 }
 
-/// Where a new line goes after a node, which ends at `end` and before record `after`.
+/// Returns the place of a new line after a node, which ends at `end` and before record `after`.
 pub(super) fn end_of_lines(tree: &Tree, end: usize, after: u32) -> usize {
     let text = tree.text();
     let at = past_break(text, line_end(text, end));
@@ -182,7 +182,7 @@ pub(super) fn end_of_lines(tree: &Tree, end: usize, after: u32) -> usize {
     if is_part { behind } else { at }
 }
 
-/// Where a new entry goes in brackets that have some, and whether a comma stands before it already.
+/// Returns the place of a new entry in brackets that have some, and whether a comma precedes it already.
 pub(super) fn flow_end(text: &str, parent: Node<'_>) -> (usize, bool) {
     let close = (parent.span().end as usize).saturating_sub(1);
     let last = parts(parent).last().map_or(close, |part| part.end);
@@ -192,7 +192,7 @@ pub(super) fn flow_end(text: &str, parent: Node<'_>) -> (usize, bool) {
     }
 }
 
-/// What to remove for the entries `first..=last` between brackets; not all of them.
+/// Returns the text to remove for the entries `first..=last` between brackets, which are not all of them.
 pub(super) fn flow_removal(text: &str, parts: &[Part<'_>], first: usize, last: usize) -> Option<Span> {
     let (from, to) = (parts.get(first)?, parts.get(last)?);
     let has_comment = |from: usize, to: usize| text.get(from..to).is_some_and(|gap| gap.contains('#'));
@@ -209,8 +209,8 @@ pub(super) fn flow_removal(text: &str, parts: &[Part<'_>], first: usize, last: u
     }
 }
 
-/// What to remove for the entries `first..=last` of a block collection, not all of them: their lines, or what they
-/// have of their first line; and what stands there then.
+/// Returns the text to remove for the entries `first..=last` of a block collection, which are not all of them:
+/// their lines, or their part of the first line. Also returns the replacement.
 pub(super) fn block_removal(tree: &Tree, parts: &[Part<'_>], first: usize, last: usize) -> Option<(Span, String)> {
     let text = tree.text();
     let (from, to) = (parts.get(first)?, parts.get(last)?);

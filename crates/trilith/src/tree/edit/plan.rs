@@ -1,4 +1,4 @@
-//! What an edit means, whatever text it makes: the model that the new tree is checked against.
+//! Meaning of an edit, independent of its text: the model that the new tree is checked against.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,15 +9,15 @@ use crate::span::Span;
 /// The meaning of all changes, by the number of the record (as written) that each is about.
 #[derive(Default)]
 pub(super) struct Plan {
-    /// What nodes, keys among them, become.
+    /// New content of nodes, including keys.
     pub changed: HashMap<u32, New>,
     /// Items, and pairs by their keys, that go: the record after each.
     pub removed: HashMap<u32, u32>,
-    /// What comes before an item, or before the pair with this key.
+    /// Additions before an item, or before the pair with this key.
     pub before: HashMap<u32, Vec<Added>>,
-    /// What comes last in a collection.
+    /// Additions at the end of a collection.
     pub last: HashMap<u32, Vec<Added>>,
-    /// How many children more a collection has, or fewer.
+    /// Number of children that a collection gains or loses.
     pub growth: HashMap<u32, i64>,
     /// `true` if the directives change, and with them what every tag means.
     pub head: bool,
@@ -26,7 +26,7 @@ pub(super) struct Plan {
     raw: Vec<Span>,
 }
 
-/// What a node becomes.
+/// The new content of a node.
 pub(super) enum New {
     /// This value; its anchor stays.
     Value(Value),
@@ -34,11 +34,11 @@ pub(super) enum New {
     Name(Value),
     /// The same under another tag.
     Tag,
-    /// Whatever its new text says.
+    /// Any content of its new text.
     Any,
 }
 
-/// What a collection is given.
+/// An addition to a collection.
 pub(super) enum Added {
     Item(Value),
     Pair(Value, Value),
@@ -152,7 +152,7 @@ fn starts_a_line(text: &str, span: Span) -> bool {
     before.is_empty() || before.ends_with(b"\n")
 }
 
-/// What a node whose content is replaced says: the value under the tag that it keeps.
+/// Returns the meaning of a node whose content is replaced: the value under the tag that it keeps.
 pub(super) fn under_its_tag(node: Node<'_>, value: &Value) -> Value {
     let tag = if node.is_alias() { None } else { node.tag().map(str::to_owned) };
     Value { tag: tag.or_else(|| value.tag.clone()), ..value.clone() }

@@ -1,4 +1,4 @@
-//! Why an edit cannot be made: whose fault that is, where, and what to do.
+//! Reasons why an edit cannot be made, with kind, place and remedy.
 
 use super::super::node::{Node, NodeId};
 use super::super::{Tree, Value, print_document};
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::limits::Limits;
 use crate::yaml::PrintOptions;
 
-/// What to do where the layout of the text stands in the way.
+/// Remedy if the layout of the text prevents the edit.
 const INSTEAD: &str = "nothing was changed; set the mapping or list around it as a whole instead";
 
 impl Edit<'_> {
@@ -39,7 +39,7 @@ impl Edit<'_> {
         })
     }
 
-    /// What the caller can mend.
+    /// Returns an error that the caller can fix.
     fn fault(&self, limits: &Limits) -> Option<Error> {
         if let Some(alias) = self.left_alone() {
             let (line, column) = alias.line_column();

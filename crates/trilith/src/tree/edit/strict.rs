@@ -1,4 +1,4 @@
-//! What plain readers of YAML 1.1 cannot read, though this library can: no edit brings it into a file.
+//! Constructs that plain readers of YAML 1.1 cannot read, though this library can: no edit brings them into a file.
 
 use super::super::node::Node;
 use super::super::{Layout, Tree};

@@ -333,7 +333,7 @@ fn what_aliases_refer_to_is_not_taken_away() {
     assert_eq!(edit.finish(&Limits::default()).unwrap_err().kind(), ErrorKind::Usage);
 }
 
-/// What no way of writing may get past: the text says something else than the edit means.
+/// Refuses a text that means something else than the edit, whichever way it was written.
 #[test]
 fn a_text_that_says_anything_else_is_refused() {
     let text = "a: 1 # one\nb: &x !t [x, 'y']\nc: {d: *x, e: |\n    l\n  }\n".replace("|\n    l\n  ", "2.5");

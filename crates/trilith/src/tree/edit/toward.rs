@@ -27,7 +27,8 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`], and [`ErrorKind::Malformed`] for an `other` whose nodes contain themselves.
+    /// Returns [`ErrorKind::Limit`] if a limit would be exceeded, and [`ErrorKind::Malformed`] for an `other` whose
+    /// nodes contain themselves.
     pub fn toward(&self, other: &Self, limits: &Limits) -> Result<Option<Self>> {
         let mut edit = self.edit();
         let mut open = vec![(self.root(), other.root(), Context::Root)];
@@ -77,7 +78,7 @@ impl<'t> Edit<'t> {
         Ok(())
     }
 
-    /// Says no where the mapping has to be printed anew.
+    /// Returns `false` if the mapping has to be printed again.
     fn approach_mapping<'n>(&mut self, old: Node<'t>, new: Node<'n>, open: &mut Open<'t, 'n>, limits: &Limits) -> Result<bool> {
         let (Some(before), Some(after)) = (keys(old), keys(new)) else { return Ok(false) };
         // Also where a key changed its type: `1` and `"1"`.
@@ -107,7 +108,7 @@ impl<'t> Edit<'t> {
         Ok(true)
     }
 
-    /// Says no where the sequence has to be printed anew.
+    /// Returns `false` if the sequence has to be printed again.
     fn approach_sequence<'n>(&mut self, old: Node<'t>, new: Node<'n>, open: &mut Open<'t, 'n>, limits: &Limits) -> Result<bool> {
         let (before, after): (Vec<_>, Vec<_>) = (old.items().collect(), new.items().collect());
         if before.is_empty() || after.is_empty() {
@@ -148,7 +149,7 @@ fn is_alias(node: Node<'_>) -> bool {
     node.is_alias() && !node.is_scalar()
 }
 
-/// Which nodes they stand for is compared when all is done.
+/// Returns `true` for two aliases. Their targets are compared at the end.
 fn are_aliases(a: Node<'_>, b: Node<'_>) -> bool {
     is_alias(a) && is_alias(b)
 }

@@ -18,7 +18,7 @@ fn is_alike(value: &Value, node: Node<'_>) -> bool {
     }
 }
 
-/// Where in the layout of the text a node stands.
+/// The position of a node in the layout of the text.
 #[derive(Clone, Copy)]
 pub(super) enum Context {
     /// Between brackets.
@@ -32,7 +32,7 @@ pub(super) enum Context {
 }
 
 impl Context {
-    /// Where the children of a collection stand.
+    /// Returns the position of the children of a collection.
     pub(super) fn of(parent: Node<'_>) -> Self {
         if parent.layout() == Some(Layout::Flow) {
             return Self::Flow;
@@ -142,7 +142,7 @@ impl<'t> Edit<'t> {
         self.write(node.whole_span(), text);
     }
 
-    /// The value that a `? key` of a block mapping does not have yet, on a line of its own.
+    /// Writes the missing value of a `? key` of a block mapping on a separate line.
     fn put_below_key(&mut self, value: Node<'t>, column: usize, printed: &str) {
         let at = place::end_of_lines(self.tree, value.span().start as usize, value.written_id());
         self.add_line(at, column, &format!(":{printed}"));
@@ -370,14 +370,14 @@ impl<'t> Edit<'t> {
     }
 }
 
-/// What goes between a key and its value where there is no colon.
+/// Returns the separator between a key and its value if there is no colon.
 fn colon_behind(value: Node<'_>) -> &'static str {
     let key = value.written_id().checked_sub(1).and_then(|at| value.tree().node(NodeId(at)));
     // A mark alone is the beginning of a key where a blank follows it; names of aliases may end with a colon.
     if key.is_some_and(|key| key.is_alias() || key.span().is_empty()) { " : " } else { ": " }
 }
 
-/// What keeps a comma from becoming part of what stands before it: `a:` and `!t` may have one.
+/// Returns a blank if a comma would become part of the text before it: `a:` and `!t` may have one.
 fn blank_behind(last: Option<Node<'_>>) -> &'static str {
     if last.is_some_and(|node| node.span().is_empty() || node.is_alias()) { " " } else { "" }
 }

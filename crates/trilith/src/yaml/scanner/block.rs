@@ -140,7 +140,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         self.value(key.colon + 1, column)
     }
 
-    /// What follows `key:`, in a mapping indented by `column`.
+    /// Reads the value after `key:`, in a mapping indented by `column`.
     #[inline]
     fn value(&mut self, after: usize, column: usize) -> Scan<usize> {
         let start = self.skip_spaces(after);
@@ -193,7 +193,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         self.inline(at, outer, if props.any() { props } else { wanted.props })
     }
 
-    /// What stands on the line of `---`.
+    /// Reads the rest of the line of `---`.
     pub(super) fn after_marker(&mut self, after: usize) -> Scan<usize> {
         let start = self.skip_spaces(after);
         if matches!(self.byte(start), b'\n' | b'#' | 0) {

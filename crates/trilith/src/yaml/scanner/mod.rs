@@ -28,7 +28,7 @@ pub(super) type Scan<T> = Result<T, Stop>;
 /// Reads `text` where all of it is in the subset; `false` says that the complete reader must take it.
 ///
 /// # Errors
-/// What `receiver` returns.
+/// Returns the errors of `receiver`.
 pub(crate) fn read_fast<R: Receiver>(text: &str, receiver: &mut R) -> Result<bool> {
     let Some(tabs) = odd_bytes(text.as_bytes()) else { return Ok(false) };
     let mut scanner = Scanner {
@@ -49,8 +49,8 @@ pub(crate) fn read_fast<R: Receiver>(text: &str, receiver: &mut R) -> Result<boo
     }
 }
 
-/// Whether there are tabs, or `None` where a byte calls for the complete reader: controls, CR, byte order
-/// marks, line breaks of YAML 1.1 alone, what YAML cannot print.
+/// Returns `true` if there are tabs, or `None` if a byte needs the complete reader: controls, CR, byte order marks,
+/// line breaks of YAML 1.1 alone, characters that YAML cannot print.
 fn odd_bytes(bytes: &[u8]) -> Option<bool> {
     let (mut odd, mut tabs, mut high) = (false, false, 0u8);
     for chunk in bytes.chunks(256) {
@@ -111,7 +111,7 @@ impl Props {
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
     props: Props,
-    /// Where it is if it is empty.
+    /// Its place if it is empty.
     at: usize,
 }
 

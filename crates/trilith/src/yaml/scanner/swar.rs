@@ -29,7 +29,7 @@ fn below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(ONES * limit as u64) & !word & HIGH
 }
 
-/// How many of the bytes are spaces, up to the first that is none.
+/// Returns the number of leading spaces among the bytes.
 #[inline(always)]
 pub(super) fn spaces(word: u64) -> usize {
     first(word ^ (ONES * b' ' as u64))

@@ -13,7 +13,7 @@ fn holds(text: &str) -> bool {
     readers_agree(text).unwrap_or_else(|difference| panic!("{difference}\n{text}"))
 }
 
-/// One or more texts for each production of the subset: these must not be stepped back from.
+/// One or more strings for each production of the subset: the reader must not step back from them.
 const TAKEN: &[&str] = &[
     "a: 1\n",
     "a: 1",

@@ -62,7 +62,7 @@ pub(super) static PLAIN: [bool; 256] = {
     table
 };
 
-/// What may end a plain scalar between brackets.
+/// Bytes that may end a plain scalar between brackets.
 pub(super) static ENDS: [bool; 256] = {
     let mut table = [false; 256];
     let mut at = 0;
@@ -179,7 +179,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         self.plain_lines(span, end, outer, props)
     }
 
-    /// What may follow a plain scalar that does not end with its line.
+    /// Checks the bytes after a plain scalar that does not end with its line.
     fn after_plain(&self, end: usize) -> Scan<usize> {
         match self.byte(end) {
             0 => Ok(end),
