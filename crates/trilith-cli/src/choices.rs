@@ -1,4 +1,4 @@
-//! What may stand behind an option, by the library's own tables: for `--help`, for completions and for checks.
+//! Values of options, from the library's own tables: for `--help`, for completions and for checks.
 
 use trilith::array::Datatype;
 use trilith::bytes::RemoteOptions;
@@ -20,7 +20,7 @@ pub fn of(path: &str, id: &str) -> Vec<String> {
     }
 }
 
-/// As [`of`], with what completions offer besides: names that a value goes on behind.
+/// Returns the values of [`of`], and those that only completions offer: names that need a value after them.
 pub fn completed(path: &str, id: &str) -> Vec<String> {
     let assigned = |names: &[&str]| names.iter().map(|name| format!("{name}=")).collect();
     match id {

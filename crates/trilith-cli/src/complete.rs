@@ -1,8 +1,8 @@
-//! What completions ask: `trilith __complete SHELL -- WORD…`, of which the last word is being typed.
+//! Requests of completions: `trilith __complete SHELL -- WORD…`; the last word is being typed.
 //!
-//! The answer is a line that says what the others are, `files` (the shell completes names of files), `words`, or
-//! `parts` (no space behind them), and one line for each candidate, with a tab and a few words about it. Whatever
-//! goes wrong, the answer is short and the exit status 0: somebody has only pressed a key.
+//! The answer begins with a line that gives the kind of the others: `files` (the shell completes file names),
+//! `words`, or `parts` (no space after them). One line for each candidate follows, with a tab and a few words about
+//! it. If anything fails, the answer is short and the exit status 0, because the user has only pressed a key.
 
 mod keys;
 
@@ -19,7 +19,7 @@ const ASK: &str = "__complete";
 /// At most this many candidates are offered.
 const MOST: usize = 1000;
 
-/// What a word may become.
+/// The candidates for a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// The name of a file.
@@ -30,7 +30,7 @@ pub enum Answer {
     Parts(Vec<(String, String)>),
 }
 
-/// Whether completions ask.
+/// Returns `true` for a request of completions.
 pub fn is_asked(words: &[OsString]) -> bool {
     words.get(1).is_some_and(|word| word == ASK)
 }
@@ -71,7 +71,7 @@ fn joined(words: Vec<String>) -> Vec<String> {
     out
 }
 
-/// What the last of these words may become.
+/// Returns the candidates for the last of these words.
 fn answer_to(words: &[String]) -> Answer {
     let Some((current, before)) = words.split_last() else { return Answer::Files };
     let mut command = crate::help::command();
@@ -110,16 +110,16 @@ fn answer_to(words: &[String]) -> Answer {
     }
 }
 
-/// Where in the command line a word is.
+/// The position of a word in the command line.
 struct Position<'c> {
     command: &'c Command,
     /// The names of the subcommands so far.
     path: String,
     /// The option that takes the next word.
     option: Option<&'c Arg>,
-    /// How many positional arguments there were.
+    /// Number of positional arguments.
     positional: usize,
-    /// Whether `--` was typed.
+    /// `true` if `--` was typed.
     only_positionals: bool,
 }
 
@@ -191,7 +191,7 @@ const NO_FILES: &[&str] = &[
     "X",
 ];
 
-/// What the value of an option, or an argument, may become.
+/// Returns the candidates for the value of an option, or for an argument.
 fn value(at: &Position<'_>, arg: &Arg, typed: &str, before: &[String]) -> Answer {
     let values = arg.get_possible_values();
     if !values.is_empty() {

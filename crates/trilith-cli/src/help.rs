@@ -72,7 +72,7 @@ fn with_choices(path: &str, arg: Arg) -> Arg {
     }
 }
 
-/// Whether a command refuses a common option, or has no use for it.
+/// Returns `true` if a command refuses a common option, or has no use for it.
 fn is_refused(path: &str, id: &str) -> bool {
     let first = path.split(' ').next().unwrap_or(path);
     match first {
@@ -101,7 +101,7 @@ fn top_template(command: &Command) -> StyledStr {
     StyledStr::from(text)
 }
 
-/// What fits on a line beside the name of a command on 80 columns.
+/// Returns the part of a summary that fits next to the name of a command on 80 columns.
 fn first_part(about: &str) -> &str {
     const FITS: usize = 64;
     let cuts = [about.len()].into_iter().chain([about.find([':', ';']), about.find(", ")].into_iter().flatten());

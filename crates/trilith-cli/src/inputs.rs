@@ -31,7 +31,7 @@ use crate::output::{Out, is_broken_pipe, is_no, json_text, json_value, note};
 use crate::outputs::told;
 use crate::words::said;
 
-/// Where a command finds its files besides its arguments.
+/// Sources of a command's files, besides its arguments.
 #[derive(Debug, Args)]
 pub struct Many {
     /// Also the files in this list, one name a line; - for standard input
@@ -45,7 +45,7 @@ pub struct Many {
     hidden: bool,
 }
 
-/// How the arguments of a command are read.
+/// The interpretation of the arguments of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// `FILE`
@@ -58,22 +58,22 @@ pub enum Form {
 pub struct Job<'o> {
     /// The file; `-` is standard input.
     pub name: String,
-    /// What stands behind `#`.
+    /// The part after `#`.
     pub path: Option<String>,
-    /// Where its results go.
+    /// The destination of its results.
     pub out: Out,
-    /// Whether there may be others: then each result says which file it is of.
+    /// `true` if there may be others: then each result names its file.
     pub several: bool,
     /// The options of the command.
     pub options: &'o Options,
-    /// How many files are before this one.
+    /// Number of files before this one.
     pub index: usize,
     limits: Limits,
     notes: Vec<String>,
     followed: Vec<Notes>,
 }
 
-/// What came of a job.
+/// The result of a job.
 struct Done {
     held: Option<Held>,
     notes: Vec<String>,
@@ -83,7 +83,8 @@ struct Done {
 /// Does `work` on every file that the arguments name.
 ///
 /// # Errors
-/// Where there is one plain FILE, what `work` says of it; else where nothing is found, and where stdout fails.
+/// Returns the error of `work` if there is one plain FILE. Otherwise returns an error if nothing is found or if
+/// standard output fails.
 pub fn run(
     arguments: &[String],
     form: Form,
@@ -100,7 +101,7 @@ pub fn joined(first: Option<&String>, more: &[String]) -> Vec<String> {
     first.into_iter().chain(more).cloned().collect()
 }
 
-/// Whether there may be several files, so that each result says which one it is of.
+/// Returns `true` if there may be several files, so that each result names its file.
 pub fn is_several(arguments: &[String], form: Form, many: &Many) -> bool {
     match (arguments, &many.files_from) {
         ([argument], None) => Gather::is_several(&item_of(argument, form).file),
@@ -108,11 +109,11 @@ pub fn is_several(arguments: &[String], form: Form, many: &Many) -> bool {
     }
 }
 
-/// What is asked about each item in their order.
+/// A check of each item, in their order.
 pub type Admit<'a> = &'a mut (dyn FnMut(&Item) -> Result<()> + Send);
 
-/// As [`run`], for a command that writes a file for each: `admit` is asked about all of them before any work begins, and
-/// none of them may be written over.
+/// Does the same as [`run`], for a command that writes a file for each: `admit` checks all of them before any work
+/// begins, and none of them may be overwritten.
 ///
 /// # Errors
 /// Returns the errors of [`run`].
@@ -221,7 +222,7 @@ impl<'o> Job<'o> {
         })
     }
 
-    /// An error of one file of several: said, and in JSON a line of its own.
+    /// Reports an error of one file of several. In JSON it has a separate line.
     fn failed(mut self, error: &Error) -> Result<Done> {
         let text = said(error);
         self.note(&format!("trilith: {}{text}", self.prefix(&text)));
@@ -255,7 +256,7 @@ impl<'o> Job<'o> {
         Ok(file)
     }
 
-    /// What reading the file may cost.
+    /// Returns the limits on the cost of reading the file.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -278,7 +279,7 @@ impl<'o> Job<'o> {
         if self.several { format!("{}#{path}", self.name) } else { path.to_owned() }
     }
 
-    /// What stands before a message: of several files the name, unless the message says it.
+    /// Returns the prefix of a message: the name of the file if there are several, unless the message has it.
     pub fn prefix(&self, text: &str) -> String {
         if self.several && !text.contains(&self.name) { format!("{}: ", self.name) } else { String::new() }
     }
@@ -355,7 +356,7 @@ impl<'o> Job<'o> {
         warnings.into_iter().for_each(|warning| self.warn(&warning));
     }
 
-    /// What a path led to; None, and said so, where there is no such item.
+    /// Returns the target of a path, or reports that there is none and returns None.
     pub fn found<T>(&mut self, item: Result<T>) -> Result<Option<T>> {
         let error = match item {
             Ok(item) => return Ok(Some(item)),
@@ -371,7 +372,7 @@ impl<'o> Job<'o> {
     }
 }
 
-/// What an argument names.
+/// Returns the item that an argument names.
 fn item_of(argument: &str, form: Form) -> Item {
     match form {
         Form::Files => Item { file: argument.to_owned(), path: None },

@@ -2,12 +2,12 @@
 
 use trilith::bytes::is_url;
 
-/// What an argument names.
+/// The target of an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// The file; `-` is standard input.
     pub file: String,
-    /// What stands behind `#`, or None where there is no `#`.
+    /// The part after `#`, or None if there is no `#`.
     pub path: Option<String>,
 }
 
@@ -33,7 +33,7 @@ impl Item {
     }
 }
 
-/// Whether a word names a file: one that is there, an address, or an item of a file.
+/// Returns `true` if a word names a file: an existing one, a URL, or an item of a file.
 pub fn is_file(word: &str) -> bool {
     word == "-" || std::path::Path::new(word).exists() || is_url(word) || word.contains('#')
 }

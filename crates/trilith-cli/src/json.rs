@@ -77,7 +77,7 @@ pub fn datatype_text(datatype: &Datatype) -> String {
     }
 }
 
-/// What was found in a file, as JSON.
+/// Returns a finding in a file, as JSON.
 pub fn diagnostic_json(found: &Diagnostic) -> Value {
     let place = if found.line == 0 { (None, None) } else { (Some(found.line), Some(found.column)) };
     let message = match found.rule.as_str() {
@@ -93,7 +93,7 @@ pub fn diagnostic_json(found: &Diagnostic) -> Value {
     })
 }
 
-/// Where an error is, as JSON.
+/// Returns the place of an error, as JSON.
 pub fn where_json(error: &Error, path: Option<&str>, block: Option<usize>) -> Value {
     let (mut line, mut column, mut byte) = (None, None, None);
     let mut path = path.map(str::to_owned);

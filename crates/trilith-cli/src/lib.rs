@@ -36,7 +36,7 @@ use trilith::{Error, ErrorKind};
 use crate::commands::Command;
 use crate::options::Options;
 
-/// What a command found, for the exit status.
+/// The result of a command, for the exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     /// Yes, or done: exit status 0.

@@ -1,4 +1,4 @@
-//! What a command that makes one file of another does not keep: refused, or listed where that is allowed.
+//! Losses of a command that makes one file of another: refused, or listed if that is allowed.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, note};
 
-/// Whether losses are allowed.
+/// Permission for losses.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct AllowLoss {
     /// Write OUT even if it cannot hold everything, or holds damaged blocks; losses are reported
@@ -17,7 +17,7 @@ pub struct AllowLoss {
 }
 
 impl AllowLoss {
-    /// Whether the file is not to be written.
+    /// Returns `true` if the file is not to be written.
     pub fn refuses(self, losses: &[Diagnostic]) -> bool {
         !losses.is_empty() && !self.allow_loss
     }

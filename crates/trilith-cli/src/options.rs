@@ -43,19 +43,19 @@ pub struct Options {
     /// Let references out of a file lead into this folder (DIR/, .., file:///DIR/) or to URLs that begin so
     #[arg(long = "allow", global = true, hide_short_help = true, value_name = "DIR|URL-PREFIX")]
     pub allow: Vec<String>,
-    /// How remote files are read, e.g. timeout=5, cache=256M or cache-dir=PATH (also TRILITH_REMOTE)
+    /// Set an option for remote files, e.g. timeout=5, cache=256M or cache-dir=PATH (also TRILITH_REMOTE)
     #[arg(long = "remote", global = true, hide_short_help = true, value_name = "NAME=VALUE")]
     pub remote: Vec<String>,
     /// Download a remote file whole, however large, if its server does not support range requests
     #[arg(long, global = true, hide_short_help = true)]
     pub download: bool,
-    /// Whether the command reads all of its files: then a server that gives no parts may send them whole.
+    /// `true` if the command reads all of its files. A server without range requests may then send them whole.
     #[arg(skip)]
     pub whole: bool,
-    /// What to do with a Dudley file, where the command is not for one.
+    /// The alternative for a Dudley file, if the command is not for one.
     #[arg(skip)]
     pub instead: &'static str,
-    /// Whether a malformed file is an answer of the command.
+    /// `true` if a malformed file is an answer of the command.
     #[arg(skip)]
     pub malformed_is_no: bool,
     /// The layout that `--layout` names, once it is read.
@@ -64,10 +64,10 @@ pub struct Options {
     /// The limits with the budget of this command, once they are known.
     #[arg(skip)]
     budget: OnceLock<Limits>,
-    /// What comes up while references are followed, in the files that were opened.
+    /// Remarks from following references, in the files that were opened.
     #[arg(skip)]
     notes: Mutex<Vec<Notes>>,
-    /// What was opened, and what is referred to by what is written.
+    /// Files that were opened, and files that the output refers to.
     #[arg(skip)]
     inputs: Mutex<Vec<String>>,
     /// Read the file with this Dudley layout, whatever its first bytes are
@@ -135,7 +135,7 @@ impl Options {
         Ok(limits)
     }
 
-    /// How remote files are read: defaults, environment, then the options.
+    /// Returns the options for remote files: defaults, environment, then the options.
     pub fn remote(&self) -> Result<RemoteOptions> {
         let mut remote = RemoteOptions::from_env()?;
         for assignment in &self.remote {
@@ -179,7 +179,7 @@ impl Options {
         opening.source(path)
     }
 
-    /// How files are opened: the library's options, as the command line says.
+    /// Returns the library's options for opening files, as the command line sets them.
     pub fn opening(&self) -> Result<OpenOptions> {
         // A file that another process truncates under a map would kill the command, and the commands
         // go through their files from front to back, where a map gains nothing.
@@ -261,8 +261,8 @@ impl Options {
         Layout::read(&text).map_err(|error| error.context(path.to_owned()))
     }
 
-    /// As [`Options::open_asdf`], for a file whose text is written to `output`: its references are those that mean
-    /// the same from there.
+    /// Opens a file like [`Options::open_asdf`] whose text is written to `output`. Its references are converted so
+    /// that they have the same targets from there.
     pub fn open_asdf_for(&self, path: &str, output: &str) -> Result<AsdfFile> {
         let file = self.open_asdf(path)?;
         if path == output { Ok(file) } else { self.for_output(file.into(), &Base::of(output))?.into_asdf() }
@@ -291,7 +291,7 @@ impl Options {
         Ok(file)
     }
 
-    /// As [`Options::open_asdf`], for one file of several; what is read of it counts towards `limits`.
+    /// Opens one file of several like [`Options::open_asdf`]. The bytes read count towards `limits`.
     pub fn open_one_asdf(&self, path: &str, limits: &Limits) -> Result<AsdfFile> {
         if self.under.is_some() {
             return Err(Error::unsupported("this command does not read files under a Dudley layout").hint(self.instead));
@@ -315,8 +315,8 @@ impl Options {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(file.notes().clone());
     }
 
-    /// What a tree of `file` refers to is an input, too: whoever writes over it leaves the tree without it. The
-    /// references as they are written.
+    /// Adds the targets of a tree's references to the inputs, because overwriting them would break the tree.
+    /// Returns the references as they are written.
     pub fn add_references(&self, file: &AsdfFile, tree: &Tree) -> Result<BTreeSet<String>> {
         let uris: BTreeSet<String> = uris(tree, file.limits())?.into_iter().map(|found| found.uri).collect();
         for path in uris.iter().filter_map(|uri| file.absolute(uri).as_deref().and_then(bytes::local_path)) {
@@ -330,7 +330,7 @@ impl Options {
         self.inputs.lock().unwrap_or_else(PoisonError::into_inner).push(path);
     }
 
-    /// As opened: files that a list at `path` names, relative to it.
+    /// Adds the files that a list at `path` names, relative to it, to the inputs.
     pub fn add_inputs_beside(&self, path: &str, names: &[String]) {
         let folder = Path::new(path).parent().unwrap_or(Path::new(""));
         names.iter().for_each(|name| self.add_input(folder.join(name).to_string_lossy().into_owned()));

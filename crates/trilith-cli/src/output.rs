@@ -1,4 +1,4 @@
-//! What goes to stdout and stderr: text without control characters, aligned tables, sizes with units.
+//! Output to stdout and stderr: text without control characters, aligned tables, sizes with units.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -89,12 +89,12 @@ impl Out {
         Self(Sink::Stdout(io::BufWriter::with_capacity(64 << 10, Metered::new(Stdout::open(), limits()))))
     }
 
-    /// What one file of several says: it comes out when it is its turn. JSON is on one line.
+    /// Returns the output of one file of several, which is printed when it is its turn. JSON is on one line.
     pub fn held(held: Held, limits: Limits) -> Self {
         Self(Sink::Held(Metered::new(held, limits)))
     }
 
-    /// What is still held back.
+    /// Returns the output that is still held back.
     pub fn into_held(self) -> Option<Held> {
         match self.0 {
             Sink::Stdout(_) => None,
@@ -185,8 +185,8 @@ pub fn is_broken_pipe(error: &Error) -> bool {
     error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Writes JSON with control characters and marks of direction as escapes: JSON itself asks for those below a
-/// space only. They stand in texts alone, so that an escape means the same.
+/// Writes JSON with control characters and marks of direction as escapes. JSON itself requires escapes only for
+/// those below a space. They occur in strings alone, so that an escape means the same.
 pub struct Escaped<W>(W);
 
 impl<W: Write> Escaped<W> {
@@ -232,8 +232,8 @@ fn is_bad(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A line of text: control characters, which could drive a terminal, become their escapes, and so do the ends of
-/// lines, behind which a name could write lines of its own.
+/// Returns a line of text. Control characters, which could drive a terminal, become their escapes, and so do line
+/// ends, after which a name could write its own lines.
 pub fn clean(text: &str) -> Cow<'_, str> {
     cleaned(text, |c| is_bad(c) || c == '\n')
 }
@@ -348,8 +348,8 @@ impl Table {
     }
 }
 
-/// How many columns the terminal has that standard output is; None where it is no terminal, since other programs want
-/// whole lines.
+/// Returns the number of columns of the terminal that standard output is, or None if it is no terminal, since other
+/// programs need whole lines.
 pub fn columns() -> Option<usize> {
     terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
 }

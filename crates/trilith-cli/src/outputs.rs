@@ -1,5 +1,5 @@
-//! What a command may write where: never over something that it reads, never under a name that promises another
-//! format, and never over a file that nobody asked it to replace.
+//! Checks on the outputs of a command: never over a file that it reads, never under a name that promises another
+//! format, and never over a file without the user's consent.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use trilith::{Error, Result};
 use crate::options::Options;
 use crate::output::{Out, note};
 
-/// Where what comes of each item is written: what `-o` says.
+/// The destination of each item's output, as `-o` gives it.
 #[derive(Debug, Clone, Copy)]
 pub struct Outputs<'o>(pub Option<&'o str>);
 
@@ -29,7 +29,7 @@ impl<'o> Outputs<'o> {
     /// Refuses one file for several items.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage).
+    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if it names one output for several items.
     pub fn check_several(self) -> Result<()> {
         match self.file() {
             Some(output) if !output.contains("{stem}") => {
@@ -81,7 +81,7 @@ impl Options {
     /// into place when it is complete.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage).
+    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if it is an input.
     pub fn check_inputs(&self, path: &str, rewritten: &[&str]) -> Result<()> {
         let there = Path::new(path);
         if is_stream(path) || !there.exists() || rewritten.iter().any(|input| is_one_file(there, Path::new(input))) {
@@ -98,10 +98,10 @@ impl Options {
     }
 }
 
-/// Refuses to replace files that nobody asked to replace.
+/// Refuses to replace existing files unless `overwrite` is set.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) with the first of them that is there.
+/// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) with the first of them that exists.
 pub fn check_absent<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, overwrite: bool) -> Result<()> {
     if overwrite {
         return Ok(());
@@ -116,7 +116,7 @@ pub fn check_absent<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, overwrite:
 /// stdout.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](trilith::ErrorKind::Io).
+/// Returns [`ErrorKind::Io`](trilith::ErrorKind::Io) if writing fails.
 pub fn told(output: &str, json: &Value, line: &str, options: &Options) -> Result<()> {
     if output == "-" {
         return Ok(());

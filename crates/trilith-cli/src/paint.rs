@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::sync::OnceLock;
 
-/// What a piece of text is.
+/// The role of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {
     /// An error, or the verdict that something is wrong.
@@ -35,7 +35,7 @@ impl Ink {
     }
 }
 
-/// What `--color` says, as far as it does.
+/// The choice of `--color`, if there is one.
 static FORCED: OnceLock<bool> = OnceLock::new();
 
 /// Looks for `--color` before the words are parsed, since the parser prints in colour itself.
@@ -57,8 +57,8 @@ pub fn force(colored: Option<bool>) {
     }
 }
 
-/// Whether a stream is coloured: `--color`, then `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR=0` and `TERM=dumb`, then
-/// whether it is a terminal.
+/// Returns `true` if a stream is coloured: `--color` decides, then `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR=0` and
+/// `TERM=dumb`, then whether it is a terminal.
 fn is_colored(is_terminal: bool) -> bool {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     FORCED
@@ -77,7 +77,7 @@ fn decide(variable: &dyn Fn(&str) -> Option<String>, is_terminal: bool) -> bool 
     is_terminal && variable("CLICOLOR").is_none_or(|value| value != "0") && variable("TERM").is_none_or(|value| value != "dumb")
 }
 
-/// Whether standard output is coloured.
+/// Returns `true` if standard output is coloured.
 pub fn out_is_colored() -> bool {
     static OUT: OnceLock<bool> = OnceLock::new();
     *OUT.get_or_init(|| is_colored(std::io::stdout().is_terminal()))

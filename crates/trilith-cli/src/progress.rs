@@ -1,7 +1,7 @@
-//! How far a command is: one bar on a terminal, from the first second on; nothing where standard error is piped.
+//! Progress of a command: one bar on a terminal, from the first second on; nothing if standard error is piped.
 //!
-//! A command that goes through its input once is as far as the bytes that were read of it, inside of a block as
-//! well. One that knows better says so by a [`Progress`].
+//! The progress of a command that reads its input once is the number of bytes read, even inside of a block. Other
+//! commands report it by a [`Progress`].
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,14 +13,14 @@ use trilith::bytes::{Watch, bytes_read};
 
 /// Work that is over sooner needs no bar.
 const SOON: Duration = Duration::from_secs(1);
-/// How often the bar moves.
+/// Time between two steps of the bar.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Bytes that are to be read, as far as that is known.
 static EXPECTED: AtomicU64 = AtomicU64::new(0);
 /// Bytes that came from servers.
 static FETCHED: AtomicU64 = AtomicU64::new(0);
-/// What commands say themselves: bytes done, and to do.
+/// Progress reported by the command: bytes done, and to do.
 static DONE: AtomicU64 = AtomicU64::new(0);
 static TO_DO: AtomicU64 = AtomicU64::new(0);
 /// The bar, while a command runs that may show one.
@@ -77,7 +77,7 @@ fn tick(doing: &str, over: &AtomicBool) {
     }
 }
 
-/// How many bytes of how many are done; of an unknown number where that is 0.
+/// Returns the number of bytes done, and the total or 0 if that is unknown.
 fn position(read: u64) -> (u64, u64) {
     let (done, to_do) = (DONE.load(Ordering::Relaxed), TO_DO.load(Ordering::Relaxed));
     let (done, total) = if to_do > 0 { (done, to_do) } else { (read, EXPECTED.load(Ordering::Relaxed)) };

@@ -19,7 +19,7 @@ use crate::progress;
 use crate::target::Target;
 use crate::words::said;
 
-/// How a changed file is saved.
+/// Options for saving a changed file.
 #[derive(Debug, Args)]
 pub struct Save {
     /// Overwrite the tree in place (with a rollback journal) if the new one fits

@@ -1,8 +1,8 @@
-//! A small server for one's own browser: this machine alone, a secret in the address, nothing to write.
+//! A small server for the user's browser: localhost only, a secret in the URL, nothing to write.
 //!
-//! [`Site::route`] decides what a request may have, [`run`] speaks HTTP. What is asked of the files is answered by
-//! [`trilith_view::requests`], on a few threads of their own, so that one slow file does not keep the others waiting;
-//! whoever goes away sets a flag that ends the work on the answer.
+//! [`Site::route`] decides the answer to a request, and [`run`] implements HTTP. [`trilith_view::requests`] answers
+//! questions about the files on a few separate threads, so that one slow file does not keep the others waiting. A
+//! client that disconnects sets a flag that ends the work on the answer.
 
 use std::convert::Infallible;
 use std::net::TcpListener;
@@ -23,25 +23,25 @@ use trilith_view::requests::{Request, Response, Session, answer};
 
 /// Connections that may be open at once.
 const CONNECTIONS: usize = 64;
-/// How long a request may take to arrive, and a connection may say nothing.
+/// Maximum time for a request to arrive, and for a connection without data.
 const ARRIVAL: Duration = Duration::from_secs(30);
-/// How long an answer may take.
+/// Maximum time for an answer.
 const ANSWER: Duration = Duration::from_secs(600);
 
-/// What a page of ours may do: load what this server has, and nothing from anywhere else.
+/// Content security policy of our pages: load from this server, and from nowhere else.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; \
      base-uri 'none'; form-action 'none'";
 
-/// What is served, and under which address.
+/// The served files, and the URL.
 pub struct Site {
     session: Session,
     secret: String,
     port: u16,
-    /// Whether pages elsewhere that know the address may show this one in a frame.
+    /// `true` if other pages that know the URL may show this one in a frame.
     embedded: bool,
 }
 
-/// What a request may have.
+/// The answer to a request.
 #[derive(Debug)]
 pub enum Route {
     /// A file of the page: what it is, and its content.
@@ -69,7 +69,7 @@ impl Site {
         format!("http://127.0.0.1:{}/{}/", self.port, self.secret)
     }
 
-    /// What a request may have.
+    /// Returns the answer to a request.
     pub fn route(&self, method: &Method, path: &str, query: &str, headers: &HeaderMap) -> Route {
         let refused = Route::Refused;
         // Another name that leads to this machine is how pages elsewhere would come past the rules of the browser.
@@ -101,7 +101,7 @@ impl Site {
         }
     }
 
-    /// Whether this is how a browser of this machine names this server.
+    /// Returns `true` if a browser on this machine uses this name for the server.
     fn is_own(&self, host: &str) -> bool {
         let port = format!(":{}", self.port);
         host.strip_suffix(&port).is_some_and(|name| matches!(name, "127.0.0.1" | "localhost" | "[::1]"))
@@ -113,13 +113,13 @@ fn header_text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     headers.get(name).map(|value| value.to_str().unwrap_or(""))
 }
 
-/// Whether two texts are the same, in a time that does not depend on where they differ.
+/// Returns `true` if two strings are the same, in a time that does not depend on the place of a difference.
 fn is_same(given: &str, secret: &str) -> bool {
     let differ = given.bytes().zip(secret.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
     given.len() == secret.len() && differ == 0
 }
 
-/// A secret that nobody guesses: 128 random bits.
+/// Returns a secret that cannot be guessed: 128 random bits.
 pub fn secret() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| Error::unsupported(format!("the system gives no random numbers: {error}")))?;

@@ -1,4 +1,4 @@
-//! Where a command writes a file: a path, replaced safely, or standard output.
+//! Destination of a command's output file: a path, replaced safely, or standard output.
 
 use std::io::{self, IsTerminal};
 
@@ -27,12 +27,13 @@ impl Target {
         NewFile::stream(Box::new(io::stdout()), "stdout").map(|new| Self(new.with_limits(&limits())))
     }
 
-    /// What to write into.
+    /// Returns the destination to write to.
     pub fn writer(&mut self) -> &mut dyn WriteSeek {
         self.0.writer()
     }
 
-    /// As [`Target::commit`], once what was written could be opened; `from` is the file that it was made of.
+    /// Does the same as [`Target::commit`], after checking that the output can be opened; `from` is the file that
+    /// it was made of.
     pub fn commit_checked(mut self, from: Option<&AsdfFile>, options: &Options) -> Result<u64> {
         if let Some(written) = self.0.written()? {
             check_written(written, from, &options.limits()?)?;

@@ -11,10 +11,10 @@ use trilith_view::Picture;
 
 use crate::{output, paint};
 
-/// How a picture comes out on a terminal.
+/// The output of a picture on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Graphics {
-    /// What the terminal says of itself; characters alone where the output is not a terminal.
+    /// The protocol that the terminal supports; characters if the output is not a terminal.
     Auto,
     /// The graphics of kitty, Ghostty and others.
     Kitty,
@@ -28,7 +28,7 @@ pub enum Graphics {
     Text,
 }
 
-/// Columns where nobody says how many there are.
+/// Default number of columns.
 const COLUMNS: usize = 80;
 /// Pixels across where a terminal draws pixels.
 const PIXELS: usize = 800;
@@ -43,7 +43,7 @@ pub fn columns() -> usize {
 }
 
 impl Graphics {
-    /// What is meant by `auto` here and now.
+    /// Returns the choice for `auto` here and now.
     pub fn settled(self) -> Self {
         if self != Self::Auto {
             return self;
@@ -56,7 +56,7 @@ impl Graphics {
         spoken(&variable).unwrap_or_else(|| if paint::out_is_colored() { Self::Blocks } else { Self::Text })
     }
 
-    /// How many pixels a picture is wide where nobody says it: a character is one, or a pixel.
+    /// Returns the default width of a picture in pixels. A character counts as one pixel.
     pub fn across(self) -> usize {
         match self {
             Self::Kitty | Self::Iterm | Self::Sixel => PIXELS,

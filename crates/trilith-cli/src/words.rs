@@ -1,4 +1,4 @@
-//! How the command says what the library means.
+//! Wording of the library's advice for the command.
 
 use trilith::Error;
 use trilith::error::Setting;
@@ -8,7 +8,7 @@ pub fn said(error: &Error) -> String {
     error.text_in(&option)
 }
 
-/// What to do about an error.
+/// Returns the remedy for an error.
 pub fn advice(error: &Error) -> Option<String> {
     error.advice_in(&option)
 }

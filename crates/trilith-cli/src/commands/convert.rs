@@ -115,7 +115,7 @@ impl Convert {
         }
     }
 
-    /// What is asked for.
+    /// Returns the options of the conversion.
     fn options(&self, options: &Options) -> Result<ConvertOptions> {
         let mut how = ConvertOptions::default();
         how.to = match (&self.to, To::of_name(&self.output)) {
@@ -150,7 +150,7 @@ impl Convert {
         Ok(how)
     }
 
-    /// As the ASDF file in another FITS file.
+    /// Converts to the ASDF file in another FITS file.
     fn put_into(&self, base: &str, options: &Options) -> Result<Outcome> {
         let base = open_fits_file(options.open(base)?, &options.limits()?)?;
         let file = options.open_asdf_for(&self.input, &self.output)?;

@@ -38,7 +38,7 @@ pub struct Edit {
     save: Save,
 }
 
-/// What to do with a draft that is wrong.
+/// The treatment of a draft that is wrong.
 enum Answer {
     Again,
     Save,
@@ -109,7 +109,7 @@ impl Edit {
         Ok(tree)
     }
 
-    /// What breaks a schema in the new tree and did not in the old one.
+    /// Lists the violations of a schema in the new tree that the old one does not have.
     fn new_problems(&self, file: &AsdfFile, tree: &Tree) -> Result<Vec<Diagnostic>> {
         let schemas = self.sources.load(file.limits())?;
         let mut validator = Validator::new(schemas).with_limits(file.limits().clone()).at_most(MOST);
@@ -127,7 +127,7 @@ impl Edit {
 const MOST: usize = 1000;
 const SHOWN: usize = 10;
 
-/// Starts the editor and waits for it. What names a file is one program, blanks and all.
+/// Starts the editor and waits for it. If the whole text names a file, it is one program, blanks included.
 fn start(editor: &str, draft: &Path) -> Result<()> {
     let mut words = if Path::new(editor).is_file() { vec![editor] } else { editor.split_whitespace().collect() };
     if words.is_empty() {

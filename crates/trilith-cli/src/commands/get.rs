@@ -91,7 +91,7 @@ impl Get {
         })
     }
 
-    /// Where the items are written.
+    /// Returns the outputs of the items.
     fn outputs(&self) -> Outputs<'_> {
         Outputs(self.output.as_deref())
     }
@@ -173,7 +173,7 @@ impl Get {
         Ok(part)
     }
 
-    /// Whether only a part of an array is asked for.
+    /// Returns `true` if only a part of an array is selected.
     fn is_part(&self) -> bool {
         self.parts.is_part() || self.sky.is_some()
     }
@@ -282,9 +282,9 @@ impl Get {
 const GAP: u64 = 16 << 10;
 /// So many elements are printed on a terminal; more would run through it for minutes.
 const MOST_ON_TERMINAL: u64 = 100_000;
-/// What is shorter is read before anybody looks how far it is.
+/// Minimum number of bytes for a progress bar: less is read before anybody could look at one.
 const LONG: u64 = 32 << 20;
-/// Whether an item is written as a line of text.
+/// Returns `true` if an item is written as a line of text.
 fn is_one_line(kind: ItemKind) -> bool {
     matches!(kind, ItemKind::Scalar | ItemKind::Text | ItemKind::Null)
 }
@@ -302,7 +302,7 @@ fn merged(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
     merged
 }
 
-/// Which bytes would be read: of the decoded block, and of the file.
+/// Lists the bytes that would be read: of the decoded block, and of the file.
 fn explain(array: &Array, job: &mut Job<'_>) -> Result<Outcome> {
     // Of a remote file no more is read than must be: its ranges can share a request.
     let remote = array.source().access() == Access::Requests;

@@ -21,7 +21,7 @@ enum Action {
         /// The file to change
         #[arg(value_name = "FILE")]
         file: String,
-        /// What was done
+        /// Description of the change
         #[arg(value_name = "TEXT")]
         text: String,
         #[command(flatten)]

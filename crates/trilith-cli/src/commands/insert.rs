@@ -7,7 +7,7 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::rewrite::{FromArray, Save, Typed, change};
 
-/// Add a key to a mapping, or an item to a sequence: a value, or an array with a block of its own
+/// Add a key to a mapping, or an item to a sequence: a value, or an array in a separate block
 #[derive(Debug, Args)]
 pub struct Insert {
     /// The file and the path of what to add: a new key, the number to insert before, or - for the end

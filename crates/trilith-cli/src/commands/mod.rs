@@ -11,7 +11,7 @@ macro_rules! commands {
     ($($group:literal { $($module:ident :: $Command:ident),+ $(,)? })+) => {
         $($(mod $module;)+)+
 
-        /// What to do.
+        /// The subcommand.
         #[derive(Debug, Subcommand)]
         pub enum Command {
             $($($Command($module::$Command),)+)+
@@ -90,12 +90,12 @@ commands! {
 }
 
 impl Command {
-    /// Whether a malformed file is an answer (exit status 1) and not a failure to answer (2).
+    /// Returns `true` if a malformed file is an answer (exit status 1) and not a failure to answer (2).
     pub fn malformed_is_no(&self) -> bool {
         matches!(self, Command::Digest(_) | Command::Verify(_) | Command::Validate(_))
     }
 
-    /// What to do with a Dudley file instead, where the command is only for trees of the ASDF family.
+    /// Returns the alternative for a Dudley file, if the command is only for trees of the ASDF family.
     pub fn instead(&self) -> &'static str {
         use Command::{
             Delete, Describe, Edit, Explode, History, Implode, Insert, Refs, Rename, Repack, Repair, Resolve, Set, ToYaml, Update,
@@ -113,7 +113,7 @@ impl Command {
         }
     }
 
-    /// Whether it reads all that there is of its files.
+    /// Returns `true` if it reads its files completely.
     pub fn reads_all(&self) -> bool {
         use Command::{Convert, Diff, Digest, Explode, Implode, Repack, Verify};
         matches!(self, Digest(_) | Verify(_) | Diff(_) | Convert(_) | Repack(_) | Explode(_) | Implode(_))

@@ -76,7 +76,7 @@ fn external_sources(file: &AsdfFile) -> Result<Vec<(String, String)>> {
     Ok(found)
 }
 
-/// What a reference means, wherever it is read.
+/// Returns the target of a reference as an absolute URI.
 fn absolute(file: &AsdfFile, name: &str, uri: &str, fragment: &str) -> Option<String> {
     let whole = match uri {
         "" => Base::own_uri(name),

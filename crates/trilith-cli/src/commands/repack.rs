@@ -18,8 +18,8 @@ use crate::target::Target;
 
 /// Write a file without gaps and unused blocks
 ///
-/// Blocks are aligned, checksums become those of the stored bytes, the index is right. Where a block is named by
-/// no array, something else may refer to it by number: then all blocks stay, under their numbers.
+/// Blocks are aligned, checksums become those of the stored bytes, the index is right. If no array names a block,
+/// something else may refer to it by number: then all blocks stay, under their numbers.
 #[derive(Debug, Args)]
 pub struct Repack {
     /// The file to read, or - for standard input
@@ -47,10 +47,10 @@ pub struct Repack {
 /// The order of the blocks.
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 enum OrderOf {
-    /// As they are
+    /// The present order
     #[default]
     Blocks,
-    /// That of the arrays in the tree
+    /// The order of the arrays in the tree
     Tree,
     /// The smallest first
     Size,

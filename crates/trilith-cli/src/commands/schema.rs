@@ -41,7 +41,7 @@ pub struct CheckSchemas {
     more: Sources,
 }
 
-/// Where schemas come from, besides the bundled ones.
+/// Sources of schemas, besides the bundled ones.
 #[derive(Debug, Args)]
 pub struct Sources {
     /// Also use the schemas and manifests in this folder (also TRILITH_SCHEMA_PATH, several joined by `:`)

@@ -89,7 +89,7 @@ impl Search {
     }
 }
 
-/// Whether anything was found in one file.
+/// Searches one file, and returns `true` if anything was found.
 fn one(job: &mut Job<'_>, conditions: &Conditions) -> Result<bool> {
     let file = job.open()?;
     let mut matches = Vec::new();
@@ -109,7 +109,7 @@ fn one(job: &mut Job<'_>, conditions: &Conditions) -> Result<bool> {
     Ok(any)
 }
 
-/// A match as JSON: a scalar with its value, an array with what it is.
+/// A match as JSON: a scalar with its value, an array with its description.
 fn match_json(name: &str, path: &str, item: &Item<'_>, text: &str) -> Value {
     let kind = item.kind();
     let value = item.value().ok().and_then(|value| serde_json::from_str::<Value>(&scalar_json(&value)).ok());
@@ -121,7 +121,7 @@ fn match_json(name: &str, path: &str, item: &Item<'_>, text: &str) -> Value {
     found
 }
 
-/// What an item is, in a few words.
+/// Describes an item, in a few words.
 fn describe(item: &Item<'_>) -> String {
     match item.kind() {
         ItemKind::Array => match item.describe() {

@@ -8,11 +8,11 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::rewrite::{FromArray, Save, Typed, change};
 
-/// Set a value in the tree, or an array; comments, key order and everything else stay as they are
+/// Set a value in the tree, or an array; comments, key order and everything else stay unchanged
 ///
-/// With --from an array is stored in a block of its own (in an exploded file, in a file of its own) and the
-/// block of the array that stood there goes, unless another refers to it. With --in-place the blocks that
-/// stay are not copied: the new one takes the place of the old where it fits, else it is appended.
+/// With --from an array is stored in a separate block (in an exploded file, in a separate file) and the block of
+/// the replaced array is removed, unless another refers to it. With --in-place the remaining blocks are not copied:
+/// the new one takes the place of the old if it fits, else it is appended.
 #[derive(Debug, Args)]
 pub struct Set {
     /// The file and the path of what to set; a missing key is added

@@ -32,26 +32,26 @@ pub struct Show {
     /// Of several arrays the first image, where no path chooses one
     #[arg(long)]
     first: bool,
-    /// What to draw, where it is not what the shape of the array suggests
+    /// Draw it as this (default: chosen by the shape of the array)
     #[arg(long = "as", value_name = "WHAT")]
     what: Option<What>,
-    /// Which numbers have the first and the last colour: minmax, zscale, percentile:P (the middle P percent) or
+    /// Numbers that have the first and the last colour: minmax, zscale, percentile:P (the middle P percent) or
     /// percentile:LO,HI
     #[arg(long, value_name = "INTERVAL", default_value = "zscale")]
     interval: Interval,
     /// These two numbers instead
     #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
     range: Option<Cuts>,
-    /// How the numbers between are spread: linear, sqrt, log, asinh, power:P
+    /// Scale of the numbers between them: linear, sqrt, log, asinh, power:P
     #[arg(long, value_name = "STRETCH", default_value = "linear")]
     stretch: Stretch,
     /// The colour map: gray, viridis, plasma, inferno, magma, cividis, coolwarm; turned round with _r behind it
     #[arg(long, value_name = "MAP", default_value = "gray")]
     cmap: ColourMap,
-    /// How several elements become one pixel: mean, max, nearest
+    /// Reduction of several elements to one pixel: mean, max, nearest
     #[arg(long, value_name = "HOW", default_value = "mean")]
     resample: Resample,
-    /// Which row of the array is at the top of an image: the first (upper) or the last (lower), as on the sky
+    /// Row of the array at the top of an image: the first (upper) or the last (lower), as on the sky
     #[arg(long, value_name = "ROW", default_value = "upper")]
     origin: Origin,
     /// Width in pixels, in a terminal without graphics in characters; without it at most 1024, and what fits
@@ -61,33 +61,33 @@ pub struct Show {
     /// {item} for the path: several inputs need it
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
-    /// How a terminal draws it
+    /// Graphics protocol of the terminal
     #[arg(long, value_name = "HOW", default_value = "auto")]
     graphics: Graphics,
 }
 
-/// What is drawn.
+/// The kind of drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum What {
     /// Two axes in a colour map.
     Image,
     /// Red, green and blue along the last axis.
     Colours,
-    /// Quality flags: each bit in a colour of its own, the lowest one first.
+    /// Quality flags: each bit in a separate colour, the lowest one first.
     Flags,
-    /// Labels: each number in a colour of its own.
+    /// Labels: each number in a separate colour.
     Labels,
     /// A line over the index.
     Line,
     /// Steps over the index.
     Steps,
-    /// How often which numbers come up.
+    /// Histogram of the numbers.
     Histogram,
     /// The columns of a table.
     Table,
 }
 
-/// Which row is at the top.
+/// The row at the top.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Origin {
     Upper,
@@ -106,7 +106,7 @@ impl Show {
         self.parts.run(self.outputs(), options, |job| self.one(job))
     }
 
-    /// Where the pictures are written.
+    /// Returns the outputs of the pictures.
     fn outputs(&self) -> Outputs<'_> {
         Outputs(self.output.as_deref())
     }

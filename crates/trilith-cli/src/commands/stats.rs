@@ -23,7 +23,7 @@ use crate::words::said;
 pub struct Stats {
     #[command(flatten)]
     parts: Parts,
-    /// Which percentiles, from 0 to 100
+    /// Percentiles, from 0 to 100
     #[arg(long, value_name = "P,P,...", value_delimiter = ',', default_value = "1,5,25,50,75,95,99")]
     percentiles: Vec<f64>,
     /// A histogram with so many bins

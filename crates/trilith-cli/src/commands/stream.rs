@@ -89,7 +89,7 @@ impl Stream {
         Ok(Outcome::Yes)
     }
 
-    /// What the rows are.
+    /// Returns the type of the rows.
     fn rows(&self, options: &Options) -> Result<RowOptions> {
         let mut rows = RowOptions::default();
         let limits = options.limits()?;
@@ -103,7 +103,7 @@ impl Stream {
         Ok(rows)
     }
 
-    /// How the finished block is stored.
+    /// Returns the form of storage of the finished block.
     fn stored(&self) -> Result<ArrayOptions> {
         let mut how = self.codec.as_deref().map(ArrayOptions::codec).transpose()?.unwrap_or_default();
         how.level = self.level;

@@ -63,7 +63,7 @@ pub struct Table {
     format: Option<Format>,
 }
 
-/// What a table is written as.
+/// The output format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// Aligned columns.

@@ -146,7 +146,7 @@ fn inlined(file: &AsdfFile) -> Result<String> {
     Ok(edit.finish(&limits)?.into_text())
 }
 
-/// How many more elements the text may hold, whichever arrays they are of: it is built in memory.
+/// Number of elements that the text may still hold, of all arrays: it is built in memory.
 struct Elements {
     left: u64,
     most: u64,

@@ -189,9 +189,9 @@ fn described_json(found: &Description) -> serde_json::Value {
 struct Text {
     depth: usize,
     tags: bool,
-    /// Whether the attributes of each item have lines below it.
+    /// `true` if the attributes of each item have lines below it.
     attributes: bool,
-    /// How wide the terminal is; None where there is none.
+    /// Width of the terminal; None if there is none.
     room: Option<usize>,
 }
 
@@ -251,7 +251,7 @@ impl Text {
         Ok(())
     }
 
-    /// What an item is, and whether that says it all.
+    /// Describes an item, and returns `true` if the description is complete.
     fn what(&self, item: &Node<'_>, notes: &Notes<'_>, depth: usize) -> Result<(String, bool)> {
         Ok(match item.kind() {
             ItemKind::Array => (clean(&array_text(item)).into_owned(), true),

@@ -133,7 +133,7 @@ fn print(out: &mut Out, name: &str, report: &Report, file: &File, options: &Opti
     })
 }
 
-/// How much of a line is shown.
+/// Maximum number of characters of a line that are shown.
 const WIDTH: usize = 100;
 
 /// A problem in a few lines: what, where, the text with carets, and what to do.

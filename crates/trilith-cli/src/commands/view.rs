@@ -101,7 +101,7 @@ impl View {
     }
 }
 
-/// What opens the files, as the options say.
+/// Returns a session that opens the files with these options.
 fn session(options: &Options) -> Result<Session> {
     // Each request has a budget of its own: somebody may look at files all day.
     let limits = options.limits_of_each()?;

@@ -10,10 +10,11 @@ use trilith::{Limits, OpenOptions, Result};
 
 use super::MOST;
 
-/// Longer than this nobody waits for a key.
+/// Maximum time for the answer to a key press.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a word may become that has a `#`, or that names a file; None where the shell should complete names of files.
+/// Returns the candidates for a word that has a `#`, or that names a file, or None if the shell should complete
+/// file names.
 pub fn behind(typed: &str, layout: Option<&str>) -> Option<Vec<(String, String)>> {
     let (file, path) = match typed.split_once('#') {
         Some((file, path)) => (file.to_owned(), path.to_owned()),
@@ -32,7 +33,7 @@ pub fn behind(typed: &str, layout: Option<&str>) -> Option<Vec<(String, String)>
     Some(take.recv_timeout(PATIENCE).ok().and_then(Result::ok).unwrap_or_default())
 }
 
-/// Whether it is a regular file of this machine: nothing is fetched, and nothing waits, because of a key press.
+/// Returns `true` for a local regular file. A key press must not fetch anything or wait.
 fn is_local(name: &str) -> bool {
     std::fs::metadata(expanded(name)).is_ok_and(|there| there.is_file())
 }

@@ -1,4 +1,4 @@
-//! What one file of several has to say, until it is its turn.
+//! Output of one file of several, held back until it is its turn.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use trilith::threads::Turn;
 
 use crate::output::{Stdout, failed};
 
-/// So much is kept before it is the file's turn; whoever has more to say waits.
+/// Maximum number of bytes that are held back before it is the file's turn; further output waits.
 const AHEAD: usize = 1 << 20;
 /// So much is kept in its turn, so that a few large pieces go out.
 const PIECE: usize = 64 << 10;
@@ -36,12 +36,12 @@ impl Shared {
     }
 }
 
-/// What one file says.
+/// The output of one file.
 pub struct Held {
     bytes: Vec<u8>,
     turn: Turn,
     shared: Shared,
-    /// Whether it is a line of JSON, which is whole or not there.
+    /// `true` for a line of JSON, which is written as a whole or not at all.
     is_json: bool,
     has_begun: bool,
 }

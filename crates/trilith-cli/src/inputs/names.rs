@@ -21,7 +21,7 @@ const CONNECTIONS: usize = 8;
 pub struct Input {
     /// The file, and the path behind `#`.
     pub item: Item,
-    /// Why it is not there.
+    /// The reason why it is missing.
     pub problem: Option<Error>,
 }
 
@@ -32,7 +32,7 @@ pub struct Names {
     list: Option<(Box<dyn BufRead + Send>, u8)>,
     form: Form,
     gather: Gather,
-    /// What the present argument means, and the path behind it.
+    /// The files of the present argument, and the path after it.
     open: Option<(Gathered, Option<String>)>,
     others: u64,
     waiting: usize,
@@ -42,7 +42,7 @@ impl Names {
     /// The names of arguments and a list.
     ///
     /// # Errors
-    /// Where the list cannot be read, and where standard input is meant twice.
+    /// Returns an error if the list cannot be read, or if standard input is named twice.
     pub fn new(arguments: &[String], form: Form, many: &Many, gather: Gather, options: &Options) -> Result<Self> {
         let pipes = arguments.iter().filter(|argument| item_of(argument, form).file == "-").count();
         let is_list = many.files_from.as_deref() == Some("-");
@@ -66,7 +66,7 @@ impl Names {
         })
     }
 
-    /// How many more files than there are cores may be worked on.
+    /// Returns the number of files, beyond the number of cores, that may be worked on.
     pub fn waiting(&self) -> usize {
         self.waiting
     }
@@ -74,7 +74,7 @@ impl Names {
     /// Says what was left out.
     ///
     /// # Errors
-    /// Where there was no file at all.
+    /// Returns an error if there was no file at all.
     pub fn report(&self, count: u64, options: &Options) -> Result<()> {
         let others = match self.others {
             0 => None,

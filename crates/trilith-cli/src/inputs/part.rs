@@ -37,7 +37,7 @@ impl Parts {
         joined(self.item.as_ref(), &self.more)
     }
 
-    /// Whether there may be several files.
+    /// Returns `true` if there may be several files.
     pub fn is_several(&self) -> bool {
         is_several(&self.items(), Form::Items, &self.many)
     }
@@ -45,12 +45,12 @@ impl Parts {
     /// The slice that is asked for.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where it is not one.
+    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if it is not one.
     pub fn slice(&self) -> Result<Option<Vec<Index>>> {
         self.slice.as_deref().map(Index::parse_list).transpose()
     }
 
-    /// Whether only a part of an array is asked for.
+    /// Returns `true` if only a part of an array is selected.
     pub fn is_part(&self) -> bool {
         self.slice.is_some() || self.field.is_some()
     }
@@ -58,7 +58,7 @@ impl Parts {
     /// The part of an array: first the field, then the slice.
     ///
     /// # Errors
-    /// Where the array has no such field, or no such elements.
+    /// Returns an error if the array has no such field, or no such elements.
     pub fn of(&self, mut array: Array) -> Result<Array> {
         if let Some(name) = &self.field {
             array = array.field(name)?;
@@ -69,11 +69,12 @@ impl Parts {
         }
     }
 
-    /// Does `work` on each item. Where `outputs` names files, each item has one of its own: no two are written to the
+    /// Does `work` on each item. If `outputs` names files, each item has a separate one: no two are written to the
     /// same, and none of them may be read.
     ///
     /// # Errors
-    /// As [`run_with`], and [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where several items have one output.
+    /// Returns the errors of [`run_with`], and [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if several items
+    /// have one output.
     pub fn run(
         &self,
         outputs: Outputs<'_>,
@@ -84,11 +85,12 @@ impl Parts {
     }
 }
 
-/// As [`run_with`], for a command that writes a file for each item: no two are written to the same, and none of them may be
-/// read.
+/// Does the same as [`run_with`], for a command that writes a file for each item: no two are written to the same,
+/// and none of them may be read.
 ///
 /// # Errors
-/// As [`run_with`], and [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if several items have one output.
+/// Returns the errors of [`run_with`], and [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if several items have
+/// one output.
 pub fn run_each(
     arguments: &[String],
     form: Form,

@@ -1,12 +1,12 @@
-//! What `get --catalog` says of files that are masked.
+//! Warnings of `get --catalog` about files that are masked.
 
 use trilith::dudley::Omission;
 use trilith::error::counted;
 
-/// How many files are named.
+/// Maximum number of files that are named.
 const SHOWN: usize = 5;
 
-/// Which files omit an item, and which are not there.
+/// Returns warnings for the files that omit an item, and for those that are missing.
 pub fn warnings(item: &str, omitted: &[Omission]) -> Vec<String> {
     let of = |is_missing: bool| {
         let files: Vec<&str> = omitted.iter().filter(|one| one.is_missing == is_missing).map(|one| one.file.as_str()).collect();

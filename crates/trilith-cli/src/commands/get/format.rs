@@ -1,4 +1,4 @@
-//! What `get` writes: arrays and parts of the tree, in the format that is asked for.
+//! Output of `get`: arrays and parts of the tree, in the selected format.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::commands::tree::write_json;
 use crate::output::{Escaped, clean_text};
 use crate::outputs::Form;
 
-/// What an array is written as.
+/// The output format of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Readable text.
@@ -45,7 +45,7 @@ impl Format {
         })
     }
 
-    /// What a file in this format is.
+    /// Returns the form of a file in this format.
     pub fn form(self) -> Form {
         match self {
             Self::Text => Form::Text,
@@ -57,7 +57,7 @@ impl Format {
         }
     }
 
-    /// Whether it is no text.
+    /// Returns `true` if it is no text.
     pub fn is_binary(self) -> bool {
         matches!(self, Self::Npy | Self::Raw)
     }

@@ -1,4 +1,4 @@
-//! What `info` and `blocks` show of a file of the ASDF family.
+//! Output of `info` and `blocks` for a file of the ASDF family.
 
 use serde_json::{Value, json};
 use trilith::Result;
@@ -8,7 +8,7 @@ use crate::json::{codec, hex};
 use crate::options::Options;
 use crate::output::{Out, Table, size};
 
-/// Whether this is a FITS file without an ASDF file in it, shown as a list of its HDUs.
+/// Returns `true` for a FITS file without an ASDF file in it, which is shown as a list of its HDUs.
 fn is_plain_fits(file: &AsdfFile) -> bool {
     // HDU 0 never holds an ASDF file.
     file.container().is_some_and(|container| container.hdu == 0)

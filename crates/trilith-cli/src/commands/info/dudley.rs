@@ -1,4 +1,4 @@
-//! What `info` shows of a Dudley stream.
+//! Output of `info` for a Dudley stream.
 
 use serde_json::json;
 use trilith::dudley::{DudleyFile, LayoutOrigin};

@@ -51,7 +51,7 @@ impl Info {
     }
 }
 
-/// What one item is; nothing of it is decoded.
+/// Describes one item, and decodes nothing of it.
 fn item(file: &File, path: &str, job: &mut Job<'_>) -> Result<Outcome> {
     let Some(item) = job.found(file.item(path))? else { return Ok(Outcome::No) };
     let (options, name, out) = (job.options, &job.name, &mut job.out);
@@ -107,7 +107,7 @@ fn print_attributes(out: &mut Out, item: &Item<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What can be said of a file of any family.
+/// Shows facts about a file of any family.
 fn show(out: &mut Out, name: &str, file: &File, options: &Options) -> Result<()> {
     let arrays = file.arrays()?.len();
     if options.json {

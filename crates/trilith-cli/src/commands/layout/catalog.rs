@@ -18,9 +18,9 @@ use crate::target::Target;
 
 /// Write a catalog of a family: its files and the parameters of each
 ///
-/// The parameters are read under the layout. What a file says against them (other values in a layout of its
-/// own, an end before its data end) is listed; the exit status is then 1, and no catalog is written. With --check
-/// an existing catalog is compared with its files instead.
+/// The parameters are read under the layout. Contradictions of a file (a separate layout with other values, an end
+/// before its data end) are listed. The exit status is then 1, and no catalog is written. With --check an existing
+/// catalog is compared with its files instead.
 #[derive(Debug, Args)]
 pub struct Catalog {
     #[command(flatten)]

@@ -17,7 +17,7 @@ pub struct From {
     /// The file
     #[arg(value_name = "FILE")]
     input: String,
-    /// Where to write the layout (default: standard output)
+    /// Write the layout to this file (default: standard output)
     #[arg(short, long, value_name = "OUT.dud")]
     output: Option<String>,
 }

@@ -32,22 +32,23 @@ impl Default for CModel {
     }
 }
 
-/// What [`read_c`] made of a C source.
+/// The result of [`read_c`] for a C source.
 #[derive(Debug)]
 pub struct FromC {
     /// The layout of what it could say.
     pub text: String,
-    /// Why each of the other declarations was left out, with its place.
+    /// The reasons why other declarations were left out, with their places.
     pub left_out: Vec<Error>,
 }
 
-/// The layout (dialect 2025) of the structs of a C source: each is a named type; what is declared outside of structs
-/// becomes an item. What a layout cannot say is left out: unions, bit fields, functions, other types, and what is
-/// made of them.
+/// Returns the layout (dialect 2025) of the structs of a C source: each is a named type, and a declaration outside
+/// of structs becomes an item. Constructs that no layout has are left out, and so are their uses: unions, bit
+/// fields, functions, other types.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](trilith::ErrorKind::Malformed) with line and column for what is no declaration,
-/// [`ErrorKind::Unsupported`](trilith::ErrorKind::Unsupported) for `#pragma pack`, which changes everything behind it.
+/// Returns [`ErrorKind::Malformed`](trilith::ErrorKind::Malformed) with line and column for an invalid declaration,
+/// and [`ErrorKind::Unsupported`](trilith::ErrorKind::Unsupported) for `#pragma pack`, which changes everything
+/// after it.
 pub fn read_c(source: &str, model: CModel) -> Result<FromC> {
     let mut reader = Reader {
         text: source,
@@ -287,7 +288,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// What stands behind a type at the top: names of types, or items.
+    /// Reads the declarators after a type at the top: names of types, or items.
     fn declared(&mut self, ty: &Spelled, is_typedef: bool) -> Result<()> {
         if self.eat(";") {
             return Ok(());

@@ -95,7 +95,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// Whether it is a native file, whose data are there as well.
+    /// Returns `true` for a native file, which has its data as well.
     pub fn is_native(&self, options: &Options) -> Result<bool> {
         Ok(self.file != "-" && Signature::read(&*options.open(&self.file)?)?.is_some())
     }

@@ -28,7 +28,7 @@ pub struct New {
     /// A .npz or .npy file, a folder, or a C source (- is one on standard input)
     #[arg(value_name = "IN")]
     input: String,
-    /// Where to write the layout (default: standard output)
+    /// Write the layout to this file (default: standard output)
     #[arg(short, long, value_name = "OUT.dud")]
     output: Option<String>,
     /// The dialect to write

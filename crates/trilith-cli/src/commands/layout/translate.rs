@@ -13,8 +13,8 @@ use crate::output::note;
 
 /// Translate a layout to another dialect
 ///
-/// What the other dialect cannot say is listed; unless --allow-loss is given, nothing is written then
-/// and the exit status is 1.
+/// Declarations that the other dialect does not have are listed. Unless --allow-loss is given, nothing is written
+/// then and the exit status is 1.
 #[derive(Debug, Args)]
 pub struct Translate {
     #[command(flatten)]

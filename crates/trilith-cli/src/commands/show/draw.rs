@@ -1,4 +1,4 @@
-//! What is drawn: a picture or a plot, as a file or in a terminal.
+//! Drawing of a picture or a plot, as a file or in a terminal.
 
 use serde_json::{Value, json};
 use trilith::{Array, Error, Result};
@@ -16,7 +16,7 @@ use crate::output::Table;
 use crate::outputs::Form;
 use crate::terminal::{Graphics, columns};
 
-/// Pixels across where nobody says how many.
+/// Default width in pixels.
 const WIDTH: usize = 1024;
 /// Lines of characters of a plot.
 const LINES: usize = 15;
@@ -25,7 +25,7 @@ const BINS: usize = 100;
 /// Bins of a small one.
 const FEW: usize = 20;
 
-/// What was drawn.
+/// A finished drawing.
 pub enum Drawing {
     /// An image, with the numbers at the ends of its colours.
     Image(Picture, Option<Cuts>, String),
@@ -68,12 +68,12 @@ impl Drawing {
         }
     }
 
-    /// What the file is that is written.
+    /// Returns the form of the written file.
     pub fn form(&self) -> Form {
         if matches!(self, Self::Image(..)) { Form::Png } else { Form::Svg }
     }
 
-    /// What it is called.
+    /// Returns the noun for it.
     pub fn noun(&self) -> &'static str {
         if matches!(self, Self::Image(..)) { "an image" } else { "a plot" }
     }
@@ -96,7 +96,7 @@ impl Drawing {
         Ok(svg.into_bytes())
     }
 
-    /// What a terminal prints.
+    /// Returns the output for a terminal.
     pub fn drawn(&self, show: &Show, graphics: Graphics) -> Result<String> {
         let lines = |lines: Vec<String>| lines.iter().map(|line| format!("{}\n", line.trim_end())).collect();
         match self {
@@ -123,7 +123,7 @@ impl Drawing {
         }
     }
 
-    /// What it is, in a line.
+    /// Describes it, in a line.
     pub fn caption(&self, subject: &Subject) -> String {
         let array = &subject.array;
         let what = format!("{} {:?}", datatype_text(array.datatype()), array.shape());
@@ -146,7 +146,7 @@ impl Drawing {
         }
     }
 
-    /// What it is, for a script.
+    /// Describes it, for a script.
     pub fn json(&self, subject: &Subject) -> Value {
         let array = &subject.array;
         let mut json = json!({"path": subject.path, "datatype": datatype(array.datatype()), "shape": array.shape()});
@@ -231,7 +231,7 @@ fn image(subject: &Subject, show: &Show, graphics: Option<Graphics>) -> Result<D
     Ok(Drawing::Image(picture, cuts, how))
 }
 
-/// How the ends were chosen.
+/// Returns the name of the interval.
 fn named(interval: Interval) -> String {
     match interval {
         Interval::Fixed(_) => "range".to_owned(),

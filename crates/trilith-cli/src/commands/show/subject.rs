@@ -1,4 +1,4 @@
-//! What is shown: the array that an item is or holds, and how it is looked at.
+//! Subject of a drawing: the array that an item is or holds, and the kind of drawing.
 
 use trilith::array::Index;
 use trilith::file::{Item, ItemKind};
@@ -20,11 +20,11 @@ pub struct Subject {
     pub array: Array,
     /// The columns of a table, by their names.
     pub columns: Columns,
-    /// What is drawn.
+    /// The kind of drawing.
     pub what: What,
     /// Its unit, if it has one.
     pub unit: String,
-    /// What is not shown, to be said.
+    /// A remark on the parts that are not shown.
     pub note: Option<String>,
 }
 
@@ -83,7 +83,7 @@ impl Subject {
     }
 }
 
-/// What the shape and the datatype suggest.
+/// Returns the kind of drawing that suits the shape and the datatype.
 fn suggested(array: &Array) -> Result<What> {
     if !is_numeric(array.datatype()) {
         let message = format!("elements of {} cannot be drawn", crate::json::datatype_text(array.datatype()));

@@ -11,7 +11,7 @@ use trilith::{Error, Result};
 
 use crate::options::Options;
 
-/// How many restart files there are.
+/// The number of restart files.
 pub struct Size {
     files: usize,
     /// The files of one mesh. The next ones have a finer one.
@@ -47,7 +47,7 @@ te = f8[NY, NX]    ## (keV) electron temperature
 spectrum = f4[NGROUP, NY, NX]  ## radiation, no bytes where there is none
 ";
 
-/// What a cell of an item holds in a step: any number that tells where it came from.
+/// Returns the value of a cell of an item in a step: a number that identifies its origin.
 fn value(name: &str, step: usize, cell: u64) -> f64 {
     name.bytes().map(f64::from).sum::<f64>() + step as f64 + cell as f64 / 1024.0
 }

@@ -4,7 +4,7 @@ use trilith::Result;
 use trilith::array::{Array, Byteorder, Datatype, Field, Mask, StructType};
 use trilith::half::f16;
 
-/// How large an exposure is, and how much is on it.
+/// The size of an exposure, and the number of objects on it.
 pub struct Size {
     /// Pixels along each side.
     side: usize,
@@ -28,7 +28,7 @@ pub struct Sky {
     pub quality: Array,
     /// The image with the bad pixels masked.
     pub masked: Array,
-    /// What was found: position, flux and name of each star.
+    /// The catalog: position, flux and name of each star.
     pub catalogue: Array,
 }
 
@@ -57,7 +57,7 @@ impl Random {
     }
 }
 
-/// One star of the catalogue.
+/// One star of the catalog.
 struct Star {
     x: f32,
     y: f32,
@@ -67,7 +67,7 @@ struct Star {
 /// Makes the exposure of a size; always the same one.
 ///
 /// # Errors
-/// None that a machine with some 60 MB of memory would see.
+/// Returns no error on a machine with some 60 MB of memory.
 pub fn make(size: &Size) -> Result<Sky> {
     let side = size.side;
     let mut random = Random(20_261_121);

@@ -22,7 +22,7 @@ pub(super) fn integer(text: &str) -> Option<i64> {
 
 /// Operators between two values, those that bind least first.
 const LEVELS: &[&[&str]] = &[&["|"], &["^"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "/", "%"]];
-/// How deep parentheses and signs may nest.
+/// Maximum depth of nested parentheses and signs.
 const DEPTH: usize = 64;
 
 struct Reader<'e> {
@@ -32,7 +32,7 @@ struct Reader<'e> {
 }
 
 impl Reader<'_> {
-    /// As deep as [`LEVELS`] and [`DEPTH`] allow.
+    /// Reads an expression, as deep as [`LEVELS`] and [`DEPTH`] allow.
     fn binary(&mut self, level: usize, depth: usize) -> Option<i64> {
         let Some(operators) = LEVELS.get(level) else { return self.single(depth) };
         let mut left = self.binary(level + 1, depth)?;
@@ -55,7 +55,7 @@ impl Reader<'_> {
         Some(left)
     }
 
-    /// One of some operators, whose two signs are tokens of their own.
+    /// Reads one of some operators, whose two signs are separate tokens.
     fn operator(&mut self, known: &[&'static str]) -> Option<&'static str> {
         let here = *self.tokens.get(self.at)?;
         let found = known.iter().find(|operator| match **operator {

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-/// What is known by its name.
+/// Meanings of names.
 #[derive(Debug)]
 pub(super) struct Known<T> {
     names: HashMap<String, T>,
-    /// What the names meant before, since the last mark.
+    /// The former meanings of the names, since the last mark.
     before: Vec<(String, Option<T>)>,
 }
 

@@ -2,7 +2,7 @@
 
 use trilith::{Error, Result, line_column};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Word,
@@ -49,7 +49,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
     Ok(found)
 }
 
-/// What is wrong at a place.
+/// Returns an error at a place.
 pub(super) fn error(text: &str, at: usize, message: impl Into<String>) -> Error {
     let (line, column) = line_column(text, at);
     Error::malformed(message.into()).at_text(line, column)
