@@ -158,7 +158,7 @@ fn constant_of(datatype: &Datatype) -> i32 {
     }
 }
 
-/// How many axes it has; 0 for a single value, and for what is no array.
+/// Number of axes; 0 for a single value, and for a handle that is no array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_ndim(array: *const trilith_array) -> usize {
     // SAFETY: as the header asks.
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn trilith_array_shape(array: *const trilith_array) -> *co
     unsafe { look(array) }.map_or(std::ptr::null(), |array| array.array.shape().as_ptr())
 }
 
-/// How many elements it has.
+/// Number of elements.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_len(array: *const trilith_array) -> u64 {
     // SAFETY: as the header asks.
@@ -200,14 +200,14 @@ pub unsafe extern "C" fn trilith_array_item_size(array: *const trilith_array) ->
     unsafe { look(array) }.map_or(0, |array| array.array.datatype().packed_size())
 }
 
-/// Whether some elements may be masked: see trilith_array_read_mask. 1 or 0.
+/// Returns 1 if some elements may be masked, else 0: see trilith_array_read_mask.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_is_masked(array: *const trilith_array) -> i32 {
     // SAFETY: as the header asks.
     unsafe { look(array) }.map_or(0, |array| i32::from(array.array.mask().is_some()))
 }
 
-/// How many fields a record has; 0 for everything else.
+/// Number of fields of a record; 0 for everything else.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_field_count(array: *const trilith_array) -> usize {
     // SAFETY: as the header asks.
@@ -279,7 +279,7 @@ const PIECE: u64 = 8 << 20;
 /// a time.
 pub type trilith_progress = Option<unsafe extern "C" fn(user: *mut c_void, bytes: u64) -> i32>;
 
-/// How a read is done: the caller's memory, and who hears of it.
+/// Options of a read: the caller's memory, and the progress callback.
 struct Reading<'m> {
     into: &'m mut [u8],
     strides: Option<&'m [i64]>,
@@ -312,7 +312,7 @@ impl Reading<'_> {
     }
 }
 
-/// Where the elements go in the caller's memory, in C order.
+/// Places of the elements in the caller's memory, in C order.
 struct Walk {
     shape: Vec<u64>,
     /// Bytes from one index to the next; None where the elements lie one behind the other.
@@ -405,12 +405,13 @@ fn read(array: &Array, datatype: i32, reading: Reading<'_>) -> Result<()> {
     with_type!(datatype, T => reading.read(array, size_of::<T>(), converted::<T>), else Err(unknown_datatype(datatype)))
 }
 
-/// Reads all elements into `buffer`, which has `size` bytes, in the byte order of this machine. `datatype` is that of the memory: whole numbers
-/// must fit exactly, floats are rounded; TRILITH_STORED takes the elements as they are. `strides` are the bytes from one index to
-/// the next on each axis, none negative; null means C order without gaps. Memory between the elements is left alone. Masked elements
-/// get the value under the mask.
+/// Reads all elements into `buffer`, which has `size` bytes, in the byte order of this machine. `datatype` is that
+/// of the memory: whole numbers must fit exactly, floats are rounded; TRILITH_STORED takes the elements as they are
+/// stored. `strides` are the bytes from one index to the next on each axis, none negative; null means C order
+/// without gaps. Memory between the elements is left alone. Masked elements get the value under the mask.
 ///
-/// `hear`, which may be null, hears of the progress and can cancel. Where the call fails the memory may hold some of the elements.
+/// `hear`, which may be null, receives the progress and can cancel. If the call fails, the memory may hold some of
+/// the elements.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_read(
     array: *const trilith_array,

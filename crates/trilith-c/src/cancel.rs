@@ -22,7 +22,7 @@ pub fn cancelled() -> Error {
     Error::new(ErrorKind::Cancelled, "cancelled")
 }
 
-/// Bytes that are read only as long as nobody cancelled.
+/// Bytes that are read only until the work is cancelled.
 pub struct Cancellable {
     inner: SourceRef,
     flag: Arc<AtomicBool>,

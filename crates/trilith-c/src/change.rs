@@ -88,7 +88,7 @@ pub unsafe extern "C" fn trilith_change_double(
     unsafe { guard(error, || set(change, path, value)) }
 }
 
-/// Puts a truth value at a path: anything but 0 is true.
+/// Puts a boolean at a path: anything but 0 is true.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_change_bool(
     change: *mut trilith_change,
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn trilith_change_save(
     }
 }
 
-/// Frees changes; null is left alone. What was not saved is lost.
+/// Frees changes; null is left alone. Unsaved changes are lost.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_change_free(change: *mut trilith_change) {
     // SAFETY: as the header asks.

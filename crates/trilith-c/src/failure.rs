@@ -1,4 +1,4 @@
-//! What went wrong: a status, and an object with message, place and advice.
+//! Errors: a status, and an object with message, place and advice.
 
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,13 +22,13 @@ pub const TRILITH_LIMIT: i32 = 4;
 pub const TRILITH_USAGE: i32 = 5;
 /// It was cancelled: by trilith_cancel_now, or by a function that hears of progress.
 pub const TRILITH_CANCELLED: i32 = 6;
-/// A fault of this library. What the call worked on should be freed.
+/// A fault of this library. Free the handles that the call worked on.
 pub const TRILITH_INTERNAL: i32 = 7;
 /// A path, a key or a field leads to nothing.
 pub const TRILITH_NOT_FOUND: i32 = 8;
 
 handle! {
-    /// What went wrong in a call. It belongs to whoever made the call, who frees it with trilith_error_free.
+    /// An error of a call. It belongs to the caller, who frees it with trilith_error_free.
     trilith_error, b"tri:err\0", {
         status: i32,
         message: CString,
@@ -40,7 +40,7 @@ handle! {
     }
 }
 
-/// How a setting is made through this interface.
+/// Returns the wording of a setting in this interface.
 fn words(setting: &Setting) -> String {
     match setting {
         Setting::Limit(name) => format!("raise the limit with trilith_options_limit(options, \"{name}=N\")"),
@@ -109,14 +109,14 @@ pub unsafe extern "C" fn trilith_error_status(error: *const trilith_error) -> i3
     unsafe { look(error) }.map_or(TRILITH_USAGE, |error| error.status)
 }
 
-/// What went wrong, where and what to do about it, in one line of UTF-8. Never null; it lives as long as the error.
+/// Returns the error with its place and advice, in one line of UTF-8. Never null; it lives as long as the error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_message(error: *const trilith_error) -> *const c_char {
     // SAFETY: as the header asks.
     unsafe { look(error) }.map_or(c"no error".as_ptr(), |error| error.message.as_ptr())
 }
 
-/// What to do about it, or null where there is nothing to say. It lives as long as the error.
+/// Returns advice, or null if there is none. It lives as long as the error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_advice(error: *const trilith_error) -> *const c_char {
     // SAFETY: as the header asks.

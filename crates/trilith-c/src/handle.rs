@@ -2,15 +2,15 @@
 
 use library::{Error, Result};
 
-/// What C holds a pointer to.
+/// A struct that C holds a pointer to.
 pub trait Handle: Sized {
     /// The mark of its kind.
     const MARK: u64;
-    /// What to call it in messages.
+    /// Its name in messages.
     const NAME: &'static str;
     /// The mark that it has.
     fn mark(&self) -> u64;
-    /// Where the mark is.
+    /// Returns the place of the mark.
     fn mark_mut(&mut self) -> &mut u64;
 }
 
@@ -51,7 +51,7 @@ fn wrong<H: Handle>(found: u64) -> Error {
     }
 }
 
-/// What a handle holds.
+/// Returns the content of a handle.
 ///
 /// # Safety
 /// `handle` is null, or a handle of this library that outlives `'a` and that no other thread changes meanwhile.
@@ -61,10 +61,10 @@ pub unsafe fn look<'a, H: Handle>(handle: *const H) -> Result<&'a H> {
     if held.mark() == H::MARK { Ok(held) } else { Err(wrong::<H>(held.mark())) }
 }
 
-/// What a handle holds, to be changed.
+/// Returns the content of a handle, to be changed.
 ///
 /// # Safety
-/// As [`look`], and nobody else uses the handle meanwhile.
+/// The conditions of [`look`] hold, and no other thread uses the handle meanwhile.
 pub unsafe fn look_mut<'a, H: Handle>(handle: *mut H) -> Result<&'a mut H> {
     // SAFETY: as the caller promises.
     let held = unsafe { handle.as_mut() }.ok_or_else(|| Error::usage(format!("a null pointer in place of a {}", H::NAME)))?;
@@ -99,7 +99,7 @@ pub unsafe fn put<T>(place: *mut T, value: T) -> Result<()> {
     Ok(())
 }
 
-/// Whether there is a place for the result, which is asked before the work is done.
+/// Checks that there is a place for the result, before the work is done.
 pub fn wanted<T>(place: *mut T) -> Result<()> {
     if place.is_null() { Err(Error::usage("a null pointer in place of memory for the result")) } else { Ok(()) }
 }

@@ -19,7 +19,7 @@ pub const TRILITH_MAPPING: i32 = 1;
 pub const TRILITH_LIST: i32 = 2;
 /// An array.
 pub const TRILITH_ARRAY: i32 = 3;
-/// A number, a truth value, a date.
+/// A number, a boolean, a date.
 pub const TRILITH_SCALAR: i32 = 4;
 /// Text.
 pub const TRILITH_TEXT: i32 = 5;
@@ -61,7 +61,7 @@ impl Reach {
         }
     }
 
-    /// Where a path or a reference leads.
+    /// Returns the target of a path or a reference.
     pub fn to(&self, found: Destination) -> *mut trilith_item {
         trilith_item::give(found.other.map_or_else(|| self.clone(), Reach::Other), found.place)
     }
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn trilith_item_at(
     }
 }
 
-/// What kind of item it is: TRILITH_MAPPING and so on; 0 for what is no item.
+/// Returns the kind of an item: TRILITH_MAPPING and so on; 0 for a handle that is no item.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_kind(item: *const trilith_item) -> i32 {
     // SAFETY: as the header asks.
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn trilith_item_children(
     }
 }
 
-/// How many children are left.
+/// Number of children left.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_children_left(children: *const trilith_children) -> usize {
     // SAFETY: as the header asks.
@@ -247,7 +247,7 @@ pub unsafe extern "C" fn trilith_item_double(item: *const trilith_item, out: *mu
     }
 }
 
-/// A truth value: 1 or 0.
+/// Reads a boolean: 1 or 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_bool(item: *const trilith_item, out: *mut i32, error: *mut *mut trilith_error) -> i32 {
     // SAFETY: as the header asks.

@@ -1,11 +1,11 @@
-//! The C interface: opaque handles, status codes, and an error object for whoever wants to know more.
+//! The C interface: opaque handles, status codes, and an error object with details.
 //!
-//! `include/trilith.h` is made from these files and tells users all there is to know; a test keeps it so. There is no
-//! logic here: every call is one of the library's, with its arguments checked. No panic crosses into C.
+//! `include/trilith.h` is made from these files and documents the interface for users; a test keeps it up to date.
+//! There is no logic here: every call is one of the library's, with its arguments checked. No panic crosses into C.
 //!
-//! What C cannot promise is asked for once, here: a pointer to a handle is null or came from this library and was not
-//! freed; text ends in NUL; memory has the size that is said beside it. Null pointers and handles of another kind are
-//! errors, and a handle that was freed is one as long as its memory was not used again.
+//! C cannot promise the following, so it is required once, here: a pointer to a handle is null or came from this
+//! library and was not freed; text ends in NUL; memory has the size that is passed with it. Null pointers and
+//! handles of another kind are errors, and a handle that was freed is one as long as its memory was not used again.
 
 mod array;
 mod cancel;

@@ -38,7 +38,7 @@ pub unsafe extern "C" fn trilith_list_arrays(
     }
 }
 
-/// How many there are.
+/// Number of arrays.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_arrays_count(arrays: *const trilith_arrays) -> usize {
     // SAFETY: as the header asks.

@@ -12,10 +12,10 @@ fn too_large() -> Error {
     Error::usage("memory of more bytes than a program can have")
 }
 
-/// Bytes to read from.
+/// Returns bytes to read from.
 ///
 /// # Safety
-/// `start` points to `size` bytes, which nobody changes during `'a`; null is right for none.
+/// `start` points to `size` bytes that do not change during `'a`; null is right for none.
 pub unsafe fn bytes<'a>(start: *const c_void, size: usize) -> Result<&'a [u8]> {
     match (start.is_null(), size) {
         (_, 0) => Ok(&[]),
@@ -26,10 +26,10 @@ pub unsafe fn bytes<'a>(start: *const c_void, size: usize) -> Result<&'a [u8]> {
     }
 }
 
-/// Bytes to write to.
+/// Returns bytes to write to.
 ///
 /// # Safety
-/// `start` points to `size` bytes that nobody else uses during `'a`; null is right for none.
+/// `start` points to `size` bytes that are used for nothing else during `'a`; null is right for none.
 pub unsafe fn bytes_mut<'a>(start: *mut c_void, size: usize) -> Result<&'a mut [u8]> {
     match (start.is_null(), size) {
         (_, 0) => Ok(&mut []),

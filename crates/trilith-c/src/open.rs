@@ -17,7 +17,7 @@ use crate::memory;
 use crate::text::{given, optional};
 
 handle! {
-    /// How files are opened. One thread at a time.
+    /// Options for opening files. Use them in one thread at a time.
     trilith_options, b"tri:opts", {
         opening: OpenOptions,
         limits: Limits,
@@ -197,7 +197,7 @@ pub unsafe extern "C" fn trilith_open_memory(
 /// threads at once and must not use the file that it reads for.
 pub type trilith_read = Option<unsafe extern "C" fn(user: *mut c_void, offset: u64, buffer: *mut c_void, size: usize) -> i32>;
 
-/// Bytes that a program reads with a function of its own.
+/// Bytes that a program reads with a callback.
 struct Callback {
     read: unsafe extern "C" fn(*mut c_void, u64, *mut c_void, usize) -> i32,
     user: *mut c_void,
@@ -266,7 +266,8 @@ pub unsafe extern "C" fn trilith_file_family(file: *const trilith_file) -> *cons
     unsafe { look(file) }.map_or(std::ptr::null(), |file| file.family.as_ptr())
 }
 
-/// What is odd about a file, though it can be read: one line each, or an empty text. Freed with trilith_string_free.
+/// Lists problems of a file that can be read nevertheless: one line each, or an empty text. Freed with
+/// trilith_string_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_file_warnings(
     file: *const trilith_file,

@@ -1,4 +1,4 @@
-//! Whether a file is as it should be, and what it holds.
+//! Verification of a file, and digests of its content.
 
 use std::ffi::{c_char, c_void};
 use std::sync::Mutex;
@@ -34,10 +34,10 @@ impl Hear {
     }
 }
 
-/// Checks a file: structure, blocks, checksums, and that every array can be read; if `deep` is not 0, that every block decodes. `problems` gets
-/// one line for each, or an empty text where the file is right; freed with trilith_string_free. `hear`, which may be null, hears how
-/// many bytes were checked. What it returns is looked at when all is done; to end the work early, open the file with
-/// trilith_options_cancel.
+/// Checks a file: structure, blocks, checksums, and that every array can be read; if `deep` is not 0, that every
+/// block decodes. `problems` gets one line for each, or an empty text if the file is right; freed with
+/// trilith_string_free. `hear`, which may be null, receives the number of checked bytes. Its result is used only at
+/// the end; to end the work early, open the file with trilith_options_cancel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_verify(
     file: *const trilith_file,

@@ -179,7 +179,7 @@ pub unsafe extern "C" fn trilith_wcs_footprint(wcs: *const trilith_wcs, out: *mu
     }
 }
 
-/// Whether a pixel has a position, in degrees: 1 or 0.
+/// Sets `out` to 1 if a pixel has a position, in degrees, else to 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_wcs_contains(
     wcs: *const trilith_wcs,

@@ -92,7 +92,7 @@ pub unsafe extern "C" fn trilith_writer_double(
     unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, &value)) }
 }
 
-/// Puts a truth value at a path: anything but 0 is true.
+/// Puts a boolean at a path: anything but 0 is true.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_writer_bool(
     held: *mut trilith_writer,
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn trilith_writer_text(
     unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, given(value)?)) }
 }
 
-/// Puts what a YAML text says at a path: a mapping, a list, anything without tags of its own.
+/// Puts the value of a YAML text at a path: a mapping, a list, anything without explicit tags.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_writer_yaml(
     held: *mut trilith_writer,
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn trilith_writer_yaml(
     }
 }
 
-/// What a program's array is.
+/// A description of a program's array.
 pub struct Given<'m> {
     pub datatype: i32,
     pub shape: &'m [u64],
@@ -148,10 +148,10 @@ impl Given<'_> {
         count.and_then(|count| usize::try_from(count).ok()).ok_or_else(|| Error::usage("more elements than memory can have"))
     }
 
-    /// The elements, where they are.
+    /// Returns the elements in their place.
     ///
     /// # Safety
-    /// `data` points to as many elements as the shape has, which nobody changes during `'a`.
+    /// `data` points to the elements of the shape, which do not change during `'a`.
     unsafe fn elements<'a, T: Element>(&self) -> Result<&'a [T]> {
         // SAFETY: as the caller promises; `list` checks that they are aligned.
         unsafe { memory::list(self.data.cast::<T>(), self.count()?) }
@@ -228,7 +228,7 @@ pub unsafe extern "C" fn trilith_writer_write(
     }
 }
 
-/// Frees a writer; null is left alone. What was not written is lost.
+/// Frees a writer; null is left alone. Unwritten data are lost.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_writer_free(writer: *mut trilith_writer) {
     // SAFETY: as the header asks.

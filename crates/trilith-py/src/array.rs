@@ -92,7 +92,7 @@ fn fill(array: &Described, into: &Bound<'_, PyAny>) -> PyResult<()> {
     calm(py, || array.read_bytes_into(bytes, Byteorder::NATIVE))?.or_raise(About::Argument)
 }
 
-/// As [`lend`], for programs that know no masks and need aligned addresses.
+/// Does the same as [`lend`], for programs that know no masks and need aligned memory.
 fn lend_plain<'py>(py: Python<'py>, array: &Described) -> PyResult<Option<Bound<'py, PyAny>>> {
     if array.mask().is_some() { Ok(None) } else { lend(py, array, true) }
 }
@@ -141,12 +141,12 @@ fn with_mask<'py>(array: &Described, data: Bound<'py, PyAny>) -> PyResult<Bound<
     module.getattr(intern!(py, "MaskedArray"))?.call((data,), Some(&keywords(py, &arguments)?))
 }
 
-/// What reading an array gives: a numpy array, masked where it has a mask.
+/// Reads an array as a numpy array, masked if it has a mask.
 pub fn read<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
     if array.mask().is_some() { masked(py, array) } else { load(py, array) }
 }
 
-/// What an index asks for.
+/// The meaning of an index.
 pub enum Wanted {
     /// One field, by its name.
     Field(String),
@@ -217,13 +217,13 @@ impl Array {
         to_numpy(py, self.array.datatype())
     }
 
-    /// How many axes there are.
+    /// Number of axes.
     #[getter]
     fn ndim(&self) -> usize {
         self.array.shape().len()
     }
 
-    /// How many elements there are.
+    /// Number of elements.
     #[getter]
     fn size(&self) -> u64 {
         self.array.len()
@@ -259,7 +259,7 @@ impl Array {
         self.place()?.item.path()
     }
 
-    /// How its elements are stored: "lz4", "zstd", ..., "plain", "inline" or "streamed"; None where nothing says so.
+    /// Codec of its elements: "lz4", "zstd", ..., "plain", "inline" or "streamed"; None if it is not known.
     #[getter]
     fn codec(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let Some(place) = self.place() else { return Ok(None) };
@@ -282,7 +282,8 @@ impl Array {
         self.attrs(py)
     }
 
-    /// What the layout of the file says of the elements: the names of the axes, and which attributes are 32-bit floats.
+    /// Declarations of the layout about the elements: the names of the axes, and the attributes that are 32-bit
+    /// floats.
     #[getter]
     fn _words<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         match self.place() {
@@ -298,7 +299,7 @@ impl Array {
         self.place()?.item.unit()
     }
 
-    /// What marks elements as missing: an `Array` of bool, a number to which they are equal, or None.
+    /// Marks of missing elements: an `Array` of bool, a number that they are equal to, or None.
     #[getter]
     fn mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(match self.array.mask() {
@@ -401,7 +402,7 @@ impl Array {
         slf.py().import("trilith._wcs")?.call_method1("of_array", (slf,))
     }
 
-    /// What holds the array, and its key there; None where nothing does.
+    /// The parent of the array, and its key there; None without a parent.
     fn _above<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, String)>> {
         self.place().map_or(Ok(None), |place| place.above(py))
     }

@@ -9,7 +9,7 @@ use trilith::interrupt;
 /// Does work that may take long without holding the interpreter.
 ///
 /// # Errors
-/// What a signal handler raised meanwhile, `KeyboardInterrupt` as a rule.
+/// Returns the exception of a signal handler, `KeyboardInterrupt` as a rule.
 pub fn calm<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
     let (done, raised) = py.detach(|| {
         let raised = Rc::new(RefCell::new(None));

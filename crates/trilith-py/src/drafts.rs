@@ -16,7 +16,8 @@ use trilith::{Error, Limits, Result};
 use crate::errors::{About, Raise};
 use crate::value::{Collector, Ready};
 
-/// One array of Python's, with its mask: whoever has no place for one refuses it. Nobody who asks has a place for a unit.
+/// Returns one array of Python's, with its mask. A caller without a place for a mask refuses it. No caller has a
+/// place for a unit.
 pub fn array(given: &Bound<'_, PyAny>) -> PyResult<Array> {
     let mut collector = Collector::new(Target::newest(), 0);
     let numpy = crate::dtype::numpy(given.py())?;
@@ -34,8 +35,8 @@ pub fn array(given: &Bound<'_, PyAny>) -> PyResult<Array> {
 }
 
 impl Ready<'_> {
-    /// The items of a stream: integers are fixed parameters, other numbers and texts arrays without axes. Below a list, where
-    /// parameters are not seen again, integers are arrays as well.
+    /// Returns the items of a stream: integers are fixed parameters, other numbers and strings are arrays without
+    /// axes. Below a list, where parameters are not seen again, integers are arrays as well.
     pub fn draft(&self, value: &Value) -> Result<Draft> {
         self.item(value, 0, false)
     }
@@ -103,10 +104,10 @@ pub fn write(ready: &Ready<'_>, value: &Value, dialect: Dialect, path: &std::pat
     file.commit().map(drop)
 }
 
-/// How arrays are stored, by the name of a codec and its level.
+/// Returns the form of storage of arrays, by the name of a codec and its level.
 ///
 /// # Errors
-/// `ValueError` for a codec that there is not.
+/// Returns `ValueError` for an unknown codec.
 pub fn array_options(codec: Option<&str>, level: Option<i32>) -> PyResult<ArrayOptions> {
     let mut options = match codec {
         None => ArrayOptions::default(),

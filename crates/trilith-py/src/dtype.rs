@@ -19,7 +19,7 @@ pub fn to_numpy<'py>(py: Python<'py>, datatype: &Datatype) -> PyResult<Bound<'py
     numpy(py)?.call_method1(intern!(py, "dtype"), (described,))
 }
 
-/// What `numpy.dtype` makes a dtype of.
+/// Returns the argument from which `numpy.dtype` makes a dtype.
 fn describe<'py>(py: Python<'py>, datatype: &Datatype) -> PyResult<Bound<'py, PyAny>> {
     let name = match datatype {
         Datatype::Bool8 => "?".to_owned(),
@@ -67,7 +67,7 @@ pub fn is_native(datatype: &Datatype, order: Byteorder) -> bool {
     }
 }
 
-/// What the addresses of elements must be a multiple of.
+/// Returns the alignment of elements in memory.
 pub fn alignment(datatype: &Datatype) -> u64 {
     match datatype {
         Datatype::Struct(_) | Datatype::Ascii(_) | Datatype::Utf8(_) | Datatype::Bool8 => 1,

@@ -104,7 +104,7 @@ fn change(py: Python<'_>, file: &Held, steps: Vec<Step>) -> PyResult<()> {
     done.or_raise(About::Key)
 }
 
-/// Adds rows to a streamed array and opens the file anew.
+/// Adds rows to a streamed array and opens the file again.
 pub fn append(py: Python<'_>, file: &Held, path: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
     file.opened()?;
     let Some(own) = file.path.as_deref() else {
@@ -176,7 +176,7 @@ pub fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
     Ok(())
 }
 
-/// Writes the changes and opens the file anew.
+/// Writes the changes and opens the file again.
 pub fn update(py: Python<'_>, file: &Held, in_place: bool) -> PyResult<()> {
     file.opened()?;
     let Some(path) = file.path.as_deref() else {

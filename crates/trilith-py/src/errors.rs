@@ -13,7 +13,7 @@ use trilith::{Error, ErrorKind};
 create_exception!(trilith, FormatError, PyValueError, "The file breaks the rules of its format.");
 create_exception!(trilith, LimitError, PyValueError, "A limit against hostile files forbids it; raise it with TRILITH_LIMITS.");
 
-/// What a usage error is about, which decides what Python calls it.
+/// The subject of a usage error, which decides its exception in Python.
 #[derive(Debug, Clone, Copy)]
 pub enum About {
     /// A key or a path.
@@ -41,7 +41,7 @@ pub fn raise(error: &Error, about: About) -> PyErr {
     }
 }
 
-/// How a setting is made in Python.
+/// Returns the wording of a setting in Python.
 fn keyword(setting: &Setting) -> String {
     match setting {
         Setting::Limit(name) => format!("raise it with the environment variable TRILITH_LIMITS={name}=N"),

@@ -448,7 +448,7 @@ impl File {
         tagged::blocks(py, asdf_of(&self.opened()?)?)
     }
 
-    /// Where the tree begins; None without one.
+    /// Offset of the tree; None without one.
     #[getter]
     #[pyo3(name = "_tree_offset")]
     fn tree_offset(&self) -> PyResult<Option<u64>> {
@@ -466,7 +466,7 @@ impl File {
         parts::become_parts(py, &self.held, text, added)
     }
 
-    /// Whether memory still holds what a block holds.
+    /// Returns `true` if memory has the same bytes as a block.
     #[pyo3(name = "_same")]
     fn is_same(&self, py: Python<'_>, number: i64, memory: &Bound<'_, PyAny>) -> PyResult<bool> {
         parts::is_same(py, asdf_of(&self.opened()?)?, number, memory)

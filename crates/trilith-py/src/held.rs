@@ -29,7 +29,7 @@ pub struct Held {
     turn: Mutex<()>,
 }
 
-/// What changes while a file is open.
+/// State that changes while a file is open.
 #[derive(Default)]
 pub struct State {
     file: Option<File>,

@@ -1,4 +1,4 @@
-//! What `trilith.zarr` and `trilith.virtual` are made on: files as groups and arrays, and where their chunks lie.
+//! The base of `trilith.zarr` and `trilith.virtual`: files as groups and arrays, and the places of their chunks.
 
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyTypeError;
@@ -108,7 +108,7 @@ impl Axes {
     }
 }
 
-/// What an open file is called, a word for what it held when it was opened, and whether it has become another since.
+/// Returns the name of an open file, a word for its version when it was opened, and whether it has changed since.
 #[pyfunction]
 pub fn _state(opened: &Bound<'_, PyAny>) -> PyResult<(String, Option<String>, bool)> {
     with_backend(opened, |backend| {
@@ -117,9 +117,9 @@ pub fn _state(opened: &Bound<'_, PyAny>) -> PyResult<(String, Option<String>, bo
     })
 }
 
-/// Where the chunks of an array lie: what their file is called, the lengths of a chunk, whether its elements are in Fortran
-/// order, codecs of numcodecs, first bytes and lengths (0 where a chunk was never written), an element that was never
-/// written, and the byte order where there is one.
+/// Returns the places of the chunks of an array: the name of their file, the lengths of a chunk, whether its
+/// elements are in Fortran order, codecs of numcodecs, offsets and lengths (0 if a chunk was never written), an
+/// element that was never written, and the byte order if there is one.
 #[pyfunction]
 #[pyo3(signature = (array, rows=None))]
 pub fn _manifest<'py>(array: &Bound<'py, Array>, rows: Option<u64>) -> PyResult<Bound<'py, PyTuple>> {

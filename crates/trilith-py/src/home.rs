@@ -1,4 +1,4 @@
-//! Where an array came from, in words that another process can use: a path, a place, and what was cut out.
+//! The origin of an array, in words that another process can use: a path, a place, and the part that was cut out.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub struct Home {
     pub raw: bool,
     /// `true` if arrays have the elements that are stored.
     pub stored: bool,
-    /// Where references may lead besides the folder of the file: absolute folders, and beginnings of addresses.
+    /// Places besides the folder of the file that references may lead to: absolute folders, and prefixes of URLs.
     pub allow: Vec<String>,
 }
 
@@ -59,10 +59,10 @@ impl Home {
     }
 }
 
-/// How an open file is pickled: by the words that open it again.
+/// Pickles an open file by the words that open it again.
 ///
 /// # Errors
-/// `TypeError` where it was not opened by its path.
+/// Returns `TypeError` if it was not opened by its path.
 pub fn reduce<'py>(home: Option<&Home>, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
     let Some(home) = home else {
         return Err(PyTypeError::new_err("only a file that was opened by its path can be pickled"));

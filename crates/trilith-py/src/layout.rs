@@ -53,7 +53,7 @@ impl Layout {
         Ok(Self(py.detach(|| read(&bytes)).or_raise(About::Argument)?, None))
     }
 
-    /// Reads a layout from a file of its own.
+    /// Reads a layout from a separate file.
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {

@@ -1,8 +1,8 @@
 //! The Rust half of the Python package `trilith`: its public items, in Python's words.
 //!
-//! No format is known here. What the library says is passed on; what is decided here is only how it
-//! feels: mappings like dictionaries, arrays like numpy's. The interpreter lock is released wherever
-//! the library may read, decode or parse.
+//! No format is known here. The library's results are passed on, and this crate only decides their form: mappings
+//! like dictionaries, arrays like numpy's. The interpreter lock is released while the library may read, decode or
+//! parse.
 
 mod array;
 mod asdf;

@@ -9,7 +9,7 @@ use crate::nodes::{Place, view};
 use crate::search::Conditions;
 use crate::{scalar, show};
 
-/// What the mappings of a tree have in common.
+/// The common base of the mappings of a tree.
 #[pyclass(frozen, mapping, subclass, weakref, module = "trilith", name = "_Keyed")]
 pub struct Keyed(pub Place);
 
@@ -81,7 +81,7 @@ impl Keyed {
         self.attrs(py)
     }
 
-    /// What describes the file: "tree", "layout", "derived" or "set".
+    /// The description of the file: "tree", "layout", "derived" or "set".
     #[getter]
     fn _form(&self) -> &'static str {
         self.0.form()
@@ -147,7 +147,7 @@ impl Keyed {
         }
     }
 
-    /// What holds the mapping, and its key there; None at the top.
+    /// The parent of the mapping, and its key there; None at the top.
     fn _above<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, String)>> {
         self.0.above(py)
     }

@@ -66,7 +66,7 @@ impl Place {
         self.item.notes().tag.map(str::to_owned)
     }
 
-    /// What the item is in Python: an array, a scalar's value, a mapping or a sequence.
+    /// Returns the Python object for the item: an array, a scalar's value, a mapping or a sequence.
     pub fn into_python<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.item.kind() {
             ItemKind::Array => Ok(Bound::new(py, self.array(py)?)?.into_any()),
@@ -122,19 +122,20 @@ impl Place {
         Copier::new().copy(py, self.clone())
     }
 
-    /// What holds the item, and its key there.
+    /// Returns the parent of the item, and its key there.
     pub fn above<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, String)>> {
         let Some((above, key)) = self.item.parent() else { return Ok(None) };
         Ok(Some((self.to(above).into_python(py)?, key)))
     }
 
-    /// How its array is stored, as a listing names it; of a file without a tree, its filter.
+    /// Returns the storage of its array in the words of a listing, or the filter for a file without a tree.
     pub fn storage(&self) -> trilith::Result<Option<String>> {
         let found = self.item.describe()?;
         Ok(if self.item.as_asdf().is_some() { Some(found.storage) } else { found.filter })
     }
 
-    /// What describes the file: "tree", "layout", "derived" for the layout of another format, or "set" for a file set.
+    /// Returns the description of the file: "tree", "layout", "derived" for the layout of another format, or "set"
+    /// for a file set.
     pub fn form(&self) -> &'static str {
         let any: &dyn std::any::Any = self.item.backend();
         match any.downcast_ref::<DudleyFile>() {
@@ -145,7 +146,7 @@ impl Place {
         }
     }
 
-    /// How the item is pickled: as the way to it, or as its values if no path leads there.
+    /// Pickles the item: as the path to it, or as its values if no path leads there.
     pub fn reduced<'py>(&self, slf: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         match Way::to(self.clone()).words(py)? {
@@ -161,7 +162,7 @@ impl Place {
         Ok(members.into_iter().map(|(key, item)| (key, self.to(item))).collect())
     }
 
-    /// How many there are of these.
+    /// Returns the number of members.
     pub fn len(&self) -> PyResult<usize> {
         Ok(self.item.members().or_raise(About::Key)?.len())
     }
@@ -343,7 +344,7 @@ impl Sequence {
         PyList::new(py, self.0.values(py)?)?.index(value)
     }
 
-    /// How often a value occurs.
+    /// Return the number of occurrences of a value.
     fn count<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyInt>> {
         Ok(PyList::new(py, self.0.values(py)?)?.call_method1(intern!(py, "count"), (value,))?.cast_into()?)
     }

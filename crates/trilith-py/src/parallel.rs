@@ -94,7 +94,7 @@ impl ParallelWriter {
         self.writer.path().as_os_str()
     }
 
-    /// What tells this file from every other that was or will be written at the same path.
+    /// The identifier of this file, which no other file at the same path had or will have.
     #[getter]
     fn id(&self) -> String {
         self.writer.id()
@@ -111,7 +111,7 @@ impl ParallelWriter {
         Ok(dict)
     }
 
-    /// How many elements of each array nobody has written yet.
+    /// Number of elements of each array that were not written yet.
     #[getter]
     fn unwritten(&self, py: Python<'_>) -> PyResult<BTreeMap<String, u64>> {
         calm(py, || self.writer.unwritten())?.or_raise(About::Argument)

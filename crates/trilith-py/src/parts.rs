@@ -22,14 +22,14 @@ use crate::held::Held;
 use crate::tagged::{self, Classes};
 use crate::write::{form, write_all};
 
-/// How many bytes a codec gets at once.
+/// Number of bytes that a codec gets at once.
 const PIECE: usize = 4 << 20;
 
 /// A block that is to be written: its bytes, or a file and the number of the block there, which is then copied as it is
 /// stored; its codec as the file names it, and the level of that.
 pub type Given<'py> = (Bound<'py, PyAny>, Option<[u8; 4]>, Option<i32>);
 
-/// Where the bytes of a block come from.
+/// The source of the bytes of a block.
 enum Content<'py> {
     Memory(PyReadonlyArray1<'py, u8>, BlockOptions),
     Stored(trilith::File, i64),
@@ -189,7 +189,7 @@ pub fn become_parts<'py>(
     Ok((in_place, numbers))
 }
 
-/// Whether memory still holds what a block of a file holds.
+/// Returns `true` if memory has the same bytes as a block of a file.
 ///
 /// # Errors
 /// Returns an error if the block cannot be read.
@@ -242,10 +242,11 @@ pub fn toward(py: Python<'_>, old: &str, new: &str) -> PyResult<Option<String>> 
     made.or_raise(About::Argument)
 }
 
-/// As [`toward`], for the tree of a file and one that `asdf` has tagged; nothing either where only `asdf` prints it.
+/// Does the same as [`toward`], for the tree of a file and one that `asdf` has tagged. Returns None, too, if only
+/// `asdf` can print it.
 ///
 /// # Errors
-/// Where the file was closed, and what Python says of the tree.
+/// Returns an error if the file was closed, and the exceptions of Python for the tree.
 pub fn tagged_toward<'py>(file: &AsdfFile, tree: &Bound<'py, PyAny>, classes: &Classes<'py>) -> PyResult<Option<String>> {
     let Some(value) = tagged::value(tree, classes)? else { return Ok(None) };
     let made = tree.py().detach(|| text_toward(file.tree(), &print_document(&value, &PrintOptions::default()), file.limits()));

@@ -10,7 +10,7 @@ use trilith::bytes::{self, Parts, RemoteOptions, SourceRef};
 use trilith::file::Permissions;
 use trilith::{Error, ErrorKind, Limits, OpenOptions, Result};
 
-/// How remote files are read: the environment, then what the caller says.
+/// Returns the options for remote files: the environment, then those of the caller.
 pub fn options(allow: &[String], remote: Option<&Bound<'_, PyDict>>) -> PyResult<RemoteOptions> {
     let wrong = |error: Error| pyo3::exceptions::PyValueError::new_err(error.to_string());
     let mut options = RemoteOptions::from_env().map_err(wrong)?;
@@ -27,14 +27,14 @@ pub fn options(allow: &[String], remote: Option<&Bound<'_, PyDict>>) -> PyResult
     Ok(options)
 }
 
-/// What a caller allows references to lead to, in words that mean the same in every folder.
+/// Returns the places that a caller allows references to lead to, in a form that means the same in every folder.
 pub fn allowed(allow: &[String]) -> PyResult<Vec<String>> {
     let read = Permissions::read(allow).map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
     let folders = read.folders().iter().map(|folder| bytes::file_uri(folder));
     Ok(folders.chain(read.addresses().iter().cloned()).collect())
 }
 
-/// How files are opened: the environment, then what the caller says.
+/// Returns the options for opening files: the environment, then those of the caller.
 pub fn opening(memmap: bool, allow: &[String], remote: Option<&Bound<'_, PyDict>>) -> PyResult<OpenOptions> {
     let wrong = |error: Error| pyo3::exceptions::PyValueError::new_err(error.to_string());
     let limits = Limits::from_env().map_err(wrong)?;
@@ -42,8 +42,8 @@ pub fn opening(memmap: bool, allow: &[String], remote: Option<&Bound<'_, PyDict>
     Ok(opening.remote(options(allow, remote)?))
 }
 
-/// What an fsspec handle stands for (an open file, or what `fsspec.open` gives), read by ranges and not
-/// through the handle; None where it is no such handle.
+/// Returns the file of an fsspec handle (an open file, or the result of `fsspec.open`), read by ranges and not
+/// through the handle. Returns None if it is no such handle.
 pub fn fsspec(given: &Bound<'_, PyAny>) -> PyResult<Option<SourceRef>> {
     let (Ok(fs), Ok(path)) = (given.getattr("fs"), given.getattr("path")) else { return Ok(None) };
     if !fs.hasattr("cat_ranges")? || !fs.hasattr("cat_file")? || given.getattr("compression").is_ok_and(|c| !c.is_none()) {

@@ -30,7 +30,7 @@ pub fn tagged_class<'py>(py: Python<'py>, name: &'static str) -> PyResult<&'py B
     class.import(py, "trilith._values", name)
 }
 
-/// What a scalar is in Python.
+/// Returns the Python object for a scalar.
 pub fn to_python<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyAny>> {
     let foreign = item.notes().tag.filter(|tag| !tag.starts_with("tag:yaml.org,2002:"));
     let Some(tag) = foreign else {
@@ -45,7 +45,7 @@ pub fn to_python<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, P
     tagged_class(py, "TaggedString")?.call1((text, tag))
 }
 
-/// What a value is in Python that is written at this line and column.
+/// Returns the Python object for a value that is written at this line and column.
 pub fn written<'py>(
     py: Python<'py>,
     read: Scalar<'_>,
@@ -59,7 +59,7 @@ pub fn written<'py>(
     })
 }
 
-/// What a value without a tag is in Python.
+/// Returns the Python object for a value without a tag.
 pub fn value<'py>(py: Python<'py>, value: Scalar<'_>) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Scalar::Null => py.None().into_bound(py),

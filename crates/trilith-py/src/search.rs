@@ -7,7 +7,7 @@ use crate::calm::calm;
 use crate::errors::{About, Raise};
 use crate::nodes::Place;
 
-/// What is searched for: regular expressions of keys and values, patterns of path and tag, datatype, shape.
+/// Conditions of a search: regular expressions of keys and values, patterns of path and tag, datatype, shape.
 pub type Conditions = (Vec<String>, Vec<String>, Option<String>, Option<String>, Option<String>, Option<String>);
 
 fn search((keys, values, path, tag, datatype, shape): &Conditions) -> trilith::Result<Search> {

@@ -1,5 +1,5 @@
-//! What files, nodes and arrays look like, as text and as HTML. Only the tree is read, never data, and
-//! no reference is followed.
+//! Representation of files, nodes and arrays, as text and as HTML. Only the tree is read, never data, and no
+//! reference is followed.
 
 use trilith::array::{Array, Datatype, element_count};
 use trilith::asdf::ndarray::{Dim, Ndarray};
@@ -162,7 +162,7 @@ fn leaf(item: &Item<'_>) -> Option<String> {
     }
 }
 
-/// What an ndarray node says of its array.
+/// Describes the array of an ndarray node.
 fn described(node: Node<'_>) -> String {
     let Ok(array) = Ndarray::read(node, &Limits::default()) else { return "a broken ndarray".to_owned() };
     let mut text = array.datatype.as_ref().map_or_else(|| "array".to_owned(), datatype);

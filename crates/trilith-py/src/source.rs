@@ -1,4 +1,4 @@
-//! What `trilith.open` takes: a path, bytes, or a file object.
+//! Arguments of `trilith.open`: a path, bytes, or a file object.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use trilith::bytes::{Form, Source, SourceRef};
 use trilith::layout::Byteorder;
 use trilith::{Error, Result};
 
-/// Where a file comes from.
+/// The origin of a file.
 pub enum Origin {
     /// A file of this machine.
     Path(PathBuf),
@@ -79,7 +79,7 @@ fn short(offset: u64, len: usize, size: u64) -> Error {
     Error::malformed(format!("the file ends at byte {size}, but {len} bytes are expected from byte {offset} on")).at_byte(offset)
 }
 
-/// A Python file object. It is read where it is asked; whoever opened it closes it.
+/// A Python file object. It is read in its place, and its opener closes it.
 struct FileObject {
     /// The lock is taken without holding the interpreter, and covers seeking and reading.
     object: Mutex<Py<PyAny>>,

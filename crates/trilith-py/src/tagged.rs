@@ -1,7 +1,8 @@
-//! The tree as Python's `asdf` parses it, and as it prints one: dictionaries, lists and scalars, with the tags that are left.
+//! The tree as Python's `asdf` parses it, and as it prints one: dictionaries, lists and scalars, with the remaining
+//! tags.
 //!
-//! What only that package itself can say (an odd key, a tag of YAML in an odd place, a number of numpy) is not decided
-//! here: there is no tree then, and the caller lets `asdf` read or print it.
+//! Cases that only that package can decide (an odd key, a tag of YAML in an odd place, a number of numpy) are not
+//! decided here: there is no tree then, and the caller lets `asdf` read or print it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,10 +16,10 @@ use trilith::tree::{Data, Node, NodeKind, Scalar, Tree, Value};
 use crate::errors::{About, Raise};
 use crate::{array, scalar};
 
-/// What YAML itself calls its types.
+/// Prefix of YAML's own types.
 const CORE: &str = "tag:yaml.org,2002:";
 
-/// The classes that keep a tag: for mappings, sequences and texts.
+/// The classes that keep a tag: for mappings, sequences and strings.
 pub struct Classes<'py> {
     pub mapping: Bound<'py, PyAny>,
     pub sequence: Bound<'py, PyAny>,
@@ -26,14 +27,14 @@ pub struct Classes<'py> {
 }
 
 impl<'py> Classes<'py> {
-    /// Those of a tuple: for mappings, sequences and texts.
+    /// Returns those of a tuple: for mappings, sequences and strings.
     pub fn of(given: &Bound<'py, PyAny>) -> PyResult<Self> {
         let (mapping, sequence, text) = given.extract()?;
         Ok(Self { mapping, sequence, text })
     }
 }
 
-/// What is below a node, with its arrays read; nothing where only `asdf` can say.
+/// Returns the content below a node, with its arrays read, or nothing if only `asdf` can decide.
 pub fn below<'py>(py: Python<'py>, file: &AsdfFile, node: Node<'_>, classes: &Classes<'py>) -> Made<'py> {
     Copier { py, classes, done: HashMap::new(), arrays: Some(file) }.copy(node)
 }
@@ -59,7 +60,7 @@ pub fn tree<'py>(py: Python<'py>, file: &AsdfFile, classes: &Classes<'py>) -> Py
 struct Copier<'a, 'py> {
     py: Python<'py>,
     classes: &'a Classes<'py>,
-    /// What was made of a node: aliases are the same object.
+    /// The object made of each node: aliases are the same object.
     done: HashMap<usize, Bound<'py, PyAny>>,
     /// The file whose arrays are read; none where they stay descriptions.
     arrays: Option<&'a AsdfFile>,
@@ -158,7 +159,7 @@ impl<'py> Copier<'_, 'py> {
         Ok(Some(made))
     }
 
-    /// A key: a scalar without a tag of its own.
+    /// Returns a key: a scalar without an explicit tag.
     fn key(&self, node: Node<'_>) -> Made<'py> {
         if node.kind() != NodeKind::Scalar || node.tag().is_some_and(|tag| !tag.starts_with(CORE)) {
             return Ok(None);

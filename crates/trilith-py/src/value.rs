@@ -19,7 +19,7 @@ use crate::mapping::Keyed;
 use crate::nodes::{Place, Sequence};
 use crate::scalar::{helper, tagged_class};
 
-/// How deep dictionaries and lists may nest.
+/// Maximum depth of nested dictionaries and lists.
 const DEPTH: usize = 256;
 
 /// The tag of what stands for an array until the file is put together; no tag of a file begins like this.
@@ -34,10 +34,10 @@ type GivenPieces<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, Vec<u64>,
 
 /// An array among the values.
 enum Item<'py> {
-    /// What gives the elements piece by piece when they are written; whether rows can be appended later.
+    /// A source of elements, piece by piece, when they are written; and whether rows can be appended later.
     Pieces {
         pieces: Bound<'py, PyAny>,
-        /// What gives their masks afterwards.
+        /// A source of their masks, used afterwards.
         masks: Option<Bound<'py, PyAny>>,
         datatype: Datatype,
         order: Byteorder,
@@ -74,7 +74,7 @@ pub struct Collector<'py> {
     kept: Vec<Bound<'py, PyAny>>,
     /// The collections that are being gone through.
     open: Vec<usize>,
-    /// What Python raised while the pieces of an array were asked for.
+    /// The exception that Python raised for the pieces of an array.
     failed: Failed,
 }
 
@@ -172,7 +172,8 @@ impl<'py> Collector<'py> {
         self.other(given)
     }
 
-    /// What Python's own modules know better: dates, paths, numbers and collections of other libraries.
+    /// Converts values that Python's own modules know better: dates, paths, numbers and collections of other
+    /// libraries.
     fn other(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Value> {
         let plain = helper(given.py(), "plain")?.call1((given, self.target.standard))?;
         let (kind, value): (String, Bound<'py, PyAny>) = plain.extract()?;
@@ -343,7 +344,7 @@ fn own_tag(given: &Bound<'_, PyAny>) -> PyResult<String> {
     given.getattr(intern!(given.py(), "tag"))?.extract()
 }
 
-/// Whether it is a tagged value of the `asdf` package, which is a dictionary, list or text that holds nothing itself.
+/// Returns `true` for a tagged value of the `asdf` package: a dictionary, list or string that holds nothing itself.
 fn is_of_asdf(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     let class = given.get_type();
     if class.is(given.py().get_type::<PyDict>())
@@ -498,7 +499,7 @@ fn key_text(key: &Value) -> String {
 }
 
 impl Stored<'_> {
-    /// An array with elements of its own, and whether it goes into the tree.
+    /// Returns an array with its elements, and whether it goes into the tree.
     fn owned(&self) -> Result<(Array, bool)> {
         match *self {
             Stored::Ours { array, inline } => Ok((array.clone(), inline)),
@@ -583,7 +584,7 @@ fn add<'a>(stored: &Stored<'a>, builder: &mut Builder<'a>, options: &ArrayOption
     builder.array(&array, &if inline { ArrayOptions::inline() } else { options.clone() })
 }
 
-/// What takes the pieces of an array.
+/// A callback that takes the pieces of an array.
 type Take<'t> = dyn FnMut(&[u8]) -> Result<()> + 't;
 
 /// Hands over bytes piece by piece.

@@ -1,4 +1,4 @@
-//! What `trilith.WCS` is made on: world coordinates of a file, evaluated without the interpreter.
+//! The base of `trilith.WCS`: world coordinates of a file, evaluated without the interpreter.
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -77,7 +77,7 @@ impl Wcs {
         Ok(found.into_iter().map(|column| PyArray1::from_vec(py, column)).collect())
     }
 
-    /// Whether a pixel has each of some positions.
+    /// Returns `true` for each of some positions that a pixel has.
     #[allow(clippy::needless_pass_by_value, reason = "they come from Python")]
     fn contains(&self, py: Python<'_>, lon: PyReadonlyArray1<'_, f64>, lat: PyReadonlyArray1<'_, f64>) -> PyResult<Vec<bool>> {
         let places: Vec<[f64; 2]> = lon.as_slice()?.iter().zip(lat.as_slice()?).map(|(lon, lat)| [*lon, *lat]).collect();
@@ -95,7 +95,7 @@ impl Wcs {
         self.found.wcs.footprint()
     }
 
-    /// What the coordinates are, by name.
+    /// Describes the coordinates, by name.
     fn about<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let wcs = &self.found.wcs;
         let dict = PyDict::new(py);

@@ -92,7 +92,7 @@ pub fn write<'py>(
 /// Writes all bytes to a file object of Python: again and again, as long as it takes less than it is given.
 ///
 /// # Errors
-/// What its `write` raises; `BlockingIOError` if it returns None, and `OSError` if it takes nothing.
+/// Returns the exceptions of its `write`, `BlockingIOError` if it returns None, and `OSError` if it takes nothing.
 pub fn write_all(target: &Bound<'_, PyAny>, bytes: &[u8]) -> PyResult<()> {
     let py = target.py();
     let all = PyBytes::new(py, bytes);

@@ -2,11 +2,11 @@
 
 use trilith::File;
 
-/// What the bits of an array of flags mean.
+/// The meaning of the bits of an array of flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Names {
-    /// Who gives these names.
+    /// The source of these names.
     pub whose: &'static str,
     names: &'static [&'static str],
 }

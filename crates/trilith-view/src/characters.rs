@@ -9,7 +9,7 @@ const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '
 /// Dots in a character of Braille: two columns, four rows from the top.
 const DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
-/// How many points a series should have to be drawn in this many characters.
+/// Returns the number of points that a series needs to be drawn in this many characters.
 pub const fn points(width: usize) -> usize {
     width * 2
 }

@@ -1,4 +1,4 @@
-//! Which arrays of a file can be looked at: [`Found`].
+//! Arrays of a file that can be looked at: [`Found`].
 
 use trilith::array::Datatype;
 use trilith::file::{Item, ItemKind};
@@ -31,7 +31,7 @@ pub struct Found {
 /// ```
 ///
 /// # Errors
-/// What walking the items says; what is wrong with one array is in its entry.
+/// Returns an error if the items cannot be read. An error of one array is in its entry.
 pub fn arrays(item: &Item<'_>) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     let mut walk = item.walk();
@@ -51,7 +51,7 @@ pub fn arrays(item: &Item<'_>) -> Result<Vec<Found>> {
 /// an array of numbers itself, without a name; nothing for text.
 ///
 /// # Errors
-/// What taking a field says.
+/// Returns an error if a field cannot be taken.
 pub fn columns(array: &Array) -> Result<Vec<(Option<String>, Array)>> {
     if is_numeric(array.datatype()) {
         return Ok(vec![(None, array.clone())]);

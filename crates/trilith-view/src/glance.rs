@@ -1,4 +1,4 @@
-//! An array as whoever looks at it expects it, in one call: [`Glance`], and a small picture for a notebook.
+//! A picture of an array with good defaults, in one call: [`Glance`], and a small picture for a notebook.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,24 +8,24 @@ use trilith::{Array, Datatype, Error, Index, Result};
 use crate::image::picture;
 use crate::{ColourMap, Colours, Cuts, Interval, Picture, Region, Resample, Statistics, Stretch, Wanted, held, is_numeric};
 
-/// Pixels of the longer side, where nobody says how many.
+/// Default length of the longer side, in pixels.
 const SIDE: usize = 1024;
 /// The same of a small picture.
 const SMALL: usize = 256;
 /// Bytes of an array that are gone through unasked.
 const UNASKED: u64 = 64 << 20;
 
-/// How an array is looked at.
+/// Options for a picture of an array.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct How {
-    /// Which numbers have the first and the last colour.
+    /// Numbers that have the first and the last colour.
     pub interval: Interval,
-    /// How the numbers between are spread.
+    /// Scale of the numbers between them.
     pub stretch: Stretch,
     /// The colours.
     pub colours: ColourMap,
-    /// How several elements become one pixel.
+    /// Reduction of several elements to one pixel.
     pub resample: Resample,
     /// Pixels across; None for at most 1024.
     pub width: Option<usize>,
@@ -70,7 +70,8 @@ impl Glance {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where the array is empty or holds no numbers, and those of reading.
+    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if the array is empty or holds no numbers, and an
+    /// error if it cannot be read.
     pub fn of(array: &Array, how: &How) -> Result<Self> {
         if !is_numeric(array.datatype()) {
             return Err(Error::usage(format!("elements of {} cannot be drawn", array.datatype().name())));

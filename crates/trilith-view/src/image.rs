@@ -11,7 +11,7 @@ pub use self::flags::Flags;
 pub use self::picture::{Picture, picture};
 use crate::numbers::Numbers;
 
-/// How several elements become one pixel.
+/// Reduction of several elements to one pixel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Resample {
     /// The mean of those that are finite and not masked.
@@ -50,9 +50,9 @@ pub struct Region {
     pub x: u64,
     /// The first row (the axis before it).
     pub y: u64,
-    /// How many columns.
+    /// Number of columns.
     pub width: u64,
-    /// How many rows.
+    /// Number of rows.
     pub height: u64,
 }
 
@@ -60,7 +60,7 @@ impl Region {
     /// All of a plane.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where the array does not have two axes.
+    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if the array does not have two axes.
     pub fn all(array: &Array) -> Result<Self> {
         match *array.shape() {
             [height, width] => Ok(Self { x: 0, y: 0, width, height }),
@@ -72,7 +72,7 @@ impl Region {
     /// The part of the array.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where it is not inside.
+    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if it is not inside.
     pub fn of(self, array: &Array) -> Result<Array> {
         let all = Self::all(array)?;
         let is_inside = |start: u64, len: u64, of: u64| start.checked_add(len).is_some_and(|end| end <= of);
@@ -98,7 +98,7 @@ impl Region {
         (((wide * scale).round() as usize).max(1), ((high * scale).round() as usize).max(1))
     }
 
-    /// How many pixels high the region is where it is `width` pixels wide.
+    /// Returns the height of the region in pixels if it is `width` pixels wide.
     pub fn height_at(self, width: usize) -> usize {
         ((width as f64 * self.height as f64 / self.width.max(1) as f64).round() as usize).max(1)
     }
@@ -120,15 +120,15 @@ pub struct Raster {
     pub width: usize,
     /// Rows.
     pub height: usize,
-    /// The numbers; NaN where there is none. Where all that a pixel is made of is infinite, so is the pixel.
+    /// The numbers; NaN if there is none. If all elements of a pixel are infinite, so is the pixel.
     pub values: Vec<f64>,
-    /// Whether all that a pixel is made of is masked; empty where nothing is.
+    /// `true` for each pixel whose elements are all masked; empty if nothing is masked.
     pub masked: Vec<bool>,
 }
 
 impl Raster {
-    /// A plane, or a region of it, in `width` by `height` pixels. Where there are fewer elements than pixels, elements
-    /// repeat.
+    /// Reads a plane, or a region of it, in `width` by `height` pixels. If there are fewer elements than pixels,
+    /// elements repeat.
     ///
     /// ```
     /// use trilith_view::{Raster, Resample};
@@ -139,8 +139,9 @@ impl Raster {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where the array is not a plane of numbers or the region not
-    /// inside of it, [`ErrorKind::Limit`](trilith::ErrorKind::Limit) for very many pixels, and those of reading.
+    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if the array is not a plane of numbers or the region
+    /// is not inside of it, [`ErrorKind::Limit`](trilith::ErrorKind::Limit) for very many pixels, and an error if
+    /// the array cannot be read.
     pub fn of(array: &Array, region: Option<Region>, size: (usize, usize), how: Resample) -> Result<Self> {
         let region = region.map_or_else(|| Region::all(array), Ok)?;
         let part = region.of(array)?;
@@ -178,7 +179,7 @@ impl Raster {
     /// The pixels as an array of doubles, in which what is masked is not a number.
     ///
     /// # Errors
-    /// Those of making an array.
+    /// Returns an error if the array cannot be made.
     pub fn as_array(&self) -> Result<Array> {
         let masked = self.masked.iter().copied().chain(std::iter::repeat(false));
         let values: Vec<f64> = self.values.iter().zip(masked).map(|(v, masked)| if masked { f64::NAN } else { *v }).collect();

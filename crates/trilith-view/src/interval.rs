@@ -1,4 +1,4 @@
-//! Which numbers are the two ends of the colours: [`Interval`], and the [`Cuts`] that it gives for an array.
+//! The ends of the colours: [`Interval`], and the [`Cuts`] that it gives for an array.
 
 mod zscale;
 
@@ -36,9 +36,9 @@ pub enum Interval {
 /// The numbers at the two ends of the colours.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cuts {
-    /// What and below which everything has the first colour.
+    /// Numbers up to this have the first colour.
     pub low: f64,
-    /// What and above which everything has the last colour.
+    /// Numbers from this on have the last colour.
     pub high: f64,
 }
 
@@ -50,7 +50,8 @@ impl Interval {
     /// The ends for all of an array; 0 and 1 where none of its numbers is finite. All of it is read.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where the elements are not numbers, and those of reading.
+    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if the elements are not numbers, and an error if
+    /// they cannot be read.
     pub fn of(&self, array: &Array) -> Result<Cuts> {
         let found = match *self {
             Self::Fixed(cuts) => return Ok(cuts),
@@ -78,7 +79,7 @@ impl Interval {
 }
 
 impl Cuts {
-    /// Where a number is between the ends: 0 at and below the lower, 1 at and above the upper.
+    /// Returns the position of a number between the ends: 0 at and below the lower, 1 at and above the upper.
     pub fn share(&self, x: f64) -> f64 {
         if x <= self.low {
             0.0

@@ -13,7 +13,7 @@ use trilith::{Array, Error, Result};
 const BAND: usize = 16 << 20;
 /// Bytes of a run: so many, however many threads there are, so that two looks at an array have the same runs.
 const PART: usize = 2 << 20;
-/// What is decoded is kept for a second look at it up to this many bytes.
+/// Maximum number of decoded bytes that are kept for a second pass.
 const HELD: u64 = 128 << 20;
 
 /// A type of numbers that arrays are looked at as.
@@ -48,7 +48,7 @@ pub(crate) trait Sample: Copy + PartialOrd + Send + Sync + 'static {
     /// The number itself, for a report.
     fn exact(self) -> crate::Number;
 
-    /// What lies between two numbers, with the precision that numpy's median of this type has.
+    /// Returns the mean of two numbers, with the precision that numpy's median of this type has.
     fn halfway(a: Self, b: Self) -> f64 {
         (a.double() + b.double()) / 2.0
     }
@@ -175,8 +175,8 @@ macro_rules! with_type {
 }
 pub(crate) use with_type;
 
-/// What the numbers of an array are looked at as: truth values are 0 and 1, halves singles, float128 doubles, and a
-/// complex number is its magnitude.
+/// The type in which the numbers of an array are seen: booleans are 0 and 1, halves are singles, float128 are
+/// doubles, and a complex number is its magnitude.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     I8,
@@ -232,7 +232,7 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// How many numbers are finite and not masked.
+    /// Counts the numbers that are finite and not masked.
     pub(crate) fn finite<T: Sample>(&self) -> usize {
         if self.mask.is_empty() {
             T::all(self.bytes).filter(|number| number.is_finite()).count()
@@ -252,19 +252,19 @@ impl Numbers {
     /// The array, if its elements are numbers.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where they are not.
+    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if they are not.
     pub(crate) fn new(array: &Array) -> Result<Self> {
         let kind = Kind::of(array.datatype())
             .ok_or_else(|| Error::usage(format!("elements of {} are not numbers", short(array.datatype()))))?;
         Ok(Self { array: array.clone(), kind })
     }
 
-    /// What its numbers are.
+    /// Returns the type of its numbers.
     pub(crate) fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// How many there are.
+    /// Returns the number of elements.
     pub(crate) fn len(&self) -> u64 {
         self.array.len()
     }
@@ -282,7 +282,7 @@ impl Numbers {
     /// The same for several looks, as [`held`].
     ///
     /// # Errors
-    /// Those of reading.
+    /// Returns an error if the array cannot be read.
     pub(crate) fn held(self) -> Result<Self> {
         Ok(Self { array: held(&self.array)?, ..self })
     }
@@ -290,7 +290,7 @@ impl Numbers {
     /// Gives all numbers in runs to `work`, on several threads, and what it makes of them to `take`, in order.
     ///
     /// # Errors
-    /// Those of reading, and of `work` and `take`.
+    /// Returns an error if the array cannot be read, and the errors of `work` and `take`.
     pub(crate) fn runs<R: Send>(
         &self,
         work: impl Fn(&Run<'_>) -> Result<R> + Sync,

@@ -9,7 +9,7 @@ use trilith::{Error, Result};
 use crate::series::Series;
 use crate::statistics::Histogram;
 
-/// How a plot looks.
+/// The look of a plot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Look {
@@ -17,9 +17,9 @@ pub struct Look {
     pub width: u32,
     /// Pixels from top to bottom.
     pub height: u32,
-    /// What stands above it.
+    /// The title above it.
     pub title: String,
-    /// What stands at the vertical axis: the unit.
+    /// The label of the vertical axis: the unit.
     pub unit: String,
 }
 
@@ -45,12 +45,12 @@ const INK: RGBColor = RGBColor(0x1f, 0x5f, 0xa8);
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) for a size that no plot has.
+/// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) for an impossible size.
 pub fn line(series: &Series, look: &Look) -> Result<String> {
     drawn(look, |area| series_on(area, series, look, false))
 }
 
-/// As [`line`], each number as a step of its own width.
+/// Does the same as [`line`], with each number as a step of its width.
 ///
 /// # Errors
 /// Returns the errors of [`line`].
@@ -66,13 +66,13 @@ pub fn histogram(histogram: &Histogram, look: &Look) -> Result<String> {
     drawn(look, |area| bars_on(area, histogram, look))
 }
 
-/// What is shown of a column of a table.
+/// The drawing of a column of a table.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Panel {
     /// A line over the row.
     Line(Series),
-    /// How often which numbers come up.
+    /// A histogram of the numbers.
     Bars(Histogram),
     /// Nothing that can be drawn, in words.
     Words(String),

@@ -10,7 +10,7 @@ use crate::numbers::{Numbers, Sample, with_type};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Series {
-    /// How many elements there are.
+    /// Number of elements.
     pub count: u64,
     /// The points, in order.
     pub points: Vec<Point>,
@@ -60,8 +60,8 @@ impl Series {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where the array has another number of axes or its elements are
-    /// not numbers, and those of reading.
+    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if the array has another number of axes or its
+    /// elements are not numbers, and an error if it cannot be read.
     pub fn of(array: &Array, points: usize) -> Result<Self> {
         let [count] = *array.shape() else {
             return Err(Error::usage(format!("a line is drawn of one axis, this array has the shape {:?}", array.shape()))

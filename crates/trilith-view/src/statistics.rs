@@ -1,4 +1,4 @@
-//! What the numbers of an array are, taken together: [`Statistics`].
+//! Statistics of the numbers of an array: [`Statistics`].
 
 mod moments;
 mod ranks;
@@ -16,7 +16,7 @@ use crate::numbers::{Numbers, Sample, with_type};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Number {
-    /// A whole number, or a truth value as 0 or 1.
+    /// A whole number, or a boolean as 0 or 1.
     Whole(i128),
     /// A number with a fraction.
     Real(f64),
@@ -41,13 +41,13 @@ impl fmt::Display for Number {
     }
 }
 
-/// What is wanted besides what one pass over the numbers gives.
+/// Results besides those that one pass over the numbers gives.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Wanted {
     /// Percentiles, 0 to 100.
     pub percentiles: Vec<f64>,
-    /// How many bins a histogram has; 0 for none.
+    /// Number of bins of a histogram; 0 for none.
     pub bins: usize,
     /// From where to where the histogram goes; without it from the smallest number to the greatest.
     pub range: Option<Cuts>,
@@ -93,8 +93,8 @@ impl Wanted {
 /// The most bins of a histogram.
 const MOST_BINS: usize = 1 << 20;
 
-/// The numbers of an array, taken together. What is said of size, mean and order is of the finite numbers that are not
-/// masked; a complex number counts by its magnitude, a truth value as 0 or 1.
+/// Statistics of the numbers of an array. Size, mean and order are those of the finite numbers that are not masked.
+/// A complex number counts by its magnitude, a boolean as 0 or 1.
 ///
 /// ```
 /// use trilith_view::{Statistics, Wanted};
@@ -107,15 +107,15 @@ const MOST_BINS: usize = 1 << 20;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// How many elements there are.
+    /// Number of elements.
     pub count: u64,
-    /// How many are masked; nothing else counts them.
+    /// Number of masked elements; no other field counts them.
     pub masked: u64,
-    /// How many are not a number.
+    /// Number of NaNs.
     pub nan: u64,
-    /// How many are infinite.
+    /// Number of infinite numbers.
     pub infinite: u64,
-    /// How many are finite.
+    /// Number of finite numbers.
     pub finite: u64,
     /// The smallest.
     pub min: Option<Number>,
@@ -135,7 +135,7 @@ pub struct Statistics {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Percentile {
-    /// Which one: 50 is the median.
+    /// The percentage: 50 is the median.
     pub percent: f64,
     /// Its value.
     pub value: f64,
@@ -143,19 +143,19 @@ pub struct Percentile {
     pub error: f64,
 }
 
-/// How many numbers lie in each of several ranges of one width, the last of which has its upper end in it.
+/// Counts of the numbers in several ranges of one width. The last range includes its upper end.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Histogram {
-    /// Where the first bin begins.
+    /// Start of the first bin.
     pub low: f64,
-    /// Where the last bin ends.
+    /// End of the last bin.
     pub high: f64,
     /// The number in each bin.
     pub counts: Vec<u64>,
-    /// How many lie below the first bin.
+    /// Number of numbers below the first bin.
     pub below: u64,
-    /// How many lie above the last bin.
+    /// Number of numbers above the last bin.
     pub above: u64,
 }
 
@@ -163,8 +163,8 @@ impl Statistics {
     /// The statistics of an array.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where the elements are not numbers or something is wanted that
-    /// makes no sense, and those of reading.
+    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if the elements are not numbers or `wanted` makes no
+    /// sense, and an error if they cannot be read.
     pub fn of(array: &Array, wanted: &Wanted) -> Result<Self> {
         wanted.check()?;
         charge(array)?;
@@ -272,7 +272,7 @@ impl Histogram {
         Self::new(Cuts { low, high }, bins)
     }
 
-    /// Where bin `at` begins.
+    /// Returns the start of bin `at`.
     pub fn edge(&self, at: usize) -> f64 {
         if at >= self.counts.len() {
             return self.high;

@@ -1,4 +1,4 @@
-//! How numbers between the two ends of an interval are spread over the colours: [`Stretch`].
+//! The scale of the numbers between the two ends of an interval: [`Stretch`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ use trilith::{Error, Result};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Stretch {
-    /// As it is.
+    /// Linear.
     #[default]
     Linear,
     /// The square root.

@@ -9,7 +9,7 @@ use trilith::wcs::Options;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Axis {
-    /// As the header names it: `RA`, `DEC`, `GLON`, `WAVE`.
+    /// The name in the header: `RA`, `DEC`, `GLON`, `WAVE`.
     pub name: String,
     /// Degrees for positions on the sky.
     pub unit: String,
@@ -21,7 +21,7 @@ pub struct Axis {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Coordinate {
-    /// Which one.
+    /// The axis.
     pub axis: Axis,
     /// Its value, in the unit of the axis; None outside of the sky that a projection draws.
     pub value: Option<f64>,

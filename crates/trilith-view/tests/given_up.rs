@@ -1,4 +1,4 @@
-//! Whoever gives up a request ends the work on its answer, wherever that is.
+//! A client that gives up a request ends the work on its answer, wherever that is.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where things are not as expected")]
 

@@ -1,4 +1,4 @@
-//! What a viewer asks, and what it is answered: pages of trees, tables and texts, pictures, values, refusals.
+//! Requests of a viewer, and their answers: pages of trees, tables and texts, pictures, values, refusals.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where things are not as expected")]
 

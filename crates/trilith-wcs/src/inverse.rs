@@ -14,7 +14,7 @@ const ROOM: f64 = 1e-8;
 /// Points along each axis of a grid from which to start.
 const GRID: usize = 25;
 
-/// Where a point stands in the iteration.
+/// State of a point in the iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Active,
@@ -87,7 +87,7 @@ impl Wcs {
         (0..count).map(|at| (row(&columns, at), self.place(&row(&world, at)))).collect()
     }
 
-    /// How far a point is from where it should be: on the sky east and north, in the unit of the axes.
+    /// Computes the distance of a point from its goal: on the sky east and north, in the unit of the axes.
     fn fault(&self, wanted: &[f64], found: &[f64], out: &mut [f64]) {
         for (place, (found, wanted)) in out.iter_mut().zip(found.iter().zip(wanted)) {
             *place = found - wanted;

@@ -18,8 +18,8 @@ pub enum Basis {
 
 /// A polynomial in one or two variables.
 ///
-/// Row `i` of the coefficients belongs to the `i`th function of the first variable, and its column `j` to the `j`th of the
-/// second variable; with one variable there is one row, of its own functions.
+/// Row `i` of the coefficients belongs to the `i`th function of the first variable, and its column `j` to the `j`th
+/// of the second variable. With one variable there is one row, of its functions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Polynomial {
     basis: Basis,

@@ -95,7 +95,7 @@ enum Node {
         shape: Vec<usize>,
         cases: Vec<Transform>,
     },
-    /// As a chain of a remapping and two transforms side by side that share inputs, but inverted from the right.
+    /// A chain of a remapping and two parallel transforms that share inputs, but inverted from the right.
     Coupled {
         forward: Box<Transform>,
         inverse: Option<Box<Transform>>,
@@ -397,7 +397,8 @@ impl Transform {
         self.backwards(false)
     }
 
-    /// As [`Transform::inverse`], but an inverse that is only near enough to start an iteration is good enough.
+    /// Does the same as [`Transform::inverse`], but accepts an inverse that is only near enough to start an
+    /// iteration.
     pub(crate) fn rough_inverse(&self) -> Result<Self> {
         self.backwards(true)
     }

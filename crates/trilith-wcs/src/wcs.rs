@@ -31,7 +31,7 @@ pub struct Frame {
     pub axes: Vec<Axis>,
     /// Reference frame of positions on the sky, as `ICRS`; empty if there is none.
     pub reference: String,
-    /// Which axes are longitude and latitude on the sky.
+    /// The axes that are longitude and latitude on the sky.
     pub sky: Option<(usize, usize)>,
 }
 
@@ -192,7 +192,7 @@ impl Wcs {
         self.frames.last().and_then(|frame| frame.axes.get(axis)).cloned().unwrap_or_default()
     }
 
-    /// Which world axes are longitude and latitude on the sky.
+    /// Returns the world axes that are longitude and latitude on the sky.
     pub fn sky(&self) -> Option<(usize, usize)> {
         self.sky.map(|(longitude, latitude, _)| (longitude, latitude))
     }
@@ -428,7 +428,8 @@ fn blank(columns: &mut [Vec<f64>], at: usize, is_meant: impl Fn(usize) -> bool) 
     }
 }
 
-/// How far east and north of `from` a place is, for places near each other; all in degrees. Nothing cancels.
+/// Returns the distance of a place from `from` to the east and north, for places near each other; all in degrees.
+/// No digits cancel.
 ///
 /// Places on the other half of the sky have none: the one opposite would be at distance zero.
 pub(crate) fn offset(from: [f64; 2], to: [f64; 2]) -> [f64; 2] {

@@ -15,7 +15,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap_or(f64::NAN)).collect()
 }
 
-/// How far two positions are from each other on the sky, in degrees.
+/// Returns the distance of two positions on the sky, in degrees.
 fn apart(a: (f64, f64), b: (f64, f64)) -> f64 {
     let turn = (a.0 - b.0 + 180.0).rem_euclid(360.0) - 180.0;
     (turn * a.1.to_radians().cos()).hypot(a.1 - b.1)

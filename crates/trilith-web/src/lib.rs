@@ -48,7 +48,7 @@ pub extern "C" fn room(len: usize) -> *mut u8 {
     buffer.as_mut_ptr()
 }
 
-/// How long the buffer is.
+/// Returns the length of the buffer.
 #[unsafe(no_mangle)]
 pub extern "C" fn length() -> usize {
     buffer().len()

@@ -22,8 +22,8 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// Every bit that is set in any element of a pixel, so that no single flagged element is lost. `bits` are those
-    /// that matter.
+    /// Collects every bit that is set in any element of a pixel, so that no single flagged element is lost. `bits`
+    /// are those that matter.
     ///
     /// ```
     /// let quality = trilith::Array::from_slice(&[0u32, 4, 0, 1], &[1, 4])?;
@@ -32,13 +32,13 @@ impl Flags {
     /// ```
     ///
     /// # Errors
-    /// As [`Raster::of`](super::Raster::of), and [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where the elements are
-    /// not whole numbers or truth values.
+    /// Returns the errors of [`Raster::of`](super::Raster::of), and [`ErrorKind::Usage`](trilith::ErrorKind::Usage)
+    /// if the elements are not whole numbers or booleans.
     pub fn of(array: &Array, region: Option<Region>, size: (usize, usize), bits: u64) -> Result<Self> {
         Self::gathered(array, region, size, |all, value| all | (value & bits))
     }
 
-    /// How many elements have each bit set, from the lowest one on; of masked elements none.
+    /// Counts the elements that have each bit set, from the lowest one on. Masked elements do not count.
     ///
     /// ```
     /// let quality = trilith::Array::from_slice(&[0u8, 4, 5], &[3])?;
@@ -47,7 +47,7 @@ impl Flags {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where the elements are not whole numbers or truth values.
+    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if the elements are not whole numbers or booleans.
     pub fn counts(array: &Array) -> Result<[u64; 64]> {
         check_whole(array)?;
         array.limits().charge_work(array.len().saturating_mul(8))?;
@@ -125,7 +125,7 @@ impl Flags {
         self.painted(background, index)
     }
 
-    /// Each label in a colour of its own, as far as 255 colours go; `background` for label 0.
+    /// Paints each label in a separate colour, as far as 255 colours go; `background` is for label 0.
     pub fn paint_labels(&self, background: [u8; 4]) -> Picture {
         self.painted(background, |value| if *value == 0 { 0 } else { ((*value - 1) % 255) as u8 + 1 })
     }
@@ -140,7 +140,7 @@ impl Flags {
     }
 }
 
-/// Refuses what is neither a whole number nor a truth value.
+/// Refuses elements that are neither whole numbers nor booleans.
 fn check_whole(array: &Array) -> Result<()> {
     if array.datatype().is_integer() || *array.datatype() == trilith::Datatype::Bool8 {
         return Ok(());
@@ -156,7 +156,7 @@ fn bits_of<T: Sample>(number: T) -> u64 {
     }
 }
 
-/// How a plane becomes pixels.
+/// The conversion of a plane to pixels.
 struct Plan {
     rows: usize,
     /// The pixel of each column.

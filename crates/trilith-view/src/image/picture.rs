@@ -89,7 +89,7 @@ impl Raster {
     }
 }
 
-/// What a pixel shows.
+/// The content of a pixel.
 #[derive(Clone, Copy)]
 enum Shade {
     Number(u8),
@@ -107,7 +107,7 @@ impl Picture {
     /// A picture out of colours: red, green, blue and opacity of each pixel.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where there are not 4 bytes for each pixel,
+    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if there are not 4 bytes for each pixel, and
     /// [`ErrorKind::Limit`](trilith::ErrorKind::Limit) for very many pixels.
     pub fn from_rgba(width: usize, height: usize, rgba: Vec<u8>) -> Result<Self> {
         check_size(width, height)?;
@@ -180,7 +180,7 @@ impl Picture {
     /// The picture as a PNG file: with a palette or in shades of grey where that is enough.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](trilith::ErrorKind::Unsupported) where the encoder refuses it.
+    /// Returns [`ErrorKind::Unsupported`](trilith::ErrorKind::Unsupported) if the encoder refuses it.
     pub fn to_png(&self) -> Result<Vec<u8>> {
         let refused = |error: png::EncodingError| Error::unsupported(format!("the picture cannot be written as PNG: {error}"));
         let (Ok(width), Ok(height)) = (u32::try_from(self.width), u32::try_from(self.height)) else {

@@ -6,7 +6,7 @@ use trilith::{Array, Index, Result};
 use super::Raster;
 use crate::numbers::{Numbers, Run, Sample, with_type};
 
-/// What is kept of the elements of a pixel.
+/// A running reduction of the elements of a pixel.
 pub(super) trait Reduce: Copy + Default + Send {
     /// Takes in finite elements, one after the other in a row; false where some are not finite, and nothing is taken in.
     fn take_all<T: Sample>(&mut self, bytes: &[u8]) -> bool;
@@ -115,7 +115,7 @@ impl<R: Reduce> Cell<R> {
     }
 }
 
-/// Which pixel each row or column of the source belongs to: its first source index.
+/// Returns the first source index of each pixel, for the rows or columns of the source.
 fn bounds(from: usize, to: usize) -> Vec<usize> {
     // Pixel p has the indices i with i * to / from == p.
     (0..=to).map(|pixel| (pixel * from).div_ceil(to)).collect()
@@ -150,7 +150,7 @@ fn blank(width: usize, height: usize) -> Raster {
     Raster { width, height, values: vec![f64::NAN; width * height], masked: Vec::new() }
 }
 
-/// How a plane becomes pixels.
+/// The conversion of a plane to pixels.
 struct Plan {
     width: usize,
     height: usize,

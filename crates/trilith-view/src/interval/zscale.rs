@@ -7,9 +7,9 @@ use trilith::{Array, Error, Result};
 use super::Cuts;
 use crate::numbers::{Numbers, Sample, with_type};
 
-/// How many samples are taken at most.
+/// Maximum number of samples.
 const SAMPLES: usize = 1000;
-/// What the slope of the line is divided by.
+/// Divisor of the slope of the line.
 const CONTRAST: f64 = 0.25;
 /// The share of samples that must be left.
 const LEFT: f64 = 0.5;
@@ -17,7 +17,7 @@ const LEFT: f64 = 0.5;
 const LEAST: usize = 5;
 /// Samples this many standard deviations off the line are left out.
 const OFF: f64 = 2.5;
-/// How often the line is fitted at most.
+/// Maximum number of fits of the line.
 const ROUNDS: usize = 5;
 
 /// The ends for an array; None where none of its numbers is finite.
@@ -76,7 +76,7 @@ fn samples<T: Sample>(numbers: &Numbers) -> Result<Option<Vec<T>>> {
 /// By the start of a run: how many finite numbers are before it, and how many are in it.
 type Counts = HashMap<u64, (u64, u64)>;
 
-/// How many numbers are finite; and by the start of each run, how many of them are before it and in it.
+/// Counts the finite numbers: all, and by the start of each run those before it and in it.
 fn counted<T: Sample>(numbers: &Numbers) -> Result<(u64, Counts)> {
     let (mut total, mut firsts) = (0, HashMap::new());
     numbers.runs(

@@ -8,7 +8,7 @@ use super::{Request, Session};
 use crate::image::Flags;
 use crate::{Picture, Region, bits};
 
-/// What is below an overlay is seen where no bit is set.
+/// The transparent colour of an overlay, for pixels without any bit set.
 const NOTHING: [u8; 4] = [0; 4];
 
 /// `bits`: the bits that are set in any element, each with its name where it is known, how many elements have it, and its

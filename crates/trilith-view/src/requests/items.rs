@@ -10,9 +10,9 @@ use super::arrays::item_at;
 use super::rows::columns_of;
 use super::{Request, Session};
 
-/// How many characters of a value are shown in a line.
+/// Number of characters of a value that are shown in a line.
 const SHORT: usize = 200;
-/// How many children one answer has.
+/// Maximum number of children in one answer.
 const MOST: u64 = 1000;
 
 /// `tree`: some children of an item.

@@ -10,9 +10,9 @@ use crate::Region;
 
 /// From so many elements on there is a first look.
 const LARGE: u64 = 1 << 25;
-/// How many rows it takes at most.
+/// Maximum number of rows.
 const ROWS: u64 = 256;
-/// How many stored bytes it may cost: of a file of this machine, and of one that is fetched.
+/// Maximum number of stored bytes: for a local file, and for one that is fetched.
 const COST: u64 = 256 << 20;
 const COST_FETCHED: u64 = 24 << 20;
 /// So many stored bytes are fetched unasked.
@@ -24,9 +24,9 @@ const GAP: u64 = 16 << 10;
 pub(super) struct Look {
     /// The rows.
     pub(super) array: Array,
-    /// Which ones.
+    /// The rows.
     pub(super) rows: Index,
-    /// How much of the plane they are.
+    /// Their share of the plane.
     pub(super) share: f64,
 }
 

@@ -1,7 +1,8 @@
-//! What a viewer asks, and the answers: a path and a query in, a status, a content type and bytes out.
+//! Requests of a viewer, and the answers: a path and a query in, a status, a content type and bytes out.
 //!
-//! The server of `trilith view` and the worker of the static page both hand their requests to [`answer`]; the page does
-//! not know which of them it talks to. Nothing here reads a socket or opens a file: a [`Session`] is given what opens.
+//! The server of `trilith view` and the worker of the static page both hand their requests to [`answer`], and the
+//! page does not know which of them it uses. Nothing here reads a socket or opens a file: a [`Session`] receives a
+//! function that opens files.
 //!
 //! | request | asks for |
 //! |---|---|
@@ -52,7 +53,7 @@ pub struct Response {
     /// 200, or 400 for a question that makes no sense, 404 for an unknown request or an item that does not exist, 422
     /// for a file that cannot be read as asked, 499 for one that was given up.
     pub status: u16,
-    /// What the bytes are: `application/json` or `image/png`.
+    /// The content type of the bytes: `application/json` or `image/png`.
     pub content_type: &'static str,
     /// The bytes.
     pub body: Vec<u8>,

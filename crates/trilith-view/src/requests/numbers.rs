@@ -8,12 +8,12 @@ use super::arrays::{array_of, item_at, numbers, texts};
 use super::rows::columns_of;
 use super::{Request, Session};
 
-/// How many elements `values` gives at most.
+/// Maximum number of elements in an answer to `values`.
 const WINDOW: u64 = 4096;
-/// How many points `profile` gives, where it is not asked for another number, and at most.
+/// Default and maximum number of points in an answer to `profile`.
 const POINTS: u64 = 1000;
 const MOST_POINTS: u64 = 10_000;
-/// How many elements are read at once.
+/// Number of elements that are read at once.
 const PIECE: u64 = 1 << 20;
 
 /// `values`: elements as text, from `x` and `y` on, `w` by `h` of them.
@@ -48,8 +48,9 @@ fn range(start: u64, count: u64) -> Index {
     Index::Range { start: at(start), stop: at(start.saturating_add(count)), step: 1 }
 }
 
-/// `profile`: an array with one axis, the column `name` of a table, or row `row` or column `column` of one with two, from `from` to `to`. Where there
-/// are more elements than points, each point has the least and the greatest of its elements.
+/// Answers `profile`: an array with one axis, the column `name` of a table, or row `row` or column `column` of one
+/// with two, from `from` to `to`. If there are more elements than points, each point has the least and the greatest
+/// of its elements.
 pub(super) fn profile(session: &Session, request: &Request) -> Result<Value> {
     let array = match request.get("name").filter(|name| !name.is_empty()) {
         Some(name) => column(session, request, name)?,
@@ -134,7 +135,7 @@ impl Reduced {
     }
 }
 
-/// Whether an array can be read as a plane of numbers, and how many rows and columns it has.
+/// Returns the number of rows and columns of an array that can be read as a plane of numbers.
 pub(super) fn plane(array: &Array) -> Result<(u64, u64)> {
     match array.shape() {
         [rows, columns] => Ok((*rows, *columns)),

@@ -1,4 +1,4 @@
-//! What the files are: names, kinds, blocks, and whether all is as it should be.
+//! Facts about the files: names, kinds, blocks, and the result of verifying them.
 
 use serde_json::{Value, json};
 use trilith::file::ArrayEntry;

@@ -54,7 +54,7 @@ impl Planes {
     }
 }
 
-/// What can be chosen: intervals, stretches, and colour maps with some of their colours.
+/// Lists the choices: intervals, stretches, and colour maps with some of their colours.
 pub(super) fn choices() -> Value {
     let maps: Vec<Value> = ColourMap::names()
         .flat_map(|name| [name.to_owned(), format!("{name}_r")])
@@ -67,7 +67,7 @@ pub(super) fn choices() -> Value {
     json!({"intervals": Interval::NAMES, "stretches": Stretch::NAMES, "maps": maps})
 }
 
-/// What a picture is made of: the array, and what is taken from it.
+/// The source of a picture: the array, and the part taken from it.
 struct Wish {
     array: Array,
     other: Option<Array>,
@@ -158,9 +158,9 @@ fn subtract(raster: &mut Raster, other: Raster) {
     }
 }
 
-/// `image`: a part of an array as PNG. `x`, `y`, `w`, `h` in elements, `width` and `height` in pixels; `low`, `high`,
-/// `stretch` and `cmap` give the colours; `sample=1` asks for a first look at all of it; `as=flags` with `bits`, or
-/// `as=labels`, for an overlay in which each bit or label has a colour of its own.
+/// Answers `image`: a part of an array as PNG. `x`, `y`, `w`, `h` are in elements, `width` and `height` in pixels.
+/// `low`, `high`, `stretch` and `cmap` give the colours. `sample=1` asks for a first look at all of it. `as=flags`
+/// with `bits`, or `as=labels`, asks for an overlay in which each bit or label has a separate colour.
 pub(super) fn image(session: &Session, request: &Request) -> Result<Vec<u8>> {
     check()?;
     let (opened, wish) = wish(session, request)?;

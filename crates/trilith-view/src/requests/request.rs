@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use trilith::interrupt::until_set;
 use trilith::{Error, Result, bytes};
 
-/// What is asked: `tree` with `file=0&path=/roman&limit=100`.
+/// A request: `tree` with `file=0&path=/roman&limit=100`.
 #[derive(Debug, Clone)]
 pub struct Request {
     name: String,
@@ -39,12 +39,12 @@ impl Request {
         &self.name
     }
 
-    /// Returns `true` if nobody waits for the answer any more.
+    /// Returns `true` if the client does not wait for the answer any more.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Does the work on its answer, which fails soon once nobody waits for it.
+    /// Does the work on its answer, which fails soon after the client stops waiting.
     pub(crate) fn wait<R>(&self, work: impl FnOnce() -> R) -> R {
         until_set(Arc::clone(&self.cancelled), work)
     }
@@ -70,7 +70,7 @@ impl Request {
         self.number(key)?.ok_or_else(|| Error::usage(format!("the request {} needs {key}", self.name)))
     }
 
-    /// Where a page begins and how many entries it has, never more than `most`.
+    /// Returns the start of a page and its number of entries, at most `most`.
     pub(crate) fn page(&self, usual: u64, most: u64) -> Result<(u64, u64)> {
         let offset = self.number("offset")?.unwrap_or(0);
         Ok((offset, self.number("limit")?.unwrap_or(usual).min(most)))

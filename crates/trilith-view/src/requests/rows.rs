@@ -1,11 +1,12 @@
-//! What has rows and columns: records, lists of columns, mappings of arrays of one length, and arrays with two axes.
+//! Items with rows and columns: records, lists of columns, mappings of arrays of one length, and arrays with two
+//! axes.
 
 use trilith::file::{Item, ItemKind};
 use trilith::{Array, Result};
 
 use super::items::datatype_text;
 
-/// How many members of a mapping may be columns.
+/// Maximum number of members of a mapping that may be columns.
 const COLUMNS: usize = 1000;
 
 /// One column of a table.

@@ -12,12 +12,12 @@ use super::picture::Planes;
 use super::source::Lines;
 use super::table::Order;
 
-/// What opens a file at a place.
+/// A function that opens a file at a place.
 pub type Opener = dyn Fn(&str) -> Result<File> + Send + Sync;
 
-/// How many files are held open at once.
+/// Maximum number of files that are held open.
 const OPEN: usize = 16;
-/// How many lists of children are kept for each file.
+/// Maximum number of lists of children that are kept for each file.
 const LISTS: usize = 8;
 
 /// The files that a viewer looks at. They are opened when something is asked of them.
@@ -46,7 +46,7 @@ pub(super) struct Listed {
     children: Vec<(Option<Box<str>>, Place)>,
 }
 
-/// What is behind a lock, also after a panic elsewhere.
+/// Returns the content of a lock, even after a panic elsewhere.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -64,7 +64,7 @@ impl Session {
         files.len() - 1
     }
 
-    /// How many files there are.
+    /// Returns the number of files.
     pub fn len(&self) -> usize {
         self.files.read().unwrap_or_else(PoisonError::into_inner).len()
     }
@@ -122,7 +122,7 @@ impl Opened {
         }
     }
 
-    /// What one request may cost.
+    /// Returns the limits for the cost of one request.
     pub(super) fn budget(&self) -> Arc<Limits> {
         Arc::new(self.file.limits().for_command(self.file.source().len()))
     }
@@ -151,7 +151,7 @@ impl Opened {
 }
 
 impl Listed {
-    /// How many there are.
+    /// Returns the number of children.
     pub(super) fn len(&self) -> usize {
         self.children.len()
     }

@@ -1,4 +1,5 @@
-//! The text of a file with line numbers, and long texts of the tree: by pages, so that megabytes of it stay fluid.
+//! The text of a file with line numbers, and long strings of the tree: by pages, so that megabytes of it stay
+//! fluid.
 
 use std::sync::Arc;
 
@@ -9,9 +10,9 @@ use trilith::{Error, File, Result};
 use super::session::locked;
 use super::{Opened, Request, Session};
 
-/// How many bytes of one line are shown.
+/// Maximum number of bytes of one line that are shown.
 const WIDTH: usize = 4000;
-/// How many lines one answer has.
+/// Maximum number of lines in one answer.
 const MOST: u64 = 2000;
 
 /// A text, and where its lines begin.

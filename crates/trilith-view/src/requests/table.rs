@@ -11,13 +11,13 @@ use super::rows::{Column, columns_of};
 use super::session::locked;
 use super::{Opened, Request, Session};
 
-/// How many rows one answer has.
+/// Maximum number of rows in one answer.
 const ROWS: u64 = 1000;
-/// How many columns of an array with two axes one answer has.
+/// Maximum number of columns of an array with two axes in one answer.
 const COLUMNS: u64 = 100;
-/// How many characters of a cell are shown.
+/// Maximum number of characters of a cell that are shown.
 const CELL: usize = 200;
-/// How many rows are read at once to order them.
+/// Number of rows that are read at once to order them.
 const PIECE: u64 = 1 << 20;
 /// Rows that are so near in the file are read together.
 const NEAR: u64 = 64;

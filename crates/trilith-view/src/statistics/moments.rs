@@ -1,4 +1,4 @@
-//! What one pass gives: counts, the smallest, the greatest, mean and spread.
+//! Results of one pass: counts, the smallest, the greatest, mean and spread.
 
 use crate::numbers::{Run, Sample};
 

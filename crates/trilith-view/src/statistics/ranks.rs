@@ -1,5 +1,5 @@
-//! Which number is the n-th in order of size, without sorting: numbers are counted by the first digits of their keys,
-//! and the few that share those digits are looked at again.
+//! The n-th number in order of size, without sorting: numbers are counted by the first digits of their keys, and
+//! the few that share those digits are examined again.
 
 use trilith::{Limits, Result};
 
@@ -12,10 +12,10 @@ const DIGIT: u32 = 16;
 const VALUES: usize = 1 << DIGIT;
 /// So many numbers are collected and put in order; more are counted by their next digit.
 const COLLECTED: u64 = 4 << 20;
-/// What belongs to no group.
+/// Mark of a number without a group.
 const NONE: u16 = u16::MAX;
 
-/// How many numbers have each value of the first digit of their keys.
+/// Counts of the numbers for each value of the first digit of their keys.
 pub(super) struct Ranks<T> {
     counts: Vec<u64>,
     kind: std::marker::PhantomData<T>,
@@ -25,9 +25,9 @@ pub(super) struct Ranks<T> {
 struct Group {
     /// These digits.
     prefix: u64,
-    /// How many numbers are before them in order.
+    /// Number of numbers before them in order.
     before: u64,
-    /// How many there are.
+    /// Number of numbers.
     count: u64,
 }
 
@@ -140,7 +140,7 @@ fn bounds<T: Sample>(groups: &[Group], ranks: &[u64]) -> Vec<(f64, f64)> {
     ranks.iter().map(bound).collect()
 }
 
-/// Which group a key belongs to, of which `known` bits are known.
+/// Lookup of the group of a key, of which `known` bits are known.
 struct Finder {
     by_first: Vec<u16>,
     prefixes: Vec<u64>,

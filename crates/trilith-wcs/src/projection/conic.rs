@@ -69,7 +69,7 @@ impl Conic {
         self.middle
     }
 
-    /// How far a latitude is from the apex: negative for a cone that opens to the north.
+    /// Returns the distance of a latitude from the apex: negative for a cone that opens to the north.
     fn distance(&self, theta: f64) -> Option<f64> {
         match self.kind {
             Kind::Perspective => {
