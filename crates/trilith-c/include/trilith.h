@@ -190,7 +190,7 @@ typedef struct trilith_change trilith_change;
 #define TRILITH_CANCELLED 6
 
 /*
- A fault of this library. What the call worked on should be freed.
+ A fault of this library. Free the handles that the call worked on.
  */
 #define TRILITH_INTERNAL 7
 
@@ -215,7 +215,7 @@ typedef struct trilith_change trilith_change;
 #define TRILITH_ARRAY 3
 
 /*
- A number, a truth value, a date.
+ A number, a boolean, a date.
  */
 #define TRILITH_SCALAR 4
 
@@ -268,7 +268,7 @@ extern "C" {
 const char *trilith_version(void);
 
 /*
- How many axes it has; 0 for a single value, and for what is no array.
+ Number of axes; 0 for a single value, and for a handle that is no array.
  */
 size_t trilith_array_ndim(const trilith_array *array);
 
@@ -278,7 +278,7 @@ size_t trilith_array_ndim(const trilith_array *array);
 const uint64_t *trilith_array_shape(const trilith_array *array);
 
 /*
- How many elements it has.
+ Number of elements.
  */
 uint64_t trilith_array_len(const trilith_array *array);
 
@@ -298,12 +298,12 @@ const char *trilith_array_datatype_name(const trilith_array *array);
 uint64_t trilith_array_item_size(const trilith_array *array);
 
 /*
- Whether some elements may be masked: see trilith_array_read_mask. 1 or 0.
+ Returns 1 if some elements may be masked, else 0: see trilith_array_read_mask.
  */
 int32_t trilith_array_is_masked(const trilith_array *array);
 
 /*
- How many fields a record has; 0 for everything else.
+ Number of fields of a record; 0 for everything else.
  */
 size_t trilith_array_field_count(const trilith_array *array);
 
@@ -331,12 +331,13 @@ int32_t trilith_array_slice(const trilith_array *array,
                             trilith_error **error);
 
 /*
- Reads all elements into `buffer`, which has `size` bytes, in the byte order of this machine. `datatype` is that of the memory: whole numbers
- must fit exactly, floats are rounded; TRILITH_STORED takes the elements as they are. `strides` are the bytes from one index to
- the next on each axis, none negative; null means C order without gaps. Memory between the elements is left alone. Masked elements
- get the value under the mask.
+ Reads all elements into `buffer`, which has `size` bytes, in the byte order of this machine. `datatype` is that
+ of the memory: whole numbers must fit exactly, floats are rounded; TRILITH_STORED takes the elements as they are
+ stored. `strides` are the bytes from one index to the next on each axis, none negative; null means C order
+ without gaps. Memory between the elements is left alone. Masked elements get the value under the mask.
 
- `hear`, which may be null, hears of the progress and can cancel. Where the call fails the memory may hold some of the elements.
+ `hear`, which may be null, receives the progress and can cancel. If the call fails, the memory may hold some of
+ the elements.
  */
 int32_t trilith_array_read(const trilith_array *array,
                            int32_t datatype,
@@ -403,7 +404,7 @@ int32_t trilith_change_int(trilith_change *change,
 int32_t trilith_change_double(trilith_change *change, const char *path, double value, trilith_error **error);
 
 /*
- Puts a truth value at a path: anything but 0 is true.
+ Puts a boolean at a path: anything but 0 is true.
  */
 int32_t trilith_change_bool(trilith_change *change, const char *path, int32_t value, trilith_error **error);
 
@@ -447,7 +448,7 @@ int32_t trilith_change_save(const trilith_change *change,
                             trilith_error **error);
 
 /*
- Frees changes; null is left alone. What was not saved is lost.
+ Frees changes; null is left alone. Unsaved changes are lost.
  */
 void trilith_change_free(trilith_change *change);
 
@@ -457,12 +458,12 @@ void trilith_change_free(trilith_change *change);
 int32_t trilith_error_status(const trilith_error *error);
 
 /*
- What went wrong, where and what to do about it, in one line of UTF-8. Never null; it lives as long as the error.
+ Returns the error with its place and advice, in one line of UTF-8. Never null; it lives as long as the error.
  */
 const char *trilith_error_message(const trilith_error *error);
 
 /*
- What to do about it, or null where there is nothing to say. It lives as long as the error.
+ Returns advice, or null if there is none. It lives as long as the error.
  */
 const char *trilith_error_advice(const trilith_error *error);
 
@@ -502,7 +503,7 @@ int32_t trilith_root(const trilith_file *file, trilith_item **out, trilith_error
 int32_t trilith_item_at(const trilith_file *file, const char *path, trilith_item **out, trilith_error **error);
 
 /*
- What kind of item it is: TRILITH_MAPPING and so on; 0 for what is no item.
+ Returns the kind of an item: TRILITH_MAPPING and so on; 0 for a handle that is no item.
  */
 int32_t trilith_item_kind(const trilith_item *item);
 
@@ -517,7 +518,7 @@ int32_t trilith_item_follow(const trilith_item *item, trilith_item **out, trilit
 int32_t trilith_item_children(const trilith_item *item, trilith_children **out, trilith_error **error);
 
 /*
- How many children are left.
+ Number of children left.
  */
 size_t trilith_children_left(const trilith_children *children);
 
@@ -546,7 +547,7 @@ int32_t trilith_item_int(const trilith_item *item, int64_t *out, trilith_error *
 int32_t trilith_item_double(const trilith_item *item, double *out, trilith_error **error);
 
 /*
- A truth value: 1 or 0.
+ Reads a boolean: 1 or 0.
  */
 int32_t trilith_item_bool(const trilith_item *item, int32_t *out, trilith_error **error);
 
@@ -581,7 +582,7 @@ void trilith_item_free(trilith_item *item);
 int32_t trilith_list_arrays(const trilith_file *file, trilith_arrays **out, trilith_error **error);
 
 /*
- How many there are.
+ Number of arrays.
  */
 size_t trilith_arrays_count(const trilith_arrays *arrays);
 
@@ -666,7 +667,8 @@ int32_t trilith_open_callback(trilith_read read,
 const char *trilith_file_family(const trilith_file *file);
 
 /*
- What is odd about a file, though it can be read: one line each, or an empty text. Freed with trilith_string_free.
+ Lists problems of a file that can be read nevertheless: one line each, or an empty text. Freed with
+ trilith_string_free.
  */
 int32_t trilith_file_warnings(const trilith_file *file, char **out, trilith_error **error);
 
@@ -681,10 +683,10 @@ void trilith_close(trilith_file *file);
 void trilith_string_free(char *text);
 
 /*
- Checks a file: structure, blocks, checksums, and that every array can be read; if `deep` is not 0, that every block decodes. `problems` gets
- one line for each, or an empty text where the file is right; freed with trilith_string_free. `hear`, which may be null, hears how
- many bytes were checked. What it returns is looked at when all is done; to end the work early, open the file with
- trilith_options_cancel.
+ Checks a file: structure, blocks, checksums, and that every array can be read; if `deep` is not 0, that every
+ block decodes. `problems` gets one line for each, or an empty text if the file is right; freed with
+ trilith_string_free. `hear`, which may be null, receives the number of checked bytes. Its result is used only at
+ the end; to end the work early, open the file with trilith_options_cancel.
  */
 int32_t trilith_verify(const trilith_file *file,
                        int32_t deep,
@@ -755,7 +757,7 @@ int32_t trilith_wcs_footprint(const trilith_wcs *wcs,
                               trilith_error **error);
 
 /*
- Whether a pixel has a position, in degrees: 1 or 0.
+ Sets `out` to 1 if a pixel has a position, in degrees, else to 0.
  */
 int32_t trilith_wcs_contains(const trilith_wcs *wcs,
                              double longitude,
@@ -789,7 +791,7 @@ int32_t trilith_writer_int(trilith_writer *held, const char *path, int64_t value
 int32_t trilith_writer_double(trilith_writer *held, const char *path, double value, trilith_error **error);
 
 /*
- Puts a truth value at a path: anything but 0 is true.
+ Puts a boolean at a path: anything but 0 is true.
  */
 int32_t trilith_writer_bool(trilith_writer *held, const char *path, int32_t value, trilith_error **error);
 
@@ -799,7 +801,7 @@ int32_t trilith_writer_bool(trilith_writer *held, const char *path, int32_t valu
 int32_t trilith_writer_text(trilith_writer *held, const char *path, const char *value, trilith_error **error);
 
 /*
- Puts what a YAML text says at a path: a mapping, a list, anything without tags of its own.
+ Puts the value of a YAML text at a path: a mapping, a list, anything without explicit tags.
  */
 int32_t trilith_writer_yaml(trilith_writer *held, const char *path, const char *yaml, trilith_error **error);
 
@@ -827,7 +829,7 @@ int32_t trilith_writer_write(trilith_writer *held,
                              trilith_error **error);
 
 /*
- Frees a writer; null is left alone. What was not written is lost.
+ Frees a writer; null is left alone. Unwritten data are lost.
  */
 void trilith_writer_free(trilith_writer *writer);
 
