@@ -20,11 +20,11 @@ use crate::nodes::Place;
 use crate::scalar::{self, helper};
 use crate::show;
 
-/// An array of a file, read when and where it is asked for.
+/// An array of a file. Its elements are read when you index it.
 ///
-/// Slicing reads only what it must and gives numpy arrays of their own (masked ones where the array
-/// has a mask). `numpy.asarray(a)` gives the elements where they lie in the file, read-only, where that
-/// is possible, and a copy otherwise; either stays valid after the file is closed.
+/// Slicing reads only the necessary bytes and returns a new numpy array (a masked one if the array has a mask).
+/// `numpy.asarray(a)` returns a read-only view of the file if the block is uncompressed and mapped, and a copy
+/// otherwise. Both stay valid after the file is closed.
 ///
 /// >>> import numpy, trilith
 /// >>> with trilith.open(trilith.dumps({"a": numpy.arange(12).reshape(3, 4)})) as f:
@@ -34,7 +34,7 @@ use crate::show;
 /// >>> a[1, ::2]
 /// array([4, 6])
 ///
-/// Operators and methods are numpy's, and read all elements; what is masked does not count.
+/// Operators and methods are numpy's. They read all elements, and skip masked ones.
 ///
 /// >>> a.sum(), (a[0] + 1).tolist(), (a > 8).any()
 /// (np.int64(66), [1, 2, 3, 4], np.True_)
@@ -253,7 +253,7 @@ impl Array {
         self.array.datatype().packed_size()
     }
 
-    /// The path of the node that describes the array, from the top of the tree; None where there is none.
+    /// Path of the node that describes the array, from the top of the tree; None if there is none.
     #[getter]
     fn path(&self) -> Option<String> {
         self.place()?.item.path()
@@ -292,8 +292,8 @@ impl Array {
         }
     }
 
-    /// The unit as the file spells it, of the quantity or the column that holds the array, or among its attributes; None
-    /// where there is none.
+    /// The unit as the file spells it: that of the quantity or column that holds the array, or one among its
+    /// attributes. None if there is none.
     #[getter]
     fn unit(&self) -> Option<String> {
         self.place()?.item.unit()
@@ -315,8 +315,8 @@ impl Array {
         })
     }
 
-    /// The elements, without their mask: a new array, or into `out` (any array of this shape to whose
-    /// dtype they can be cast).
+    /// The elements, without their mask: a new array, or written into `out` (any array of this shape to whose dtype
+    /// they can be cast).
     #[pyo3(signature = (out=None))]
     fn read<'py>(&self, py: Python<'py>, out: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let Some(out) = out else { return load(py, &self.array) };
@@ -339,8 +339,8 @@ impl Array {
         Ok(out)
     }
 
-    /// The array as one of float32, where it has the bits of floats that numpy has no type for (bfloat16 and the kinds of
-    /// float8, which its attributes name); any other as it is.
+    /// The array as float32, if it has the bits of floats that numpy has no type for (bfloat16 and the kinds of
+    /// float8, which its attributes name). Any other array is returned unchanged.
     fn widened(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         let this = slf.get();
         let Some(place) = this.place() else { return Ok(slf) };
@@ -357,7 +357,7 @@ impl Array {
         masked(py, &self.array)
     }
 
-    /// A part of the array as an array that is still to be read: numbers, slices, `...`, or a field's name.
+    /// A part of the array whose elements are read later: numbers, slices, `...`, or a field's name.
     fn part(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Self> {
         let array = match wanted(index)? {
             Wanted::Field(name) => self.array.field(&name).or_raise(About::Key)?,
@@ -367,15 +367,15 @@ impl Array {
         Ok(Self::new(array, self.way.as_ref().map(|way| way.part(py, index))))
     }
 
-    /// A dask array of it, whose tasks open the file where they run: they name path, tree path and range,
-    /// and hold nothing open. Without `chunks` of your own, chunks end where pieces of the block end.
+    /// A dask array of it. Its tasks store only a path, a tree path and a range, and open the file when they run.
+    /// Without `chunks`, chunks end where compressed pieces of the block end.
     #[pyo3(signature = (chunks=None))]
     fn to_dask<'py>(slf: Bound<'py, Self>, chunks: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("trilith._dask")?.call_method1("to_dask", (slf, chunks))
     }
 
-    /// An `xarray.DataArray` of it, read when it is asked for. Its dimensions are those that are given, else what the file and
-    /// the conventions of its instrument say, else `dim_0`, `dim_1`, ...
+    /// An `xarray.DataArray` of it, read lazily. Its dimensions are the given ones, else those of the file and the
+    /// conventions of its instrument, else `dim_0`, `dim_1`, ...
     ///
     /// >>> import numpy, trilith
     /// >>> f = trilith.open(trilith.dumps({"meta": {"telescope": "ROMAN"}, "data": numpy.zeros((4, 5))}))
@@ -407,12 +407,13 @@ impl Array {
         self.place().map_or(Ok(None), |place| place.above(py))
     }
 
-    /// Path, options, tree path and parts by which another process finds the array; None where it has no path.
+    /// Path, options, tree path and parts by which another process finds the array; None if it has no path.
     fn _way<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         self.way.as_ref().map_or(Ok(None), |way| way.words(py))
     }
 
-    /// A word for what the file held when it was opened; None where nothing says so, as for an array of several files.
+    /// A word for the version of the file when it was opened; None if it has none, as for an array of several
+    /// files.
     fn _version(&self) -> Option<String> {
         self.array.source().version()
     }
@@ -422,9 +423,10 @@ impl Array {
         if self.array.mask().is_some() { Ok(None) } else { lend(py, &self.array, false) }
     }
 
-    /// The shape of what is decoded together, as h5py and zarr have it; None where any part can be read by itself.
+    /// Shape of the part that is decoded together, as in h5py and zarr; None if any part can be read alone.
     ///
-    /// A block whose pieces do not end at rows counts as whole rows, at least one; one without pieces as a whole.
+    /// A block whose compressed pieces do not end at rows counts in whole rows, at least one. A block without
+    /// pieces counts as a whole.
     ///
     /// >>> import numpy, trilith
     /// >>> f = trilith.open(trilith.dumps({"a": numpy.zeros((10, 4))}))
@@ -439,7 +441,7 @@ impl Array {
         chunk.map(|chunk| PyTuple::new(py, chunk)).transpose()
     }
 
-    /// Lengths of parts of whole rows of about so many bytes that suit how the array is stored.
+    /// Lengths of parts of whole rows of about this number of bytes, which suit the storage of the array.
     fn _row_parts<'py>(&self, py: Python<'py>, bytes: u64) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let parts = calm(py, || self.array.row_parts(bytes))?.or_raise(About::Argument)?;
         parts.map(|parts| PyTuple::new(py, parts)).transpose()

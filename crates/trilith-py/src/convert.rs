@@ -11,17 +11,43 @@ use crate::errors::{About, Raise};
 use crate::layout;
 use crate::source::{Origin, order, origin};
 
-/// Writes a file of any family in another form, to a path that is replaced only when all is written.
+/// Converts a file to another format, version or codec.
 ///
-/// `to` is a generation such as "asdf-1.6" or "finf-0.1", or "dudley-2025" or "dudley-2026"; without it the ending of
-/// `target` says what is written: `.asdf`, `.bd`, `.fits`, `.finf`. `codec` and `level` are those of `write`; "none"
-/// stores blocks as they are, and without a codec they stay as they are stored. With `rows` blocks are compressed with lz4
-/// in pieces of so many rows, each of which can be a chunk of Zarr; with `chunks`, the length of a chunk along each axis,
-/// arrays with as many axes are cut into chunks, for readers with the package asdf-zarr. `stack` joins each list of
-/// equal arrays of a Dudley file into one. What the new form cannot hold is an error, or with `allow_loss` the list that is
-/// returned; with `skip_unreadable` items that cannot be read are left out, and are in that list. `layout`, `byteorder`, `allow`
-/// and `remote` are those of `open`.
+/// The target is replaced only when everything is written. It may be the source.
 ///
+/// Parameters
+/// ----------
+/// source : str, os.PathLike, bytes or file object
+///     The file, as in `open`.
+/// target : str or os.PathLike
+///     The new file. Without `to` its extension selects the format: `.asdf`, `.bd`, `.fits` or `.finf`.
+/// to : str, optional
+///     The format version, such as "asdf-1.6", "finf-0.1", "dudley-2025" or "dudley-2026".
+/// codec : str, optional
+///     Codec of the blocks, as in `write`; "none" stores them uncompressed. Without it blocks keep their codec.
+/// level : int, optional
+///     Level of the codec.
+/// rows : int, optional
+///     Compress blocks with lz4 in pieces of this number of rows, each of which can be a Zarr chunk.
+/// chunks : tuple of int, optional
+///     Length of a chunk along each axis. Arrays with this number of axes are cut into chunks, for readers with the
+///     package asdf-zarr.
+/// stack : bool
+///     Join each list of equal arrays of a Dudley file into one array.
+/// allow_loss : bool
+///     Write the file even if the new form cannot hold everything. Otherwise that is an error.
+/// skip_unreadable : bool
+///     Leave out items that cannot be read.
+/// layout, byteorder, allow, remote
+///     As in `open`.
+///
+/// Returns
+/// -------
+/// list of str
+///     The losses, and the items that were left out.
+///
+/// Examples
+/// --------
 /// >>> import numpy, pathlib, tempfile, trilith
 /// >>> folder = pathlib.Path(tempfile.mkdtemp())
 /// >>> trilith.write(folder / "x.asdf", {"a": numpy.array([1.5, 2.5])})

@@ -116,8 +116,8 @@ pub fn open(
 
 /// An open file of any format. It behaves like a dictionary of the items at its root.
 ///
-/// Groups are mappings, lists are sequences, and arrays are `Array`s, whatever the format is. A path such as
-/// `"roman/data"` leads to an item below. What only some formats have is reached by `asdf` and `layout`.
+/// Groups are mappings, lists are sequences, and arrays are `Array`s, in every format. A path such as
+/// `"roman/data"` leads to an item below. `asdf` and `layout` give access to the properties of single formats.
 ///
 /// Examples
 /// --------
@@ -184,19 +184,19 @@ impl File {
         self.close();
     }
 
-    /// Closes the file and drops changes that were not written. Arrays that were taken out of it, and
-    /// everything made of them, stay valid.
+    /// Closes the file and drops changes that were not written. Arrays that were taken out of it stay valid, and so
+    /// do results made of them.
     fn close(&self) {
         self.held.close();
     }
 
-    /// Returns `true` if the file was closed.
+    /// `True` if the file was closed.
     #[getter]
     fn closed(&self) -> bool {
         self.held.is_closed()
     }
 
-    /// The path of the file, or what it was read from.
+    /// The path of the file, or the source that it was read from.
     #[getter]
     fn name(&self) -> PyResult<String> {
         Ok(self.opened()?.source().name().to_owned())
@@ -207,7 +207,7 @@ impl File {
         crate::home::reduce(self.home.as_deref(), py)
     }
 
-    /// The absolute path of the file, or None where it was not opened by its path.
+    /// The absolute path of the file, or None if it was not opened by its path.
     #[getter]
     fn path(&self) -> Option<&OsStr> {
         self.home.as_ref().map(|home| home.path.as_os_str())
@@ -466,7 +466,7 @@ impl File {
         parts::become_parts(py, &self.held, text, added)
     }
 
-    /// Returns `true` if memory has the same bytes as a block.
+    /// Returns `True` if memory has the same bytes as a block.
     #[pyo3(name = "_same")]
     fn is_same(&self, py: Python<'_>, number: i64, memory: &Bound<'_, PyAny>) -> PyResult<bool> {
         parts::is_same(py, asdf_of(&self.opened()?)?, number, memory)
@@ -510,9 +510,9 @@ impl File {
         Ok(calm(py, || file.verify(deep, trilith::Progress::default()))?.or_raise(About::Argument)?.problems())
     }
 
-    /// Sets the value at a path, or adds a key, for the next `update()`; comments, key order and everything
-    /// else of the tree stay. Arrays, also within dictionaries, get blocks of their own, with a `codec` and a
-    /// `level` as `write` takes them; with `inline` they go into the tree.
+    /// Sets the value at a path, or adds a key, for the next `update()`. Comments, key order and everything else of
+    /// the tree stay. Arrays, also within dictionaries, get separate blocks, with a `codec` and a `level` as in
+    /// `write`; with `inline` they go into the tree.
     #[pyo3(signature = (path, value, *, inline=false, codec=None, level=None))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords")]
     fn set(
@@ -535,7 +535,7 @@ impl File {
         crate::edit::delete(py, &self.held, &crate::edit::path(key)?)
     }
 
-    /// Removes what is at a path, with the comment on its line, for the next `update()`.
+    /// Removes the item at a path, with the comment on its line, for the next `update()`.
     fn delete(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         crate::edit::delete(py, &self.held, path)
     }
@@ -595,8 +595,8 @@ impl File {
         self.grow(py, |file| append_draft(file, &draft, &Limits::from_env()?).map(drop))
     }
 
-    /// Writes the changes: in place under a rollback journal where the tree fits into its space, otherwise
-    /// into a new file that takes the place of this one. No array is decoded.
+    /// Writes the changes: in place under a rollback journal if the tree fits into its space, otherwise into a new
+    /// file that replaces this one. No array is decoded.
     #[pyo3(signature = (*, in_place=true))]
     fn update(&self, py: Python<'_>, in_place: bool) -> PyResult<()> {
         crate::edit::update(py, &self.held, in_place)

@@ -56,7 +56,7 @@ impl Held {
         self.state().file.clone().ok_or_else(|| PyValueError::new_err("this file is closed"))
     }
 
-    /// Returns `true` if it was closed.
+    /// Returns `True` if it was closed.
     pub fn is_closed(&self) -> bool {
         self.state().file.is_none()
     }

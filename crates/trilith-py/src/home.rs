@@ -22,9 +22,9 @@ pub struct Home {
     pub family: Option<String>,
     /// The byte order that was handed in.
     pub byteorder: Option<Byteorder>,
-    /// `true` if the files of a file set have no signature.
+    /// `True` if the files of a file set have no signature.
     pub raw: bool,
-    /// `true` if arrays have the elements that are stored.
+    /// `True` if arrays have the elements that are stored.
     pub stored: bool,
     /// Places besides the folder of the file that references may lead to: absolute folders, and prefixes of URLs.
     pub allow: Vec<String>,
@@ -83,7 +83,7 @@ impl Way {
         Self { place, parts: Vec::new() }
     }
 
-    /// Returns `true` if it leads to a whole array, not to a part.
+    /// Returns `True` if it leads to a whole array, not to a part.
     pub fn is_whole(&self) -> bool {
         self.parts.is_empty()
     }

@@ -205,7 +205,7 @@ impl Layout {
     }
 }
 
-/// Returns `true` if a text is the path of a layout rather than a layout.
+/// Returns `True` if a text is the path of a layout rather than a layout.
 fn is_path(text: &str) -> bool {
     !text.contains(['=', ':', '\n']) && (text.ends_with(".dud") || (!text.is_empty() && Path::new(text).is_file()))
 }

@@ -344,7 +344,7 @@ impl Sequence {
         PyList::new(py, self.0.values(py)?)?.index(value)
     }
 
-    /// Return the number of occurrences of a value.
+    /// Returns the number of occurrences of a value.
     fn count<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyInt>> {
         Ok(PyList::new(py, self.0.values(py)?)?.call_method1(intern!(py, "count"), (value,))?.cast_into()?)
     }

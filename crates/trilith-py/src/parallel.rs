@@ -19,13 +19,28 @@ use crate::scalar::helper;
 use crate::value::Collector;
 use crate::write::form;
 
-/// Begins a file that many processes write: space is made for each `trilith.Reserved` of the tree, everything else is
-/// written at once. `version` is that of the ASDF standard.
+/// Begins a file that many processes write.
 ///
-/// The file lies hidden beside `path` until `finish()` puts it in place; what is at `path` stays until then, and no reader
-/// takes the hidden one for complete. The writer can be pickled: processes that reach the same disk by the same path,
-/// on this machine or another, write regions of the arrays.
+/// Each `trilith.Reserved` of the tree gets its space, and everything else is written at once. The new file is hidden next to
+/// `path` until `finish()` puts it in place. A file at `path` stays until then, and no reader takes the hidden one for complete.
+/// The writer can be pickled: processes that reach the same disk by the same path, on this machine or another, write regions of
+/// the arrays.
 ///
+/// Parameters
+/// ----------
+/// path : str or os.PathLike
+///     The path of the finished file.
+/// tree : dict
+///     The tree, as in `write`, with `trilith.Reserved` for the arrays that processes write.
+/// version : str, optional
+///     Version of the ASDF standard.
+///
+/// Returns
+/// -------
+/// ParallelWriter
+///
+/// Examples
+/// --------
 /// >>> import numpy, tempfile, trilith
 /// >>> folder = tempfile.TemporaryDirectory()
 /// >>> path = f"{folder.name}/cube.asdf"
@@ -56,8 +71,18 @@ pub fn create<'py>(py: Python<'py>, path: PathBuf, tree: &Bound<'py, PyAny>, ver
     Ok(ParallelWriter { writer })
 }
 
-/// The file that is being written at `path` by `trilith.create`, to write regions of it, to finish or to abort it. With `id`
-/// it is exactly the one that had this `id`.
+/// Opens a file that `trilith.create` has begun, to write regions of it, to finish or to abort it.
+///
+/// Parameters
+/// ----------
+/// path : str or os.PathLike
+///     The path of the finished file.
+/// id : str, optional
+///     The `id` of the writer, if it must be exactly that one.
+///
+/// Returns
+/// -------
+/// ParallelWriter
 #[pyfunction]
 #[pyo3(signature = (path, *, id=None))]
 pub fn resume(py: Python<'_>, path: PathBuf, id: Option<&str>) -> PyResult<ParallelWriter> {
@@ -131,8 +156,8 @@ impl ParallelWriter {
         calm(py, || self.writer.write_region(&path, &indices, &data))?.or_raise(About::Argument)
     }
 
-    /// Computes the checksums and puts the file in place, where every element was written; ValueError names how many were
-    /// not. With `fill` these get this value. Nobody may be writing.
+    /// Computes the checksums and puts the file in place if every element was written. Otherwise ValueError has the number of
+    /// missing ones. With `fill` these get this value. No process may be writing.
     #[pyo3(signature = (*, fill=None))]
     fn finish(&self, py: Python<'_>, fill: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         if let Some(fill) = fill {

@@ -189,7 +189,7 @@ pub fn become_parts<'py>(
     Ok((in_place, numbers))
 }
 
-/// Returns `true` if memory has the same bytes as a block of a file.
+/// Returns `True` if memory has the same bytes as a block of a file.
 ///
 /// # Errors
 /// Returns an error if the block cannot be read.
@@ -223,7 +223,7 @@ fn pieces(data: &dyn Source, mut take: impl FnMut(usize, &[u8]) -> trilith::Resu
     Ok(true)
 }
 
-/// Returns `true` if blocks of this codec, as the file names it, can be read.
+/// Returns `True` if blocks of this codec, as the file names it, can be read.
 #[pyfunction]
 #[pyo3(name = "_decodes")]
 pub fn decodes(label: [u8; 4]) -> bool {

@@ -77,11 +77,37 @@ impl Picture {
     }
 }
 
-/// Draws an array: one of two axes as an image (of more, its first plane), one of one axis as a plot. A notebook
-/// shows what comes back; `save` writes it to a file.
+/// Draws an array.
 ///
-/// The array may be one of a file, of which only what is needed is read, or any array that numpy takes.
+/// An array of two axes becomes an image, and one of one axis a plot. Of an array with more axes the first plane is drawn. A
+/// notebook shows the result.
 ///
+/// Parameters
+/// ----------
+/// array : Array or array_like
+///     An array of a file, of which only the needed part is read, or any array that numpy takes.
+/// interval : str
+///     Numbers that have the first and the last colour: "minmax", "zscale", "percentile:P" or "percentile:LO,HI".
+/// range : tuple of float, optional
+///     These two numbers, in place of `interval`.
+/// stretch : str
+///     Scale of the numbers between them: "linear", "sqrt", "log", "asinh" or "power:P".
+/// cmap : str
+///     Colour map. Add `_r` to reverse it.
+/// resample : {"mean", "max", "nearest"}
+///     Reduction of several elements to one pixel.
+/// width : int, optional
+///     Width in pixels.
+/// origin : {"upper", "lower"}
+///     Place of the first row.
+///
+/// Returns
+/// -------
+/// Picture
+///     Its method `save` writes it to a file.
+///
+/// Examples
+/// --------
 /// >>> import numpy, trilith
 /// >>> picture = trilith.show(numpy.arange(12.0).reshape(3, 4), interval="minmax", cmap="viridis")
 /// >>> picture

@@ -74,7 +74,7 @@ pub fn value<'py>(py: Python<'py>, value: Scalar<'_>) -> PyResult<Bound<'py, PyA
     })
 }
 
-/// Returns `true` if a tag is that of core/complex, whatever the generation.
+/// Returns `True` if a tag is that of core/complex, whatever the generation.
 fn is_complex(tag: &str) -> bool {
     let Some(name) = tag.strip_prefix("tag:stsci.edu:") else { return false };
     let last = name.rsplit('/').next().unwrap_or(name);

@@ -101,7 +101,7 @@ impl<'py> Collector<'py> {
         done.map_err(|error| waiting.unwrap_or(error))
     }
 
-    /// Returns `true` if an array of so many elements goes into the tree: none does where nothing was asked for.
+    /// Returns `True` if an array of so many elements goes into the tree: none does where nothing was asked for.
     fn is_inline(&self, size: u64) -> bool {
         self.inline > 0 && size <= self.inline
     }

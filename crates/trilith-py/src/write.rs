@@ -17,15 +17,35 @@ use crate::errors::{About, Raise, raise_at};
 use crate::file::File;
 use crate::value::{Collector, Ready};
 
-/// Writes a file: a path, which is replaced only when all is written, or a binary file object.
+/// Writes a file.
 ///
-/// `tree` is a dictionary of dictionaries, lists, scalars and arrays. `codec` is "zlib", "bzp2", "lz4",
-/// "zstd", "blsc" or "lz4f" with a `level` of its own, or None to store arrays as they are, which can be
-/// had without a copy later. `version` is that of the ASDF standard, "1.0" to "1.6", or "dudley-2025" or
-/// "dudley-2026" for a native Dudley file; without it a path that ends in `.bd` is a Dudley file, anything
-/// else ASDF 1.6. `inline` puts arrays of at
-/// most so many elements into the tree (True: all).
+/// A path is replaced only when everything is written.
 ///
+/// Parameters
+/// ----------
+/// target : str, os.PathLike or binary file object
+///     The path of the file, or an object with `write`. Without `version` a path that ends in `.bd` becomes a native Dudley
+///     file, anything else ASDF 1.6.
+/// tree : dict
+///     Dictionaries, lists, scalars and arrays.
+/// codec : {"zlib", "bzp2", "lz4", "zstd", "blsc", "lz4f"}, optional
+///     Codec of the arrays. Without it arrays are stored uncompressed, so that reading them needs no copy.
+/// level : int, optional
+///     Level of the codec.
+/// version : str, optional
+///     Version of the ASDF standard, "1.0" to "1.6", or "dudley-2025" or "dudley-2026" for a native Dudley file.
+/// checksums : bool
+///     Store a checksum of each block.
+/// inline : bool or int, optional
+///     Put arrays of up to this number of elements into the tree; `True` means all.
+///
+/// Raises
+/// ------
+/// ValueError
+///     If the name of the file belongs to another format, such as `.fits` or `.h5`. Use `convert` to write FITS.
+///
+/// Examples
+/// --------
 /// >>> import io, numpy, trilith
 /// >>> out = io.BytesIO()
 /// >>> trilith.write(out, {"data": numpy.zeros((2, 3), "f4"), "unit": "m"}, codec="lz4")

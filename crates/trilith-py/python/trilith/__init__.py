@@ -91,8 +91,16 @@ def dumps(
     checksums: bool = True,
     inline: bool | int | None = None,
 ) -> bytes:
-    """The bytes of a file, as `write` writes it with the same options.
+    """Returns the bytes of a file.
 
+    The parameters are those of `write`.
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
     >>> import trilith
     >>> trilith.dumps({"a": 1}).startswith(b"#ASDF 1.0.0")
     True

@@ -128,8 +128,16 @@ def dumps(
     checksums: bool = True,
     inline: bool | int | None = None,
 ) -> bytes:
-    """The bytes of a file, as `write` writes it with the same options.
+    """Returns the bytes of a file.
 
+    The parameters are those of `write`.
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
     >>> import trilith
     >>> trilith.dumps({"a": 1}).startswith(b"#ASDF 1.0.0")
     True
@@ -149,26 +157,44 @@ def table(
     remote: dict[str, Any] | None = None,
     errors: Literal["warn", "raise"] = "warn",
 ) -> Table:
-    """Values of many files as one table: a row for each file, a column for each path.
+    """Returns values of many files as one table: a row for each file, a column for each path.
 
-    `files` is a file, a folder (with all below it), a pattern (`"archive/**/*.asdf"`), an address, or several of
-    them. `columns` maps the name of each column to the path of its values; behind a path, `@shape`, `@ndim`, `@size`,
-    `@nbytes`, `@dtype`, `@codec`, `@min`, `@max` and `@mean` ask about an array, `@unit`, `@tag` and `@kind` about any
-    item, and `@centre`, `@footprint` (degrees) and `@scale` (arcsec) about the coordinates of an image. The first column is `file`. What a file does not have is null; integers with floats become floats, any
-    other mixture becomes text, with a warning.
+    A file that cannot be read is skipped with a warning, and `Table.errors` holds the exception. The files are read in parallel,
+    without the interpreter lock. pandas, polars, pyarrow and DuckDB take the result directly, by Arrow's C stream interface
+    (`pip install 'trilith[arrow]'`).
 
-    `where` keeps rows that meet a condition, such as `'exposure > 100 and filter == "F158"'`. `covers` keeps files with an
-    image that holds a position on the sky, (lon, lat) in degrees, or comes within a radius of it, (lon, lat, radius). `sort` is the name of a
-    column, several with commas between, the greatest first with `:desc`. `each` is the path of a list, and gives a row
-    for each of its items; the paths of columns then begin at the item, those with `//` at the root of the file.
-    `hidden` takes hidden files in folders too. `layout`, `byteorder`, `allow` and `remote` are those of `open`.
+    Parameters
+    ----------
+    files : path or iterable of paths
+        A file, a folder (with all below it), a pattern (`"archive/**/*.asdf"`), a URL, or several of them.
+    columns : dict of str
+        The name of each column, and the path of its values. After a path, `@shape`, `@ndim`, `@size`, `@nbytes`, `@dtype`,
+        `@codec`, `@min`, `@max` and `@mean` query an array, `@unit`, `@tag` and `@kind` any item, and `@centre`, `@footprint`
+        (degrees) and `@scale` (arcsec) the coordinates of an image. The first column is `file`. A missing value is null. Integers
+        with floats become floats, any other mixture becomes text, with a warning.
+    where : str, optional
+        Keep rows that meet a condition, such as `'exposure > 100 and filter == "F158"'`.
+    covers : tuple of float, optional
+        Keep files with an image that holds a position on the sky, (lon, lat) in degrees, or comes within a radius of it,
+        (lon, lat, radius).
+    each : str, optional
+        The path of a list: each of its items has a row. The paths of columns then begin at the item, those with `//` at the root
+        of the file.
+    sort : str, optional
+        Names of columns, with commas between them; `name:desc` puts the greatest first.
+    hidden : bool
+        Take hidden files in folders, too.
+    layout, byteorder, allow, remote
+        As in `open`.
+    errors : {"warn", "raise"}
+        "raise" raises the exception of the first file that cannot be read.
 
-    A file that cannot be read is skipped with a warning, and `Table.errors` holds the exception. With
-    `errors="raise"` the first of them is raised.
+    Returns
+    -------
+    Table
 
-    The files are read side by side, without the interpreter lock. The result goes to pandas, polars, pyarrow and
-    DuckDB as it is, by Arrow's C stream interface (`pip install trilith[arrow]`).
-
+    Examples
+    --------
     >>> import tempfile, trilith
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for number, seconds in enumerate([139.8, 60, None]):
@@ -178,10 +204,21 @@ def table(
     ([139.8, 60.0], ['F158', 'F158'], ['file', 'exposure', 'band'])
     """
 def view(*files: File | str | os.PathLike[str], height: int = 600) -> View:
-    """Shows files in the viewer: a notebook has it in a frame of so many pixels, and its `address` opens it in a browser.
+    """Shows files in the viewer.
 
-    Each is an open file, a path, an address, or a folder; behind `#` a path may have the item to begin with. The browser
-    must be on the same machine as this process.
+    A notebook shows the viewer in a frame. The browser must be on the same machine as this process.
+
+    Parameters
+    ----------
+    *files : File, str or os.PathLike
+        Open files, paths, URLs or folders. A path may end in `#` and the path of the item to begin with.
+    height : int
+        Height of the frame in a notebook, in pixels.
+
+    Returns
+    -------
+    View
+        Its `address` is the URL for a browser.
     """
 
 class WCS:
@@ -329,8 +366,8 @@ class View:
 class Pieces:
     """An array that is written piece by piece, because it does not fit into memory.
 
-    `pieces` is gone through when the file is written, and gives arrays whose first axes make up that of
-    `shape`. Where the length of that is None, there may be any number: the array is written as the streamed
+    `pieces` is iterated when the file is written, and gives arrays whose first axes make up that of
+    `shape`. If the length of that is None, there may be any number: the array is written as the streamed
     last block of the file, and rows can be appended later. With `masked`, pieces may be masked arrays; their
     masks wait in a temporary file until the elements are written.
 
@@ -389,7 +426,7 @@ class Table:
 
 @final
 class TaggedString(str):
-    """A scalar with a tag of its own, such as ``!unit/unit-1.0.0 m``: its text, and the whole tag.
+    """A scalar with a tag, such as ``!unit/unit-1.0.0 m``: its text, and the whole tag.
 
     >>> import trilith
     >>> unit = trilith.TaggedString("m", "tag:stsci.edu:asdf/unit/unit-1.0.0")

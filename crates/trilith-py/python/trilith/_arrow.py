@@ -139,7 +139,7 @@ def _times(values, column):
 
 
 def moments(values):
-    """Texts as datetime64 of the coarsest unit that holds them exactly; None where one is no moment of these."""
+    """Strings as datetime64 of the coarsest unit that holds them exactly; None if one is no moment of these."""
     values = values.astype("U") if values.dtype.kind == "S" else values
     found = [_MOMENT.fullmatch(text) for text in values.tolist()] if values.dtype.kind == "U" else []
     if not found or not all(found):
@@ -250,7 +250,7 @@ def _widened(mask, data):
 
 
 def _texts(data):
-    """Offsets and bytes of texts, which are UTF-8."""
+    """Offsets and bytes of strings, which are UTF-8."""
     return _joined([text.decode() if isinstance(text, bytes) else text for text in data.tolist()])
 
 

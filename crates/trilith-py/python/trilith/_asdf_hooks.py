@@ -311,7 +311,7 @@ def _make_schema_loader():
 
 @functools.lru_cache(1024)
 def _schema(content):
-    """A schema by its text: asdf parses those that others refer to anew for each tree."""
+    """A schema by its text: asdf parses those that others refer to again for each tree."""
     made = _trilith._load_yaml(content, (TaggedDict, TaggedList, TaggedString)) if isinstance(content, bytes) else None
     return yaml.load(content, Loader=yamlutil.AsdfLoader) if made is None else made  # noqa: S506, a safe loader, as asdf has it
 

@@ -460,7 +460,7 @@ def _changed(file, origin):
 
 
 def _replaced(file, path, options):
-    """Writes the file anew."""
+    """Rewrites the file."""
     manager = file._blocks
     with manager.write_context(file._fd, copy_options=False), _writing(_Writing(manager, None)) as writing:
         text = _text(file)
@@ -510,7 +510,7 @@ def _moved(file, path, in_place, contents):
 
 
 def _reassign(manager, old, made):
-    """Whoever asks for the bytes of a block asks for the same ones as before."""
+    """Requests for the bytes of a block return the same ones as before."""
     gone = ReadBlocks([block for block in old if block not in made.data])
     # Arrays that left the tree are still somebody's.
     manager._trilith_gone = [*getattr(manager, "_trilith_gone", []), *([gone] if gone else [])]

@@ -1,7 +1,7 @@
 """Arrays of more files than a process may have open at once.
 
-Whoever holds arrays of thousands of files, as dask and xarray do, holds these: the files that were used last stay open, the
-others are opened again when they are read. A file that has become another one meanwhile is an error.
+dask and xarray hold arrays of thousands of files by these objects: the files that were used last stay open, and the others are
+opened again when they are read. A file that has changed meanwhile is an error.
 """
 
 import collections
@@ -62,8 +62,8 @@ class Kept:
 
 
 def _later(words, masked):
-    """An array that was pickled. Its file is opened where it is read: whoever only hands it on, as the scheduler of a cluster
-    does with those of thousands of files, opens none."""
+    """An array that was pickled. Its file is opened when it is read. A process that only hands it on, such as the scheduler of a
+    cluster, opens no file."""
     kept = Kept.__new__(Kept)
     kept.shape, kept.dtype, kept.masked = tuple(words[4]), numpy.dtype(words[5]), masked
     kept.ndim = len(kept.shape)

@@ -1,7 +1,7 @@
-"""What a layout says of a dataset, as xarray has it: attributes, decoded by the conventions of CF.
+"""Metadata of a dataset from a layout, as xarray has it: attributes, decoded by the CF conventions.
 
-Attributes of a layout are integers, floats, texts and lists of these. What describes elements has their type, as the
-library of the format gives it; texts that mean numbers, such as "nan", are numbers there.
+Attributes of a layout are integers, floats, strings and lists of these. Attributes that describe elements have their type, as
+in the library of the format; strings that mean numbers, such as "nan", are numbers there.
 """
 
 import numpy

@@ -39,7 +39,7 @@ def _method(name, viewing):
         read = {option: _read(value) for option, value in options.items()}
         return getattr(self[...] if viewing else elements(self), name)(*map(_read, args), **read)
 
-    return _named(method, name, f"As `numpy.ndarray.{name}`; all elements are read.")
+    return _named(method, name, f"Same as `numpy.ndarray.{name}`. Reads all elements.")
 
 
 def _named(function, name, text):
@@ -98,7 +98,7 @@ def _mask(self):
 
 
 def fancy(array, index):
-    """What numpy gives for indices with lists, arrays and truth values: the part that holds it is read, no more."""
+    """Returns the result of numpy for indices with lists, arrays and booleans. Reads only the part that holds it."""
     given = index if isinstance(index, tuple) else (index,)
     if any(isinstance(item, list) and item and isinstance(item[0], str) for item in given):
         # Names of fields.
@@ -249,7 +249,7 @@ def _install():
         setattr(Array, name, _method(name, name in _VIEWING))
     for name in _PROPERTIES:
         read = functools.partial(lambda name, self: getattr(self[...], name), name)
-        setattr(Array, name, property(read, doc=f"As `numpy.ndarray.{name}`; all elements are read."))
+        setattr(Array, name, property(read, doc=f"Same as `numpy.ndarray.{name}`. Reads all elements."))
     for name in _BINARY:
         forward, back = _operator(name)
         setattr(Array, f"__{name}__", _named(forward, f"__{name}__", None))

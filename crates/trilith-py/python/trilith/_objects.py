@@ -1,6 +1,6 @@
 """Objects of other libraries as values of a tree, and values of a tree as objects of the `asdf` package's converters.
 
-None of the libraries is imported here: whoever has an object has imported what makes it.
+None of the libraries is imported here: a program that has an object has imported its library.
 """
 
 import datetime
@@ -160,7 +160,7 @@ def _masked(elements, missing, name):
 
 
 def _texts(elements, missing, name):
-    """An array of a plain dtype of Python objects: texts, truth values and numbers."""
+    """An array of a plain dtype of Python objects: strings, booleans and numbers."""
     kinds = {type(element) for element, gone in zip(elements, missing, strict=True) if not gone}
     if kinds <= {str}:
         return numpy.array(["" if gone else str(element) for element, gone in zip(elements, missing, strict=True)], "U")

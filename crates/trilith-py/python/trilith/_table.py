@@ -24,26 +24,44 @@ def table(
     remote: dict[str, Any] | None = None,
     errors: Literal["warn", "raise"] = "warn",
 ) -> "Table":
-    """Values of many files as one table: a row for each file, a column for each path.
+    """Returns values of many files as one table: a row for each file, a column for each path.
 
-    `files` is a file, a folder (with all below it), a pattern (`"archive/**/*.asdf"`), an address, or several of
-    them. `columns` maps the name of each column to the path of its values; behind a path, `@shape`, `@ndim`, `@size`,
-    `@nbytes`, `@dtype`, `@codec`, `@min`, `@max` and `@mean` ask about an array, `@unit`, `@tag` and `@kind` about any
-    item, and `@centre`, `@footprint` (degrees) and `@scale` (arcsec) about the coordinates of an image. The first column is `file`. What a file does not have is null; integers with floats become floats, any
-    other mixture becomes text, with a warning.
+    A file that cannot be read is skipped with a warning, and `Table.errors` holds the exception. The files are read in parallel,
+    without the interpreter lock. pandas, polars, pyarrow and DuckDB take the result directly, by Arrow's C stream interface
+    (`pip install 'trilith[arrow]'`).
 
-    `where` keeps rows that meet a condition, such as `'exposure > 100 and filter == "F158"'`. `covers` keeps files with an
-    image that holds a position on the sky, (lon, lat) in degrees, or comes within a radius of it, (lon, lat, radius). `sort` is the name of a
-    column, several with commas between, the greatest first with `:desc`. `each` is the path of a list, and gives a row
-    for each of its items; the paths of columns then begin at the item, those with `//` at the root of the file.
-    `hidden` takes hidden files in folders too. `layout`, `byteorder`, `allow` and `remote` are those of `open`.
+    Parameters
+    ----------
+    files : path or iterable of paths
+        A file, a folder (with all below it), a pattern (`"archive/**/*.asdf"`), a URL, or several of them.
+    columns : dict of str
+        The name of each column, and the path of its values. After a path, `@shape`, `@ndim`, `@size`, `@nbytes`, `@dtype`,
+        `@codec`, `@min`, `@max` and `@mean` query an array, `@unit`, `@tag` and `@kind` any item, and `@centre`, `@footprint`
+        (degrees) and `@scale` (arcsec) the coordinates of an image. The first column is `file`. A missing value is null. Integers
+        with floats become floats, any other mixture becomes text, with a warning.
+    where : str, optional
+        Keep rows that meet a condition, such as `'exposure > 100 and filter == "F158"'`.
+    covers : tuple of float, optional
+        Keep files with an image that holds a position on the sky, (lon, lat) in degrees, or comes within a radius of it,
+        (lon, lat, radius).
+    each : str, optional
+        The path of a list: each of its items has a row. The paths of columns then begin at the item, those with `//` at the root
+        of the file.
+    sort : str, optional
+        Names of columns, with commas between them; `name:desc` puts the greatest first.
+    hidden : bool
+        Take hidden files in folders, too.
+    layout, byteorder, allow, remote
+        As in `open`.
+    errors : {"warn", "raise"}
+        "raise" raises the exception of the first file that cannot be read.
 
-    A file that cannot be read is skipped with a warning, and `Table.errors` holds the exception. With
-    `errors="raise"` the first of them is raised.
+    Returns
+    -------
+    Table
 
-    The files are read side by side, without the interpreter lock. The result goes to pandas, polars, pyarrow and
-    DuckDB as it is, by Arrow's C stream interface (`pip install trilith[arrow]`).
-
+    Examples
+    --------
     >>> import tempfile, trilith
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for number, seconds in enumerate([139.8, 60, None]):

@@ -48,11 +48,11 @@ class LimitError(ValueError):
 
 @final
 class Array:
-    """An array of a file, read when and where it is asked for.
+    """An array of a file. Its elements are read when you index it.
 
-    Slicing reads only what it must and gives numpy arrays of their own (masked ones where the array
-    has a mask). `numpy.asarray(a)` gives the elements where they lie in the file, read-only, where that
-    is possible, and a copy otherwise; either stays valid after the file is closed.
+    Slicing reads only the necessary bytes and returns a new numpy array (a masked one if the array has a mask).
+    `numpy.asarray(a)` returns a read-only view of the file if the block is uncompressed and mapped, and a copy
+    otherwise. Both stay valid after the file is closed.
 
     >>> import numpy, trilith
     >>> with trilith.open(trilith.dumps({"a": numpy.arange(12).reshape(3, 4)})) as f:
@@ -62,7 +62,7 @@ class Array:
     >>> a[1, ::2]
     array([4, 6])
 
-    Operators and methods are numpy's, and read all elements; what is masked does not count.
+    Operators and methods are numpy's. They read all elements, and skip masked ones.
 
     >>> a.sum(), (a[0] + 1).tolist(), (a > 8).any()
     (np.int64(66), [1, 2, 3, 4], np.True_)
@@ -76,10 +76,10 @@ class Array:
         """The numpy dtype of the elements as they are read: in the byte order of this machine."""
     @property
     def ndim(self) -> int:
-        """How many axes there are."""
+        """Number of axes."""
     @property
     def size(self) -> int:
-        """How many elements there are."""
+        """Number of elements."""
     @property
     def nbytes(self) -> int:
         """Bytes of all elements when they are read."""
@@ -91,26 +91,26 @@ class Array:
         """The tag of the node that describes the array, or None."""
     @property
     def mask(self) -> Array | int | float | complex | None:
-        """What marks elements as missing: an `Array` of bool, a number to which they are equal, or None."""
+        """Marks of missing elements: an `Array` of bool, a number that they are equal to, or None."""
     def read(self, out: numpy.typing.NDArray[Any] | None = None) -> numpy.typing.NDArray[Any]:
-        """The elements, without their mask: a new array, or into `out` (any array of this shape to whose
-        dtype they can be cast).
+        """The elements, without their mask: a new array, or written into `out` (any array of this shape to whose dtype
+        they can be cast).
         """
     def widened(self) -> Array:
-        """The array as one of float32, where it has the bits of floats that numpy has no type for (bfloat16 and the kinds of
-        float8, which its attributes name); any other as it is.
+        """The array as float32, if it has the bits of floats that numpy has no type for (bfloat16 and the kinds of
+        float8, which its attributes name). Any other array is returned unchanged.
         """
     def masked(self) -> numpy.ma.MaskedArray[Any, Any]:
         """The elements as a `numpy.ma.MaskedArray`."""
     def part(self, index: _Index) -> Array:
-        """A part of the array as an array that is still to be read: numbers, slices, `...`, or a field's name."""
+        """A part of the array whose elements are read later: numbers, slices, `...`, or a field's name."""
     def to_dask(self, chunks: Any = None) -> Any:
-        """A dask array of it, whose tasks open the file where they run: they name path, tree path and range,
-        and hold nothing open. Without `chunks` of your own, chunks end where pieces of the block end.
+        """A dask array of it. Its tasks store only a path, a tree path and a range, and open the file when they run.
+        Without `chunks`, chunks end where compressed pieces of the block end.
         """
     def to_xarray(self, dims: str | _Iterable[str] | None = None, name: str | None = None) -> Any:
-        """An `xarray.DataArray` of it, read when it is asked for. Its dimensions are those that are given, else what the file and
-        the conventions of its instrument say, else `dim_0`, `dim_1`, ...
+        """An `xarray.DataArray` of it, read lazily. Its dimensions are the given ones, else those of the file and the
+        conventions of its instrument, else `dim_0`, `dim_1`, ...
 
         >>> import numpy, trilith
         >>> f = trilith.open(trilith.dumps({"meta": {"telescope": "ROMAN"}, "data": numpy.zeros((4, 5))}))
@@ -122,12 +122,13 @@ class Array:
         """Bytes of one element when it is read."""
     @property
     def path(self) -> str | None:
-        """The path of the node that describes the array, from the top of the tree; None where there is none."""
+        """Path of the node that describes the array, from the top of the tree; None if there is none."""
     @property
     def chunks(self) -> tuple[int, ...] | None:
-        """The shape of what is decoded together, as h5py and zarr have it; None where any part can be read by itself.
+        """Shape of the part that is decoded together, as in h5py and zarr; None if any part can be read alone.
 
-        A block whose pieces do not end at rows counts as whole rows, at least one; one without pieces as a whole.
+        A block whose compressed pieces do not end at rows counts in whole rows, at least one. A block without
+        pieces counts as a whole.
 
         >>> import numpy, trilith
         >>> f = trilith.open(trilith.dumps({"a": numpy.zeros((10, 4))}))
@@ -139,7 +140,7 @@ class Array:
         """
     @property
     def codec(self) -> str | None:
-        """How its elements are stored: "lz4", "zstd", ..., "plain", "inline" or "streamed"; None where nothing says so."""
+        """Codec of its elements: "lz4", "zstd", ..., "plain", "inline" or "streamed"; None if it is not known."""
     @property
     def attrs(self) -> dict[str, Any]:
         """The attributes of the array, by name: numbers, strings, and lists of these. Those of FITS data are
@@ -152,8 +153,8 @@ class Array:
     def _words(self) -> dict[str, Any]: ...
     @property
     def unit(self) -> str | None:
-        """The unit as the file spells it, of the quantity or the column that holds the array, or among its attributes; None
-        where there is none.
+        """The unit as the file spells it: that of the quantity or column that holds the array, or one among its
+        attributes. None if there is none.
         """
     @property
     def wcs(self) -> Any:
@@ -204,88 +205,88 @@ class Array:
         [1, 11]
         """
     def all(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.all`; all elements are read."""
+        """Same as `numpy.ndarray.all`. Reads all elements."""
     def any(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.any`; all elements are read."""
+        """Same as `numpy.ndarray.any`. Reads all elements."""
     def argmax(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.argmax`; all elements are read."""
+        """Same as `numpy.ndarray.argmax`. Reads all elements."""
     def argmin(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.argmin`; all elements are read."""
+        """Same as `numpy.ndarray.argmin`. Reads all elements."""
     def argsort(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.argsort`; all elements are read."""
+        """Same as `numpy.ndarray.argsort`. Reads all elements."""
     def astype(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.astype`; all elements are read."""
+        """Same as `numpy.ndarray.astype`. Reads all elements."""
     def clip(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.clip`; all elements are read."""
+        """Same as `numpy.ndarray.clip`. Reads all elements."""
     def compress(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.compress`; all elements are read."""
+        """Same as `numpy.ndarray.compress`. Reads all elements."""
     def copy(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.copy`; all elements are read."""
+        """Same as `numpy.ndarray.copy`. Reads all elements."""
     def cumprod(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.cumprod`; all elements are read."""
+        """Same as `numpy.ndarray.cumprod`. Reads all elements."""
     def cumsum(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.cumsum`; all elements are read."""
+        """Same as `numpy.ndarray.cumsum`. Reads all elements."""
     def dot(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.dot`; all elements are read."""
+        """Same as `numpy.ndarray.dot`. Reads all elements."""
     def flatten(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.flatten`; all elements are read."""
+        """Same as `numpy.ndarray.flatten`. Reads all elements."""
     def item(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.item`; all elements are read."""
+        """Same as `numpy.ndarray.item`. Reads all elements."""
     def max(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.max`; all elements are read."""
+        """Same as `numpy.ndarray.max`. Reads all elements."""
     def mean(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.mean`; all elements are read."""
+        """Same as `numpy.ndarray.mean`. Reads all elements."""
     def min(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.min`; all elements are read."""
+        """Same as `numpy.ndarray.min`. Reads all elements."""
     def nonzero(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.nonzero`; all elements are read."""
+        """Same as `numpy.ndarray.nonzero`. Reads all elements."""
     def prod(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.prod`; all elements are read."""
+        """Same as `numpy.ndarray.prod`. Reads all elements."""
     def repeat(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.repeat`; all elements are read."""
+        """Same as `numpy.ndarray.repeat`. Reads all elements."""
     def round(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.round`; all elements are read."""
+        """Same as `numpy.ndarray.round`. Reads all elements."""
     def searchsorted(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.searchsorted`; all elements are read."""
+        """Same as `numpy.ndarray.searchsorted`. Reads all elements."""
     def std(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.std`; all elements are read."""
+        """Same as `numpy.ndarray.std`. Reads all elements."""
     def sum(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.sum`; all elements are read."""
+        """Same as `numpy.ndarray.sum`. Reads all elements."""
     def take(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.take`; all elements are read."""
+        """Same as `numpy.ndarray.take`. Reads all elements."""
     def tobytes(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.tobytes`; all elements are read."""
+        """Same as `numpy.ndarray.tobytes`. Reads all elements."""
     def tolist(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.tolist`; all elements are read."""
+        """Same as `numpy.ndarray.tolist`. Reads all elements."""
     def trace(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.trace`; all elements are read."""
+        """Same as `numpy.ndarray.trace`. Reads all elements."""
     def var(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.var`; all elements are read."""
+        """Same as `numpy.ndarray.var`. Reads all elements."""
     def conj(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.conj`; all elements are read."""
+        """Same as `numpy.ndarray.conj`. Reads all elements."""
     def conjugate(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.conjugate`; all elements are read."""
+        """Same as `numpy.ndarray.conjugate`. Reads all elements."""
     def diagonal(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.diagonal`; all elements are read."""
+        """Same as `numpy.ndarray.diagonal`. Reads all elements."""
     def ravel(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.ravel`; all elements are read."""
+        """Same as `numpy.ndarray.ravel`. Reads all elements."""
     def reshape(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.reshape`; all elements are read."""
+        """Same as `numpy.ndarray.reshape`. Reads all elements."""
     def squeeze(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.squeeze`; all elements are read."""
+        """Same as `numpy.ndarray.squeeze`. Reads all elements."""
     def swapaxes(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.swapaxes`; all elements are read."""
+        """Same as `numpy.ndarray.swapaxes`. Reads all elements."""
     def transpose(self, *args: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.transpose`; all elements are read."""
+        """Same as `numpy.ndarray.transpose`. Reads all elements."""
     @property
     def T(self) -> numpy.typing.NDArray[Any]:
-        """As `numpy.ndarray.T`; all elements are read."""
+        """Same as `numpy.ndarray.T`. Reads all elements."""
     @property
     def imag(self) -> numpy.typing.NDArray[Any]:
-        """As `numpy.ndarray.imag`; all elements are read."""
+        """Same as `numpy.ndarray.imag`. Reads all elements."""
     @property
     def real(self) -> numpy.typing.NDArray[Any]:
-        """As `numpy.ndarray.real`; all elements are read."""
+        """Same as `numpy.ndarray.real`. Reads all elements."""
     def __add__(self, other: Any, /) -> Any: ...
     def __radd__(self, other: Any, /) -> Any: ...
     def __sub__(self, other: Any, /) -> Any: ...
@@ -340,7 +341,7 @@ class Array:
     def _repr_html_(self) -> str: ...
 
 class _Keyed:
-    """What the mappings of a tree have in common."""
+    """The common base of the mappings of a tree."""
 
     @property
     def tag(self) -> str | None:
@@ -505,7 +506,7 @@ class Sequence:
     def index(self, value: Any) -> int:
         """The first index of a value."""
     def count(self, value: Any) -> int:
-        """How often a value occurs."""
+        """Returns the number of occurrences of a value."""
     def to_list(self) -> list[Any]:
         """A list of the items and all below them, in which arrays are still to be read."""
     def __add__(self, other: Any, /) -> list[Any]: ...
@@ -533,8 +534,8 @@ class Sequence:
 class File:
     """An open file of any format. It behaves like a dictionary of the items at its root.
 
-    Groups are mappings, lists are sequences, and arrays are `Array`s, whatever the format is. A path such as
-    `"roman/data"` leads to an item below. What only some formats have is reached by `asdf` and `layout`.
+    Groups are mappings, lists are sequences, and arrays are `Array`s, in every format. A path such as
+    `"roman/data"` leads to an item below. `asdf` and `layout` give access to the properties of single formats.
 
     Examples
     --------
@@ -557,18 +558,18 @@ class File:
     def __enter__(self) -> File: ...
     def __exit__(self, *_args: Any) -> None: ...
     def close(self) -> None:
-        """Closes the file and drops changes that were not written. Arrays that were taken out of it, and
-        everything made of them, stay valid.
+        """Closes the file and drops changes that were not written. Arrays that were taken out of it stay valid, and so
+        do results made of them.
         """
     @property
     def closed(self) -> bool:
-        """Whether the file was closed."""
+        """`True` if the file was closed."""
     @property
     def name(self) -> str:
-        """The path of the file, or what it was read from."""
+        """The path of the file, or the source that it was read from."""
     @property
     def path(self) -> str | None:
-        """The absolute path of the file, or None where it was not opened by its path."""
+        """The absolute path of the file, or None if it was not opened by its path."""
     @property
     def mode(self) -> str:
         """"rw" if `update()` can write changes: the file has a tree and was opened by its path. "r" otherwise."""
@@ -703,14 +704,14 @@ class File:
     def set(
         self, path: str, value: Any, *, inline: bool = False, codec: str | None = None, level: int | None = None
     ) -> None:
-        """Sets the value at a path, or adds a key, for the next `update()`; comments, key order and everything
-        else of the tree stay. Arrays, also within dictionaries, get blocks of their own, with a `codec` and a
-        `level` as `write` takes them; with `inline` they go into the tree.
+        """Sets the value at a path, or adds a key, for the next `update()`. Comments, key order and everything else of
+        the tree stay. Arrays, also within dictionaries, get separate blocks, with a `codec` and a `level` as in
+        `write`; with `inline` they go into the tree.
         """
     def __setitem__(self, key: str, value: Any, /) -> None: ...
     def __delitem__(self, key: str, /) -> None: ...
     def delete(self, path: str) -> None:
-        """Removes what is at a path, with the comment on its line, for the next `update()`."""
+        """Removes the item at a path, with the comment on its line, for the next `update()`."""
     def rename(self, path: str, name: str) -> None:
         """Gives the key at a path another name, at its place, for the next `update()`."""
     def add_history_entry(self, description: str) -> None:
@@ -744,8 +745,8 @@ class File:
             If the file has a tree: set the items, and call `update()`.
         """
     def update(self, *, in_place: bool = True) -> None:
-        """Writes the changes: in place under a rollback journal where the tree fits into its space, otherwise
-        into a new file that takes the place of this one. No array is decoded.
+        """Writes the changes: in place under a rollback journal if the tree fits into its space, otherwise into a new
+        file that replaces this one. No array is decoded.
         """
     def _repr_html_(self) -> str: ...
     def _search(self, conditions: _Conditions) -> list[str]: ...
@@ -869,13 +870,13 @@ class ParallelWriter:
         """The path of the file that is to be."""
     @property
     def id(self) -> str:
-        """What tells this file from every other that was or will be written at the same path."""
+        """The identifier of this file, which no other file at the same path had or will have."""
     @property
     def arrays(self) -> dict[str, tuple[tuple[int, ...], numpy.dtype[Any]]]:
         """The paths of the arrays that are reserved, each with shape and dtype."""
     @property
     def unwritten(self) -> dict[str, int]:
-        """How many elements of each array nobody has written yet."""
+        """Number of elements of each array that were not written yet."""
     def write_region(self, path: str, region: Any, data: numpy.typing.ArrayLike) -> None:
         """Writes a region: numbers, slices and `...`, as numpy takes them. `data` has the shape of the region and the dtype of the
         array, in any byte order. When it returns, they are on the disk.
@@ -884,8 +885,8 @@ class ParallelWriter:
         megabytes go fastest.
         """
     def finish(self, *, fill: Any = None) -> None:
-        """Computes the checksums and puts the file in place, where every element was written; ValueError names how many were
-        not. With `fill` these get this value. Nobody may be writing.
+        """Computes the checksums and puts the file in place if every element was written. Otherwise ValueError has the number of
+        missing ones. With `fill` these get this value. No process may be writing.
         """
     def abort(self) -> None:
         """Removes what was written; what was at the path before stays."""
@@ -914,7 +915,7 @@ class Layout:
     def __new__(cls, text: str | bytes | os.PathLike[str]) -> Layout: ...
     @staticmethod
     def read(path: str | os.PathLike[str]) -> Layout:
-        """Reads a layout from a file of its own."""
+        """Reads a layout from a separate file."""
     @property
     def dialect(self) -> str:
         """The dialect: "2025" or "2026"."""
@@ -1038,15 +1039,35 @@ def write(
     checksums: bool = True,
     inline: bool | int | None = None,
 ) -> None:
-    """Writes a file: a path, which is replaced only when all is written, or a binary file object.
+    """Writes a file.
 
-    `tree` is a dictionary of dictionaries, lists, scalars and arrays. `codec` is "zlib", "bzp2", "lz4",
-    "zstd", "blsc" or "lz4f" with a `level` of its own, or None to store arrays as they are, which can be
-    had without a copy later. `version` is that of the ASDF standard, "1.0" to "1.6", or "dudley-2025" or
-    "dudley-2026" for a native Dudley file; without it a path that ends in `.bd` is a Dudley file, anything
-    else ASDF 1.6. `inline` puts arrays of at
-    most so many elements into the tree (True: all).
+    A path is replaced only when everything is written.
 
+    Parameters
+    ----------
+    target : str, os.PathLike or binary file object
+        The path of the file, or an object with `write`. Without `version` a path that ends in `.bd` becomes a native Dudley
+        file, anything else ASDF 1.6.
+    tree : dict
+        Dictionaries, lists, scalars and arrays.
+    codec : {"zlib", "bzp2", "lz4", "zstd", "blsc", "lz4f"}, optional
+        Codec of the arrays. Without it arrays are stored uncompressed, so that reading them needs no copy.
+    level : int, optional
+        Level of the codec.
+    version : str, optional
+        Version of the ASDF standard, "1.0" to "1.6", or "dudley-2025" or "dudley-2026" for a native Dudley file.
+    checksums : bool
+        Store a checksum of each block.
+    inline : bool or int, optional
+        Put arrays of up to this number of elements into the tree; `True` means all.
+
+    Raises
+    ------
+    ValueError
+        If the name of the file belongs to another format, such as `.fits` or `.h5`. Use `convert` to write FITS.
+
+    Examples
+    --------
     >>> import io, numpy, trilith
     >>> out = io.BytesIO()
     >>> trilith.write(out, {"data": numpy.zeros((2, 3), "f4"), "unit": "m"}, codec="lz4")
@@ -1054,13 +1075,28 @@ def write(
     (2, 3)
     """
 def create(path: str | os.PathLike[str], tree: Any, *, version: str | None = None) -> ParallelWriter:
-    """Begins a file that many processes write: space is made for each `trilith.Reserved` of the tree, everything else is
-    written at once. `version` is that of the ASDF standard.
+    """Begins a file that many processes write.
 
-    The file lies hidden beside `path` until `finish()` puts it in place; what is at `path` stays until then, and no reader
-    takes the hidden one for complete. The writer can be pickled: processes that reach the same disk by the same path,
-    on this machine or another, write regions of the arrays.
+    Each `trilith.Reserved` of the tree gets its space, and everything else is written at once. The new file is hidden next to
+    `path` until `finish()` puts it in place. A file at `path` stays until then, and no reader takes the hidden one for complete.
+    The writer can be pickled: processes that reach the same disk by the same path, on this machine or another, write regions of
+    the arrays.
 
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The path of the finished file.
+    tree : dict
+        The tree, as in `write`, with `trilith.Reserved` for the arrays that processes write.
+    version : str, optional
+        Version of the ASDF standard.
+
+    Returns
+    -------
+    ParallelWriter
+
+    Examples
+    --------
     >>> import numpy, tempfile, trilith
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = f"{folder.name}/cube.asdf"
@@ -1072,8 +1108,18 @@ def create(path: str | os.PathLike[str], tree: Any, *, version: str | None = Non
     array([2., 2., 2.], dtype=float32)
     """
 def resume(path: str | os.PathLike[str], *, id: str | None = None) -> ParallelWriter:
-    """The file that is being written at `path` by `trilith.create`, to write regions of it, to finish or to abort it. With `id`
-    it is exactly the one that had this `id`.
+    """Opens a file that `trilith.create` has begun, to write regions of it, to finish or to abort it.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The path of the finished file.
+    id : str, optional
+        The `id` of the writer, if it must be exactly that one.
+
+    Returns
+    -------
+    ParallelWriter
     """
 def convert(
     source: _Source,
@@ -1092,17 +1138,43 @@ def convert(
     allow: list[str] = ...,
     remote: dict[str, Any] | None = None,
 ) -> list[str]:
-    """Writes a file of any family in another form, to a path that is replaced only when all is written.
+    """Converts a file to another format, version or codec.
 
-    `to` is a generation such as "asdf-1.6" or "finf-0.1", or "dudley-2025" or "dudley-2026"; without it the ending of
-    `target` says what is written: `.asdf`, `.bd`, `.fits`, `.finf`. `codec` and `level` are those of `write`; "none"
-    stores blocks as they are, and without a codec they stay as they are stored. With `rows` blocks are compressed with lz4
-    in pieces of so many rows, each of which can be a chunk of Zarr; with `chunks`, the length of a chunk along each axis,
-    arrays with as many axes are cut into chunks, for readers with the package asdf-zarr. `stack` joins each list of
-    equal arrays of a Dudley file into one. What the new form cannot hold is an error, or with `allow_loss` the list that is
-    returned; with `skip_unreadable` items that cannot be read are left out, and are in that list. `layout`, `byteorder`, `allow`
-    and `remote` are those of `open`.
+    The target is replaced only when everything is written. It may be the source.
 
+    Parameters
+    ----------
+    source : str, os.PathLike, bytes or file object
+        The file, as in `open`.
+    target : str or os.PathLike
+        The new file. Without `to` its extension selects the format: `.asdf`, `.bd`, `.fits` or `.finf`.
+    to : str, optional
+        The format version, such as "asdf-1.6", "finf-0.1", "dudley-2025" or "dudley-2026".
+    codec : str, optional
+        Codec of the blocks, as in `write`; "none" stores them uncompressed. Without it blocks keep their codec.
+    level : int, optional
+        Level of the codec.
+    rows : int, optional
+        Compress blocks with lz4 in pieces of this number of rows, each of which can be a Zarr chunk.
+    chunks : tuple of int, optional
+        Length of a chunk along each axis. Arrays with this number of axes are cut into chunks, for readers with the
+        package asdf-zarr.
+    stack : bool
+        Join each list of equal arrays of a Dudley file into one array.
+    allow_loss : bool
+        Write the file even if the new form cannot hold everything. Otherwise that is an error.
+    skip_unreadable : bool
+        Leave out items that cannot be read.
+    layout, byteorder, allow, remote
+        As in `open`.
+
+    Returns
+    -------
+    list of str
+        The losses, and the items that were left out.
+
+    Examples
+    --------
     >>> import numpy, pathlib, tempfile, trilith
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> trilith.write(folder / "x.asdf", {"a": numpy.array([1.5, 2.5])})
@@ -1122,11 +1194,37 @@ def show(
     width: int | None = None,
     origin: str = "upper",
 ) -> Picture:
-    """Draws an array: one of two axes as an image (of more, its first plane), one of one axis as a plot. A notebook
-    shows what comes back; `save` writes it to a file.
+    """Draws an array.
 
-    The array may be one of a file, of which only what is needed is read, or any array that numpy takes.
+    An array of two axes becomes an image, and one of one axis a plot. Of an array with more axes the first plane is drawn. A
+    notebook shows the result.
 
+    Parameters
+    ----------
+    array : Array or array_like
+        An array of a file, of which only the needed part is read, or any array that numpy takes.
+    interval : str
+        Numbers that have the first and the last colour: "minmax", "zscale", "percentile:P" or "percentile:LO,HI".
+    range : tuple of float, optional
+        These two numbers, in place of `interval`.
+    stretch : str
+        Scale of the numbers between them: "linear", "sqrt", "log", "asinh" or "power:P".
+    cmap : str
+        Colour map. Add `_r` to reverse it.
+    resample : {"mean", "max", "nearest"}
+        Reduction of several elements to one pixel.
+    width : int, optional
+        Width in pixels.
+    origin : {"upper", "lower"}
+        Place of the first row.
+
+    Returns
+    -------
+    Picture
+        Its method `save` writes it to a file.
+
+    Examples
+    --------
     >>> import numpy, trilith
     >>> picture = trilith.show(numpy.arange(12.0).reshape(3, 4), interval="minmax", cmap="viridis")
     >>> picture
@@ -1159,7 +1257,7 @@ def _table(
 ) -> tuple[list[str], list[str], list[list[Any]], list[tuple[str, Exception]], list[str]]:
     """The table of `trilith.table`, column by column."""
 def _decodes(label: bytes) -> bool:
-    """Whether blocks of this codec, as the file names it, can be read."""
+    """Returns `True` if blocks of this codec, as the file names it, can be read."""
 def _load_yaml(text: bytes, classes: tuple[type, type, type]) -> Any:
     """A YAML text as `asdf` parses it, or nothing where PyYAML has to read it (and to say what is wrong with it)."""
 def _toward(old: str, new: str) -> str | None:
@@ -1200,25 +1298,25 @@ class _Wcs:
     ) -> list[numpy.typing.NDArray[numpy.float64]]:
         """Points brought from one frame to another."""
     def contains(self, lon: numpy.typing.NDArray[numpy.float64], lat: numpy.typing.NDArray[numpy.float64]) -> list[bool]:
-        """Whether a pixel has each of some positions."""
+        """Returns `true` for each of some positions that a pixel has."""
     def jacobian(self, pixel: list[float]) -> list[list[float]]:
         """Derivatives of the world coordinates at a pixel, row by row."""
     def footprint(self) -> list[list[float]] | None:
         """Corners of the extent on the sky, in degrees."""
     def about(self) -> dict[str, Any]:
-        """What the coordinates are, by name."""
+        """Describes the coordinates, by name."""
 def _wcs_at(opened: File, path: str) -> _Wcs | None:
     """The coordinates at a path of an open file."""
 def _wcs_of_array(array: Array) -> _Wcs | None:
     """The coordinates of an array."""
 def _state(opened: File) -> tuple[str, str | None, bool]:
-    """What an open file is called, a word for what it held when it was opened, and whether it has become another since."""
+    """Returns the name of an open file, a word for its version when it was opened, and whether it has changed since."""
 def _manifest(
     array: Array, rows: int | None = None
 ) -> tuple[str, list[int], bool, list[dict[str, Any]], numpy.typing.NDArray[numpy.uint64], numpy.typing.NDArray[numpy.uint64], bytes, str | None]:
-    """Where the chunks of an array lie: what their file is called, the lengths of a chunk, whether its elements are in Fortran
-    order, codecs of numcodecs, first bytes and lengths (0 where a chunk was never written), an element that was never
-    written, and the byte order where there is one.
+    """Returns the places of the chunks of an array: the name of their file, the lengths of a chunk, whether its
+    elements are in Fortran order, codecs of numcodecs, offsets and lengths (0 if a chunk was never written), an
+    element that was never written, and the byte order if there is one.
     """
 def _tiles(arrays: list[Array], bytes: int) -> list[list[int]]:
     """For each array the lengths of parts of about so many bytes that can be decoded with little waste."""

@@ -21,7 +21,7 @@ _PIECE = 4 << 20
 
 
 class TaggedString(str):
-    """A scalar with a tag of its own, such as ``!unit/unit-1.0.0 m``: its text, and the whole tag.
+    """A scalar with a tag, such as ``!unit/unit-1.0.0 m``: its text, and the whole tag.
 
     >>> import trilith
     >>> unit = trilith.TaggedString("m", "tag:stsci.edu:asdf/unit/unit-1.0.0")
@@ -81,8 +81,8 @@ class TaggedList(list):
 class Pieces:
     """An array that is written piece by piece, because it does not fit into memory.
 
-    `pieces` is gone through when the file is written, and gives arrays whose first axes make up that of
-    `shape`. Where the length of that is None, there may be any number: the array is written as the streamed
+    `pieces` is iterated when the file is written, and gives arrays whose first axes make up that of
+    `shape`. If the length of that is None, there may be any number: the array is written as the streamed
     last block of the file, and rows can be appended later. With `masked`, pieces may be masked arrays; their
     masks wait in a temporary file until the elements are written.
 
@@ -219,7 +219,7 @@ def times(array):
 
 
 def mask(array):
-    """The mask of a masked array, one truth value an element, or None where nothing can be masked."""
+    """The mask of a masked array, one boolean for each element, or None if nothing can be masked."""
     found = numpy.ma.getmask(array)
     if found is numpy.ma.nomask:
         return None
@@ -341,7 +341,7 @@ def resumed(path, id):
 
 
 def opened(path, keywords):
-    """A file that was pickled, which is opened anew."""
+    """A file that was pickled, which is opened again."""
     from . import open
 
     # A pickle names a file of this machine: it may not send whoever loads it to an address.

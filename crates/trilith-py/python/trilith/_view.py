@@ -43,10 +43,21 @@ class View:
 
 
 def view(*files, height=600):
-    """Shows files in the viewer: a notebook has it in a frame of so many pixels, and its `address` opens it in a browser.
+    """Shows files in the viewer.
 
-    Each is an open file, a path, an address, or a folder; behind `#` a path may have the item to begin with. The browser
-    must be on the same machine as this process.
+    A notebook shows the viewer in a frame. The browser must be on the same machine as this process.
+
+    Parameters
+    ----------
+    *files : File, str or os.PathLike
+        Open files, paths, URLs or folders. A path may end in `#` and the path of the item to begin with.
+    height : int
+        Height of the frame in a notebook, in pixels.
+
+    Returns
+    -------
+    View
+        Its `address` is the URL for a browser.
     """
     words = [_name(file) for file in files]
     if not words:

@@ -16,13 +16,13 @@ _SCALARS = (str, int, float, bool, complex, numpy.generic)
 
 
 class TrilithBackendEntrypoint(BackendEntrypoint):
-    """Arrays of a tree or a layout as variables, read when and where they are asked for.
+    """Arrays of a tree or a layout as variables, read lazily.
 
     A mapping is a group: its arrays are variables, so are its quantities, with their `units`; its scalars and lists of
     scalars are attributes. Dimensions are named by `dims={"data": ("y", "x")}`, else by a WCS in the group and the
     conventions of Roman and JWST (`y`, `x`). Without any of these, arrays of one shape in one group share `dim_0`,
-    `dim_1`, ..., and those of the next shape have the numbers that follow; so do groups within a group. What is masked
-    becomes NaN, and integers with a mask floating-point numbers, as xarray has it. A dataset that `trilith.write` wrote
+    `dim_1`, ..., and those of the next shape have the numbers that follow; so do groups within a group. Masked
+    elements become NaN, and integers with a mask become floats, as in xarray. A dataset that `trilith.write` wrote
     comes back with its own names, coordinates and attributes.
 
     HDF5, netCDF and what else is read under a layout has the names of its dimensions and its attributes, and is decoded

@@ -1,5 +1,5 @@
-"""The groups and arrays of a file, as documents of Zarr v3 describe them. What Zarr and xarray want beyond what the file
-says is known here and nowhere else: types by name, full chunks, how a value that marks what is missing is written."""
+"""The groups and arrays of a file, as the metadata of Zarr v3 describe them. Only this module knows the requirements of Zarr and
+xarray beyond the content of the file: types by name, full chunks, the spelling of a value that marks missing elements."""
 
 import base64
 import collections

@@ -10,7 +10,7 @@ validate, its `info` and `search` show. Files are written by Trilith, in the ord
 ...     type(af).__mro__[1], int(af["data"].sum())
 (<class 'asdf._asdf.AsdfFile'>, 6)
 
-What Trilith cannot do as `asdf` does it, it lets `asdf` do: `report` says what and why. With `everywhere`, or the
+Trilith hands over to `asdf` whatever it cannot do in the same way: `report` lists these calls and the reasons. With `everywhere`, or the
 environment variable `TRILITH_ASDF`, programs that know only `asdf` use it too.
 """
 

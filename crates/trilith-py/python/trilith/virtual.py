@@ -1,8 +1,8 @@
-"""Virtual datasets: where the chunks of a file lie, for VirtualiZarr, Icechunk and Kerchunk.
+"""Virtual datasets: the places of the chunks of a file, for VirtualiZarr, Icechunk and Kerchunk.
 
-`trilith.virtual.Parser` is a parser of VirtualiZarr for any file that Trilith reads. What it gives holds no elements:
+`trilith.virtual.Parser` is a parser of VirtualiZarr for any file that Trilith reads. Its result holds no elements:
 programs of Zarr read them from the file itself, without Trilith. Needs the package virtualizarr
-(`pip install trilith[virtual]`), which is imported when this module is.
+(`pip install 'trilith[virtual]'`), which is imported when this module is.
 
 >>> import numpy, obstore.store, tempfile, trilith.virtual, virtualizarr
 >>> from obspec_utils.registry import ObjectStoreRegistry

@@ -1,8 +1,8 @@
 """Any file that Trilith reads, as a group of Zarr.
 
 `trilith.zarr.open` gives a `zarr.Group`, `trilith.zarr.Store` the store below it, which xarray and dask take as well.
-Nothing is written anew: Trilith decodes what is asked for, and Zarr sees chunks whose borders suit the stored pieces.
-Needs the package zarr (`pip install trilith[zarr]`), which is imported when this module is.
+Nothing is converted: Trilith decodes the requested elements, and Zarr sees chunks whose borders suit the stored pieces.
+Needs the package zarr (`pip install 'trilith[zarr]'`), which is imported when this module is.
 
 >>> import numpy, tempfile, trilith.zarr
 >>> path = tempfile.mkdtemp() + "/x.asdf"
@@ -34,11 +34,11 @@ __all__ = ["Store", "open"]
 
 
 def open(source, layout=None, *, chunks=None, masks="beside", fill_value=None, **options):
-    """A file as a `zarr.Group` that can be read: a path, an address, or what else `trilith.open` takes.
+    """A file as a `zarr.Group` that can be read: a path, a URL, or another source that `trilith.open` takes.
 
     The arguments are those of `Store`. Of a chunk, only the elements that are asked for are read; with arrays of indices, the
     smallest box that holds them. The documents of the group's own store name a codec that only Trilith has: to copy them
-    key by key, take those of a `Store`. What zarr or xarray copies says `bytes`.
+    key by key, take those of a `Store`. Copies that zarr or xarray make name the codec `bytes`.
     """
     store = _Direct(source, layout, chunks=chunks, masks=masks, fill_value=fill_value, **options)
     return zarr.Group(zarr.AsyncGroup.from_dict(StorePath(store), _consolidated(store._described)))
@@ -59,8 +59,8 @@ class Store(_abc.Store):
 
     `layout`, and any other option, is that of `trilith.open`.
 
-    Several threads and event loops may use a store. It is pickled as the path or address of its file and opened anew
-    where it arrives; a file that has become another meanwhile is an `OSError` that names it.
+    Several threads and event loops may use a store. It is pickled as the path or URL of its file and opened again
+    in the other process; a file that has changed meanwhile is an `OSError` that names it.
     """
 
     def __init__(self, source, layout=None, *, chunks=None, masks="beside", fill_value=None, **options):
@@ -381,7 +381,7 @@ class _Place:
 
 
 def _memory(part):
-    """An array for the elements of a part. What has no bytes is read nowhere."""
+    """An array for the elements of a part. An array without bytes is not read."""
     return (numpy.empty if part.nbytes else numpy.zeros)(part.shape, part.dtype)
 
 
