@@ -14,7 +14,7 @@ use crate::shell::{cargo, output, program, root, run, target};
 
 const USAGE: &str = "bench --against takes COMMIT [--at-least RATIO] [--small] [--runs N]";
 
-/// What was asked for.
+/// The arguments of the task.
 struct Asked {
     commit: String,
     at_least: Option<f64>,
@@ -163,13 +163,13 @@ fn load() -> String {
     std::fs::read_to_string("/proc/loadavg").ok().and_then(|text| text.split(' ').next().map(str::to_owned)).unwrap_or_default()
 }
 
-/// What the work is done on.
+/// The input of the work.
 struct Files {
     tree: PathBuf,
     large: PathBuf,
     many: PathBuf,
     out: PathBuf,
-    /// How many elements the large array has.
+    /// Number of elements of the large array.
     elements: u64,
 }
 

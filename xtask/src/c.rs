@@ -7,10 +7,10 @@ use crate::files::{self, samples};
 use crate::shell::{build_libraries, output, root, run, target};
 use crate::suite::{Done, Share};
 
-/// What each of the short programs says, but for points and spaces.
+/// Output of each of the short programs, but for points and spaces.
 pub const TOUR: &str = "3 4 masked 01 60 5";
 
-/// What the program with the coordinates says of `roman.asdf`.
+/// Output of the program with the coordinates for `roman.asdf`.
 const SKY: &str = "lon -89.934053407 deg\nlat 65.183226744 deg\npixel 2.000000 1.000000, inside 1, corner -89.934242 65.183270";
 
 /// Builds the library and runs the programs with it: first that in C, then those in C++ and Fortran and the one that misuses it.
@@ -68,7 +68,7 @@ pub fn c(share: Share) -> Result<Done, String> {
     Ok(Done::Passed)
 }
 
-/// What a program said, without what the languages print differently.
+/// Returns the output of a program, without the parts that the languages print differently.
 pub fn plain(said: &str) -> String {
     said.replace(['.', ','], " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -11,13 +11,13 @@ use crate::shell::{build_program, cargo, run, target};
 
 /// A kind of processor that programs here can be run for.
 struct Machine {
-    /// As rustc names it.
+    /// The name in rustc.
     triple: &'static str,
-    /// What compiles C and links for it.
+    /// Compiler and linker for it.
     compiler: &'static str,
-    /// What runs a program of it.
+    /// Emulator for its programs.
     emulator: &'static str,
-    /// Where the emulator finds the C library, as Debian's packages for cross compilation have it.
+    /// Folder of the C library for the emulator, as in Debian's packages for cross compilation.
     root: &'static str,
 }
 
@@ -36,7 +36,7 @@ const MACHINES: &[Machine] = &[
     },
 ];
 
-/// How many files are given to one call.
+/// Number of files in one call.
 const AT_ONCE: usize = 40;
 
 /// Tests and digests on the processors that are named.
@@ -100,7 +100,7 @@ fn digests(program: &mut Command, files: &[PathBuf]) -> Result<Output, String> {
     program.arg("digest").args(files).output().map_err(|error| format!("{}: {error}", program.get_program().to_string_lossy()))
 }
 
-/// What was printed, errors included: they name the file and what is wrong with it.
+/// Returns the output, errors included: they name the file and the problem.
 fn lines(output: &Output) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect::<Vec<_>>();
     [text(&output.stdout), text(&output.stderr)].concat()

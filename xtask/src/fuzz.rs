@@ -108,7 +108,7 @@ fn run_targets(cargo_fuzz: &Path, targets: &[String], seconds: u64, seed: Option
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
 }
 
-/// The words that a target's inputs are made of: those of its own name, or of the format that it reads.
+/// Returns the dictionary of a target's inputs: that of its name, or of the format that it reads.
 fn dictionary(name: &str) -> Option<PathBuf> {
     let format = match name {
         "open" | "blocks" | "index" | "chains" | "external" | "repair" => "asdf",

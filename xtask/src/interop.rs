@@ -77,7 +77,7 @@ pub fn older_environment() -> Result<PathBuf, String> {
 /// Lists that it lacks are added to it. It is made again if one of its lists has changed.
 ///
 /// # Errors
-/// Says why there is no environment.
+/// Returns the reason why there is no environment.
 pub fn environment_for(name: &str, lists: &[&str]) -> Result<PathBuf, String> {
     let (base, version) = new_enough()?;
     let folder = target().join(name);

@@ -27,7 +27,7 @@ mod web;
 
 use std::process::ExitCode;
 
-/// What a task is: it takes the arguments after its name.
+/// A task: it takes the arguments after its name.
 type Task = fn(&[String]) -> Result<(), String>;
 
 const TASKS: &[(&str, Task, &str)] = &[

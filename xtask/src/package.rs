@@ -35,7 +35,7 @@ const PARTS: &[Part] = &[
     Part { name: "c", make: c::make, try_out: c::try_out },
 ];
 
-/// Where a release is made, and for what.
+/// The folder and the target of a release.
 struct Place {
     /// The files of the release.
     dist: PathBuf,

@@ -1,4 +1,4 @@
-//! The Python package, installed into an environment of its own under `target/`, and the tests that run there.
+//! The Python package, installed into a separate environment under `target/`, and the tests that run there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

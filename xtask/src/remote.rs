@@ -5,7 +5,7 @@ use crate::python;
 use crate::shell::{build_program, root, run, target};
 use crate::suite::{Done, Share};
 
-/// Runs the tests of `tests/remote` against nginx, or a server of their own where that is missing, a proxy that breaks
+/// Runs the tests of `tests/remote` against nginx, or our own server if that is missing, a proxy that breaks
 /// answers, and a service that speaks S3.
 pub fn remote(_: Share) -> Result<Done, String> {
     let python = match environment() {

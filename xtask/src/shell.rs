@@ -9,7 +9,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap_or_else(|_| PathBuf::from("."))
 }
 
-/// Where build outputs go: `CARGO_TARGET_DIR`, or `target` in the repository.
+/// Returns the folder of build outputs: `CARGO_TARGET_DIR`, or `target` in the repository.
 pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |set| root().join(set))
 }
@@ -21,7 +21,7 @@ pub fn shared() -> Option<PathBuf> {
     set.into_iter().chain(above).find(|folder| folder.join("corpus").is_dir())
 }
 
-/// Whether this is continuous integration, where nothing may be skipped: `CI` is set.
+/// Returns `true` in continuous integration, where nothing may be skipped: `CI` is set.
 pub fn in_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false" && value != "0")
 }

@@ -1,9 +1,8 @@
 //! `cargo xtask docs`: the documentation as a site under `target/site`, and a look at every link in it.
 //!
-//! The pages are the Markdown files of the repository, which are read there as well. What is added here: a page for each
-//! command, from its `--help`, and for each name of the Python package, from its stubs; the reference of the library, from its
-//! sources; and the list of contents, from
-//! `docs/index.md`.
+//! The pages are the Markdown files of the repository. This adds a page for each command, from its `--help`, and
+//! for each name of the Python package, from its stubs; the reference of the library, from its sources; and the
+//! list of contents, from `docs/index.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -130,7 +129,7 @@ fn reference(folder: &Path, trilith: &Path) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// The words of a command from the name of its page: only `layout` and the like have commands of their own.
+/// Returns the words of a command from the name of its page: only `layout` and the like have subcommands.
 fn words(name: &str) -> Vec<&str> {
     match name.split_once('-') {
         Some((group @ ("layout" | "history" | "schema"), rest)) => vec![group, rest],
@@ -200,7 +199,7 @@ pub fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the links of a page lead.
+/// Returns the targets of the links of a page.
 fn markdown_links(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in prose(text) {

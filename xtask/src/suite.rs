@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::shell::{cargo, in_ci, root, run, shared};
 use crate::{c, english, files, fuzz, interop, python, remote, site, wasm, web};
 
-/// How a part ended, other than by failing.
+/// The result of a part that did not fail.
 pub enum Done {
     Passed,
     /// Could not be run here. In continuous integration this is a failure.
@@ -75,7 +75,7 @@ const MATRICES: &[(&str, &str)] = &[
     ("hostile", "every_command_reads_every_hostile_file_and_lets_no_control_character_through"),
 ];
 
-/// What was asked for: which parts, how much of them, and the seed of the samples.
+/// The arguments of the task: the parts, their share, and the seed of the samples.
 struct Asked {
     names: Vec<String>,
     share: Share,
@@ -286,7 +286,7 @@ fn features(_: Share) -> Result<Done, String> {
     Ok(Done::Passed)
 }
 
-/// How many sets there are besides none and all. Each feature is in half of them, and no two in the same half.
+/// Number of sets besides none and all. Each feature is in half of them, and no two in the same half.
 const SETS: u32 = 6;
 
 /// None, the sets, and all, each as cargo wants it.

@@ -1,4 +1,4 @@
-//! What takes longer than a test may: more killed processes, and the tests of unsafe code under sanitizers.
+//! Checks that take longer than a test may: more killed processes, and the tests of unsafe code under sanitizers.
 
 use std::process::Command;
 

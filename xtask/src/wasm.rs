@@ -1,8 +1,8 @@
 //! The library as a WebAssembly module: `tests/wasm` is built for `wasm32-unknown-unknown` and run in Node.
 //!
-//! The target's standard library comes with `rustup target add`. Where no rustup reaches its server, it is compiled
-//! from the sources of the compiler's own version, which Debian has as a package. Either is done in continuous
-//! integration only: elsewhere what is installed is left as it is.
+//! The target's standard library comes with `rustup target add`. If rustup does not reach its server, it is
+//! compiled from the sources of the compiler's version, which Debian has as a package. Only continuous integration
+//! does either; elsewhere the installation stays unchanged.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,7 +28,7 @@ pub fn wasm(_: Share) -> Result<Done, String> {
     Ok(Done::Passed)
 }
 
-/// Where the target's standard library comes from.
+/// The origin of the target's standard library.
 pub enum Library {
     /// It is in the toolchain.
     Installed,
@@ -46,7 +46,7 @@ impl Library {
     }
 }
 
-/// What there is of the standard library; in continuous integration it is obtained.
+/// Returns the available standard library. Continuous integration obtains it.
 pub fn standard_library() -> Result<Library, String> {
     let rustlib = Path::new(output(Command::new("rustc").args(["--print", "sysroot"]))?.trim()).join("lib/rustlib");
     let is_installed = || rustlib.join(TARGET).join("lib").is_dir();
@@ -72,7 +72,8 @@ pub fn standard_library() -> Result<Library, String> {
 /// Suites of Debian that carry compilers newer than the stable one's.
 const SUITES: &[&str] = &["trixie-backports", "testing", "sid"];
 
-/// The compiler's sources of its own version, from Debian's package, unpacked under `target`; nothing is installed.
+/// Returns the sources of the compiler's version, from Debian's package, unpacked under `target`. Nothing is
+/// installed.
 fn debian_sources() -> Result<PathBuf, String> {
     let said = output(Command::new("rustc").arg("-vV"))?;
     let version = said.lines().find_map(|line| line.strip_prefix("release: ")).ok_or("the compiler does not say its version")?;
@@ -105,7 +106,7 @@ fn debian_sources() -> Result<PathBuf, String> {
     if unpacked.is_dir() { Ok(unpacked) } else { Err(format!("the package rust-src={package} has no {}", unpacked.display())) }
 }
 
-/// Options that make apt use lists of its own: the machine's server and key, the suites of [`SUITES`].
+/// Returns options that make apt use separate lists: the machine's server and key, the suites of [`SUITES`].
 fn lists(folder: &Path) -> Result<Vec<String>, String> {
     let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
     for name in ["lists/partial", "cache/archives/partial"] {

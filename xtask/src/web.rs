@@ -11,7 +11,7 @@ use crate::wasm::{TARGET, standard_library};
 /// Names under which a browser is installed.
 const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome", "chrome"];
 
-/// What a static page may do besides: run the module, ask its worker, and read from any address.
+/// Additional permissions of a static page: run the module, query its worker, and read from any URL.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; \
      img-src 'self' blob: data:; connect-src *; base-uri 'none'; form-action 'none'";
 

@@ -43,7 +43,7 @@
 //! [`File::edit`] changes a file that was read, in place or as a new file, and keeps every comment, tag and key order;
 //! [`mod@convert`] writes it in another generation or with another codec.
 //!
-//! # Where to start
+//! # Entry points
 //!
 //! | to | use |
 //! |---|---|

@@ -11,7 +11,7 @@ use crate::c::TOUR;
 use crate::files::{copy, create, empty, write};
 use crate::shell::{PUBLISHED, cargo, output, root, run, target};
 
-/// What is copied as it is, and where to.
+/// Files that are copied unchanged, and their destinations.
 const FILES: &[(&str, &str)] = &[
     ("crates/trilith-c/include/trilith.h", "include/trilith.h"),
     ("crates/trilith-c/include/trilith.hpp", "include/trilith.hpp"),

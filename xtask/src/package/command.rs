@@ -1,4 +1,4 @@
-//! The command with its manual pages, completions and desktop files, as an archive and as a package of Debian.
+//! The command with its manual pages, completions and desktop files, as an archive and as a Debian package.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,7 +36,7 @@ pub fn try_archive(place: &Place, files: &[PathBuf], fresh: &Path) -> Result<(),
     desktop(&folder, &work)
 }
 
-/// What a desktop does with the example files: it asks what they are, and draws a thumbnail.
+/// Does with the example files what a desktop does: asks for their type, and draws a thumbnail.
 fn desktop(prefix: &Path, work: &Path) -> Result<(), String> {
     let thumbnailer = read(&prefix.join("share/thumbnailers/trilith.thumbnailer"))?;
     let line = thumbnailer.lines().find_map(|line| line.strip_prefix("Exec=trilith ")).ok_or("the thumbnailer calls nothing")?;
@@ -62,7 +62,7 @@ fn desktop(prefix: &Path, work: &Path) -> Result<(), String> {
     if said.lines().eq(expected) { Ok(()) } else { Err(format!("file says {said:?}, not {expected:?}")) }
 }
 
-/// The package of Debian; only where its tools are.
+/// Makes the Debian package, if its tools are installed.
 pub fn deb(place: &Place) -> Result<Vec<PathBuf>, String> {
     if cfg!(not(target_os = "linux")) {
         println!("packages of Debian are made on Linux: left out");

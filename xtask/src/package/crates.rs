@@ -7,7 +7,7 @@ use super::{Place, readme, untar};
 use crate::files::{copy, empty, read, write};
 use crate::shell::{cargo, root, run, target};
 
-/// What is published, in the order in which it must be.
+/// The published crates, in the order of publication.
 const CRATES: &[&str] = &["trilith-wcs", "trilith", "trilith-view", "trilith-cli", "trilith-c"];
 
 /// Writes the file that the program of README.md reads.

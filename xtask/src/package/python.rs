@@ -1,4 +1,4 @@
-//! The wheel and the source distribution of the Python package, each installed into an environment of its own.
+//! The wheel and the source distribution of the Python package, each installed into a separate environment.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use crate::files::{copy, empty};
 use crate::python::{build, maturin};
 use crate::shell::{base_python, root, run, target};
 
-/// As much as a wheel with the command may have.
+/// Maximum size of a wheel with the command.
 const MOST_BYTES: u64 = 12_000_000;
 
 fn package() -> PathBuf {

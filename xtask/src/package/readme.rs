@@ -36,7 +36,7 @@ pub fn rust() -> Result<String, String> {
     block(&read(&root().join("README.md"))?, "rust,no_run")
 }
 
-/// What a line prints, on both streams.
+/// Returns the output of a line, on both streams.
 fn shell(bin: &Path, folder: &Path, line: &str) -> Result<String, String> {
     let path = std::env::var("PATH").unwrap_or_default();
     let mut shell = Command::new("sh");

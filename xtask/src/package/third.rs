@@ -1,4 +1,4 @@
-//! The licences of what is linked into a program: they ask that their texts go with it.
+//! The licences of the libraries that are linked into a program: they require that their text goes with it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::files::write;
 use crate::shell::{cargo, output};
 
-/// How the file of a licence begins.
+/// Prefixes of the names of licence files.
 const NAMES: &[&str] = &["license", "licence", "copying", "notice", "unlicense"];
 
 /// Writes the licences of everything from elsewhere that a package of the workspace is linked with, each text once.
@@ -40,7 +40,7 @@ pub fn licences(package: &str, file: &Path) -> Result<(), String> {
     write(file, &all)
 }
 
-/// Where cargo keeps the sources of what it has fetched.
+/// Returns the folder of the sources that cargo has fetched.
 fn sources() -> Result<Vec<PathBuf>, String> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).ok_or("no CARGO_HOME and no home folder")?;
@@ -49,7 +49,7 @@ fn sources() -> Result<Vec<PathBuf>, String> {
     Ok(entries.flatten().map(|entry| entry.path()).collect())
 }
 
-/// The texts of licences in the folder of a package.
+/// Returns the licences in the folder of a package.
 fn texts_in(folder: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

@@ -426,7 +426,7 @@ class _Keyed:
         """The text of a mapping, list or whole tree as JSON.
 
         An array is its datatype and shape, or with `inline` its elements, of which masked ones are null. Numbers that are
-        not finite are the texts "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are texts.
+        not finite are the strings "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are strings.
 
         >>> import numpy, trilith
         >>> f = trilith.open(trilith.dumps({"meta": {"seeing": float("nan")}, "data": numpy.arange(3, dtype="i2")}))
@@ -520,7 +520,7 @@ class Sequence:
         """The text of a mapping, list or whole tree as JSON.
 
         An array is its datatype and shape, or with `inline` its elements, of which masked ones are null. Numbers that are
-        not finite are the texts "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are texts.
+        not finite are the strings "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are strings.
 
         >>> import numpy, trilith
         >>> f = trilith.open(trilith.dumps({"meta": {"seeing": float("nan")}, "data": numpy.arange(3, dtype="i2")}))
@@ -795,7 +795,7 @@ class File:
         """The text of a mapping, list or whole tree as JSON.
 
         An array is its datatype and shape, or with `inline` its elements, of which masked ones are null. Numbers that are
-        not finite are the texts "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are texts.
+        not finite are the strings "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are strings.
 
         >>> import numpy, trilith
         >>> f = trilith.open(trilith.dumps({"meta": {"seeing": float("nan")}, "data": numpy.arange(3, dtype="i2")}))

@@ -1,8 +1,8 @@
 //! The schemas that come with the library, in our own words: the rules of the published ones.
 //!
-//! `resources/condense.py` makes the texts from the published packages. Those of 0.1.0dev are written by hand from
-//! its standard, and those of FINF and 0.1.0 are the same under other tags. A text is parsed when it is first
-//! needed.
+//! `resources/condense.py` makes the schemas from the published packages. Those of 0.1.0dev are written by hand
+//! from its standard, and those of FINF and 0.1.0 are the same under other tags. A schema is parsed when it is
+//! first needed.
 
 const CORE: &str = include_str!("../../resources/schemas/core.txt");
 const TRANSFORM: &str = include_str!("../../resources/schemas/transform.txt");
