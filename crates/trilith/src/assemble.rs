@@ -205,7 +205,7 @@ fn write_alone<W: Write + Seek>(
     writer.finish()
 }
 
-/// The row of the generation table that a file with these blocks is written in: its own where it has blocks, else
+/// The row of the generation table that a file with these blocks is written in: its own if it has blocks, else
 /// that of the blocks, as far as they can be copied into it; otherwise any of its header line that holds them all.
 fn row_for(file: &AsdfFile, blocks: &[Copied<'_>], encodes: bool) -> Option<&'static Generation> {
     let sections = file.sections();
@@ -231,7 +231,7 @@ pub struct Exploded {
     pub tree: String,
     /// The blocks that leave, and the names of their files.
     pub leaving: Vec<(usize, String)>,
-    /// The blocks that stay, in their order, and empty ones in the places of those that leave where numbers
+    /// The blocks that stay, in their order, and empty ones in the places of those that leave if numbers
     /// must not change.
     pub staying: Vec<Block>,
     /// Number of these that no array names.
@@ -240,7 +240,7 @@ pub struct Exploded {
     pub in_chunks: usize,
 }
 
-/// The blocks of arrays in chunks; an error where others are to be dropped, which would change the numbers of these.
+/// The blocks of arrays in chunks; an error if others are to be dropped, which would change the numbers of these.
 fn may_drop(file: &AsdfFile, drop_unnamed: bool) -> Result<BTreeSet<usize>> {
     let named = zarr::Named::of(file, file.tree())?;
     if drop_unnamed && named.any {
@@ -310,7 +310,7 @@ pub fn explode(file: &AsdfFile, only: Option<NodeId>, drop_unnamed: bool, name: 
 pub struct Imploded {
     /// The new tree.
     pub tree: String,
-    /// Blocks that come from other files, behind those of the file itself.
+    /// Blocks that come from other files, after those of the file itself.
     pub taken: Vec<Arc<AsdfFile>>,
 }
 
@@ -351,7 +351,7 @@ pub fn implode(file: &AsdfFile, only: Option<NodeId>) -> Result<Imploded> {
 pub struct Resolved {
     /// The new tree.
     pub tree: String,
-    /// Blocks of other files, behind those of the file itself.
+    /// Blocks of other files, after those of the file itself.
     pub taken: Vec<(Arc<AsdfFile>, usize)>,
     /// Number of references that were replaced.
     pub count: usize,

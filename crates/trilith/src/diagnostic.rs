@@ -44,17 +44,17 @@ impl fmt::Display for Severity {
 pub struct Diagnostic {
     /// The importance.
     pub severity: Severity,
-    /// A stable name of the rule, such as `E306` of a layout or `duplicate-key` of a tree; "" where it has none.
+    /// A stable name of the rule, such as `E306` of a layout or `duplicate-key` of a tree; "" if it has none.
     pub code: &'static str,
     /// The finding, in words.
     pub message: String,
-    /// JSON Pointer of the node, or path of the item; `None` where it is about no item.
+    /// JSON Pointer of the node, or path of the item; `None` if it is about no item.
     pub path: Option<String>,
-    /// Line within the file, from 1; 0 where it is not known.
+    /// Line within the file, from 1; 0 if it is not known.
     pub line: u32,
-    /// Column in characters, from 1; 0 where it is not known.
+    /// Column in characters, from 1; 0 if it is not known.
     pub column: u32,
-    /// The byte of the file, where that is all that is known.
+    /// The byte of the file, if that is all that is known.
     pub byte: Option<u64>,
     /// The text that it is about, within the text of the tree or the layout.
     pub span: Span,
@@ -99,7 +99,7 @@ impl Diagnostic {
         Self { is_harmless: false, ..Self::new(Severity::Warning, message) }
     }
 
-    /// The path of the item, "" for the root and where it is about no item.
+    /// The path of the item, "" for the root and if it is about no item.
     pub fn path_text(&self) -> &str {
         self.path.as_deref().unwrap_or("")
     }

@@ -74,7 +74,7 @@ pub struct ElementsDiffer {
     pub different: u64,
     /// Of how many.
     pub of: u64,
-    /// The largest difference; None where the elements are no numbers.
+    /// The largest difference; None if the elements are no numbers.
     pub max_abs: Option<f64>,
     /// The largest difference as a fraction of the larger number.
     pub max_rel: Option<f64>,

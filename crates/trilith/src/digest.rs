@@ -19,7 +19,7 @@ const PIECE: usize = 8 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Digest {
-    /// SHA-256 of the canonical bytes: masked elements as stored, and 0 where the file declares them missing.
+    /// SHA-256 of the canonical bytes: masked elements as stored, and 0 if the file declares them missing.
     pub sha256: [u8; 32],
     /// SHA-256 of the mask, broadcast to the array's shape, one byte 0 or 1 an element; None without a mask.
     pub mask_sha256: Option<[u8; 32]>,

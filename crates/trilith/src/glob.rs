@@ -122,7 +122,7 @@ fn marks(text: &str) -> Vec<Mark> {
     marks
 }
 
-/// The set behind a `[`, and what follows its `]`; a `]` that comes first is a letter of the set.
+/// The set after a `[`, and what follows its `]`; a `]` that comes first is a letter of the set.
 fn set(text: &str) -> Option<(Mark, &str)> {
     let (is_negated, inner) = match text.strip_prefix(['!', '^']) {
         Some(inner) => (true, inner),

@@ -31,7 +31,7 @@ struct Question {
     last: Cell<Instant>,
 }
 
-/// Does `work`, and asks `go_on` about every 50 milliseconds; where that is false, the work fails soon, and what it was
+/// Does `work`, and asks `go_on` about every 50 milliseconds; if that is false, the work fails soon, and what it was
 /// writing is as it was before.
 ///
 /// ```
@@ -79,7 +79,7 @@ fn with<R>(now: Option<Work>, work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Fails where the work of this thread is to end.
+/// Fails if the work of this thread is to end.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Cancelled`] if the caller gave the work up.

@@ -96,7 +96,7 @@ limits! {
     /// one block of 37 bytes.
     bzip2_ratio: 1_300_000,
     /// Bytes of memory that a RICE tile of a FITS image and the band that it belongs to may need, for each stored byte of
-    /// the image; 256 KiB count where fewer are stored.
+    /// the image; 256 KiB count if fewer are stored.
     rice_ratio: 1_000,
     /// The same for PLIO tiles.
     plio_ratio: 1_000,

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Hears how many more bytes are done, from whichever thread did them.
 ///
-/// The counts of one call add up to what it went through: decoded bytes where blocks are converted, stored bytes where
+/// The counts of one call add up to what it went through: decoded bytes if blocks are converted, stored bytes if
 /// they are verified. Nobody listens to `Progress::default()`.
 ///
 /// ```

@@ -120,7 +120,7 @@ impl Search {
         Ok(())
     }
 
-    /// Returns `true` if an item of this name meets the conditions; its path is asked for where it matters.
+    /// Returns `true` if an item of this name meets the conditions; its path is asked for if it matters.
     fn fits(&self, name: Option<&str>, item: &Item<'_>, path: impl FnOnce() -> String) -> bool {
         let key_fits = self.key.iter().all(|re| name.is_some_and(|name| re.is_match(name)));
         let path_fits = || self.path.as_ref().is_none_or(|pattern| pattern.matches(&path()));

@@ -210,7 +210,7 @@ pub(crate) fn helper<'s>(scope: &'s Scope<'s, '_>, work: impl FnOnce() + Send + 
     Builder::new().spawn_scoped(scope, move || shared.help(work)).is_ok()
 }
 
-/// Starts a thread that outlives the call; None where the system has none left.
+/// Starts a thread that outlives the call; None if the system has none left.
 pub(crate) fn lasting<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
     Builder::new().name(name.to_owned()).spawn(work).ok()
 }
@@ -283,14 +283,14 @@ impl Turn {
         lock(&self.line.state).head == self.at
     }
 
-    /// Waits until [`Turn::has_come`]; false where the work was given up meanwhile.
+    /// Waits until [`Turn::has_come`]; false if the work was given up meanwhile.
     pub fn wait(&self) -> bool {
         self.line.wait(|state| state.head >= self.at)
     }
 }
 
 impl Line {
-    /// Waits for a state; false where the work is over before.
+    /// Waits for a state; false if the work is over before.
     fn wait(&self, is_there: impl Fn(&LineState) -> bool) -> bool {
         let state = lock(&self.state);
         let state = self.moved.wait_while(state, |state| !state.over && !is_there(state));

@@ -68,7 +68,7 @@ impl<'a> Writer<'a> {
     /// Adds an array at a path; mappings on the way are made.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a datatype that the generation lacks, and where
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a datatype that the generation lacks, and if
     /// something is at the path already.
     pub fn array(&mut self, path: &str, array: &Array) -> Result<()> {
         let node = self.builder.array(array, &self.options)?;
@@ -99,7 +99,7 @@ impl<'a> Writer<'a> {
         path: &str,
         view: impl Into<ndarray::ArrayView<'a, T, D>>,
     ) -> Result<()> {
-        /// Elements that are copied at a time, where they are not one behind the other.
+        /// Elements that are copied at a time, if they are not one after the other.
         const PIECE: usize = 1 << 16;
         let view = view.into();
         let shape: Vec<u64> = view.shape().iter().map(|len| *len as u64).collect();
@@ -122,7 +122,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Adds an array without rows that grows once the file is there ([`RowWriter`](crate::change::RowWriter)): the
-    /// streamed last block, behind which no array can be added.
+    /// streamed last block, after which no array can be added.
     ///
     /// # Errors
     /// Returns the errors of [`Writer::array`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if
@@ -190,7 +190,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Writes the file beside `path`, syncs it, and puts it into place: a failure leaves the old file.
+    /// Writes the file next to `path`, syncs it, and puts it into place: a failure leaves the old file.
     ///
     /// # Errors
     /// Returns the errors of [`Builder::write`].

@@ -23,7 +23,7 @@ const PIECE: u64 = 256 << 10;
 const AHEAD: u64 = 16 << 20;
 
 /// The array that is meant: `meanings` is one for the whole array, or one for each field of its structures. The array itself
-/// where they declare nothing.
+/// if they declare nothing.
 ///
 /// # Errors
 /// Returns `Malformed` if the result has more than 2^63 bytes.

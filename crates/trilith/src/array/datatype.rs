@@ -51,7 +51,7 @@ impl fmt::Display for Byteorder {
     }
 }
 
-/// The type of one element, with the names of the ASDF standard (ndarray-1.1.0) where it has them.
+/// The type of one element, with the names of the ASDF standard (ndarray-1.1.0) if it has them.
 ///
 /// ```
 /// use trilith::array::Datatype;
@@ -180,7 +180,7 @@ impl Datatype {
         }
     }
 
-    /// Bytes that one element takes where it is stored.
+    /// Number of bytes of one stored element.
     pub fn item_size(&self) -> u64 {
         match self {
             Self::Int8 | Self::Uint8 | Self::Bool8 => 1,

@@ -31,7 +31,7 @@ pub trait Element: Copy + Default + PartialEq + Send + Sync + 'static + sealed::
     #[doc(hidden)]
     fn zeroed(count: usize) -> Result<Vec<Self>>;
 
-    /// The elements that these bytes of this machine's byte order are, copied; None where not every pattern is one.
+    /// The elements that these bytes of this machine's byte order are, copied; None if not every pattern is one.
     #[doc(hidden)]
     fn copied(bytes: &[u8]) -> Option<Vec<Self>>;
 

@@ -172,7 +172,7 @@ fn to_extended(x: f64) -> u128 {
 }
 
 impl Array {
-    /// Texts as an array of `ucs4` (of `ascii` where all of them are) as long as the longest.
+    /// Texts as an array of `ucs4` (of `ascii` if all of them are) as long as the longest.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `shape` has another number of elements.

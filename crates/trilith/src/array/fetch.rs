@@ -13,7 +13,7 @@ use crate::threads::{ahead, each, threads};
 
 /// Gaps up to this size are read, too: one large read costs about as much as two small ones.
 const GAP: u64 = 4096;
-/// Bytes read at once where elements must be picked out of them.
+/// Bytes read at once if elements must be picked out of them.
 const SCRATCH: u64 = 8 << 20;
 /// Bytes that one thread converts at once.
 const TILE: usize = 1 << 20;
@@ -23,7 +23,7 @@ const PARALLEL: usize = 8 << 20;
 const AHEAD: u64 = 16 << 20;
 /// Bytes given on at once from a source that comes from front to back: few enough for the caches of a processor.
 const STREAMED: usize = 512 << 10;
-/// Bytes held where the elements of a piece lie far apart.
+/// Bytes held if the elements of a piece lie far apart.
 const TURNED: u64 = 64 << 20;
 /// More ranges than this are merged across wider gaps.
 const RANGES: u64 = 1 << 16;
@@ -155,7 +155,7 @@ impl Array {
         Ok(())
     }
 
-    /// The pieces of a remote array whose elements lie in a row, where its source gives them so.
+    /// The pieces of a remote array whose elements lie in a row, if its source gives them so.
     fn in_passing(&self, how: How, piece: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
         let extent = self.extent();
         self.source.stream(extent, piece, &mut |bytes| {
@@ -194,7 +194,7 @@ impl Array {
     }
 
     /// Parts of the array in C order, of at most `max_bytes` packed bytes each (but at least one
-    /// element): whole rows of the first axis where one fits, parts of one row where none does.
+    /// element): whole rows of the first axis if one fits, parts of one row if none does.
     ///
     /// Each part has as many axes as the array. For arrays larger than memory.
     pub fn row_blocks(&self, max_bytes: u64) -> RowBlocks {
@@ -422,7 +422,7 @@ impl Iterator for RowBlocks {
     }
 }
 
-/// Memory of this many zero bytes, fresh from the system where it is much.
+/// Memory of this many zero bytes, fresh from the system if it is much.
 pub(super) fn zeroed(len: usize) -> Result<Vec<u8>> {
     bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::limit(format!("no memory for {len} bytes")))
 }

@@ -89,7 +89,7 @@ fn merge(axes: &[Axis]) -> Vec<Axis> {
     merged
 }
 
-/// The axis to walk in squares with `run`: one whose elements lie closer, or a longer one where the run is short.
+/// The axis to walk in squares with `run`: one whose elements lie closer, or a longer one if the run is short.
 fn partner(axes: &[Axis], run: Axis) -> Option<usize> {
     let (closest, axis) =
         axes.iter().enumerate().filter(|(_, axis)| axis.from != 0).min_by_key(|(_, axis)| axis.from.unsigned_abs())?;

@@ -19,7 +19,7 @@ use crate::threads::{each, lock};
 const KEPT: u64 = 256 << 20;
 /// Bytes of elements of which all chunks are kept; of more only those that were needed in part.
 const SMALL: u64 = 64 << 20;
-/// Bytes of elements that are put together at once where they come from a server, or where their runs are short.
+/// Bytes of elements that are put together at once if they come from a server, or if their runs are short.
 const PIECE: u64 = 32 << 20;
 /// Runs of fewer bytes than this are short: a list of them is nearly as large as what they hold.
 const SHORT: u64 = 256;
@@ -101,7 +101,7 @@ impl Cut {
         axes.map(|((len, chunk), place)| len.saturating_sub(place.saturating_mul(*chunk)).min(*chunk)).collect()
     }
 
-    /// The same chunks with as few axes as can be: where a chunk is as long as the last axis, its rows lie side by side.
+    /// The same chunks with as few axes as can be: if a chunk is as long as the last axis, its rows lie side by side.
     fn simplified(mut self) -> Self {
         if self.cut_edges {
             self.chunk.iter_mut().zip(&self.shape).for_each(|(chunk, len)| *chunk = (*chunk).min((*len).max(1)));
@@ -238,7 +238,7 @@ impl Grid {
         numbers.filter_map(|number| self.chunks.place(number).transpose()).collect()
     }
 
-    /// Says which chunks will be read, where each would be a request.
+    /// Says which chunks will be read, if each would be a request.
     fn announce(&self, numbers: impl Iterator<Item = u64>) -> Result<()> {
         if self.chunks.source().access() != Access::Requests {
             return Ok(());
@@ -252,7 +252,7 @@ impl Grid {
         self.cut.lengths(number).iter().fold(self.cut.item, |n, len| n.saturating_mul(*len))
     }
 
-    /// A chunk, decoded; None where it was never written.
+    /// A chunk, decoded; None if it was never written.
     fn decode(&self, number: u64) -> Result<Option<Chunk>> {
         if self.chunks.place(number)?.is_none() {
             return Ok(None);

@@ -268,7 +268,7 @@ impl Array {
         Some(more.map_or(0, |more| more.saturating_add(1)))
     }
 
-    /// Refuses elements that lie behind the end of a source that was cut off.
+    /// Refuses elements that lie after the end of a source that was cut off.
     pub(crate) fn check_present(&self) -> Result<()> {
         let there = self.source.present();
         if there >= self.source.len() {

@@ -24,13 +24,13 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Index {
-    /// One index, counted from the end where it is negative; the axis goes away.
+    /// One index, counted from the end if it is negative; the axis goes away.
     At(i64),
     /// `start:stop:step`; what is missing means everything in the direction of the step.
     Range {
-        /// The first index, from the end where negative.
+        /// The first index, from the end if negative.
         start: Option<i64>,
-        /// The index before which to stop, from the end where negative.
+        /// The index before which to stop, from the end if negative.
         stop: Option<i64>,
         /// Distance from one index to the next, not 0.
         step: i64,
@@ -350,7 +350,7 @@ impl Array {
         Self { offset, datatype, byteorder, shape, strides, is_void: false, ..self.bare() }.checked()
     }
 
-    /// The axes in another order; all of them turned round where none is given.
+    /// The axes in another order; all of them turned round if none is given.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `order` does not name every axis once.

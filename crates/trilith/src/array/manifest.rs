@@ -23,7 +23,7 @@ const NEAR: u64 = 8;
 pub struct Manifest {
     /// The file: its path as it was given, or its address.
     pub file: String,
-    /// The lengths of a chunk. All have these; where one reaches over the end of an axis, what is there does not count.
+    /// The lengths of a chunk. All have these; if one reaches over the end of an axis, what is there does not count.
     pub chunk: Vec<u64>,
     /// `true` if elements lie in Fortran order within a chunk.
     pub columns: bool,
@@ -89,7 +89,7 @@ impl Array {
         }
     }
 
-    /// The byte order of all that an element is made of; None where it has parts of both, or bytes that belong to none.
+    /// The byte order of all that an element is made of; None if it has parts of both, or bytes that belong to none.
     pub fn uniform_byteorder(&self) -> Option<Byteorder> {
         match self.datatype() {
             Datatype::Struct(fields) => uniform(fields),
@@ -108,7 +108,7 @@ impl Array {
         vec![0; usize::try_from(self.datatype().item_size()).unwrap_or(0)]
     }
 
-    /// The axes as the elements lie; None where some share bytes or go backwards.
+    /// The axes as the elements lie; None if some share bytes or go backwards.
     fn axes_as_stored(&self) -> Option<Axes> {
         let columns = !self.is_c_contiguous() && self.is_fortran_contiguous();
         let strides = self.shape().iter().zip(self.strides());
@@ -296,7 +296,7 @@ fn uniform(fields: &StructType) -> Option<Byteorder> {
     (end == fields.item_size() && orders.iter().all(|order| *order == first)).then_some(first)
 }
 
-/// The lengths of chunks of `size` bytes each, where these are whole rows of some axis.
+/// The lengths of chunks of `size` bytes each, if these are whole rows of some axis.
 fn whole_rows(axes: &Axes, size: u64) -> Result<Vec<u64>> {
     let mut row = axes.item;
     let mut chunk = vec![1; axes.lengths.len()];

@@ -106,7 +106,7 @@ impl Array {
         Ok(count)
     }
 
-    /// Refuses an array of which something is masked where there is no place for a mask: it would be taken for data.
+    /// Refuses an array of which something is masked if there is no place for a mask: it would be taken for data.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if elements are masked, and the errors of
@@ -118,7 +118,7 @@ impl Array {
         Err(Error::unsupported(format!("masks have no place in {place}")).hint("store the mask as an array of its own"))
     }
 
-    /// The mask as an array of `bool8` of this array's shape; nothing where there is no mask. A mask with a boolean for each
+    /// The mask as an array of `bool8` of this array's shape; nothing if there is no mask. A mask with a boolean for each
     /// field is an array of structures of `bool8`.
     ///
     /// A mask by value reads the elements, and an array of numbers as mask is read too; one of single bytes is
@@ -137,7 +137,7 @@ impl Array {
         Self::from_bytes(bytes, Datatype::Bool8, Byteorder::Little, self.shape.clone()).map(Some)
     }
 
-    /// The mask as one byte 0 or 1 for each element in C order; nothing where there is no mask. Structures with a mask for
+    /// The mask as one byte 0 or 1 for each element in C order; nothing if there is no mask. Structures with a mask for
     /// each field have one byte for each of their values.
     ///
     /// # Errors
@@ -166,7 +166,7 @@ impl Array {
     }
 
     /// Gives the mask to `take`, one byte 0 or 1 for each element in C order, in pieces of at most
-    /// `max_elements`; nothing where there is no mask. Structures with a mask for each field have one byte for each value.
+    /// `max_elements`; nothing if there is no mask. Structures with a mask for each field have one byte for each value.
     ///
     /// # Errors
     /// Returns the errors of [`Array::mask_bytes`], and those of `take`.
@@ -205,7 +205,7 @@ impl Array {
         }
     }
 
-    /// Gives one byte for each number, in pieces of at most `max_elements`: 1 where it is not zero.
+    /// Gives one byte for each number, in pieces of at most `max_elements`: 1 if it is not zero.
     fn for_each_truth(&self, max_elements: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let size = max_elements.max(1).saturating_mul(self.datatype.packed_size().max(1) as usize);
         let mut marks = Vec::new();

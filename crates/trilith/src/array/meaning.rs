@@ -62,7 +62,7 @@ pub(crate) enum Reading {
     Text,
     /// Text whose trailing blanks do not count.
     Trimmed,
-    /// A number written as text, with so many decimals where it has no point: `int16`, `int32`, `int64` or `float64`. A blank
+    /// A number written as text, with so many decimals if it has no point: `int16`, `int32`, `int64` or `float64`. A blank
     /// text is 0.
     Written { scale: f64, offset: f64, decimals: i32, into: Datatype },
 }
@@ -246,7 +246,7 @@ impl Missing {
     }
 }
 
-/// A declared number as a stored one: None where no stored number compares with it so.
+/// A declared number as a stored one: None if no stored number compares with it so.
 trait Bound: Sized + Copy + PartialOrd {
     fn bound(declared: Declared, test: &Missing) -> Option<Self>;
 
@@ -369,7 +369,7 @@ enum Number {
 }
 
 impl Number {
-    /// Puts it down as an element of a type; None where the type does not have it.
+    /// Puts it down as an element of a type; None if the type does not have it.
     fn put(self, scale: f64, offset: f64, into: &Datatype, to: &mut [u8]) -> Option<()> {
         macro_rules! put {
             ($type:ty) => {{

@@ -198,7 +198,7 @@ fn store<T: Element>(into: &mut [T], values: impl Iterator<Item = Value>) -> (us
     (count, None)
 }
 
-/// Halves as singles, many at once where the processor can.
+/// Halves as singles, many at once if the processor can.
 fn widen<'a>(bytes: &[u8], singles: &'a mut Vec<f32>) -> &'a [f32] {
     let count = bytes.len() / 2;
     singles.resize(count, 0.0);

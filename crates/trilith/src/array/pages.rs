@@ -28,7 +28,7 @@ impl<T: Element> Pages<T> {
         T::zeroed(count).map(|elements| Self(Memory::Vec(elements)))
     }
 
-    /// The elements as a `Vec`, copied where they are in large pages.
+    /// The elements as a `Vec`, copied if they are in large pages.
     pub fn into_vec(self) -> Vec<T> {
         match self.0 {
             Memory::Vec(elements) => elements,

@@ -137,7 +137,7 @@ fn compile(datatype: &Datatype, stored: Byteorder, order: Byteorder, place: Plac
     Ok(())
 }
 
-/// Appends a move, or lengthens the last one where it goes on.
+/// Appends a move, or lengthens the last one if it goes on.
 fn push(steps: &mut Vec<Step>, from: usize, to: usize, len: usize, how: How) {
     if len == 0 {
         return;

@@ -70,7 +70,7 @@ fn packed_strides<'a>(order: impl Iterator<Item = &'a u64>, shape: &[u64], item_
 /// The bytes that elements at `offset` plus indices times `strides` touch, or none for an empty array.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an element lies before byte 0 or ends behind
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an element lies before byte 0 or ends after
 /// `available`.
 pub fn extent(offset: u64, shape: &[u64], strides: &[i64], item_size: u64, available: u64) -> Result<std::ops::Range<u64>> {
     if shape.len() != strides.len() {

@@ -24,7 +24,7 @@ pub(crate) struct SmallFloat {
 enum Special {
     /// Those of the largest exponent, as IEEE 754 has it.
     Ieee,
-    /// All ones behind the sign are NaN; there are no infinities.
+    /// All ones after the sign are NaN; there are no infinities.
     Ones,
     /// The sign alone is NaN; there are no infinities, and no second zero.
     Sign,

@@ -50,7 +50,7 @@ impl Array {
     }
 }
 
-/// The arrays one behind the other, which agree in datatype and in the axes from `from` on.
+/// The arrays one after the other, which agree in datatype and in the axes from `from` on.
 fn join(arrays: Vec<Array>, shape: Vec<u64>, from: usize) -> Result<Array> {
     let Some(first) = arrays.first() else { return Err(Error::usage("an empty list has no datatype")) };
     let axes = |array: &Array| array.shape().iter().skip(from).copied().collect::<Vec<_>>();
@@ -82,7 +82,7 @@ fn join(arrays: Vec<Array>, shape: Vec<u64>, from: usize) -> Result<Array> {
     Ok(Array::new(Arc::new(source), 0, datatype, byteorder, shape)?.with_limits(limits))
 }
 
-/// Returns `true` if the elements are the bytes of the source, one behind the other.
+/// Returns `true` if the elements are the bytes of the source, one after the other.
 fn is_direct(array: &Array, byteorder: Byteorder) -> bool {
     array.is_c_contiguous() && array.byteorder() == byteorder
 }
@@ -90,7 +90,7 @@ fn is_direct(array: &Array, byteorder: Byteorder) -> bool {
 /// The number of an item and its bytes.
 type Decoded = Option<(usize, Arc<Vec<u8>>)>;
 
-/// The bytes of the items, one behind the other.
+/// The bytes of the items, one after the other.
 struct Joined {
     arrays: Vec<Array>,
     byteorder: Byteorder,

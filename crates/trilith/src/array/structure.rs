@@ -20,7 +20,7 @@ pub(crate) const FIELD_COST: u64 = 512;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Field {
-    /// Its name, where it has one.
+    /// Its name, if it has one.
     pub name: Option<String>,
     /// The datatype of the field.
     pub datatype: Datatype,

@@ -47,7 +47,7 @@ impl Array {
     }
 
     /// The lengths of parts of about so many bytes whose borders are those of what is decoded together: whole chunks of a
-    /// grid, whole pieces of a compressed block where these end at rows, whole rows of anything else.
+    /// grid, whole pieces of a compressed block if these end at rows, whole rows of anything else.
     ///
     /// # Errors
     /// Returns the errors of [`Array::piece`].
@@ -106,7 +106,7 @@ impl Array {
         Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The shape of what is decoded together; None where any part can be read by itself.
+    /// The shape of what is decoded together; None if any part can be read by itself.
     ///
     /// A chunk of a grid is as the file says, and may reach beyond the array. A block whose pieces do not end at rows counts
     /// as whole rows, at least one; one without pieces as a whole.
@@ -137,7 +137,7 @@ impl Array {
 
     /// The lengths of parts of whole rows of about so many bytes, whose borders are those of what is decoded together as far
     /// as these are rows: chunks of a grid, or the first row that begins in another piece of a compressed block, so that two
-    /// parts share no more than one piece. None where rows do not lie together.
+    /// parts share no more than one piece. None if rows do not lie together.
     ///
     /// # Errors
     /// Returns the errors of [`Array::piece`].
@@ -173,7 +173,7 @@ impl Array {
         Ok(Some(parts))
     }
 
-    /// Bytes of a row, where rows lie one after the other and there are elements.
+    /// Bytes of a row, if rows lie one after the other and there are elements.
     fn row_bytes(&self) -> Option<u64> {
         let row = u64::try_from(*self.strides().first()?).ok().filter(|row| *row > 0)?;
         let rows = self.shape().first()?;

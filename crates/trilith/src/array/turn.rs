@@ -14,7 +14,7 @@ const LINE: usize = 128;
 /// Copies `run` (close in the target) by `other` (close in the source).
 pub(super) type Turn = fn(&Program, &[u8], usize, &mut [u8], usize, Axis, Axis);
 
-/// The kernel for elements of this size, where both axes are as it needs them.
+/// The kernel for elements of this size, if both axes are as it needs them.
 pub(super) fn kernel(program: &Program, run: Axis, other: Axis) -> Option<Turn> {
     let size = program.stored;
     program.whole()?;

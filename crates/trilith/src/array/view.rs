@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 impl Array {
     /// The elements where they lie, at whatever strides, without a copy.
     ///
-    /// Nothing where they are not of the datatype that `T` holds, not in the byte order of this
+    /// Nothing if they are not of the datatype that `T` holds, not in the byte order of this
     /// machine, not aligned, not in memory, or repeated by strides of 0.
     ///
     /// ```

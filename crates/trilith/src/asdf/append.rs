@@ -161,7 +161,7 @@ fn growable(holder: &AsdfFile, block: &Block) -> Result<()> {
     Ok(())
 }
 
-/// The byte order in which rows go behind those of an array.
+/// The byte order in which rows go after those of an array.
 fn stored_order(array: &Array) -> Result<Byteorder> {
     if !array.is_c_contiguous() || array.extent().start != 0 {
         return Err(Error::usage("rows can only be added to an array that fills its block in C order"));
@@ -170,7 +170,7 @@ fn stored_order(array: &Array) -> Result<Byteorder> {
         .ok_or_else(|| Error::unsupported("rows whose fields have different byte orders"))
 }
 
-/// The byte order of all fields, where they have the same.
+/// The byte order of all fields, if they have the same.
 fn one_order(datatype: &Datatype, order: Byteorder) -> Option<Byteorder> {
     let Datatype::Struct(structure) = datatype else { return Some(order) };
     // Structures nest no deeper than the library allows, so this recursion is bounded.

@@ -27,9 +27,9 @@ pub struct Block {
     pub generation: &'static Generation,
     /// First byte of the mark.
     pub offset: u64,
-    /// Size of the header behind `header_size` itself.
+    /// Size of the header after `header_size` itself.
     pub header_size: u16,
-    /// First byte behind the header.
+    /// First byte after the header.
     pub data_offset: u64,
     /// Flag bits as stored.
     pub flags: u32,
@@ -41,9 +41,9 @@ pub struct Block {
     pub allocated: u64,
     /// Space in use, as stored.
     pub used: u64,
-    /// Size when decoded, as stored; equal to `used` where the header has no such field.
+    /// Size when decoded, as stored; equal to `used` if the header has no such field.
     pub data_size: u64,
-    /// The checksum as stored: 16 or 8 bytes; None where it is all zero.
+    /// The checksum as stored: 16 or 8 bytes; None if it is all zero.
     pub checksum: Option<Vec<u8>>,
     /// For a streamed block, the bytes from `data_offset` to the end of the file.
     pub stored_size: Option<u64>,
@@ -118,7 +118,7 @@ impl Block {
         self.stored_size.unwrap_or(if self.is_plain() { self.used } else { self.data_size })
     }
 
-    /// One past the last byte that belongs to the block; None where the sizes overflow.
+    /// One past the last byte that belongs to the block; None if the sizes overflow.
     pub fn end(&self) -> Option<u64> {
         self.data_offset.checked_add(self.stored_size.unwrap_or(self.allocated))
     }
@@ -192,7 +192,7 @@ impl Block {
     }
 }
 
-/// Length of the block mark at the start of `bytes`, or None where there is none.
+/// Length of the block mark at the start of `bytes`, or None if there is none.
 pub fn magic_len(bytes: &[u8]) -> Option<usize> {
     [
         &generation::BLOCK_MAGIC[..],

@@ -301,7 +301,7 @@ impl<'a> Builder<'a> {
         Ok(node.tagged(self.tag(dialect.ndarray)))
     }
 
-    /// The tree as it will be written: root tag, `asdf_library` and `history` added where they are missing.
+    /// The tree as it will be written: root tag, `asdf_library` and `history` added if they are missing.
     fn complete(&self, mut tree: Value) -> Value {
         if tree.tag.is_none() {
             tree.tag = Some(self.tag(self.target.tree.root));
@@ -331,7 +331,7 @@ impl<'a> Builder<'a> {
         Value { tag, ..Value::from(Data::Map(pairs)) }
     }
 
-    /// Writes the file beside `path`, syncs it, and puts it into place: a failure leaves the old file.
+    /// Writes the file next to `path`, syncs it, and puts it into place: a failure leaves the old file.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and
@@ -377,7 +377,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Writes the file into `out`, which is at its start. The tree is laid out as the bundled schemas would
-    /// like it (`propertyOrder`, `flowStyle`, `style`), where the crate has them: feature `schema`.
+    /// like it (`propertyOrder`, `flowStyle`, `style`), if the crate has them: feature `schema`.
     ///
     /// # Errors
     /// Returns the errors of [`Builder::write`].

@@ -95,7 +95,7 @@ pub fn print(steps: &[Step]) -> String {
     format!("--- {}\n...\n", print_value(&Value::seq(items).flow(), 0, &options))
 }
 
-/// The byte behind the line of the end marker.
+/// The byte after the line of the end marker.
 fn find_end(text: &[u8]) -> Option<usize> {
     memmem::find_iter(text, b"\n...").find_map(|at| match text.get(at + 4..)? {
         [b'\n', ..] => Some(at + 5),
@@ -172,7 +172,7 @@ pub fn names(block: &Block, source: &SourceRef, limits: &Limits) -> Option<Vec<S
     Some(steps.iter().map(|step| step.name().to_owned()).collect())
 }
 
-/// The array that fills a block of `len` bytes, as its ndarray describes it; None where that is a
+/// The array that fills a block of `len` bytes, as its ndarray describes it; None if that is a
 /// view of a part, or leaves something open.
 pub(crate) fn described(array: &Ndarray<'_>, len: u64) -> Option<Described> {
     let datatype = array.datatype.as_ref()?;

@@ -1,4 +1,4 @@
-//! MD5 of blocks: computed beside the writing, compared with what a file states.
+//! MD5 of blocks: computed in parallel with the writing, compared with what a file states.
 //!
 //! ASDF 1.x, "Block header", `checksum`: MD5 of the used data. Python asdf hashed the *decoded* bytes
 //! up to 5.2; both are accepted when reading, and which it was is reported.
@@ -310,7 +310,7 @@ impl Hashed {
         }
     }
 
-    /// Hashes what of these bytes is new; they do not begin behind `at`.
+    /// Hashes what of these bytes is new; they do not begin after `at`.
     fn add(&mut self, from: u64, bytes: &[u8]) {
         let known = usize::try_from(self.at - from).unwrap_or(usize::MAX);
         let fresh = bytes.get(known..).unwrap_or_default();

@@ -22,9 +22,9 @@ pub struct ExpandOptions {
     pub inline: bool,
     /// The targets of `$ref`s in their place.
     pub resolve: bool,
-    /// The tags are written too: where many nodes share a long prefix, that is much text.
+    /// The tags are written too: if many nodes share a long prefix, that is much text.
     pub tags: bool,
-    /// Arrays of other files, behind a `$ref`, as their elements: their blocks are not those of this file.
+    /// Arrays of other files, after a `$ref`, as their elements: their blocks are not those of this file.
     pub inline_others: bool,
     /// An array that cannot be read is handed over with the reason, and the others go on; otherwise it is an error.
     pub errors: bool,
@@ -304,7 +304,7 @@ fn children(found: &Found, file: &AsdfFile, unique_keys: bool) -> Result<Vec<(Op
     Ok(list)
 }
 
-/// A key as text: that of a scalar, or the flow form of what is none; as it is written where its aliases would add
+/// A key as text: that of a scalar, or the flow form of what is none; as it is written if its aliases would add
 /// more than a thousand nodes.
 pub fn key_text(key: Node<'_>) -> Cow<'_, str> {
     key.key_text()

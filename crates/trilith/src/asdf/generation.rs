@@ -15,7 +15,7 @@ pub const DRAFT_MAGIC: [u8; 8] = *b"\xd3BFF\x0d\x0a\x20\x0a";
 /// The same as its document spelt it.
 pub const DRAFT_MAGIC_DOCUMENTED: [u8; 8] = *b"\x89BFF\x0d\x0a\x1a\x0a";
 
-/// A place in the block header: offset behind `header_size`, and length in bytes.
+/// A place in the block header: offset after `header_size`, and length in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Slot {
@@ -59,13 +59,13 @@ pub struct BlockFields {
 pub struct TreeDialect {
     /// The prefix for `!` that `%TAG` declares.
     pub prefix: &'static str,
-    /// Tag of the root, behind the prefix.
+    /// Tag of the root, after the prefix.
     pub root: &'static str,
-    /// Tag of an array, behind the prefix.
+    /// Tag of an array, after the prefix.
     pub ndarray: &'static str,
     /// The key that names the datatype.
     pub datatype_key: &'static str,
-    /// `true` if byteorder is left out where it is big.
+    /// `true` if a big byteorder is left out.
     pub default_big: bool,
 }
 
@@ -296,7 +296,7 @@ impl Target {
             .ok_or_else(|| Error::unknown("generation", name, TARGETS.iter().map(|target| target.name)))
     }
 
-    /// The newest: what is written where nothing else was asked for.
+    /// The newest: what is written if nothing else was asked for.
     pub fn newest() -> &'static Self {
         &TARGETS[TARGETS.len() - 1]
     }
@@ -319,7 +319,7 @@ impl Target {
         GENERATIONS.iter().find(|g| g.name == name).unwrap_or_else(|| self.generation())
     }
 
-    /// The comment lines behind the header line.
+    /// The comment lines after the header line.
     pub fn comments(&self) -> Vec<String> {
         self.standard.map(|version| format!("#ASDF_STANDARD {version}")).into_iter().collect()
     }
@@ -334,7 +334,7 @@ impl Target {
 pub struct TagName {
     /// Module and name: `core/complex`.
     pub name: &'static str,
-    /// Its name in the flat FINF dialect, where it had one.
+    /// Its name in the flat FINF dialect, if it had one.
     pub flat: Option<&'static str>,
     /// `true` if the standards before 1.0 define it, without a version.
     pub early: bool,
@@ -396,7 +396,7 @@ impl Target {
         self.tag_for(&tag).unwrap_or(tag)
     }
 
-    /// The whole tag that this form has for a tag of another; None where it stays as it is.
+    /// The whole tag that this form has for a tag of another; None if it stays as it is.
     ///
     /// Between two standards 1.x only root, ndarray and core/integer change.
     pub fn tag_for(&self, tag: &str) -> Option<String> {
@@ -440,7 +440,7 @@ pub fn candidates(token: &str, version: (u32, u32, u32)) -> Result<Vec<&'static 
     Ok(found)
 }
 
-/// The order in which rows are tried for a block whose header says `header_size` behind a mark of
+/// The order in which rows are tried for a block whose header says `header_size` after a mark of
 /// `magic_len` bytes: the row of exactly this size, then those that it may be an enlarged form of,
 /// largest first.
 pub fn by_header_size(rows: &[&'static Generation], magic_len: usize, header_size: u16) -> Vec<&'static Generation> {

@@ -1,4 +1,4 @@
-//! The first line of the file, the comment lines behind it, and where the tree ends.
+//! The first line of the file, the comment lines after it, and where the tree ends.
 //!
 //! ASDF 1.x, "Header", "Comments" and "Tree"; the same in FINF and ASDF 0.1 without comments.
 
@@ -21,7 +21,7 @@ pub struct Header {
     pub raw_comments: Vec<Vec<u8>>,
     /// The rows of the generation table that the line allows.
     pub rows: Vec<&'static Generation>,
-    /// First byte behind header and comments.
+    /// First byte after header and comments.
     pub end: u64,
     /// `true` if the first line is one that YAML takes for a directive (`%FINF`, `%ASDF`).
     pub is_directive: bool,
@@ -88,7 +88,7 @@ pub fn read(source: &dyn Source, limits: &Limits) -> Result<Header> {
     Ok(Header { line, comments, raw_comments, rows, end, is_directive })
 }
 
-/// The line that starts at `at` (without its line end), its bytes, and where the next starts; None where the
+/// The line that starts at `at` (without its line end), its bytes, and where the next starts; None if the
 /// bytes there are no text line.
 fn line_at(source: &dyn Source, at: u64, longest: u64) -> Result<Option<(String, Vec<u8>, u64)>> {
     let rest = source.len().saturating_sub(at).min(longest);
@@ -139,13 +139,13 @@ fn parse_line(line: &str) -> Result<(&str, (u32, u32, u32))> {
 pub struct TreeExtent {
     /// First byte (that of `%YAML` or `---`).
     pub start: u64,
-    /// One past the line break behind `...`.
+    /// One past the line break after `...`.
     pub end: u64,
     /// `true` if the end marker was there.
     pub closed: bool,
 }
 
-/// Finds the tree behind the header, if there is one: decided from the bytes right there, since a
+/// Finds the tree after the header, if there is one: decided from the bytes right there, since a
 /// block index, too, contains `%YAML`.
 ///
 /// # Errors
@@ -277,7 +277,7 @@ pub(crate) fn check_tree(text: &str) -> Result<()> {
     }
 }
 
-/// Refuses text between header and tree that is no comment, where the tree then begins with `%YAML`.
+/// Refuses text between header and tree that is no comment, if the tree then begins with `%YAML`.
 fn stray_line(ahead: &[u8], start: u64) -> Result<()> {
     let is_content = |line: &[u8]| !line.starts_with(b"#") && !line.trim_ascii().is_empty();
     let Some(first) = ahead.split(|b| *b == b'\n').find(|line| is_content(line)) else { return Ok(()) };
@@ -297,7 +297,7 @@ fn stray_line(ahead: &[u8], start: u64) -> Result<()> {
         .hint("begin it with #, or remove it"))
 }
 
-/// The byte behind the line break of `...` on its own line, searched from byte `from` on.
+/// The byte after the line break of `...` on its own line, searched from byte `from` on.
 fn find_end(text: &[u8], from: usize, complete: bool) -> Option<usize> {
     let marker = |at: usize| -> Option<usize> {
         let rest = text.get(at + 3..)?;

@@ -145,7 +145,7 @@ fn offset(word: &str, early: bool) -> Option<u64> {
 
 impl BlockIndex {
     /// Checks the list as the standard recommends, without touching a block: increasing, the first
-    /// entry at the first block, room for a header between entries, none behind the index itself.
+    /// entry at the first block, room for a header between entries, none after the index itself.
     pub fn check(&self, first_block: u64) -> std::result::Result<&[u64], String> {
         let entries = self.entries.as_deref().map_err(Clone::clone)?;
         match entries.first() {

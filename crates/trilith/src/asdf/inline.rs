@@ -21,7 +21,7 @@ enum Value<'t> {
     Text(std::borrow::Cow<'t, str>),
 }
 
-/// Reads nested lists as an array; `shape` is checked where it is given, but for open dimensions.
+/// Reads nested lists as an array; `shape` is checked if it is given, but for open dimensions.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the element that does not fit.
@@ -152,7 +152,7 @@ fn value(node: Node<'_>) -> Result<Value<'_>> {
 }
 
 /// The datatype of data that state none (0.1.0dev, 4.1.3, `inline-data`): text as wide as the longest element is as
-/// text, else complex128, else float64, else int64, else bool8. Python asdf makes text beside numbers wider.
+/// text, else complex128, else float64, else int64, else bool8. Python asdf makes text mixed with numbers wider.
 fn infer(values: &[Value<'_>]) -> Datatype {
     let has = |test: fn(&Value<'_>) -> bool| values.iter().any(test);
     let text_width = |value: &Value<'_>| match value {

@@ -1,6 +1,6 @@
 //! Block marks: where the first block begins, and whether there is one at a byte.
 //!
-//! ASDF 1.x, "Blocks": the first block is found by its mark, behind a tree and whatever unused space follows it.
+//! ASDF 1.x, "Blocks": the first block is found by its mark, after a tree and whatever unused space follows it.
 
 use memchr::memmem;
 

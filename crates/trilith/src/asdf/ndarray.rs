@@ -71,11 +71,11 @@ pub struct Ndarray<'t> {
     pub node: Node<'t>,
     /// The place of the elements.
     pub origin: Origin<'t>,
-    /// The datatype; None where it is left to inference (inline data).
+    /// The datatype; None if it is left to inference (inline data).
     pub datatype: Option<Datatype>,
     /// The byteorder of what states none itself.
     pub byteorder: Byteorder,
-    /// The shape; None where it is left to inference.
+    /// The shape; None if it is left to inference.
     pub shape: Option<Vec<Dim>>,
     /// Bytes from the start of the block to the first element.
     pub offset: u64,
@@ -205,7 +205,7 @@ impl<'t> Ndarray<'t> {
         inline::read(data, self.datatype.as_ref(), shape.as_deref(), limits)
     }
 
-    /// The mask where it is a number; None where it is an ndarray, which the caller resolves.
+    /// The mask if it is a number; None if it is an ndarray, which the caller resolves.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it is neither.
@@ -391,7 +391,7 @@ fn field_parts(item: Node<'_>, byteorder: Byteorder) -> Result<(Node<'_>, Option
     Ok((inner, name, dims, order))
 }
 
-/// A datatype that is no structure; None where it is one.
+/// A datatype that is no structure; None if it is one.
 fn simple_datatype(node: Node<'_>) -> Result<Option<Datatype>> {
     if node.is_scalar() {
         let name = node.text();

@@ -56,7 +56,7 @@ fn element(scalar: ElementValue, complex_tag: &str) -> Result<Value> {
     })
 }
 
-/// The ndarray node of an array in the tree, behind its tag: `data`, datatype and `shape`.
+/// The ndarray node of an array in the tree, after its tag: `data`, datatype and `shape`.
 ///
 /// # Errors
 /// Returns the errors of [`nested`].

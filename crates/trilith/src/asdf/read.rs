@@ -358,7 +358,7 @@ impl AsdfFile {
         found.file(self).array(node).map_err(|e| e.context(path.to_owned()))
     }
 
-    /// The array that an ndarray node of this file's tree describes, with its physical values: what a FITS header beside it
+    /// The array that an ndarray node of this file's tree describes, with its physical values: what a FITS header next to it
     /// declares is applied.
     ///
     /// # Errors

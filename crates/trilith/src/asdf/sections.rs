@@ -35,7 +35,7 @@ pub struct Sections {
     trusted: bool,
 }
 
-/// Bytes that tell of a block where each read is a request: its header, and the first lengths behind it.
+/// Bytes that tell of a block if each read is a request: its header, and the first lengths after it.
 const AHEAD: u64 = 96;
 /// Blocks of an index that are looked at together when a remote file is opened.
 const FEW: usize = 128;
@@ -259,7 +259,7 @@ impl Sections {
         Ok(())
     }
 
-    /// First byte of the first block, where there is one.
+    /// First byte of the first block, if there is one.
     pub fn first_block(&self) -> Option<u64> {
         self.first_block
     }

@@ -20,7 +20,7 @@ use super::write::fill_fields;
 use crate::bytes::{Source, Update, to_usize};
 use crate::error::{Error, Result};
 
-/// Bytes that an update saves before it overwrites them; where more would be, the new block is appended.
+/// Bytes that an update saves before it overwrites them; if more would be, the new block is appended.
 const SAVED_AT_MOST: u64 = 64 << 20;
 
 /// Data of appended uncompressed blocks begin at a multiple of this.
@@ -31,7 +31,7 @@ fn is_apart(file: &AsdfFile) -> bool {
     file.container().is_some() || file.sections().source().is_apart()
 }
 
-/// Room for a tree in a file: the bytes from its start to the first block; None where it has no tree or no block.
+/// Room for a tree in a file: the bytes from its start to the first block; None if it has no tree or no block.
 pub fn room(file: &AsdfFile) -> Option<u64> {
     let sections = file.sections();
     let tree = sections.tree()?;
@@ -54,7 +54,7 @@ pub fn tree_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
 }
 
 /// Writes a copy of `file` with another tree into `out`, if the new text fits into the room of the old one;
-/// whether it did. Every byte behind that room is as it was, whatever it is.
+/// whether it did. Every byte after that room is as it was, whatever it is.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
@@ -71,7 +71,7 @@ pub fn tree_in_copy<W: Write + ?Sized>(file: &AsdfFile, text: &str, out: &mut W)
     Ok(true)
 }
 
-/// The text of a tree with the unused space that fills its room; None where it does not fit.
+/// The text of a tree with the unused space that fills its room; None if it does not fit.
 fn padded(file: &AsdfFile, text: &str, room: u64) -> Result<Option<Vec<u8>>> {
     file.sections().check_filling()?;
     let mut bytes = text.as_bytes().to_vec();
@@ -113,7 +113,7 @@ pub struct Placement<'b> {
 }
 
 impl<'b> Placement<'b> {
-    /// Finds places for `added` blocks where those in `freed` are given up; None where the file cannot be
+    /// Finds places for `added` blocks if those in `freed` are given up; None if the file cannot be
     /// changed in place: it lies in another, its blocks do not follow one another, or a streamed one is in the way.
     ///
     /// # Errors
@@ -180,7 +180,7 @@ impl<'b> Placement<'b> {
         Ok(true)
     }
 
-    /// Everything that is written, in the order of writing; None where the tree does not fit.
+    /// Everything that is written, in the order of writing; None if the tree does not fit.
     ///
     /// # Errors
     /// Returns an error if the block headers cannot be read.
@@ -223,7 +223,7 @@ impl<'b> Placement<'b> {
         Ok(Some(update))
     }
 
-    /// The new blocks behind the last one, and the index behind them.
+    /// The new blocks after the last one, and the index after them.
     fn append(&self, update: &mut Update, blocks: &[&Block], end: u64, has_index: bool) -> Result<()> {
         let mut offsets: Vec<u64> = blocks.iter().map(|block| block.offset).collect();
         let mut at = end;
@@ -266,7 +266,7 @@ fn pad(update: &mut Update, fields: u64, row: &Generation, allocated: u64) {
     update.write(fields + u64::from(row.fields.allocated.at), allocated.to_be_bytes().to_vec());
 }
 
-/// First byte behind `header_size`.
+/// First byte after `header_size`.
 fn fields_at(block: &Block) -> u64 {
     block.data_offset - u64::from(block.header_size)
 }
@@ -334,7 +334,7 @@ mod tests {
         AsdfFile::open(open(path, LocalOptions::default()).unwrap(), &Limits::default()).unwrap()
     }
 
-    /// `a`, `b`, `c` with an empty block between, and room behind the tree.
+    /// `a`, `b`, `c` with an empty block between, and room after the tree.
     fn sample(path: &Path, target: &'static Target) {
         let mut layout = WriteOptions::default();
         layout.tree_padding = 2000;

@@ -72,7 +72,7 @@ const EXTERNAL_ARRAY: &str = "tag:stsci.edu:asdf/core/externalarray-";
 
 /// The reference that is meant by one in a file whose references `resolve` resolves.
 ///
-/// It is read as the standard says. Only where that leads out of what may be opened, and the writers of the file's
+/// It is read as the standard says. Only if that leads out of what may be opened, and the writers of the file's
 /// time (2014 and early 2015) put one `../` too many, that one is dropped.
 pub(super) fn meant<'u>(resolve: &dyn Resolve, is_early: bool, uri: &'u str) -> &'u str {
     match uri.strip_prefix("../") {
@@ -81,7 +81,7 @@ pub(super) fn meant<'u>(resolve: &dyn Resolve, is_early: bool, uri: &'u str) -> 
     }
 }
 
-/// A tree whose references `resolve` resolves, as it must read where references begin at `to`; None where it
+/// A tree whose references `resolve` resolves, as it must read where references begin at `to`; None if it
 /// reads as it does. References that mean nothing, such as relative ones in a file from standard input, stay.
 ///
 /// # Errors
@@ -153,7 +153,7 @@ impl AsdfFile {
         self.resolver().base()
     }
 
-    /// The absolute URI of the file that a reference in this one means; None where it means none.
+    /// The absolute URI of the file that a reference in this one means; None if it means none.
     pub fn absolute(&self, uri: &str) -> Option<String> {
         self.base().join(meant(&**self.resolver(), self.is_early(), uri))
     }

@@ -1,6 +1,6 @@
 //! Going through the tree across references: every array with its path, and the node at a path.
 //!
-//! Aliases and `$ref`s (into this file or another) count at each place where they stand; where one
+//! Aliases and `$ref`s (into this file or another) count at each place where they stand; if one
 //! would close a cycle it is entered once. The number of nodes is bounded by [`Limits::nodes`].
 
 use std::borrow::Cow;
@@ -32,7 +32,7 @@ impl Found {
         tree.node(self.node).unwrap_or_else(|| tree.root())
     }
 
-    /// The other file, where the node is in one.
+    /// The other file, if the node is in one.
     pub fn other(&self) -> Option<&Arc<AsdfFile>> {
         self.other.as_ref()
     }
@@ -119,7 +119,7 @@ impl Places for Files<'_> {
 /// Follows the `$ref` of a node, on and on to what is none.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a circle of references and where a target does
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a circle of references and if a target does
 /// not exist, [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it is refused.
 pub fn follow(this: &AsdfFile, from: &Found) -> Result<Found> {
     tree::follow(&mut Files(this), from.clone(), &TreePath::root())
@@ -258,7 +258,7 @@ pub fn sourced(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
     sourced_in(file.tree(), file.limits())
 }
 
-/// The first array of a file whose elements cannot be found, though they are in the file: None where all can.
+/// The first array of a file whose elements cannot be found, though they are in the file: None if all can.
 ///
 /// # Errors
 /// Returns the errors of [`sourced`].
@@ -306,7 +306,7 @@ pub fn unnamed(file: &AsdfFile) -> Result<BTreeSet<usize>> {
     unnamed_beside(file, &zarr::Named::of(file, file.tree())?.blocks)
 }
 
-/// Those, where these are named by arrays in chunks.
+/// Those, if these are named by arrays in chunks.
 fn unnamed_beside(file: &AsdfFile, in_chunks: &BTreeSet<usize>) -> Result<BTreeSet<usize>> {
     let mut numbers: BTreeSet<usize> =
         file.sections().all_blocks()?.iter().filter(|block| block.stored_len() > 0).map(|block| block.index).collect();

@@ -27,9 +27,9 @@ pub struct WriteOptions {
     pub align: Option<u64>,
     /// `true` if to write MD5 checksums of the stored bytes.
     pub checksums: bool,
-    /// `true` if to write a block index (where the generation has one).
+    /// `true` if to write a block index (if the generation has one).
     pub index: bool,
-    /// Spare bytes behind the tree, for growing it in place later.
+    /// Spare bytes after the tree, for growing it in place later.
     pub tree_padding: u64,
     /// Writes the block mark as the document of the generation spells it, which before 2015 was 0x89, instead of
     /// as programs did (0xd3).
@@ -78,7 +78,7 @@ pub struct FileWriter<W: Write + Seek> {
     offsets: Vec<u64>,
     /// The place that may still get spare space: after the tree, or after the last block.
     spare: Spare,
-    /// The spaces behind the tree: where they begin and how many there are.
+    /// The spaces after the tree: where they begin and how many there are.
     blank: (u64, u64),
     has_tree: bool,
     streamed: bool,
@@ -279,7 +279,7 @@ impl<W: Write + Seek> FileWriter<W> {
         self.begin_with(Encoding::new(compression, flags, encoder, hashed), extra)
     }
 
-    /// Begins a block; `extra` goes behind the fields of its header.
+    /// Begins a block; `extra` goes after the fields of its header.
     fn begin_with(&mut self, encoding: Encoding, extra: &[u8]) -> Result<BlockWriter<'_, W>> {
         if self.streamed {
             return Err(Error::usage("no block can follow a streamed block"));
@@ -516,7 +516,7 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     }
 }
 
-/// The bytes behind `header_size`: flags, codec and codes; sizes allocated, used and decoded; the checksum.
+/// The bytes after `header_size`: flags, codec and codes; sizes allocated, used and decoded; the checksum.
 pub(super) fn fill_fields(
     fields: &BlockFields,
     header_size: u16,

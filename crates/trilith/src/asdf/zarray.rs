@@ -124,7 +124,7 @@ fn filters(said: Node<'_>) -> Result<Filters> {
     Filters::parse(&words.join(" "))
 }
 
-/// The word for a codec of numcodecs; None where nothing is to be undone.
+/// The word for a codec of numcodecs; None if nothing is to be undone.
 fn word(codec: Node<'_>) -> Result<Option<String>> {
     let id = codec.require("id")?;
     let plain = match &*id.text() {
@@ -161,7 +161,7 @@ fn delta(codec: Node<'_>) -> Result<String> {
     Ok(format!("delta({},0,1,{})", datatype.item_size(), u8::from(order == Byteorder::Big)))
 }
 
-/// The bytes of `fill_value`; zeros where none is given.
+/// The bytes of `fill_value`; zeros if none is given.
 fn fill(said: Option<Node<'_>>, datatype: &Datatype, order: Byteorder) -> Result<Vec<u8>> {
     let size = to_usize(datatype.item_size())?;
     let Some(said) = said.filter(|said| !said.is_null()) else { return Ok(vec![0; size]) };

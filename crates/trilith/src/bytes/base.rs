@@ -55,7 +55,7 @@ impl Base {
         }
     }
 
-    /// The absolute form of a reference without fragment; None where it means nothing here.
+    /// The absolute form of a reference without fragment; None if it means nothing here.
     pub fn join(&self, uri: &str) -> Option<String> {
         if scheme(uri).is_some() {
             return Some(uri.to_owned());
@@ -171,7 +171,7 @@ pub(crate) fn folder_named(text: &str) -> Result<PathBuf, &'static str> {
     std::path::absolute(text).map_err(|_| "it is not a path")
 }
 
-/// A folder without links in its path, absolute also where it is not there.
+/// A folder without links in its path, absolute also if it is not there.
 pub(super) fn real(folder: &Path) -> PathBuf {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     std::fs::canonicalize(folder).or_else(|_| std::path::absolute(folder)).unwrap_or_else(|_| folder.to_path_buf())

@@ -92,7 +92,7 @@ impl Output {
     }
 }
 
-/// Adds bytes at the end of a file, which is made where there is none.
+/// Adds bytes at the end of a file, which is made if there is none.
 pub(super) fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let file = act(Act::Create(path), |_| OpenOptions::new().append(true).create(true).open(path))?;
     let at = file.metadata()?.len();
@@ -156,7 +156,7 @@ pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Once more where a signal came in between.
+/// Once more if a signal came in between.
 fn again<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match work() {

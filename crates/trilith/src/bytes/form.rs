@@ -41,7 +41,7 @@ impl CodedPiece {
 }
 
 /// One step of coding: the name of a filter as a layout writes it, and the numbers in its parentheses. Besides the words
-/// of layouts there is `lz4size`, a raw LZ4 block behind the length that it decodes to in four bytes, the least
+/// of layouts there is `lz4size`, a raw LZ4 block after the length that it decodes to in four bytes, the least
 /// significant first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -75,7 +75,7 @@ pub struct GridForm {
     pub columns: bool,
     /// The encoding steps of each chunk when it was written, in this order.
     pub steps: Vec<Step>,
-    /// For each chunk the steps that it did not go through, as bits; empty where each went through all.
+    /// For each chunk the steps that it did not go through, as bits; empty if each went through all.
     pub left_out: Vec<u64>,
     /// The place of each chunk in the file, in row-major order; None if it was never written.
     pub places: Vec<Option<Range<u64>>>,

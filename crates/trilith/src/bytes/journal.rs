@@ -47,7 +47,7 @@ pub(super) enum Found {
     Stranger(String),
 }
 
-/// The journal of a file: `.NAME.trilith-journal` beside it.
+/// The journal of a file: `.NAME.trilith-journal` next to it.
 fn journal_path(path: &Path) -> PathBuf {
     beside(path, ".trilith-journal")
 }
@@ -110,7 +110,7 @@ pub(super) fn settle(lock: &Lock) -> Result<bool> {
     }
 }
 
-/// Refuses to write where something else lies under the name of the journal.
+/// Refuses to write if something else lies under the name of the journal.
 ///
 /// # Errors
 /// Returns the errors of [`settle`].
@@ -142,14 +142,14 @@ fn undo(file: &mut Output, path: &Path, saved: &Saved) -> Result<()> {
 impl Update {
     /// Makes the changes in the file that `read` was opened from, and returns its new length.
     ///
-    /// The file is locked, must still be what was read, and is restored where anything fails; a crash at any
+    /// The file is locked, must still be what was read, and is restored if anything fails; a crash at any
     /// moment leaves the old content or the new.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if another process writes the file, has changed it since it
     /// was read, or the disk says no. [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what may not be changed in
     /// place: bytes that are not those of a file on this machine, a file that is read-only, that has other names
-    /// (hard links), or that belongs to somebody else, and where something that is not its journal lies under that
+    /// (hard links), or that belongs to somebody else, and if something that is not its journal lies under that
     /// name.
     pub fn commit(self, read: &dyn Source) -> Result<u64> {
         let mut journal = self.begin(read)?;

@@ -23,7 +23,7 @@ pub(crate) struct LargePages {
     len: usize,
 }
 
-/// This many zero bytes on large pages; None where they are few, or the system has no memory of this kind.
+/// This many zero bytes on large pages; None if they are few, or the system has no memory of this kind.
 pub(crate) fn large_pages(size: usize) -> Option<LargePages> {
     if size < LARGE { None } else { on_large_pages(size) }
 }
@@ -50,7 +50,7 @@ impl DerefMut for LargePages {
     }
 }
 
-/// Asks for large pages under the memory of a `Vec`, where they are many: before anything is written there.
+/// Asks for large pages under the memory of a `Vec`, if they are many: before anything is written there.
 #[cfg_attr(
     target_os = "linux",
     allow(unsafe_code, reason = "advice about pages, of which only whole ones of this `Vec` are named")
@@ -80,7 +80,7 @@ pub(crate) enum Memory {
 }
 
 impl Memory {
-    /// This many zero bytes, on large pages where they pay.
+    /// This many zero bytes, on large pages if they pay.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the system has not so many.
@@ -105,7 +105,7 @@ impl Memory {
         Self::zeroed(size)
     }
 
-    /// A copy, on large pages where they pay.
+    /// A copy, on large pages if they pay.
     pub(super) fn copy_of(bytes: &[u8]) -> Self {
         match large_pages(bytes.len()) {
             Some(mut map) => {

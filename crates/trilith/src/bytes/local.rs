@@ -1,4 +1,4 @@
-//! Files on this machine: positioned reads, and maps where views are wanted.
+//! Files on this machine: positioned reads, and maps if views are wanted.
 
 use std::cell::Cell;
 use std::fs::{File, Metadata};
@@ -146,7 +146,7 @@ impl LocalFile {
     }
 
     /// Returns `true` if size and modification time are still those of the moment it was opened. Bytes that an
-    /// update of this process left as they were can be read even where they are not.
+    /// update of this process left as they were can be read even if they are not.
     pub fn is_unchanged(&self) -> bool {
         self.file.metadata().is_ok_and(|now| now.len() == self.size && now.modified().ok() == self.modified)
     }

@@ -139,7 +139,7 @@ impl Lock {
     }
 }
 
-/// The file that a path leads to: links are followed, also where the last one leads to nothing yet.
+/// The file that a path leads to: links are followed, also if the last one leads to nothing yet.
 fn real(given: &Path) -> PathBuf {
     let mut path = given.to_path_buf();
     for _ in 0..40 {
@@ -174,8 +174,8 @@ impl Locked {
     }
 }
 
-/// Locks a file, and waits a moment where it is locked: for an instant the locks of a program are also those of a
-/// process that it starts, even where it has given them up.
+/// Locks a file, and waits a moment if it is locked: for an instant the locks of a program are also those of a
+/// process that it starts, even if it has given them up.
 pub(super) fn lock_soon(
     file: &File,
     lock: impl Fn(&File) -> std::result::Result<(), TryLockError>,
@@ -190,7 +190,7 @@ pub(super) fn lock_soon(
     lock(file)
 }
 
-/// Locks the file that a path leads to; None where another writer holds the lock.
+/// Locks the file that a path leads to; None if another writer holds the lock.
 fn lock_in_place(path: &Path) -> std::io::Result<Option<Locked>> {
     for _ in 0..100 {
         #[allow(clippy::disallowed_methods, reason = "opened for its lock only")]
@@ -233,7 +233,7 @@ fn changed(path: &Path) -> Error {
 /// Longest name of a file that file systems take.
 const LONGEST_NAME: usize = 255;
 
-/// The beginning of the names of hidden files beside `path`: `.NAME` and the ending, or, where that would be
+/// The beginning of the names of hidden files next to `path`: `.NAME` and the ending, or, if that would be
 /// too long for a file name, a hash in the place of the name.
 fn hidden(path: &Path, ending: &str) -> OsString {
     let name = path.file_name().unwrap_or_default();
@@ -249,7 +249,7 @@ fn hidden(path: &Path, ending: &str) -> OsString {
     hidden
 }
 
-/// The hidden file beside `path` with this ending.
+/// The hidden file next to `path` with this ending.
 pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(hidden(path, ending))
 }
@@ -265,7 +265,7 @@ pub(super) fn is_begun(path: &Path) -> bool {
     path.file_name().is_some() && std::fs::symlink_metadata(draft_of(path)).is_ok_and(|there| there.is_file())
 }
 
-/// The name of a temporary file beside `path`.
+/// The name of a temporary file next to `path`.
 pub(super) fn temporary(path: &Path, attempt: u32) -> PathBuf {
     let mut name = hidden(path, TEMPORARY);
     name.push(format!("-{}-{attempt}", super::system::process_number()));

@@ -25,7 +25,7 @@ pub(super) fn careful(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// Returns `true` if a file beside another was put there by somebody who could have changed that other one anyway:
+/// Returns `true` if a file next to another was put there by somebody who could have changed that other one anyway:
 /// its owner, the owner of the file, or root.
 pub(super) fn is_trusted(journal: &Metadata, file: &Metadata) -> bool {
     #[cfg(unix)]
@@ -114,7 +114,7 @@ pub(super) fn keep_attributes(
 
 #[cfg(unix)]
 mod attributes {
-    //! Extended attributes: names that file systems keep beside the content.
+    //! Extended attributes: names that file systems keep next to the content.
 
     use std::ffi::{CStr, CString};
     use std::fs::File;

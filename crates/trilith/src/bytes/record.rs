@@ -3,7 +3,7 @@
 //! ```text
 //! mark                      16 bytes
 //! for each region           old bytes, new bytes
-//! for each sample behind the old end      new bytes
+//! for each sample after the old end      new bytes
 //! for each region           offset, length
 //! for each sample           offset, length
 //! for each unchanged sector offset, length, SHA-256
@@ -14,7 +14,7 @@
 //! Numbers are unsigned 64-bit integers, most significant byte first. A journal knows content and nothing
 //! about where the file lies, so that it holds for a copy, on another device, and after a restore. It belongs
 //! to a file whose length is between the two, in which every byte of every region is the old or the new one,
-//! every sampled byte behind the old end the new one or zero, and the unchanged sectors are what they were.
+//! every sampled byte after the old end the new one or zero, and the unchanged sectors are what they were.
 
 use std::fs::File;
 use std::ops::Range;
@@ -29,7 +29,7 @@ pub(super) const MARK: &[u8; 16] = b"trilith journal3";
 /// Size of the unit that disks write as a whole.
 pub(super) const SECTOR: u64 = 512;
 
-/// Numbers at the end, and the checksum behind them.
+/// Numbers at the end, and the checksum after them.
 const FOOTER: u64 = 5 * 8 + 32;
 
 /// The tables of a journal; the bytes themselves stay in its file.
@@ -39,14 +39,14 @@ pub(super) struct Record {
     pub new_len: u64,
     /// The overwritten regions: sorted, disjoint, within the old length.
     pub regions: Vec<Range<u64>>,
-    /// Pieces behind the old end whose new content is known.
+    /// Pieces after the old end whose new content is known.
     pub samples: Vec<Range<u64>>,
     /// Sectors that do not change, with their SHA-256.
     pub fixed: Vec<(Range<u64>, [u8; 32])>,
 }
 
 impl Record {
-    /// The tables and numbers, as they stand behind the bytes; without the checksum.
+    /// The tables and numbers, as they stand after the bytes; without the checksum.
     pub fn print(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let number = |n: u64, out: &mut Vec<u8>| out.extend_from_slice(&n.to_be_bytes());
@@ -66,7 +66,7 @@ impl Record {
         bytes
     }
 
-    /// Reads the tables of a journal; None where it is none, or its tables would take more than `memory`.
+    /// Reads the tables of a journal; None if it is none, or its tables would take more than `memory`.
     pub fn read(journal: &File, memory: u64) -> Option<Self> {
         let len = journal.metadata().ok()?.len();
         let mut mark = [0; MARK.len()];

@@ -26,19 +26,19 @@ pub struct AtomicFile {
     /// The target, and the lock on the file that is there now.
     lock: Lock,
     warnings: Vec<String>,
-    /// `true` if it stays where it cannot be put in place: it was not made here.
+    /// `true` if it stays if it cannot be put in place: it was not made here.
     is_kept: bool,
 }
 
 impl AtomicFile {
-    /// Starts a new file beside `target`, removing what an earlier, killed run left there. `basis` says what
+    /// Starts a new file next to `target`, removing what an earlier, killed run left there. `basis` says what
     /// the new content is made from.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the folder cannot be written, another process writes the
     /// same file, or the file is no longer what was read. [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a
     /// target that cannot be replaced: a folder, a device, an address, a file that is read-only or whose owner the
-    /// new file could not have, and where something that is not its journal lies under that name.
+    /// new file could not have, and if something that is not its journal lies under that name.
     pub fn create(target: impl AsRef<Path>, basis: Basis<'_>) -> Result<Self> {
         let given = target.as_ref();
         // A link stays a link: what it leads to is replaced.
@@ -76,7 +76,7 @@ impl AtomicFile {
         self.file.as_ref().map_or(Ok(()), |file| super::reserve(file.file(), bytes))
     }
 
-    /// A file that is complete beside `target` already, to be put in its place: it stays where it is if that fails.
+    /// A file that is complete next to `target` already, to be put in its place: it stays where it is if that fails.
     ///
     /// # Errors
     /// Returns the errors of [`AtomicFile::create`].

@@ -1,4 +1,4 @@
-//! Opening what a file refers to: external blocks, `$ref` targets, layouts beside a file.
+//! Opening what a file refers to: external blocks, `$ref` targets, layouts next to a file.
 //!
 //! Only the caller decides what a reference may reach. [`DirectoryResolver`] is the sandbox for local files: the file's
 //! own folder and those below it, and the folders that were allowed; no link that leads out of them.

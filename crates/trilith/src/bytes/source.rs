@@ -50,7 +50,7 @@ pub trait Source: Send + Sync {
         self.len()
     }
 
-    /// The bytes themselves where they lie in memory, without a copy.
+    /// The bytes themselves if they lie in memory, without a copy.
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
         let _ = (offset, len);
         None
@@ -66,7 +66,7 @@ pub trait Source: Send + Sync {
     }
 
     /// Gives a range to `take` from front to back, `piece` bytes at a time and fewer the last time, while the
-    /// next ones are fetched; false, and nothing taken, where reading piece by piece is as good.
+    /// next ones are fetched; false, and nothing taken, if reading piece by piece is as good.
     ///
     /// # Errors
     /// Returns the errors of [`Source::read_at`], and those of `take`.
@@ -100,7 +100,7 @@ pub trait Source: Send + Sync {
         Ok(None)
     }
 
-    /// The lengths of the axes and those of a whole chunk, where the bytes are the elements of an array in a grid of chunks
+    /// The lengths of the axes and those of a whole chunk, if the bytes are the elements of an array in a grid of chunks
     /// that are decoded each by itself.
     fn grid(&self) -> Option<(&[u64], &[u64])> {
         None
@@ -122,7 +122,7 @@ pub trait Source: Send + Sync {
     }
 
     /// A word for what the file held when it was opened, which is another once the file is replaced or written to: what the
-    /// server calls it, or its size and time. None where nothing says so.
+    /// server calls it, or its size and time. None if nothing says so.
     fn version(&self) -> Option<String> {
         self.origin()?.version()
     }
@@ -183,7 +183,7 @@ impl MemorySource {
         Self { bytes: Arc::new(Memory::Vec(bytes)), name: name.into() }
     }
 
-    /// A copy of bytes, which reads and writes faster than a `Vec` where it is large.
+    /// A copy of bytes, which reads and writes faster than a `Vec` if it is large.
     pub fn copy_of(bytes: &[u8], name: impl Into<String>) -> Self {
         Self { bytes: Arc::new(Memory::copy_of(bytes)), name: name.into() }
     }
@@ -297,7 +297,7 @@ pub struct Truncated {
 }
 
 impl Truncated {
-    /// `inner` as so many bytes as there should be, where it has fewer.
+    /// `inner` as so many bytes as there should be, if it has fewer.
     pub fn up_to(inner: SourceRef, len: u64) -> SourceRef {
         if len <= inner.len() { inner } else { Arc::new(Self { inner, len }) }
     }

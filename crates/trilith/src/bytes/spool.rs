@@ -33,7 +33,7 @@ pub fn spool(from: impl Read, name: &str, most: u64) -> Result<SourceRef> {
 #[derive(Debug, Default)]
 pub(crate) struct Spooled {
     head: Vec<u8>,
-    /// All bytes, where they are too many for memory.
+    /// All bytes, if they are too many for memory.
     file: Option<std::fs::File>,
     len: u64,
 }

@@ -48,7 +48,7 @@ impl Draft {
         &self.target
     }
 
-    /// Puts a draft beside its target, with what `lay_out` writes.
+    /// Puts a draft next to its target, with what `lay_out` writes.
     ///
     /// # Errors
     /// Returns the errors of [`AtomicFile::create`] and those of `lay_out`, and

@@ -129,7 +129,7 @@ impl Update {
         }
     }
 
-    /// Says what the caller knows to be at a place: the file is left alone where something else is there.
+    /// Says what the caller knows to be at a place: the file is left alone if something else is there.
     pub fn expect(&mut self, at: u64, bytes: Vec<u8>) {
         self.expected.push((at, bytes));
     }
@@ -309,7 +309,7 @@ impl Update {
         Ok(())
     }
 
-    /// Writes what needs no saving: into scratch, and behind the old end.
+    /// Writes what needs no saving: into scratch, and after the old end.
     ///
     /// # Errors
     /// Returns an error if the content cannot be read, and the errors of `write`.

@@ -62,7 +62,7 @@ impl File {
     }
 }
 
-/// The numbers that blocks of the file, and new ones behind them, have once a change is saved.
+/// The numbers that blocks of the file, and new ones after them, have once a change is saved.
 type Places = BTreeMap<i64, usize>;
 
 /// Changes to an open file that were not saved yet.
@@ -96,13 +96,13 @@ pub struct Change<'f> {
     tree: Option<Tree>,
     /// Edits that are made together, when somebody needs the tree with them.
     pending: Pending,
-    /// Blocks that are new; they count on behind those of the file.
+    /// Blocks that are new; they count on after those of the file.
     added: Vec<StoredBlock>,
     /// Blocks that the file and the added ones have together.
     count: usize,
     /// New files of the exploded form: their names, and the block of each.
     beside: Vec<(String, StoredBlock)>,
-    /// `true` if blocks stay even where the new tree no longer refers to them.
+    /// `true` if blocks stay even if the new tree no longer refers to them.
     keeps_blocks: bool,
 }
 
@@ -434,7 +434,7 @@ impl<'f> Change<'f> {
         Ok(used)
     }
 
-    /// The number of a block from the start, where it is one of the file's.
+    /// The number of a block from the start, if it is one of the file's.
     fn absolute(&self, number: i64) -> i64 {
         if number >= 0 {
             return number;
@@ -499,7 +499,7 @@ impl<'f> Change<'f> {
     }
 
     /// Writes the changed file into `out`, which is at its start. Blocks that are given up are left out, and
-    /// so are empty ones; where the file has blocks that no array refers to, or whose numbers stand in
+    /// so are empty ones; if the file has blocks that no array refers to, or whose numbers stand in
     /// another block, all keep their numbers.
     ///
     /// Returns what is damaged: blocks that differ from the checksums which they state, and keep.

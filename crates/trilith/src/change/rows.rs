@@ -60,7 +60,7 @@ pub struct Added {
     pub begun: bool,
 }
 
-/// Adds rows to a streamed array, which it begins where there is none.
+/// Adds rows to a streamed array, which it begins if there is none.
 ///
 /// ```
 /// use trilith::OpenOptions;
@@ -146,7 +146,7 @@ impl RowWriter {
         })
     }
 
-    /// Takes bytes of rows, one row behind the other in C order; a piece may end anywhere in a row.
+    /// Takes bytes of rows, one row after the other in C order; a piece may end anywhere in a row.
     ///
     /// # Errors
     /// Returns the errors of [`RowWriter::checkpoint`], which it calls if enough bytes wait.
@@ -298,7 +298,7 @@ fn end_of(path: &Path, item: &str, opening: &OpenOptions) -> Result<StreamEnd> {
     StreamEnd::find(&opening.open(path)?.into_asdf()?, item)
 }
 
-/// Begins a streamed array where there is nothing at the path; whether it did.
+/// Begins a streamed array if there is nothing at the path; whether it did.
 fn begin(path: &Path, item: &str, options: &RowOptions, opening: &OpenOptions) -> Result<bool> {
     let shape = options.row_shape.as_deref().unwrap_or_default();
     let rows = || {

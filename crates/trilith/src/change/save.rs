@@ -37,7 +37,7 @@ pub struct SaveOptions<'o> {
 }
 
 impl SaveOptions<'_> {
-    /// In place where the change fits into the file, otherwise as a new file that takes its place.
+    /// In place if the change fits into the file, otherwise as a new file that takes its place.
     pub fn in_place() -> Self {
         Self { in_place: true, ..Self::default() }
     }
@@ -143,7 +143,7 @@ impl Change<'_> {
         Ok(Saved { why_anew, numbers, ..self.saved(false, warnings) })
     }
 
-    /// Refuses a tree that would not be read again, where that of the file can be.
+    /// Refuses a tree that would not be read again, if that of the file can be.
     pub(super) fn check_tree(&self) -> Result<()> {
         let (old, new) = (self.file().tree().text(), self.settled().text());
         if new.is_empty() || (!old.is_empty() && header::check_tree(old).is_err()) {

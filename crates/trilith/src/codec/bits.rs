@@ -118,7 +118,7 @@ impl BitWriter {
     }
 }
 
-/// The `n` bits (at most 57) from bit `at` on, where `bytes` holds them all.
+/// The `n` bits (at most 57) from bit `at` on, if `bytes` holds them all.
 pub(super) fn bits_at(bytes: &[u8], at: u64, n: u32) -> Option<u64> {
     let start = usize::try_from(at / 8).ok()?;
     let skip = (at % 8) as u32;

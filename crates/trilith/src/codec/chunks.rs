@@ -13,7 +13,7 @@ use crate::threads::{ahead, each, lock};
 
 /// Stored bytes of a remote block that are fetched and decoded together.
 const BATCH: u64 = 16 << 20;
-/// Bytes read along where the lengths of a chunk are looked for.
+/// Bytes read along if the lengths of a chunk are looked for.
 const LENGTHS: u64 = 32;
 
 /// Less than this is decoded faster by one thread than others are started.
@@ -49,7 +49,7 @@ pub(super) enum Coding {
 /// The methods of a codec whose chunks decode independently.
 pub(super) trait Chunked: Send + Sync {
     /// The chunk whose stored bytes begin at `at`, not beyond the end of `stored`, with its place
-    /// after `before`; `None` where there is no more. It reads lengths and decodes nothing.
+    /// after `before`; `None` if there is no more. It reads lengths and decodes nothing.
     fn locate(&self, stored: &SourceRef, at: u64, before: &Chunk, limits: &Limits) -> Result<Option<(Chunk, u64)>>;
 
     /// Returns the parameters with which another program decodes a single chunk, or the block as a whole.
@@ -191,7 +191,7 @@ impl Chunks {
         Ok(())
     }
 
-    /// Stored bytes for each decoded one behind what is known.
+    /// Stored bytes for each decoded one after what is known.
     fn reach(&self) -> (f64, u64) {
         let table = lock(&self.table);
         let reached = table.chunks.last().map_or(0, Chunk::end);
@@ -199,7 +199,7 @@ impl Chunks {
             .map_or((self.stored.len() as f64 / self.len.max(1) as f64, reached), |(ratio, _)| (ratio, reached))
     }
 
-    /// Asks for the stored bytes behind what is known, as many as a batch, but not for more than decodes to `end`.
+    /// Asks for the stored bytes after what is known, as many as a batch, but not for more than decodes to `end`.
     fn fetch_batch(&self, end: u64) -> Result<()> {
         let (ratio, reached) = self.reach();
         let wanted = (end.saturating_sub(reached) as f64 * ratio) as u64;
@@ -214,7 +214,7 @@ impl Chunks {
         error.at_byte(file_byte(&self.stored, chunk.stored.0)).context(format!("sub-block {}", chunk.index))
     }
 
-    /// The stored bytes of a chunk, in place where they can be.
+    /// The stored bytes of a chunk, in place if they can be.
     fn bytes(&self, chunk: &Chunk) -> Result<Cow<'_, [u8]>> {
         let (at, len) = chunk.stored;
         match self.stored.view(at, len) {

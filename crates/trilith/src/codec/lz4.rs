@@ -21,7 +21,7 @@ use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// Decoded bytes of a sub-block: about so many are written, more where a row has more. The fewer, the less is decoded in
+/// Decoded bytes of a sub-block: about so many are written, more if a row has more. The fewer, the less is decoded in
 /// vain for a slice, and the sooner a processor's own memory holds them.
 const SUB_BLOCK: RangeInclusive<u64> = 256 << 10..=1 << 20;
 
@@ -85,7 +85,7 @@ impl Chunked for SubBlocks {
     }
 }
 
-/// Writes sub-blocks of whole rows where a row fits, else of whole items.
+/// Writes sub-blocks of whole rows if a row fits, else of whole items.
 pub(super) struct Writer {
     pieces: Pieces,
 }

@@ -38,7 +38,7 @@ struct Frame {
     content_sum: bool,
     /// The longest that a block decodes to.
     block: usize,
-    /// Decoded bytes of the frame, where it says.
+    /// Decoded bytes of the frame, if it says.
     content: Option<u64>,
     /// Bytes of magic and descriptor.
     header: u64,
@@ -81,7 +81,7 @@ impl Frame {
         })
     }
 
-    /// Checks and decodes one block: its bytes, its length field, and its checksum where it has one.
+    /// Checks and decodes one block: its bytes, its length field, and its checksum if it has one.
     fn block_into(&self, body: &[u8], field: u32, sum: Option<u32>, before: &[u8], into: &mut [u8]) -> Result<usize> {
         if let Some(sum) = sum
             && sum != XxHash32::oneshot(0, body)
@@ -352,7 +352,7 @@ struct Writer {
 
 const BLOCK: usize = 4 << 20;
 
-/// A writer of one frame; the length of the content stands in it where it is known.
+/// A writer of one frame; the length of the content stands in it if it is known.
 pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
     no_level("lz4f", options)?;
     Ok(Box::new(Writer { pieces: Pieces::new(BLOCK), total: options.total, written: 0, begun: false }))

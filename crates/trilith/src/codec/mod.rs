@@ -2,7 +2,7 @@
 //!
 //! A codec is named by the four bytes in a block's header ([`CodecId`]). [`decoder`] makes a
 //! [`Source`] of the decoded bytes, which decodes nothing until it is read and
-//! then, where the format allows it, only what is asked for; [`encoder`] encodes what is written to
+//! then, if the format allows it, only what is asked for; [`encoder`] encodes what is written to
 //! it, piece by piece, in bounded memory and on all cores, to the same bytes however it is cut.
 //! [`chain`] holds the encoding chains of ASDF 0.1.0.
 //!
@@ -11,8 +11,8 @@
 //! | `zlib` | decode what comes before | yes / no | every ASDF library |
 //! | `bzp2` | decode what comes before | yes / yes | every ASDF library |
 //! | `lz4` | decode their sub-blocks | yes / yes | Python asdf, asdf-cxx, libasdf, asdf-rs |
-//! | `lz4f` | decode their blocks, where these are independent | yes / where they are independent | Python asdf with `asdf-compression` |
-//! | `zstd` | decode their frames, where there are several | with [`EncodeOptions::frames`] / where there are several | the same, asdf-cxx |
+//! | `lz4f` | decode their blocks, if these are independent | yes / if they are independent | Python asdf with `asdf-compression` |
+//! | `zstd` | decode their frames, if there are several | with [`EncodeOptions::frames`] / if there are several | the same, asdf-cxx |
 //! | `blsc` | decode their blocks | yes / yes | the same, asdf-cxx |
 //!
 //! Which to choose: noise in floats hardly compresses; `zlib` is read by everybody, `lz4` is fast
@@ -78,7 +78,7 @@ impl CodecId {
     /// Not compressed.
     pub const NONE: Self = Self([0; 4]);
 
-    /// The id of this name, filled up with NULs; nothing where it is longer than four bytes.
+    /// The id of this name, filled up with NULs; nothing if it is longer than four bytes.
     pub fn named(name: &str) -> Option<Self> {
         let mut id = [0; 4];
         id.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
@@ -195,7 +195,7 @@ pub static CODECS: &[Codec] = &[
     },
 ];
 
-/// The codec of this id, where this library knows it.
+/// The codec of this id, if this library knows it.
 pub fn opt_codec(id: CodecId) -> Option<&'static Codec> {
     CODECS.iter().find(|codec| codec.id == id)
 }
@@ -355,12 +355,12 @@ pub struct EncodeOptions {
     pub level: Option<i32>,
     /// Bytes of one item.
     pub item_size: usize,
-    /// Bytes of one row: chunks are cut between rows where a row fits into one.
+    /// Bytes of one row: chunks are cut between rows if a row fits into one.
     pub row_bytes: Option<u64>,
-    /// So many rows in each piece, however many bytes these are, where the codec stores pieces that decode by themselves
+    /// So many rows in each piece, however many bytes these are, if the codec stores pieces that decode by themselves
     /// and that every reader joins (`lz4`).
     pub rows: Option<u64>,
-    /// Bytes that will be written in all, where that is known.
+    /// Bytes that will be written in all, if that is known.
     pub total: Option<u64>,
     /// Rearrangement of items before compression (`blsc`).
     pub shuffle: Shuffle,
@@ -460,7 +460,7 @@ fn told_right(total: Option<u64>, written: u64) -> Result<()> {
     }
 }
 
-/// The level that was asked for, where the codec has it.
+/// The level that was asked for, if the codec has it.
 fn level_in(name: &str, options: &EncodeOptions, levels: RangeInclusive<i32>, usual: i32) -> Result<i32> {
     match options.level {
         None => Ok(usual),
@@ -469,7 +469,7 @@ fn level_in(name: &str, options: &EncodeOptions, levels: RangeInclusive<i32>, us
     }
 }
 
-/// Refuses a level where the codec has none.
+/// Refuses a level if the codec has none.
 fn no_level(name: &str, options: &EncodeOptions) -> Result<()> {
     match options.level {
         None => Ok(()),

@@ -13,7 +13,7 @@ use crate::threads::lock;
 /// Bytes that are decoded before it is asked whether to go on.
 const STEP: usize = 1 << 20;
 
-/// The longest block that is decoded at once where somebody may give up: a tenth of a second.
+/// The longest block that is decoded at once if somebody may give up: a tenth of a second.
 const AT_ONCE: u64 = 64 << 20;
 
 /// A decoder in the middle of its work.
@@ -31,12 +31,12 @@ pub(super) trait Opens: Send + Sync {
     /// A decoder at the start of `stored`, which should decode to `len` bytes.
     fn open(&self, stored: &SourceRef, len: u64, limits: &Limits) -> Result<Box<dyn Pull>>;
 
-    /// The word by which other programs know the codec, where they decode a whole stream of it.
+    /// The word by which other programs know the codec, if they decode a whole stream of it.
     fn word(&self) -> Option<&'static str> {
         None
     }
 
-    /// Decodes everything at once, where that is faster than by pieces; `None` where it is not. Nobody can stop it
+    /// Decodes everything at once, if that is faster than by pieces; `None` if it is not. Nobody can stop it
     /// meanwhile.
     fn whole(&self, stored: &SourceRef, into: &mut [u8]) -> Option<Result<()>> {
         let _ = (stored, into);
@@ -107,7 +107,7 @@ impl<E: Engine> Pull for Pulling<E> {
 ///
 /// Reads that go forward share one running decoder, so that reading row after row decodes once and
 /// holds nothing. The first read that goes back decodes the whole block and keeps it, or starts
-/// again where [`Limits::memory`] does not let it be kept.
+/// again if [`Limits::memory`] does not let it be kept.
 pub(super) struct Streamed {
     opens: Box<dyn Opens>,
     stored: SourceRef,
@@ -181,7 +181,7 @@ impl Streamed {
         self.fill(running, into)
     }
 
-    /// Decodes the block once and keeps it, where the limits let it be kept.
+    /// Decodes the block once and keeps it, if the limits let it be kept.
     fn keep(&self) -> Result<Option<&Vec<u8>>> {
         if self.limits.charge_memory(self.len, "keeping a decoded block").is_err() {
             return Ok(None);

@@ -33,7 +33,7 @@ pub(super) fn open(stored: &SourceRef, most: u64, limits: &Limits) -> Result<Box
     Zlib.open(stored, most, limits)
 }
 
-/// Decodes what is in memory; how many bytes that gave, where it is valid.
+/// Decodes what is in memory; how many bytes that gave, if it is valid.
 #[allow(clippy::unnecessary_wraps, reason = "without the feature it fails")]
 pub(super) fn unpack(bytes: &[u8], into: &mut [u8]) -> Result<Option<usize>> {
     #[cfg(feature = "libdeflate")]

@@ -25,7 +25,7 @@ use crate::limits::Limits;
 const MAGIC: u32 = 0xfd2f_b528;
 /// Frames of other programs' data, which decoders pass over: sixteen magics from here on.
 const SKIPPED: u32 = 0x184d_2a50;
-/// Decoded bytes of a frame, where there are several: at most this many are written.
+/// Decoded bytes of a frame, if there are several: at most this many are written.
 const FRAME: u64 = 4 << 20;
 /// Bytes that are encoded before it is asked whether to go on: one block of a frame, for which the highest levels
 /// take some 50 ms.
@@ -38,7 +38,7 @@ pub(super) fn decode(stored: SourceRef, len: u64, limits: &Limits) -> Result<Sou
     Ok(Arc::new(Framed::new(look, Box::new(Zstd), stored, len, limits)))
 }
 
-/// Decodes what is in memory; how many bytes that gave, where it is valid.
+/// Decodes what is in memory; how many bytes that gave, if it is valid.
 #[allow(clippy::unnecessary_wraps, reason = "without the feature it fails")]
 pub(super) fn unpack(bytes: &[u8], into: &mut [u8]) -> Result<Option<usize>> {
     Ok(zstd::bulk::decompress_to_buffer(bytes, into).ok())
@@ -219,7 +219,7 @@ pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
     Ok(Box::new(One { state: Some(frame(level, options.total)?), total: options.total, written: 0 }))
 }
 
-/// An encoder of one frame, which states its length where that is known.
+/// An encoder of one frame, which states its length if that is known.
 fn frame(level: i32, total: Option<u64>) -> Result<write::Encoder<'static, Vec<u8>>> {
     let mut state = write::Encoder::new(Vec::new(), level).map_err(failed)?;
     state.set_pledged_src_size(total).map_err(failed)?;
@@ -277,7 +277,7 @@ impl Encode for One {
     }
 }
 
-/// Writes frames of whole rows where a row fits.
+/// Writes frames of whole rows if a row fits.
 struct Several {
     pieces: Pieces,
     level: i32,

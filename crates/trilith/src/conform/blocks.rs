@@ -1,4 +1,4 @@
-//! Block headers, and whether the bytes behind them are what they say.
+//! Block headers, and whether the bytes after them are what they say.
 
 use super::found::{Found, Place};
 use super::rule::Check;
@@ -20,7 +20,7 @@ const DECODED: &str = "write it again with repack";
 /// The compressions that the standard lists.
 const CODECS: [(CodecId, Check); 2] = [(CodecId(*b"zlib"), Check::Zlib), (CodecId(*b"bzp2"), Check::Bzip2)];
 
-/// Looks at every block. False where they could not all be found.
+/// Looks at every block. False if they could not all be found.
 pub(super) fn check(
     source: &SourceRef,
     sections: &Sections,
@@ -63,7 +63,7 @@ pub(super) fn check(
     broken(source, sections, &blocks, row, found)
 }
 
-/// The block that follows, where the first mark behind the tree belongs to no readable block header.
+/// The block that follows, if the first mark after the tree belongs to no readable block header.
 fn mark_in_padding(source: &SourceRef, sections: &Sections, row: &'static Generation) -> Result<Option<u64>> {
     let Some(first) = sections.first_block().filter(|_| sections.tree().is_some()) else { return Ok(None) };
     let rows = [row];
@@ -106,7 +106,7 @@ fn mark(source: &SourceRef, block: &Block, law: &AsdfLaw, found: &mut Found) -> 
     Ok(())
 }
 
-/// The fields of one block header, and the data behind it.
+/// The fields of one block header, and the data after it.
 fn one(source: &SourceRef, block: &Block, file: Option<&AsdfFile>, limits: &Limits, found: &mut Found) -> Result<()> {
     let place = || Place::block(block.index, block.offset);
     let known =

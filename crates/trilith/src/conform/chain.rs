@@ -64,7 +64,7 @@ fn array_of(file: &AsdfFile, block: &Block) -> Option<Held> {
     })
 }
 
-/// Looks at the list. False where it is none, so that nothing more can be said.
+/// Looks at the list. False if it is none, so that nothing more can be said.
 fn steps(root: Node<'_>, array: Option<&Held>, place: &dyn Fn() -> Place, found: &mut Found) -> bool {
     if !root.is_sequence() {
         found.add(Check::ChainList, place(), "the encoding chain is not a list");

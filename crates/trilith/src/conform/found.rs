@@ -138,7 +138,7 @@ impl Found {
         self.add_mended(check, place, message, None);
     }
 
-    /// The same, where this deviation needs another remedy than the others of its rule.
+    /// The same, if this deviation needs another remedy than the others of its rule.
     pub(super) fn add_mended(&mut self, check: Check, place: Place, message: impl Into<String>, mend: Option<&'static str>) {
         let Some(at) = self.document.rules.iter().position(|rule| rule.check == check) else { return };
         let Some(rule) = self.document.rules.get(at).filter(|_| self.deviations.len() < MOST) else { return };

@@ -1,4 +1,4 @@
-//! The header line, the comments behind it, and the tree as text.
+//! The header line, the comments after it, and the tree as text.
 
 use memchr::{memchr, memchr_iter, memmem};
 
@@ -15,7 +15,7 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 /// Longest line that is looked at.
 const LONGEST: u64 = 64 << 10;
 
-/// Looks at the header line and, where the document has them, the comments. The byte behind them; None where this
+/// Looks at the header line and, if the document has them, the comments. The byte after them; None if this
 /// is no file of the family at all.
 pub(super) fn check(source: &dyn Source, law: &AsdfLaw, limits: &Limits, found: &mut Found) -> Result<Option<u64>> {
     let read = header::read(source, limits).map_or(LONGEST, |header| header.end.max(LONGEST));
@@ -118,7 +118,7 @@ fn not_semantic(version: &str) -> Option<&'static str> {
     wrong.then_some("what follows the numbers is not a suffix of Semantic Versioning")
 }
 
-/// Looks at what lies between header and tree, and at the text of the tree. `end` is the byte behind the header.
+/// Looks at what lies between header and tree, and at the text of the tree. `end` is the byte after the header.
 pub(super) fn text(
     source: &SourceRef,
     sections: &Sections,

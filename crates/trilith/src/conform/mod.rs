@@ -73,7 +73,7 @@ struct AsdfLaw {
     mark: &'static [u8],
     /// The row of the table of generations that has its block header.
     row: &'static str,
-    /// `true` if comment lines may stand behind the header line.
+    /// `true` if comment lines may stand after the header line.
     comments: bool,
     /// `true` if there may be a block index, and unused space between blocks.
     index: bool,
@@ -127,7 +127,7 @@ impl Document {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ConformOptions {
-    /// The text of the layout, where it is in another file.
+    /// The text of the layout, if it is in another file.
     pub layout: Option<Vec<u8>>,
     /// The byte order of whatever layout and signature leave open.
     pub order: Option<Byteorder>,
@@ -135,7 +135,7 @@ pub struct ConformOptions {
 
 /// Compares a file with a document. `resolve` opens the files that it refers to.
 ///
-/// For the documents of Dudley the file is a native stream, any file with the layout that lies beside it or that
+/// For the documents of Dudley the file is a native stream, any file with the layout that lies next to it or that
 /// `options` give, or a layout alone.
 ///
 /// # Errors

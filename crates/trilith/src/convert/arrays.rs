@@ -18,7 +18,7 @@ pub(super) struct Use<'t> {
     pub(super) described: Ndarray<'t>,
     /// The block of this file that it is in.
     pub(super) block: Option<usize>,
-    /// The datatype it gets, where that is another.
+    /// The datatype it gets, if that is another.
     pub(super) datatype: Option<Datatype>,
     /// The new `source`, if it changes.
     pub(super) source: Option<i64>,
@@ -35,7 +35,7 @@ pub(super) enum Content {
     Block(usize),
     /// The elements of one ndarray: its number in the list of uses.
     Array(usize),
-    /// Nothing: the number is kept for those behind it.
+    /// Nothing: the number is kept for those after it.
     Nothing,
 }
 

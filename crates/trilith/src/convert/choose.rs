@@ -12,8 +12,8 @@ const LEAST: u64 = 4096;
 
 /// Chooses a codec for a block, from 256 KiB at its start, its middle and its end:
 ///
-/// - `lz4` where the sample shrinks to nine tenths or less, because it can be sliced and nearly every library reads it;
-/// - `blsc` (the same behind a shuffle of bytes), which fewer libraries read, where the sample shrinks to seven tenths
+/// - `lz4` if the sample shrinks to nine tenths or less, because it can be sliced and nearly every library reads it;
+/// - `blsc` (the same after a shuffle of bytes), which fewer libraries read, if the sample shrinks to seven tenths
 ///   or less and to three quarters or less of what `lz4` makes of it;
 /// - none otherwise, so that noise stays as it is and can be viewed and sliced in place. Nor for less than 4 KiB.
 ///

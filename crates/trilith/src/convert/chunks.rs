@@ -298,7 +298,7 @@ impl Cut {
         self.array.datatype().packed_size()
     }
 
-    /// Some rows, in memory where there is room: each of their bytes is needed once, but not in this order.
+    /// Some rows, in memory if there is room: each of their bytes is needed once, but not in this order.
     fn strip(&self, start: u64, count: u64) -> Result<Array> {
         let part = self.array.rows(start, count)?;
         if part.nbytes() > part.limits().memory / 4 {

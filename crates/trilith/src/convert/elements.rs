@@ -5,7 +5,7 @@ use crate::asdf::Target;
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 
-/// The datatype that takes the place of one which `target` has no word for; None where it has.
+/// The datatype that takes the place of one which `target` has no word for; None if it has.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a structure that becomes too large.

@@ -18,7 +18,7 @@ pub(super) fn check(steps: &[Step]) -> Result<()> {
     chain::check(steps).map_err(|error| Error::usage(error.message().to_owned()))
 }
 
-/// The array that fills a block, as chains see it; None where the array is less or other than the
+/// The array that fills a block, as chains see it; None if the array is less or other than the
 /// whole block in C order.
 pub(super) fn described(array: &Array, order: Byteorder, block_len: u64) -> Option<Described> {
     let fills = array.offset() == 0 && array.is_c_contiguous() && array.nbytes() == block_len && block_len > 0;

@@ -229,7 +229,7 @@ impl ToTree<'_, '_, '_> {
         Ok(array)
     }
 
-    /// The node of the one array that the items of a list are, where that is asked for and they are equal.
+    /// The node of the one array that the items of a list are, if that is asked for and they are equal.
     fn stacked(&mut self, id: OutlineId, path: &str) -> Result<Option<Value>> {
         let children = if self.reading.stack { self.outline.children(id) } else { Vec::new() };
         let mut arrays = Vec::with_capacity(children.len());
@@ -548,7 +548,7 @@ fn pointer(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// Returns `true` if a node is what [`stream_to_asdf`] writes beside the items of a stream; anything else under its
+/// Returns `true` if a node is what [`stream_to_asdf`] writes next to the items of a stream; anything else under its
 /// name is the user's.
 fn is_ours(about: Node<'_>) -> bool {
     let is_text = |node: Node<'_>| node.tag().is_none() && matches!(node.scalar(), Scalar::Str(_)) && node.is_scalar();

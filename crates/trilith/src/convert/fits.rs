@@ -31,7 +31,7 @@ const STRICT: &str = "tag:stsci.edu:asdf/fits/fits-1.2.0";
 const LOOSE: &str = "tag:astropy.org:astropy/fits/fits-1.0.0";
 
 /// Writes a plain FITS file as ASDF 1.6: headers card by card, data as blocks. Returns what is lost: the data that are left
-/// out because they cannot be read, which `options` must allow, and bytes between and behind the HDUs that are no filling.
+/// out because they cannot be read, which `options` must allow, and bytes between and after the HDUs that are no filling.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for data that FITS files rarely hold,
@@ -175,7 +175,7 @@ fn physical_node(fits: &FitsFile, hdu: &Hdu, taking: &mut Taking<'_>) -> Result<
     Ok(Some(columns))
 }
 
-/// Writes a file of the ASDF family as FITS, and says what of it there is no place for: where the tree is
+/// Writes a file of the ASDF family as FITS, and says what of it there is no place for: if the tree is
 /// that of a FITS file, whatever stands beside it.
 ///
 /// # Errors

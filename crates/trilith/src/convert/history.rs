@@ -10,7 +10,7 @@ const EXTENSION: &str = "tag:stsci.edu:asdf/core/extension_metadata-1.0.0";
 /// The keys that name an extension.
 const NAMES: [&str; 2] = ["extension_uri", "extension_class"];
 
-/// The history in its other form; None where it has the right one already.
+/// The history in its other form; None if it has the right one already.
 ///
 /// An extension becomes an entry that keeps all its keys and has a description besides, and such an
 /// entry becomes an extension again: nothing is lost either way.

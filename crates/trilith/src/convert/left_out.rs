@@ -1,4 +1,4 @@
-//! In the place of FITS files where the feature `fits` was left out: none can be opened or written.
+//! In the place of FITS files if the feature `fits` was left out: none can be opened or written.
 
 use super::{ConvertOptions, Converted};
 use crate::asdf::AsdfFile;

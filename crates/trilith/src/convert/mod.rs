@@ -143,7 +143,7 @@ pub struct ConvertOptions {
     /// the form of the extension asdf-zarr ([`File::convert_into`](crate::File::convert_into) only). Other arrays
     /// stay unchanged, and so do those with a mask, streamed ones, and those that share their block.
     pub chunks: Option<Vec<u64>>,
-    /// The encoding chain that blocks get, where the generation has chains ([`convert_to`] only).
+    /// The encoding chain that blocks get, if the generation has chains ([`convert_to`] only).
     pub encode: Option<Vec<Step>>,
     /// `true` if arrays are written with their physical values: those of a FITS file under the names of the HDUs,
     /// rather than as a `fits` list that keeps every byte; those of other formats without the attributes that were
@@ -237,7 +237,7 @@ pub struct Converted {
     pub notes: Vec<String>,
     /// `true` if blocks were counted: what was written is a file of the ASDF family made from one.
     pub is_counted: bool,
-    /// `true` if the file was written to its end; false where a loss was not allowed
+    /// `true` if the file was written to its end; false if a loss was not allowed
     /// ([`File::convert_into`](crate::File::convert_into) only).
     pub written: bool,
 }
@@ -411,7 +411,7 @@ fn lost_of_header(block: &Block) -> impl Iterator<Item = String> {
 pub struct Hint {
     /// Bytes of an element.
     pub item: u64,
-    /// Bytes of a row, where the array lies in C order.
+    /// Bytes of a row, if the array lies in C order.
     pub row: Option<u64>,
     /// `true` if the elements are floating-point numbers.
     pub is_float: bool,

@@ -32,7 +32,7 @@ pub(super) enum Form {
 pub(super) enum Data {
     /// The decoded bytes of block so and so.
     Block(usize),
-    /// Elements of an array, those of another datatype where there is a change.
+    /// Elements of an array, those of another datatype if there is a change.
     Array { array: Array, change: Option<Change>, order: Byteorder },
 }
 
@@ -329,7 +329,7 @@ fn check(target: &Target, options: &ConvertOptions) -> Result<()> {
     }
 }
 
-/// The comment lines behind the header line, and those that must move into the tree.
+/// The comment lines after the header line, and those that must move into the tree.
 fn comments(file: &AsdfFile, target: &Target, losses: &mut Vec<Diagnostic>) -> (Vec<Vec<u8>>, Vec<String>) {
     let header = file.sections().header();
     let old = &header.comments;

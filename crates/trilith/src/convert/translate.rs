@@ -19,7 +19,7 @@ use crate::yaml::Handles;
 /// The handle that the standard's own tags are written with.
 const PRIMARY: &str = "!";
 
-/// The text of the tree for a target, which has streams or not, with the comment lines that stood behind the header line and
+/// The text of the tree for a target, which has streams or not, with the comment lines that stood after the header line and
 /// have no place there any more.
 ///
 /// # Errors
@@ -135,7 +135,7 @@ impl<'t> Translation<'t> {
         Self { tree, limits: file.limits().clone(), target, streams, edit, handles, primary_changes, file }
     }
 
-    /// The prefix in `%TAG !`, and the comments that move here from behind the header line.
+    /// The prefix in `%TAG !`, and the comments that move here from after the header line.
     fn directives(&mut self, comments: &[String]) {
         let text = self.tree.text();
         let mut at = 0;
@@ -189,7 +189,7 @@ impl<'t> Translation<'t> {
         }
     }
 
-    /// Writes the history in the target's form; false where it stays as it is.
+    /// Writes the history in the target's form; false if it stays as it is.
     fn history(&mut self, visit: &crate::tree::Visit<'t>, losses: &mut Vec<Diagnostic>) -> Result<bool> {
         let node = visit.node;
         let Some(mut value) = history::translated(node, self.target.history_map, &self.limits)? else { return Ok(false) };
@@ -260,7 +260,7 @@ impl<'t> Translation<'t> {
         }
     }
 
-    /// The reference to another file, where it is written otherwise: some files before 1.0 put one `../` too many.
+    /// The reference to another file, if it is written otherwise: some files before 1.0 put one `../` too many.
     fn uri(&self, uri: &str) -> Option<String> {
         match (self.file.is_early(), self.target.standard.is_some()) {
             (true, true) => Some(self.file.meant(uri)).filter(|meant| *meant != uri).map(str::to_owned),
@@ -434,7 +434,7 @@ impl<'t> Translation<'t> {
         }
     }
 
-    /// Gives a key of an ndarray a value: in its place where the node writes one of `names`, else before
+    /// Gives a key of an ndarray a value: in its place if the node writes one of `names`, else before
     /// the datatype or the source, so that nothing else moves.
     fn put(&mut self, item: &Use<'t>, names: &[&str], key: &str, value: &Value) -> Result<()> {
         let node = item.node;

@@ -92,7 +92,7 @@ pub(super) fn body_of(layout: &Layout, edit: Option<(Span, i64)>) -> String {
     format!("{}{}\n", dialect_line(layout), text.trim_end())
 }
 
-/// A layout as it is stored: with the line that ends it, and what stood behind that line.
+/// A layout as it is stored: with the line that ends it, and what stood after that line.
 pub(super) fn whole_text(file: &DudleyFile, body: String) -> Result<Vec<u8>> {
     let mut text = body.into_bytes();
     if file.layout().is_terminated() && matches!(file.origin(), LayoutOrigin::Embedded(_)) {
@@ -110,7 +110,7 @@ pub(super) struct Native<'f> {
     pub values: Vec<i64>,
     /// The largest end of an item, a layout address.
     pub total: u64,
-    /// The byte at which what may be overwritten begins: behind the last item.
+    /// The byte at which what may be overwritten begins: after the last item.
     pub start: u64,
 }
 
@@ -160,7 +160,7 @@ pub(super) struct Change {
     /// The file as it was read.
     pub source: SourceRef,
     pub total: u64,
-    /// None where the layout stays as it is, outside of the file.
+    /// None if the layout stays as it is, outside of the file.
     pub text: Option<Vec<u8>>,
 }
 
@@ -175,7 +175,7 @@ impl Change {
         Ok(size)
     }
 
-    /// The layout behind the data, then the header that points to it.
+    /// The layout after the data, then the header that points to it.
     fn end(self, update: &mut Update) -> Result<u64> {
         let at = self.total.max(self.start);
         let Some(mut text) = self.text else { return Ok(at) };
@@ -189,7 +189,7 @@ impl Change {
     }
 }
 
-/// Writes bytes behind the old data.
+/// Writes bytes after the old data.
 pub(super) fn write_past(update: &mut Update, at: u64, bytes: &[u8], start: u64) -> Result<()> {
     if at < start {
         return Err(Error::usage(format!("a new item would be written over old data, at byte {at}")));

@@ -1,6 +1,6 @@
 //! Families of files: one layout, and a catalog of the parameters of each file.
 //!
-//! Section 8 of our specification: from the parameters alone follows where every item of every file
+//! Section 8 of our specification: from the parameters alone follows if every item of every file
 //! lies, so that no file of the family has to be opened.
 
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ use crate::threads::lock;
 ///
 /// Read from a stream with the items `files` (text, one name a file) and `records`: the summary struct of
 /// the template for each file, with its parameters as such or as data, or one vector of all stored
-/// parameters in the order of the text; where several streams share a file, `offset` says where each begins.
+/// parameters in the order of the text; if several streams share a file, `offset` says where each begins.
 #[derive(Debug)]
 pub struct Catalog {
     files: Arc<Files>,
@@ -139,7 +139,7 @@ impl Files {
         Self { names, seen: Mutex::default() }
     }
 
-    /// Fails where a file is opened again that holds something else by now: what was read of it before would not go together
+    /// Fails if a file is opened again that holds something else by now: what was read of it before would not go together
     /// with what is read of it now.
     pub fn check(&self, name: &str, source: &dyn Source) -> Result<()> {
         let Some(version) = source.version() else { return Ok(()) };
@@ -173,11 +173,11 @@ enum Records {
 pub struct Place<'c> {
     /// The file, as the catalog names it.
     pub file: &'c str,
-    /// The byte of the file at which the item starts; None where it has no data, or is not there.
+    /// The byte of the file at which the item starts; None if it has no data, or is not there.
     pub offset: Option<u64>,
-    /// The array as the layout describes it; None where this file has no such item.
+    /// The array as the layout describes it; None if this file has no such item.
     pub found: Option<Located>,
-    /// The whole item, where it is stored compressed (2026).
+    /// The whole item, if it is stored compressed (2026).
     pub(super) compressed: Option<Entry>,
 }
 
@@ -501,7 +501,7 @@ impl Table {
 }
 
 impl Place<'_> {
-    /// Datatype and shape as arrays have them; None where the file has no such item.
+    /// Datatype and shape as arrays have them; None if the file has no such item.
     ///
     /// # Errors
     /// Returns the errors of [`datatype_of`].

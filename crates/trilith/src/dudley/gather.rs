@@ -29,7 +29,7 @@ impl Catalog {
     /// are those of the item. Nothing is opened until elements are read, and then only the files that
     /// hold them; `resolve` opens a file by the name that the catalog has for it.
     ///
-    /// A file that omits the item (it has none, or one without elements where others have some) or is not
+    /// A file that omits the item (it has none, or one without elements if others have some) or is not
     /// there is masked, its numbers of floating point are NaN; [`Catalog::omitted`] names these files.
     ///
     /// ```
@@ -56,7 +56,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Returns the errors of [`Catalog::locate`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if none of
-    /// these files has the item, or not all that have it have it in the same form. Reading fails where a file
+    /// these files has the item, or not all that have it have it in the same form. Reading fails if a file
     /// cannot be opened, is too short, or is not in the byte order that `options` say.
     pub fn array_at(
         &self,
@@ -240,7 +240,7 @@ impl Forms {
     }
 }
 
-/// A mask of the pieces that are not stored, for items with so many axes; None where all are.
+/// A mask of the pieces that are not stored, for items with so many axes; None if all are.
 fn mask_of(pieces: &[Piece], axes: usize) -> Result<Option<Array>> {
     if pieces.iter().all(|piece| piece.stored.is_some()) {
         return Ok(None);

@@ -1,7 +1,7 @@
 //! Arrays in chunks: what attributes `grid_…` make of the raw items that hold them.
 //!
 //! The annotated item is what lies in the file, declared as exactly that: a list with one item for each chunk in
-//! row-major order (one of length 0 where a chunk was never written), one item that is the only chunk, or, with `grid_at`,
+//! row-major order (one of length 0 if a chunk was never written), one item that is the only chunk, or, with `grid_at`,
 //! the table that says in the file itself where the chunks lie.
 
 use std::collections::HashMap;
@@ -301,7 +301,7 @@ impl Spec<'_> {
     }
 }
 
-/// A type as the layout language writes it, with the dimensions behind it.
+/// A type as the layout language writes it, with the dimensions after it.
 fn typed_of(text: &str, limits: &Limits) -> Result<Typed> {
     let wrong = || Error::malformed(format!("grid_type {text:?} is not a datatype such as \"<f8\""));
     if text.contains(['\n', '#', '@']) && !text.starts_with('{') {

@@ -1,5 +1,5 @@
 //! More records of an array that lies last and whose first dimension is a stored parameter, such as
-//! `"" = {…}[NREC]`: the rows go behind it, the parameter counts them, the layout moves on as it is.
+//! `"" = {…}[NREC]`: the rows go after it, the parameter counts them, the layout moves on as it is.
 
 use std::sync::Arc;
 

@@ -16,7 +16,7 @@ pub(super) struct Form {
     /// Its dimensions, slowest first.
     #[cfg_attr(not(any(feature = "png", feature = "jpeg")), allow(dead_code, reason = "only images ask for it"))]
     pub shape: Vec<u64>,
-    /// Bytes of a number; 0 where the elements are structs.
+    /// Bytes of a number; 0 if the elements are structs.
     pub word: u64,
     /// The order of its bytes.
     pub order: Option<Byteorder>,

@@ -17,13 +17,13 @@ use crate::threads::{lock, side_by_side};
 pub(super) struct Piece {
     /// Number of the file in the catalog.
     pub row: usize,
-    /// None where the file omits the item, or is not there.
+    /// None if the file omits the item, or is not there.
     pub stored: Option<Stored>,
 }
 
 /// The place of an item in one file.
 pub(super) struct Stored {
-    /// Byte of the file at which it is stored; None where it has no data.
+    /// Byte of the file at which it is stored; None if it has no data.
     pub offset: Option<u64>,
     /// Of a compressed item: where the wanted member begins in it, and how many bytes are stored.
     pub inside: u64,
@@ -50,7 +50,7 @@ pub(super) fn uri_of(file: &str) -> String {
     file.replace('%', "%25")
 }
 
-/// The bytes of the item in all files, one file behind the other; files are opened as they are read.
+/// The bytes of the item in all files, one file after the other; files are opened as they are read.
 pub(super) struct Joined {
     pub name: String,
     pub len: u64,
@@ -64,7 +64,7 @@ pub(super) struct Joined {
     /// The item before it was compressed.
     pub whole: Option<Form>,
     pub native: bool,
-    /// The order that every signature must have, where the layout leaves it to them.
+    /// The order that every signature must have, if the layout leaves it to them.
     pub order: Option<Byteorder>,
     pub limits: Limits,
     pub resolve: Arc<dyn Resolve>,

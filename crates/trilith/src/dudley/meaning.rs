@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::layout::{Attribute, Entry, ItemId, Literal, read_own};
 
 impl DudleyFile {
-    /// The array that an entry of this stream is; what is there of one that ends behind the end of the file. In a file of
+    /// The array that an entry of this stream is; what is there of one that ends after the end of the file. In a file of
     /// another format that was opened for it, with its physical values.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl Said<'_> {
         matches!(self.literals("_Unsigned"), [Literal::Text(text)] if matches!(text.as_str(), "true" | "True"))
     }
 
-    /// The factor of a name, where there is one number of it that changes something.
+    /// The factor of a name, if there is one number of it that changes something.
     fn factor(&self, name: &str, neutral: f64) -> Option<Declared> {
         match self.numbers(name).as_slice() {
             [one] if one.float() != neutral => Some(*one),

@@ -120,7 +120,7 @@ impl Outline {
         Ok(())
     }
 
-    /// The array in chunks at the path of an entry; why it cannot be read, where that is so.
+    /// The array in chunks at the path of an entry; why it cannot be read, if that is so.
     pub(crate) fn grid(&self, path: &str) -> Option<&Result<GridArray>> {
         self.grids.get(path)
     }
@@ -152,7 +152,7 @@ impl Outline {
         }
     }
 
-    /// The child of a node, made where it is missing.
+    /// The child of a node, made if it is missing.
     fn child(&mut self, parent: usize, step: Step, is_param: bool) -> usize {
         let key = (parent, step, is_param);
         if let Some(&known) = self.found.get(&key) {
@@ -320,7 +320,7 @@ impl Outline {
         steps.into_iter().rev().collect()
     }
 
-    /// Returns `true` if a node is a parameter whose name something else beside it has too.
+    /// Returns `true` if a node is a parameter whose name something else next to it has too.
     pub fn is_hidden(&self, id: OutlineId) -> bool {
         self.nodes.get(id.0).is_some_and(|node| self.is_shadowed(OutlineId(node.parent), id))
     }

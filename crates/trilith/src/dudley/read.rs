@@ -22,7 +22,7 @@ use crate::limits::Limits;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct StreamOptions {
-    /// The layout; otherwise that at the end of the file, or the one beside it (`x.dud` of `x.bd`).
+    /// The layout; otherwise that at the end of the file, or the one next to it (`x.dud` of `x.bd`).
     pub layout: Option<Layout>,
     /// The byte order of whatever layout and signature leave open.
     pub order: Option<Byteorder>,
@@ -37,7 +37,7 @@ pub struct StreamOptions {
 pub enum LayoutOrigin {
     /// In the file, at this byte.
     Embedded(u64),
-    /// In the file of this name beside it.
+    /// In the file of this name next to it.
     Beside(String),
     /// The caller gave it.
     Given,
@@ -70,7 +70,7 @@ pub struct DudleyFile {
     options: Options,
     /// The items as a tree, once somebody asked for it.
     outline: OnceLock<Outline>,
-    /// `true` if stored parameters behind the end of the file count as 0.
+    /// `true` if stored parameters after the end of the file count as 0.
     is_cut: bool,
     /// `true` if the layout may have arrays in chunks.
     has_grids: bool,
@@ -93,7 +93,7 @@ impl DudleyFile {
         Self::open_with(source, &NoReferences, StreamOptions { layout, ..StreamOptions::default() }, limits)
     }
 
-    /// Opens a file; `resolve` may find the layout beside it.
+    /// Opens a file; `resolve` may find the layout next to it.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a damaged header or the first error of the
@@ -155,13 +155,13 @@ impl DudleyFile {
         Self { is_physical, ..self }
     }
 
-    /// The same, in which stored parameters behind the end of the file are 0: what comes after the first of them in the
+    /// The same, in which stored parameters after the end of the file are 0: what comes after the first of them in the
     /// layout has a wrong place.
     pub(crate) fn cut_off(self) -> Self {
         Self { is_cut: true, ..self }
     }
 
-    /// Returns `true` if a layout of the name of a file lies beside it.
+    /// Returns `true` if a layout of the name of a file lies next to it.
     pub(crate) fn has_layout_beside(source: &SourceRef, resolve: &dyn Resolve) -> bool {
         beside(source.name()).is_some_and(|beside| resolve.resolve(&beside.replace('%', "%25")).is_ok())
     }
@@ -181,7 +181,7 @@ impl DudleyFile {
         &self.origin
     }
 
-    /// The bytes behind the terminator of a layout in the file.
+    /// The bytes after the terminator of a layout in the file.
     pub(super) fn behind_layout(&self) -> Result<Vec<u8>> {
         let LayoutOrigin::Embedded(at) = self.origin else { return Ok(Vec::new()) };
         let from = at.saturating_add(self.text_len).min(self.source.len());
@@ -378,7 +378,7 @@ struct Found {
     warnings: Vec<Diagnostic>,
 }
 
-/// The layout at the end of the file, or the one beside it.
+/// The layout at the end of the file, or the one next to it.
 fn find_layout(
     source: &SourceRef,
     signature: Option<Signature>,
@@ -415,7 +415,7 @@ pub fn layout_text(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -
     Ok(find_text(source, Signature::read(&**source)?, resolve, limits)?.0)
 }
 
-/// The text of the layout at the end of the file, up to the end of the file, or of the one beside it.
+/// The text of the layout at the end of the file, up to the end of the file, or of the one next to it.
 pub(crate) fn find_text(
     source: &SourceRef,
     signature: Option<Signature>,
@@ -547,7 +547,7 @@ impl<'f> Items<'f> {
         self.over(&entry, found).map_err(|e| e.context(path.to_owned()))
     }
 
-    /// One struct of an array of structs, or a member of it: `/s(0,1)`, `/s(0,1).member`. None where the path is not of
+    /// One struct of an array of structs, or a member of it: `/s(0,1)`, `/s(0,1).member`. None if the path is not of
     /// this form, or leads to something else.
     ///
     /// # Errors
@@ -571,7 +571,7 @@ impl<'f> Items<'f> {
     ///
     /// # Errors
     /// Returns the errors of [`Items::array_at`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it
-    /// ends behind the end of the file.
+    /// ends after the end of the file.
     pub fn array(&self, entry: &Entry) -> Result<Array> {
         let array = self.file.stored_array_of(entry)?;
         array.check_present().map_err(|e| e.context(entry.path.clone()))?;

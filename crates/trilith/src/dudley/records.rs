@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::layout::{Dialect, Entry, ItemId, Layout, ResolvedType, canonical_path, quoted_name};
 use crate::limits::Limits;
 
-/// The array of structs whose members the variables are, and its new records; None where they are none.
+/// The array of structs whose members the variables are, and its new records; None if they are none.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a member is missing, or one has another shape or
@@ -149,7 +149,7 @@ impl Lists {
         self.0.is_empty()
     }
 
-    /// The list, where all records are of one, and how many they are.
+    /// The list, if all records are of one, and how many they are.
     pub fn only_list(&self) -> Option<(ItemId, u64)> {
         match self.0.as_slice() {
             [list] => Some((list.item, list.count)),

@@ -22,7 +22,7 @@ pub struct Rewrite {
 }
 
 impl DudleyFile {
-    /// Writes the stream as a native file: the items behind one another without gaps, whatever their
+    /// Writes the stream as a native file: the items after one another without gaps, whatever their
     /// addresses were, with their documentation and attributes; returns what the new dialect cannot say,
     /// which is not in the new file. Compressed arrays become plain in 2025, which has no others.
     ///

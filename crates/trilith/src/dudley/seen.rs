@@ -25,7 +25,7 @@ fn member(layout: &Layout, item: ItemId) -> Option<&str> {
 /// The words that name a datatype of another format.
 const NAMING: &[&str] = &["safetensors_dtype", "hdf5_type"];
 
-/// An array as 32-bit floats, where its attributes name a float of 8 or 16 bits of which it has the bits; any other array as
+/// An array as 32-bit floats, if its attributes name a float of 8 or 16 bits of which it has the bits; any other array as
 /// it is.
 ///
 /// # Errors

@@ -56,7 +56,7 @@ impl Signature {
         }
     }
 
-    /// Reads the header; None where the file is not native.
+    /// Reads the header; None if the file is not native.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) (E404, E405) for a damaged signature, or if

@@ -12,7 +12,7 @@ use crate::layout::{Stack, Stretch};
 
 impl Items<'_> {
     /// The elements of a list as one array, or the same item (`/history/te`) or member (`/probes.x`) of all its
-    /// elements: the first axis counts them. None where the path leads to no list, or to an empty one.
+    /// elements: the first axis counts them. None if the path leads to no list, or to an empty one.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -82,7 +82,7 @@ struct Piece {
     stride: u64,
 }
 
-/// The bytes of the elements of a list, one behind the other.
+/// The bytes of the elements of a list, one after the other.
 struct Elements {
     source: SourceRef,
     /// The bytes of one element.

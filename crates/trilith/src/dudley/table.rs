@@ -9,7 +9,7 @@ use crate::error::{Context, Error, ErrorKind, Result};
 use crate::layout::Entry;
 use crate::limits::Limits;
 
-/// One chunk: its byte in the file and its length; 0 where it was never written.
+/// One chunk: its byte in the file and its length; 0 if it was never written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece {
     pub at: u64,

@@ -3,13 +3,13 @@
 use crate::array::{Array, Byteorder, Datatype, ElementValue};
 use crate::error::{Error, Result};
 
-/// The characters of cp1252 from 0x80 to 0x9f; NUL where it has none.
+/// The characters of cp1252 from 0x80 to 0x9f; NUL if it has none.
 const HIGH: [char; 32] = [
     '€', '\0', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\0', 'Ž', '\0', '\0', '‘', '’', '“', '”', '•', '–', '—',
     '˜', '™', 'š', '›', 'œ', '\0', 'ž', 'Ÿ',
 ];
 
-/// Decodes `S1` text: cp1252, or latin1 for the whole string where a byte means nothing in cp1252.
+/// Decodes `S1` text: cp1252, or latin1 for the whole string if a byte means nothing in cp1252.
 /// NULs at the end are dropped.
 ///
 /// ```
@@ -27,7 +27,7 @@ pub fn s1_text(bytes: &[u8]) -> String {
     text.trim_end_matches('\0').to_owned()
 }
 
-/// Encodes text as `S1`: cp1252, or else latin1; None where neither has all its characters.
+/// Encodes text as `S1`: cp1252, or else latin1; None if neither has all its characters.
 ///
 /// ```
 /// assert_eq!(trilith::dudley::s1_bytes("10 €"), Some(b"10 \x80".to_vec()));

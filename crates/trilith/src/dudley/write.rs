@@ -21,7 +21,7 @@ pub struct NewStream<'l> {
     pub order: Byteorder,
     /// The values of all stored parameters in the order of the text, without lengths of compressed arrays.
     pub params: Vec<i64>,
-    /// `true` if the layout is appended to the file; otherwise it has to stay beside it.
+    /// `true` if the layout is appended to the file; otherwise it has to stay next to it.
     pub embed: bool,
     /// Limits on the cost.
     pub limits: Limits,

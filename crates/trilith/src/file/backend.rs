@@ -74,7 +74,7 @@ pub struct Description {
     pub byteorder: Byteorder,
     /// The form of storage, in a word or two: `lz4`, `inline`, `at byte 24`.
     pub storage: String,
-    /// The byte of the file at which it begins, where its bytes are there as they are.
+    /// The byte of the file at which it begins, if its bytes are there as they are.
     pub offset: Option<u64>,
     /// Number of bytes, or None if it is not known.
     pub nbytes: Option<u64>,
@@ -298,7 +298,7 @@ pub trait Backend: Any + Debug + Send + Sync {
         Notes::default()
     }
 
-    /// Line and column of the text of the file where the item is written, counted from 1; None where it has no text.
+    /// Line and column of the text of the file where the item is written, counted from 1; None if it has no text.
     fn line_column(&self, at: &Place) -> Option<(u32, u32)> {
         let _ = at;
         None
@@ -320,7 +320,7 @@ pub trait Backend: Any + Debug + Send + Sync {
         Ok(array)
     }
 
-    /// The array of an item as 32-bit floats, where it has the bits of floats that are no datatype here.
+    /// The array of an item as 32-bit floats, if it has the bits of floats that are no datatype here.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for elements whose meaning is not known.
@@ -354,7 +354,7 @@ pub trait Backend: Any + Debug + Send + Sync {
         super::expand::arrays(self)
     }
 
-    /// The node of a tree that an item is, where the file has a tree of nodes.
+    /// The node of a tree that an item is, if the file has a tree of nodes.
     fn node(&self, at: &Place) -> Option<Node<'_>> {
         let _ = at;
         None

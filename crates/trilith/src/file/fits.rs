@@ -54,7 +54,7 @@ impl FitsArrays for Hdus {
     }
 }
 
-/// Opens a FITS file, unpacked where it is compressed as a whole (`.fits.gz`).
+/// Opens a FITS file, unpacked if it is compressed as a whole (`.fits.gz`).
 ///
 /// # Errors
 /// Returns the errors of [`FitsFile::open`] and [`bytes::gunzip`].
@@ -129,7 +129,7 @@ pub fn toward(file: AsdfFile, path: &str) -> Result<AsdfFile> {
     Ok(listing_at(&file, path)?.unwrap_or(file))
 }
 
-/// The list of the HDUs around `file`, where `path` leads into it.
+/// The list of the HDUs around `file`, if `path` leads into it.
 pub(super) fn listing_at(file: &AsdfFile, path: &str) -> Result<Option<AsdfFile>> {
     let is_listing = TreePath::parse(path).is_ok_and(|path| path.keys().first().is_some_and(|key| key == "fits"));
     let is_embedded = file.container().is_some_and(|container| container.hdu > 0);
@@ -141,7 +141,7 @@ pub(super) fn listing_at(file: &AsdfFile, path: &str) -> Result<Option<AsdfFile>
     open_listing(Arc::clone(&hdus.fits), file.resolver().clone(), hdus.stored).map(Some)
 }
 
-/// The path with the number of an HDU in the place of its name: `/fits/SCI,2/data`. None where there is nothing to replace.
+/// The path with the number of an HDU in the place of its name: `/fits/SCI,2/data`. None if there is nothing to replace.
 pub(super) fn numbered(file: &AsdfFile, path: &str) -> Option<String> {
     let hdus = hdus(file).filter(|hdus| hdus.is_listing)?;
     let path = TreePath::parse(path).ok()?;
@@ -174,7 +174,7 @@ impl Meanings for Headers {
 /// Destination of the bytes of an embedded ASDF file before they get their HDU.
 pub type Inner = BufWriter<File>;
 
-/// Writes the FITS file around `file` again with another tree; false, and nothing written, where there is none.
+/// Writes the FITS file around `file` again with another tree; false, and nothing written, if there is none.
 ///
 /// In the tree of an ASDF file that lies in it anything may be other: `make` writes that file. The tree that was made
 /// up from a plain FITS file may differ in the cards of its headers, and `has_blocks` says whether blocks would have
@@ -239,7 +239,7 @@ fn changed_headers(file: &AsdfFile, fits: &FitsFile, new: &Tree) -> Result<BTree
     Ok(changed)
 }
 
-/// The new header of an HDU, where its cards differ between two trees.
+/// The new header of an HDU, if its cards differ between two trees.
 fn changed_header(fits: &FitsFile, hdu: &Hdu, before: Node<'_>, after: Node<'_>) -> Result<Option<Header>> {
     let place = format!("/fits/{}", hdu.number());
     check_keys(after, &["header", "data"], &place)?;

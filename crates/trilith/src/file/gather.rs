@@ -10,7 +10,7 @@ use crate::bytes::{self, LocalOptions, is_url};
 use crate::error::{Error, Result};
 use crate::glob::{Pattern, fits};
 
-/// Endings of the names of files that this library reads, each also with `.gz` behind it.
+/// Endings of the names of files that this library reads, each also with `.gz` after it.
 const ENDINGS: &[&str] = &["asdf", "finf", "bd", "fits", "fit", "fts"];
 
 impl FileKind {

@@ -374,7 +374,7 @@ impl<'f> Item<'f> {
         Ok(self.backend().children(&self.place)?.into_iter().map(child).collect())
     }
 
-    /// The child of this number, counted from 0; None where there are fewer.
+    /// The child of this number, counted from 0; None if there are fewer.
     ///
     /// # Errors
     /// Returns the errors of [`Item::children`].
@@ -533,7 +533,7 @@ impl<'f> Item<'f> {
         self.backend().presented(array)
     }
 
-    /// The array of the item as 32-bit floats, where it has the bits of floats of 8 or 16 bits that are no datatype here
+    /// The array of the item as 32-bit floats, if it has the bits of floats of 8 or 16 bits that are no datatype here
     /// (bfloat16, the kinds of float8); any other as it is.
     ///
     /// # Errors
@@ -571,7 +571,7 @@ impl<'f> Item<'f> {
         self.backend().notes(&self.place)
     }
 
-    /// Line and column of the text of the file where it is written, counted from 1; None where it has no text. The
+    /// Line and column of the text of the file where it is written, counted from 1; None if it has no text. The
     /// lines are counted when this is asked.
     pub fn line_column(&self) -> Option<(u32, u32)> {
         self.backend().line_column(&self.place)
@@ -582,7 +582,7 @@ impl<'f> Item<'f> {
         self.backend().summary(&self.place)
     }
 
-    /// The item that a reference leads to; the item itself where it is none.
+    /// The item that a reference leads to; the item itself if it is none.
     ///
     /// # Errors
     /// Returns an error if the other file cannot be opened.

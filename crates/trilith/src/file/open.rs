@@ -22,7 +22,7 @@ use crate::layout::Layout;
 use crate::limits::Limits;
 
 /// Opens any file: every generation of the ASDF family, FITS, gzip around either, a native Dudley file, or any file
-/// with a layout of its name beside it (`x.dud` of `x.dat`). With the feature `remote` also an address,
+/// with a layout of its name next to it (`x.dud` of `x.dat`). With the feature `remote` also an address,
 /// `http(s)://…` or `s3://bucket/key`.
 ///
 /// Only the header and the tree are read. References may lead into the folder of the file and those below; for
@@ -346,7 +346,7 @@ pub fn open_asdf(path: impl AsRef<Path>) -> Result<AsdfFile> {
     settled(|| OpenOptions::new().source(&path), read)
 }
 
-/// Reads what was opened, again where a writer changes it meanwhile: what was read before and after does not fit together.
+/// Reads what was opened, again if a writer changes it meanwhile: what was read before and after does not fit together.
 fn settled<T>(
     open: impl Fn() -> Result<(SourceRef, Arc<dyn Resolve>)>,
     read: impl Fn(SourceRef, Arc<dyn Resolve>) -> Result<T>,

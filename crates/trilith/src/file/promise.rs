@@ -133,7 +133,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("zst", "Zstandard"),
 ];
 
-/// The ending of a name; behind it `.gz` may say that the file is compressed as a whole.
+/// The ending of a name; after it `.gz` may say that the file is compressed as a whole.
 fn ending(path: &str) -> Option<String> {
     let lower = path.to_ascii_lowercase();
     Some(Path::new(lower.strip_suffix(".gz").unwrap_or(&lower)).extension()?.to_str()?.to_owned())

@@ -17,7 +17,7 @@ const LAYOUT: [&str; 17] = [
     "SIMPLE", "XTENSION", "BITPIX", "NAXIS", "EXTEND", "PCOUNT", "GCOUNT", "GROUPS", "TFIELDS", "THEAP", "BSCALE", "BZERO",
     "CHECKSUM", "DATASUM", "EXTNAME", "EXTVER", "END",
 ];
-/// The same, with the number of an axis or column behind them.
+/// The same, with the number of an axis or column after them.
 const NUMBERED: [&str; 7] = ["NAXIS", "TTYPE", "TFORM", "TDIM", "TSCAL", "TZERO", "TBCOL"];
 
 /// Returns what is lost if only the arrays of the HDUs `taken` (by number) leave the file, with the ASDF file in it: other HDUs,
@@ -64,7 +64,7 @@ fn says_more(card: &Card, hdu: &Hdu) -> bool {
     !(is_blank || LAYOUT.contains(&keyword) || is_numbered || is_tiles)
 }
 
-/// Returns the bytes of the file that no HDU holds, and that are no filling: behind END, behind data units, behind the last HDU.
+/// Returns the bytes of the file that no HDU holds, and that are no filling: after END, after data units, after the last HDU.
 ///
 /// # Errors
 /// Returns the errors of [`Source::read_at`](crate::bytes::Source::read_at).

@@ -158,7 +158,7 @@ impl Card {
         Self { keyword: String::new(), value: CardValue::Text(String::new()), comment: String::new(), bytes: vec![b' '; RECORD] }
     }
 
-    /// Reads one record and the CONTINUE records behind it. Never fails: a value that is none of
+    /// Reads one record and the CONTINUE records after it. Never fails: a value that is none of
     /// FITS's is taken as text. Bytes beyond ASCII are taken as Latin-1.
     pub fn parse(bytes: &[u8]) -> Self {
         let mut records = bytes.chunks(RECORD);
@@ -224,7 +224,7 @@ impl Card {
     }
 }
 
-/// Returns `true` if the record behind `card` continues it: its text ends in `&`, and the record is CONTINUE.
+/// Returns `true` if the record after `card` continues it: its text ends in `&`, and the record is CONTINUE.
 pub(super) fn is_continued(card: &[u8], next: &[u8]) -> bool {
     let last = card.get(card.len().saturating_sub(RECORD)..).unwrap_or_default();
     // No other record has an `&`; looking for it first spares the parsing.
@@ -295,7 +295,7 @@ fn parse_value(field: &[u8]) -> (CardValue, String) {
     (parse_token(latin1(token).trim()), comment_of(rest))
 }
 
-/// The text up to the closing quote, without trailing blanks, and what is behind it.
+/// The text up to the closing quote, without trailing blanks, and what is after it.
 fn parse_quoted(quoted: &[u8]) -> (String, &[u8]) {
     let mut text = Vec::new();
     let mut at = 0;
@@ -392,7 +392,7 @@ fn format_long(head: &str, quoted: &str, comment: &str) -> Vec<u8> {
     out
 }
 
-/// Cuts text into pieces of at most so many characters, behind a blank where there is one.
+/// Cuts text into pieces of at most so many characters, after a blank if there is one.
 fn pieces(text: &str, first: usize, others: usize) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     let (mut pieces, mut from, mut most) = (Vec::new(), 0, first);

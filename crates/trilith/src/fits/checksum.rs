@@ -55,7 +55,7 @@ impl Sum {
 }
 
 /// Sets the checksums that a header has to those of its HDU, whose data unit is the bytes `start..end` of `data`, zeros
-/// behind them. DATASUM stays where the data are those that it was made of.
+/// after them. DATASUM stays if the data are those that it was made of.
 ///
 /// # Errors
 /// Returns an error if the data cannot be read.

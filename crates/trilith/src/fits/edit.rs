@@ -24,7 +24,7 @@ const WHOLE: [&str; 22] = [
 ];
 /// Sums that are computed, never given.
 const SUMS: [&str; 2] = ["CHECKSUM", "DATASUM"];
-/// Names that the tree of an ASDF file beside refers to.
+/// Names that the tree of an ASDF file next to refers to.
 const NAMES: [&str; 3] = ["EXTNAME", "EXTVER", "EXTLEVEL"];
 
 /// A row, and the card that it keeps.
@@ -35,8 +35,8 @@ struct Row {
     kept: Option<usize>,
 }
 
-/// The header of an HDU whose rows `old` became `new`; None where they say the same. With `is_named` an ASDF file
-/// beside refers to HDUs by name, and names stay.
+/// The header of an HDU whose rows `old` became `new`; None if they say the same. With `is_named` an ASDF file
+/// next to refers to HDUs by name, and names stay.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) at the row for what cannot be a card, and for changes of
@@ -220,8 +220,8 @@ fn made(row: &Value, before: Option<(&Card, &Value)>, is_null: bool) -> Result<C
     if meant == *card.value() { Ok(card) } else { Card::new(card.keyword(), meant, card.comment()) }
 }
 
-/// A card with another keyword, that of `new`, and the text behind it as it was; only blanks in front of the value make room.
-/// None where the kind of the card becomes another.
+/// A card with another keyword, that of `new`, and the text after it as it was; only blanks in front of the value make room.
+/// None if the kind of the card becomes another.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no room for it.
@@ -257,7 +257,7 @@ fn is_structural(keyword: &str) -> bool {
     WHOLE.contains(&keyword) || numbered()
 }
 
-/// Refuses a card that comes, goes or changes its value, where it says what the HDU is.
+/// Refuses a card that comes, goes or changes its value, if it says what the HDU is.
 fn check_change(new: Option<&Card>, old: Option<&Card>, is_named: bool) -> Result<()> {
     let (keyword, other) = (new.or(old).map_or("", Card::keyword), old.map_or("", Card::keyword));
     if let (Some(new), Some(old)) = (new, old)

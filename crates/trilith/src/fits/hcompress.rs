@@ -13,7 +13,7 @@ pub(super) fn cost(bytes: &[u8]) -> u64 {
     24 + planes.iter().map(|n| u64::from(*n)).sum::<u64>() / 4
 }
 
-/// Decodes a tile of `count` values; None where the bytes are cut short, or of another size.
+/// Decodes a tile of `count` values; None if the bytes are cut short, or of another size.
 pub(super) fn decode(bytes: &[u8], count: usize) -> Option<Vec<i32>> {
     let rest = bytes.strip_prefix(&[0xdd, 0x99])?;
     let (head, rest) = rest.split_at_checked(23)?;

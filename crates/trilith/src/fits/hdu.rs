@@ -92,7 +92,7 @@ impl Hdu {
         self.data.clone()
     }
 
-    /// The byte behind the filling of the last block.
+    /// The byte after the filling of the last block.
     pub fn end(&self) -> u64 {
         let size = self.data.end - self.data.start;
         let whole = size.checked_next_multiple_of(BLOCK).unwrap_or(u64::MAX);

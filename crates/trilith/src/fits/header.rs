@@ -10,7 +10,7 @@ use crate::limits::Limits;
 /// Bytes of one block: headers and data units are multiples of it.
 pub const BLOCK: u64 = 2880;
 
-/// The cards of one header, without END and the blanks behind it.
+/// The cards of one header, without END and the blanks after it.
 ///
 /// ```
 /// use trilith::fits::{Card, Header};
@@ -32,7 +32,7 @@ impl Header {
         Self { cards }
     }
 
-    /// Reads the header at byte `at`; gives back the byte behind its last block too.
+    /// Reads the header at byte `at`; gives back the byte after its last block too.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the bytes end or stop being cards before
@@ -112,7 +112,7 @@ impl Header {
         self.cards.push(card);
     }
 
-    /// Replaces the value of a keyword where its card stands, or puts a new card behind that of the
+    /// Replaces the value of a keyword where its card stands, or puts a new card after that of the
     /// keyword `behind`, or else at the end.
     ///
     /// # Errors
@@ -131,7 +131,7 @@ impl Header {
         Ok(())
     }
 
-    /// Puts another card in the place of the first one of a keyword; does nothing where there is none.
+    /// Puts another card in the place of the first one of a keyword; does nothing if there is none.
     pub(super) fn replace(&mut self, keyword: &str, card: Card) {
         if let Some(old) = self.cards.iter_mut().find(|card| card.keyword() == keyword) {
             *old = card;

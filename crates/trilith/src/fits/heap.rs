@@ -1,5 +1,5 @@
 //! Arrays of varying length: columns P and Q, whose rows hold the number and the place of values in the heap
-//! behind the table.
+//! after the table.
 //!
 //! FITS Standard 4.0, sections 7.3.5 and 7.3.6.
 

@@ -12,8 +12,8 @@ use crate::array::{Array, Datatype};
 use crate::error::Result;
 use crate::tree::Node;
 
-/// The physical values of an array that stands under `data` beside a `header` of a `fits` list: what the header declares is
-/// applied where the elements are the stored ones that BITPIX or TFORM name, or the bytes of the whole data unit. Any
+/// The physical values of an array that stands under `data` next to a `header` of a `fits` list: what the header declares is
+/// applied if the elements are the stored ones that BITPIX or TFORM name, or the bytes of the whole data unit. Any
 /// other array is what it is: who wrote physical values under such a header has applied it.
 ///
 /// # Errors
@@ -30,7 +30,7 @@ pub fn meant(header: Node<'_>, array: Array) -> Result<Array> {
     physical(cards, array)
 }
 
-/// The physical values of an array with this header, where its elements are those that are stored.
+/// The physical values of an array with this header, if its elements are those that are stored.
 fn physical(header: Header, array: Array) -> Result<Array> {
     match kind(&header)? {
         HduKind::Image => {

@@ -13,7 +13,7 @@ pub(super) fn parse(text: &str) -> Option<f64> {
     text.replace(['D', 'd'], "E").parse().ok()
 }
 
-/// Writes a number with as many digits as read back the same, at most 20 characters of them where
+/// Writes a number with as many digits as read back the same, at most 20 characters of them if
 /// possible; exponents below 1e-4 and from 1e16 on, as most writers of FITS do.
 ///
 /// # Errors

@@ -474,7 +474,7 @@ fn is_structural(keyword: &str) -> bool {
     ) || (name != keyword && matches!(name, "TTYPE" | "TFORM" | "TDIM" | "TSCAL" | "TZERO" | "TNULL" | "TDISP" | "TBCOL"))
 }
 
-/// A fresh header, and behind it what else the old one says.
+/// A fresh header, and after it what else the old one says.
 fn merged(fresh: &Header, old: &Header) -> Header {
     let said = |keyword: &str| old.card(keyword).is_some();
     let mut cards: Vec<_> =

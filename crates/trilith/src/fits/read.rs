@@ -172,7 +172,7 @@ impl FitsFile {
     /// their first NUL. BLANK, TNULL and undefined logical values become the mask.
     ///
     /// Unsigned integers (BZERO 32768 and the like) keep their 8 to 64 bits. Other images with BSCALE, BZERO or BLANK are
-    /// `float32` if stored in at most 16 bits or as such, else `float64`, and NaN where they are masked; 64-bit integers
+    /// `float32` if stored in at most 16 bits or as such, else `float64`, and NaN if they are masked; 64-bit integers
     /// with BLANK alone stay what they are. Scaled columns are `float64`. Without any of it the array is a view of the file.
     ///
     /// Random groups are an array of structures: a field for each parameter, and `DATA`. The columns of varying length are
@@ -188,8 +188,8 @@ impl FitsFile {
     }
 
     /// The data unit as it can be written again: images and rows as they are stored, but unsigned
-    /// integers as such; bytes where the rows alone would lose something (a heap, gaps between rows,
-    /// other extensions). None where there are no data.
+    /// integers as such; bytes if the rows alone would lose something (a heap, gaps between rows,
+    /// other extensions). None if there are no data.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords or bytes that are cut

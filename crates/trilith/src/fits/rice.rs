@@ -5,7 +5,7 @@
 use crate::codec::bits::Bits;
 
 /// Decodes `count` whole numbers of `width` (1, 2 or 4) bytes in blocks of `block`, as signed numbers;
-/// None where the bytes end too early or the parameters are none of the standard's.
+/// None if the bytes end too early or the parameters are none of the standard's.
 pub(super) fn decode(bytes: &[u8], count: usize, width: usize, block: usize) -> Option<Vec<i32>> {
     let (split_bits, split_max) = match width {
         1 => (3, 6),

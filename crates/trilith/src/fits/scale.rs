@@ -41,7 +41,7 @@ impl Linear {
         Meaning { reading, missing }
     }
 
-    /// The integer type of another sign, where the offset says that it is meant.
+    /// The integer type of another sign, if the offset says that it is meant.
     pub fn unsigned(self, number: Number) -> Option<Datatype> {
         let (datatype, zero) = number.flipped()?;
         (self.scale == 1.0 && self.zero == zero).then_some(datatype)

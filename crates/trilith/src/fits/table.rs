@@ -20,13 +20,13 @@ use crate::limits::Limits;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Column {
-    /// TTYPE; empty where there is none.
+    /// TTYPE; empty if there is none.
     pub name: String,
     /// The letter of TFORM: one of `LXBIJKAEDCMPQ`.
     pub code: char,
     /// The number before the letter, 1 unless given.
     pub repeat: u64,
-    /// TDIM, fastest first; empty where there is none that fits.
+    /// TDIM, fastest first; empty if there is none that fits.
     pub dim: Vec<u64>,
     /// TSCAL.
     pub scale: f64,
@@ -98,7 +98,7 @@ pub fn columns(header: &Header) -> Result<Vec<Column>> {
     Ok(columns)
 }
 
-/// The lengths that TDIM gives; none where they are not those of `count` values, as others do.
+/// The lengths that TDIM gives; none if they are not those of `count` values, as others do.
 fn dimensions(text: &str, count: u64) -> Vec<u64> {
     let list = text.strip_prefix('(').and_then(|list| list.strip_suffix(')'));
     let sizes: Option<Vec<u64>> = list.and_then(|list| list.split(',').map(|n| n.trim().parse().ok()).collect());
@@ -138,7 +138,7 @@ impl Column {
         &self.form
     }
 
-    /// TDIM as it is written; empty where there is none.
+    /// TDIM as it is written; empty if there is none.
     pub fn dim_text(&self) -> &str {
         &self.dim_text
     }
@@ -234,7 +234,7 @@ impl Column {
         if self.repeat == 1 { vec![last] } else { vec![self.repeat, last] }
     }
 
-    /// Text of `repeat` bytes; its first dimension, or the width behind the letter, is that of one string.
+    /// Text of `repeat` bytes; its first dimension, or the width after the letter, is that of one string.
     fn text_type(&self) -> Result<(Datatype, Vec<u64>)> {
         let (width, shape) = match self.dim.split_first() {
             Some((width, others)) => (*width, others.iter().rev().copied().collect()),

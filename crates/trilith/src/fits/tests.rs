@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::tree::{Tree, Value};
 use crate::yaml::{PrintOptions, print_document};
 
-/// A header of these cards, END and blanks behind them.
+/// A header of these cards, END and blanks after them.
 fn header(cards: &[&str]) -> Vec<u8> {
     let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:80}").into_bytes()).collect();
     bytes.extend_from_slice(b"END");

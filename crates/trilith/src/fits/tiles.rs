@@ -67,7 +67,7 @@ struct Tiles {
     source: SourceRef,
     plan: Plan,
     limits: Arc<Limits>,
-    /// The table that says where each tile lies, where the source has no bytes in memory.
+    /// The table that says where each tile lies, if the source has no bytes in memory.
     table: OnceLock<Vec<u8>>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ASDF 0.1.0dev, section 4.2 (`!fits/fits`), and fits/fits-1.0.0 of the later standards: a list of
 //! {header: [[keyword, value, comment], …], data: ndarray}. A triple does not tell how a card was
-//! spelt; where that cannot be made from it, the card itself is kept in a second list
+//! spelt; if that cannot be made from it, the card itself is kept in a second list
 //! ([`Listing::cards`]), so that the way back gives every byte again.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -35,10 +35,10 @@ const SCHEMA: [usize; 3] = [8, 60, 60];
 pub struct Listing {
     /// The `fits` list, without its tag.
     pub fits: Value,
-    /// Cards whose spelling the list does not tell, as [HDU, card, text]; None where there are none.
+    /// Cards whose spelling the list does not tell, as [HDU, card, text]; None if there are none.
     pub cards: Option<Value>,
     /// The columns of varying length: {HDU: {column: [one ndarray for each row]}}, views of the bytes of the
-    /// HDU. They say nothing that its bytes do not, and are not read back. None where there are none.
+    /// HDU. They say nothing that its bytes do not, and are not read back. None if there are none.
     pub heaps: Option<Value>,
     /// `true` if the list keeps to the lengths that the schema fits/fits-1.0.0 allows. Cards may be longer; then
     /// the tag `tag:astropy.org:astropy/fits/fits-1.0.0`, which has no such rule, is right.
@@ -236,11 +236,11 @@ fn from_columns(
     Array::from_bytes(bytes, Datatype::Struct(Arc::new(struct_type)), Byteorder::Big, vec![rows])
 }
 
-/// The cards kept beside the list.
+/// The cards kept next to the list.
 struct Kept {
     /// By HDU, as they were numbered: each card with its place.
     cards: BTreeMap<usize, Vec<(usize, Card)>>,
-    /// The number that each HDU had, where cards of it are kept.
+    /// The number that each HDU had, if cards of it are kept.
     before: Vec<Option<usize>>,
 }
 
@@ -261,7 +261,7 @@ impl Kept {
         Self { cards, before }
     }
 
-    /// The cards of the rows of an HDU, where they are kept: each says what its row says.
+    /// The cards of the rows of an HDU, if they are kept: each says what its row says.
     fn of_rows(&self, number: usize, rows: &[Value]) -> Vec<Option<Card>> {
         let mut found = vec![None; rows.len()];
         let cards = self.before.get(number).copied().flatten().and_then(|before| self.cards.get(&before));
@@ -329,7 +329,7 @@ fn fit(rows: &[Value], cards: &[(usize, Card)]) -> bool {
     cards.iter().all(|(at, card)| rows.get(*at).is_some_and(|row| *row == triple(card)))
 }
 
-/// A card as the list writes it: [keyword, value, comment], the last ones left out where there are none.
+/// A card as the list writes it: [keyword, value, comment], the last ones left out if there are none.
 pub(super) fn triple(card: &Card) -> Value {
     let comment = card.comment();
     let value = match card.value() {

@@ -28,7 +28,7 @@ pub(super) enum Handled {
 pub(super) enum Mark {
     /// By these bytes at one of these places.
     Bytes(&'static [u8], At),
-    /// By its first bytes (4 KiB, where there are as many), or by whatever else it takes to be sure.
+    /// By its first bytes (4 KiB, if there are as many), or by whatever else it takes to be sure.
     #[allow(dead_code, reason = "for formats without a mark")]
     Check(fn(&[u8], &dyn Source) -> bool),
 }
@@ -48,7 +48,7 @@ const PICTURE: &str = "open it with an image viewer or Pillow";
 pub(super) const PROGRAM: &str = "name a data file";
 const TABLE: &str = "read it with pandas, polars or DuckDB";
 
-/// A format whose layout is derived by the module of that name, where the build has the feature.
+/// A format whose layout is derived by the module of that name, if the build has the feature.
 macro_rules! derived {
     ($feature:literal, $name:literal, $what:literal, $mark:expr, $module:ident) => {{
         #[cfg(feature = $feature)]

@@ -53,7 +53,7 @@ pub struct Derived {
     pub text: String,
 }
 
-/// The layout of a file of a foreign format, from its own metadata; None where it is of none whose layout can be derived.
+/// The layout of a file of a foreign format, from its own metadata; None if it is of none whose layout can be derived.
 /// Elements are not read.
 ///
 /// ```

@@ -107,7 +107,7 @@ struct Variable {
 
 /// A header, read.
 struct Cdf {
-    /// None where it is not known.
+    /// None if it is not known.
     records: Option<u64>,
     dimensions: Vec<Dimension>,
     attributes: Vec<(String, Attribute)>,
@@ -295,7 +295,7 @@ impl<'s> Parser<'s> {
         self.header.big(self.word)
     }
 
-    /// The number of things in a list that has this tag; 0 where it is absent.
+    /// The number of things in a list that has this tag; 0 if it is absent.
     fn list(&mut self, tag: u64, least: u64, what: &str) -> Result<usize> {
         let at = self.header.position();
         let found = self.header.big(4)?;

@@ -24,7 +24,7 @@ pub(super) fn is_npz(start: &[u8], _: &dyn Source) -> bool {
     start.starts_with(b"PK\x03\x04") && name.ends_with(b".npy")
 }
 
-/// Returns `true` if a file is nothing but records of Fortran, whose lengths agree before and behind each up to its
+/// Returns `true` if a file is nothing but records of Fortran, whose lengths agree before and after each up to its
 /// end.
 pub(super) fn is_fortran(_: &[u8], source: &dyn Source) -> bool {
     Marks::of(source).is_some()

@@ -1,4 +1,4 @@
-//! The text of a derived layout, in the dialect of 2025: names quoted where they need it, a byte order at every type, an
+//! The text of a derived layout, in the dialect of 2025: names quoted if they need it, a byte order at every type, an
 //! address at every item, one attribute a line.
 
 use std::collections::HashMap;
@@ -72,7 +72,7 @@ impl LayoutText {
         self.item(name, &format!("{typed} @{offset}"))
     }
 
-    /// An item: what stands behind `NAME =`.
+    /// An item: what stands after `NAME =`.
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
@@ -312,7 +312,7 @@ impl Said {
     }
 }
 
-/// A whole number, as text where it is larger than the language has.
+/// A whole number, as text if it is larger than the language has.
 pub(crate) fn integer(value: i128) -> Literal {
     i64::try_from(value).map_or_else(|_| Literal::Text(value.to_string()), Literal::Integer)
 }
@@ -378,7 +378,7 @@ fn members(fields: &StructType, out: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Refuses numbers that a layout cannot hold, such as places that lie behind the end of every file.
+/// Refuses numbers that a layout cannot hold, such as places that lie after the end of every file.
 fn check_numbers(line: &str) -> Result<()> {
     let (mut number, mut is_name) = (String::new(), false);
     let mut bytes = line.bytes().chain([b' ']);

@@ -1,6 +1,6 @@
 //! Names of axes: what a file itself says, else what the conventions of an instrument say.
 //!
-//! - A gwcs beside an array names the pixel axes of its first frame, in the order x, y: the axes of the array are the same
+//! - A gwcs next to an array names the pixel axes of its first frame, in the order x, y: the axes of the array are the same
 //!   names in the other order.
 //! - Data models of Roman and JWST have images along `y` and `x`, before these `resultant`, or `integration` and `group`.
 //! - A layout, and with it a file of another format, says them with `grid_dims`.
@@ -45,7 +45,7 @@ impl Conventions {
         Some(Self { names, telescope })
     }
 
-    /// The names of the axes of an array under a key; None where nothing says them.
+    /// The names of the axes of an array under a key; None if nothing says them.
     pub fn names(&self, key: &str, axes: usize) -> Option<Vec<String>> {
         let count = axes.checked_sub(self.names.len())?;
         let first: &[&str] = match (count, key, self.telescope.as_deref()) {
@@ -95,7 +95,7 @@ pub(super) fn find<'f>(item: &Item<'f>, path: &[&str]) -> Option<Item<'f>> {
     Some(at)
 }
 
-/// The names that a file says for the axes of one array; an axis without a name has None. None where it says nothing.
+/// The names that a file says for the axes of one array; an axis without a name has None. None if it says nothing.
 pub type Said = Option<Vec<Option<String>>>;
 
 /// The names that were given to axes in a group and the groups above it: every axis gets one, and no name has two lengths

@@ -22,7 +22,7 @@ pub enum Json {
     Bool(bool),
     /// A whole number of 64 bits.
     Int(i64),
-    /// Digits of a larger one, with a sign only where it is negative.
+    /// Digits of a larger one, with a sign only if it is negative.
     Digits(String),
     /// A floating-point number.
     Float(f64),
@@ -52,7 +52,7 @@ impl Json {
         }
     }
 
-    /// The text, where it is one.
+    /// The text, if it is one.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),

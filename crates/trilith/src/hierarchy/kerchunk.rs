@@ -40,7 +40,7 @@ impl References {
         made
     }
 
-    /// Adds those of another file behind these.
+    /// Adds those of another file after these.
     pub fn append(&mut self, other: Self) {
         self.refs.extend(other.refs);
         self.refused.extend(other.refused);
@@ -48,7 +48,7 @@ impl References {
         self.chunks += other.chunks;
     }
 
-    /// Adds what a file holds under a group, which is the root where `under` is empty.
+    /// Adds what a file holds under a group, which is the root if `under` is empty.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Usage`] for a number of rows that does not divide those of an array, and an error if an

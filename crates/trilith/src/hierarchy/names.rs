@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-/// The name of a node for a key of a tree: the key itself where Zarr allows it. A `/` and a `%` are written as in addresses,
+/// The name of a node for a key of a tree: the key itself if Zarr allows it. A `/` and a `%` are written as in addresses,
 /// and so is the first letter of what means something else there: `.`, `..`, `zarr.json` and what begins with `__`.
 ///
 /// ```
@@ -32,7 +32,7 @@ pub fn stored_name(key: &str) -> String {
     name
 }
 
-/// A name that none of those before has: where it is taken, with `_` behind it.
+/// A name that none of those before has: if it is taken, with `_` after it.
 pub(super) fn apart(mut name: String, taken: &mut HashSet<String>) -> String {
     while !taken.insert(name.clone()) {
         name.push('_');

@@ -118,7 +118,7 @@ impl Layout {
     }
 }
 
-/// cp1252, or latin1 where a byte has no meaning in cp1252.
+/// cp1252, or latin1 if a byte has no meaning in cp1252.
 fn decode(bytes: &[u8]) -> String {
     const HIGH: [char; 32] = [
         '€', '\0', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\0', 'Ž', '\0', '\0', '‘', '’', '“', '”', '•', '–',

@@ -58,7 +58,7 @@ impl<'l> Evaluation<'l> {
         Ok(found)
     }
 
-    /// The entries behind those of a layout that is a beginning of this one.
+    /// The entries after those of a layout that is a beginning of this one.
     pub(crate) fn entries_behind(&self, reached: Reached) -> Result<Entries<'_, 'l>, Fault> {
         let layout = self.layout();
         let mut walker = Walker::new(self, self.machine.clone());

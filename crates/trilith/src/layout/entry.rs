@@ -41,7 +41,7 @@ pub struct Entry {
     pub path: String,
     /// The kind.
     pub kind: EntryKind,
-    /// Its layout address; `None` where it has no data, or where that is not known.
+    /// Its layout address; `None` if it has no data, or if that is not known.
     pub address: Option<u64>,
     /// Its datatype with byte order, as `<f8`, `{a:<f8@0, b:<i4(2)@8}` or `{dynamic}`.
     pub datatype: String,

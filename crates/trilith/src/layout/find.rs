@@ -17,7 +17,7 @@ use crate::spelling::nearest;
 pub struct Located {
     /// The path of the item.
     pub path: String,
-    /// Layout address of the first element; `None` without data, or where it is not known.
+    /// Layout address of the first element; `None` without data, or if it is not known.
     pub address: Option<u64>,
     /// The datatype of one element.
     pub typed: ResolvedType,
@@ -40,7 +40,7 @@ impl Layout {
 }
 
 impl Layout {
-    /// `NAME [n]` with a number, where nothing follows it that occupies the stream: the list, the number and
+    /// `NAME [n]` with a number, if nothing follows it that occupies the stream: the list, the number and
     /// its place in the text.
     pub(crate) fn last_extension(&self) -> Option<(ItemId, i64, Span)> {
         let last = self.steps.len().checked_sub(1)?;
@@ -217,7 +217,7 @@ impl Layout {
 
 /// A name that a dict does not have.
 pub(crate) struct Missing<'l> {
-    /// The path of the dict, with a `/` behind it.
+    /// The path of the dict, with a `/` after it.
     dict: String,
     /// The name that was asked for.
     pub name: String,
@@ -379,7 +379,7 @@ fn leading_name(path: &str) -> Option<(String, &str)> {
     None
 }
 
-/// The path as entries spell it: a leading `/`, quotes only where they are needed.
+/// The path as entries spell it: a leading `/`, quotes only if they are needed.
 pub(crate) fn canonical(path: &str) -> Option<String> {
     if path.starts_with('&') {
         return Some(path.to_owned());

@@ -1,6 +1,6 @@
 //! Dudley text to tokens: one scanner for both dialects.
 //!
-//! A token is a kind and a place; names and numbers are looked at again only where they matter.
+//! A token is a kind and a place; names and numbers are looked at again only if they matter.
 //! Comments are whitespace, except that `##` and `#:` are remembered, and each token knows how many
 //! of them stood before it.
 
@@ -373,7 +373,7 @@ impl<'t> Lexer<'t> {
     }
 }
 
-/// The value of an integer of the grammar, `None` where it has leading zeros or does not fit.
+/// The value of an integer of the grammar, `None` if it has leading zeros or does not fit.
 pub(crate) fn parse_integer(text: &str) -> Option<i64> {
     let (negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, text.get(1..)?),

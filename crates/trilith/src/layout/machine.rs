@@ -11,7 +11,7 @@ use super::sizes::{Members, factor, place, round_up, suffixed};
 use crate::Limits;
 use crate::error::Result;
 
-/// A cursor of which nothing is known: behind a compressed array of unknown length.
+/// A cursor of which nothing is known: after a compressed array of unknown length.
 pub(crate) const UNKNOWN: u64 = u64::MAX;
 
 /// An address, unless unknown.
@@ -25,7 +25,7 @@ pub(crate) type Source<'s> = &'s mut dyn FnMut(&ParamRequest) -> Result<Supply>;
 /// The place of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Spot {
-    /// [`UNKNOWN`] where it is not known or the item has no data.
+    /// [`UNKNOWN`] if it is not known or the item has no data.
     pub address: u64,
     /// Bytes; [`UNKNOWN`] for a compressed array of unknown length.
     pub size: u64,
@@ -90,7 +90,7 @@ impl<'l> Machine<'l> {
         known(self.total)
     }
 
-    /// The order of the bytes of a number of a type, where a number has one.
+    /// The order of the bytes of a number of a type, if a number has one.
     pub fn order_of(&self, primitive: Primitive, own: Option<Byteorder>) -> Option<Byteorder> {
         if primitive.size() == 1 { None } else { own.or(self.order) }
     }
@@ -119,7 +119,7 @@ impl<'l> Machine<'l> {
         self.values.get(param.0 as usize).copied().unwrap_or(0)
     }
 
-    /// The length of a dimension: -1 where it is removed.
+    /// The length of a dimension: -1 if it is removed.
     pub fn dim(&self, dim: Dim) -> i64 {
         match dim {
             Dim::Fixed(value) => value,
@@ -376,7 +376,7 @@ impl<'l> Machine<'l> {
         Ok(Spot { address, size })
     }
 
-    /// An array behind its stored length (2026): where the length lies, and where the bytes.
+    /// An array after its stored length (2026): where the length lies, and where the bytes.
     pub fn place_compressed(
         &mut self,
         item: ItemId,
@@ -410,7 +410,7 @@ impl<'l> Machine<'l> {
         Ok((length, Spot { address, size }))
     }
 
-    /// A struct with stored parameters: each instance for itself, one behind the other.
+    /// A struct with stored parameters: each instance for itself, one after the other.
     fn place_dynamic(
         &mut self,
         item: ItemId,
@@ -448,7 +448,7 @@ impl<'l> Machine<'l> {
         Ok((count, ty))
     }
 
-    /// Runs along instances of a struct from `base` on; how many bytes they take, the padding behind
+    /// Runs along instances of a struct from `base` on; how many bytes they take, the padding after
     /// each included.
     pub fn run_instances(
         &mut self,

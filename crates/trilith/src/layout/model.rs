@@ -108,7 +108,7 @@ pub(crate) struct Use {
     pub dims: Run,
 }
 
-/// A data array of a dict, a list or (2026) behind `&`.
+/// A data array of a dict, a list or (2026) after `&`.
 #[derive(Debug, Clone)]
 pub(crate) struct Data {
     pub what: Use,
@@ -174,7 +174,7 @@ pub(crate) struct Type {
     pub members: Run,
     /// Names in [`Layout::free`] that have no parameter yet.
     pub free: Run,
-    /// Size where it depends on no parameter; typedefs: of the whole array.
+    /// Size if it depends on no parameter; typedefs: of the whole array.
     pub size: Option<u64>,
     /// Contains stored parameters: each instance has its own size.
     pub dynamic: bool,
@@ -194,7 +194,7 @@ pub(crate) struct Type {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Filter {
-    /// `->`: the array is stored compressed, behind its length. Otherwise `<-`: it holds references.
+    /// `->`: the array is stored compressed, after its length. Otherwise `<-`: it holds references.
     pub compresses: bool,
     /// Its name, such as `gzip`.
     pub name: String,
@@ -561,7 +561,7 @@ impl Layout {
         self.no_template.is_none()
     }
 
-    /// E408, where a template is needed and this layout is none: at what keeps it from being one.
+    /// E408, if a template is needed and this layout is none: at what keeps it from being one.
     pub(crate) fn require_template(&self) -> crate::error::Result<()> {
         let Some(span) = self.no_template else { return Ok(()) };
         let why = if self.summary.is_some() { "" } else { ": it does not begin with a summary block" };
@@ -597,7 +597,7 @@ impl Layout {
         Some(self.item(id).parent).filter(|&parent| parent != ItemId::NONE)
     }
 
-    /// The name of an item; `None` where it has none, as elements of lists.
+    /// The name of an item; `None` if it has none, as elements of lists.
     pub fn name(&self, id: ItemId) -> Option<&str> {
         let name = self.item(id).name;
         (name != Symbol::NONE).then(|| self.names.text(name))
@@ -630,7 +630,7 @@ impl Layout {
         self.found.get(&(dict.0, self.names.find(name)?.0)).copied()
     }
 
-    /// The referenced items (2026) in the order of the text, each with the values that mean it beside
+    /// The referenced items (2026) in the order of the text, each with the values that mean it next to
     /// its number, counted from 1.
     pub fn references(&self) -> impl Iterator<Item = (ItemId, &[i64])> {
         self.references.iter().map(|reference| (reference.item, reference.ids.as_slice()))

@@ -18,7 +18,7 @@ pub(crate) struct Names {
     text: String,
     /// The end of each name in `text`.
     ends: Vec<u32>,
-    /// Open addressing: hash in the high half, number of the name + 1 in the low, 0 where free.
+    /// Open addressing: hash in the high half, number of the name + 1 in the low, 0 if free.
     table: Vec<u64>,
     hasher: Mixer,
 }

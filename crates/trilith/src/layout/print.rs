@@ -1,6 +1,6 @@
 //! A layout as text again, with documentation and attributes, in its own dialect or the other.
 //!
-//! Printing is canonical: one item a line, two blanks for each level, docs behind what they document.
+//! Printing is canonical: one item a line, two blanks for each level, docs after what they document.
 //! Printing what was parsed from a print gives the same print. Plain comments are not kept.
 
 use crate::diagnostic::{Diagnostic, Severity};
@@ -64,7 +64,7 @@ pub(super) struct Printer<'l> {
     pub drop_at: usize,
     /// Byte orders are left to the stream.
     pub drop_order: bool,
-    /// Compressed arrays are written plain where the dialect has no other.
+    /// Compressed arrays are written plain if the dialect has no other.
     pub decompress: bool,
     /// The form of storage of arrays.
     pub stored: StoredAs,
@@ -132,7 +132,7 @@ impl<'l> Printer<'l> {
         }
     }
 
-    /// Notes of an item, the first line of documentation behind what stands on the line already, if
+    /// Notes of an item, the first line of documentation after what stands on the line already, if
     /// `behind`; ends the line.
     fn notes(&mut self, item: ItemId, behind: bool) {
         let mut on_line = behind;
@@ -492,7 +492,7 @@ impl<'l> Printer<'l> {
         self.placement(placement, item, true);
     }
 
-    /// The placement of an item, or none where addresses are dropped.
+    /// The placement of an item, or none if addresses are dropped.
     fn dropped(&self, placement: Placement) -> Placement {
         if self.drop_at > 0 && matches!(placement, Placement::At(_)) { Placement::Next } else { placement }
     }
@@ -530,7 +530,7 @@ impl<'l> Printer<'l> {
         }
     }
 
-    /// `& 5 f8(2) @100`; false where it cannot be said.
+    /// `& 5 f8(2) @100`; false if it cannot be said.
     fn reference(&mut self, item: ItemId, data: &Data) -> bool {
         let layout = self.layout;
         if self.to == Dialect::D2025 {

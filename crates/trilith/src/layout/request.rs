@@ -11,7 +11,7 @@ use crate::error::Error;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// Addresses as in a native `.bd` file: 2025 begins at 16, behind the signature. In 2026 native
+    /// Addresses as in a native `.bd` file: 2025 begins at 16, after the signature. In 2026 native
     /// addresses begin at 0, which is byte 16 of the file.
     pub native: bool,
     /// The byte order of what the layout leaves open: the signature's or the caller's.
@@ -28,7 +28,7 @@ pub struct ParamRequest {
     pub address: Option<u64>,
     /// Its type: an integer.
     pub datatype: Primitive,
-    /// Its byte order, where known.
+    /// Its byte order, if known.
     pub byteorder: Option<Byteorder>,
     /// Number of stored parameters before it, including those of struct instances.
     pub ordinal: u64,
@@ -61,7 +61,7 @@ impl From<i64> for Supply {
 }
 
 impl ParamRequest {
-    /// The value that bytes of a stream mean; `Ok(None)` where the byte order is not known and matters.
+    /// The value that bytes of a stream mean; `Ok(None)` if the byte order is not known and matters.
     ///
     /// # Errors
     /// Returns the value if it does not fit an `i64`.

@@ -127,12 +127,12 @@ impl<'l> Evaluation<'l> {
         self.machine.layout
     }
 
-    /// The largest end of an item; `None` where a length is not known.
+    /// The largest end of an item; `None` if a length is not known.
     pub fn total(&self) -> Option<u64> {
         self.machine.known_total()
     }
 
-    /// The next available address; `None` where a length is not known.
+    /// The next available address; `None` if a length is not known.
     pub fn next(&self) -> Option<u64> {
         super::machine::known(self.machine.cursor)
     }

@@ -9,7 +9,7 @@ pub(crate) fn suffixed(value: i64, suffix: i8) -> i64 {
     if value <= 0 { value } else { value.saturating_add(i64::from(suffix)).max(0) }
 }
 
-/// The factor that a dimension contributes: 1 where it is removed.
+/// The factor that a dimension contributes: 1 if it is removed.
 pub(crate) fn factor(dim: i64) -> u64 {
     if dim < 0 { 1 } else { dim as u64 }
 }
@@ -40,7 +40,7 @@ pub(crate) fn constant_use(layout: &Layout, what: Use) -> Option<u64> {
     Some(size)
 }
 
-/// The size of a type, where it depends on no stored parameter.
+/// The size of a type, if it depends on no stored parameter.
 pub(crate) fn constant_size(layout: &Layout, ty: &Type) -> Option<u64> {
     match ty.kind {
         TypeKind::Primitive(primitive, _) => Some(primitive.size()),

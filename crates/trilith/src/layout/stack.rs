@@ -24,7 +24,7 @@ pub(crate) struct Stacked {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub count: u64,
-    /// Of the first; None where it has no data.
+    /// Of the first; None if it has no data.
     pub address: Option<u64>,
     pub stride: u64,
 }
@@ -147,7 +147,7 @@ impl Stacking<'_> {
         Some((index.parse().ok()?, found))
     }
 
-    /// One more element; it joins those before it where it lies as far from the last as they from each other.
+    /// One more element; it joins those before it if it lies as far from the last as they from each other.
     fn push(&mut self, address: Option<u64>) {
         self.count = self.count.saturating_add(1);
         if let (Some(last), Some(at)) = (self.runs.last_mut(), address)

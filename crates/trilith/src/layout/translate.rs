@@ -107,7 +107,7 @@ fn translated(layout: &Layout, mut printer: Printer<'_>) -> Translation {
 }
 
 impl Printer<'_> {
-    /// Types of 2025 belong to the whole layout: where one is declared below the root, all are written
+    /// Types of 2025 belong to the whole layout: if one is declared below the root, all are written
     /// first, in the root.
     pub(super) fn hoist_types(&mut self) {
         let layout = self.layout;
@@ -181,7 +181,7 @@ impl Printer<'_> {
         self.to == Dialect::D2026 && matches!(member.what, MemberKind::Fixed(_))
     }
 
-    /// The placement that says the same in the new dialect, where complex numbers align differently.
+    /// The placement that says the same in the new dialect, if complex numbers align differently.
     pub(super) fn placed_as(&self, placement: Placement, ty: TypeId) -> Placement {
         if !self.translates() || placement != Placement::Next || !ty.is_primitive() {
             return placement;

@@ -12,7 +12,7 @@ use super::sizes::Members;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResolvedType {
-    /// A primitive and its byte order; `None` where it is one byte wide or the order is not known.
+    /// A primitive and its byte order; `None` if it is one byte wide or the order is not known.
     Primitive {
         /// Kind and size.
         primitive: Primitive,
@@ -57,7 +57,7 @@ pub struct ResolvedMember {
 }
 
 impl ResolvedType {
-    /// Kind and size, where it is a primitive.
+    /// Kind and size, if it is a primitive.
     pub fn primitive(&self) -> Option<Primitive> {
         match self {
             ResolvedType::Primitive { primitive, .. } => Some(*primitive),

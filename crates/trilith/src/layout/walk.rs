@@ -39,7 +39,7 @@ enum Work {
     },
     /// A list body, so many times more.
     Loop { from: u32, to: u32, left: u64, drop_at: bool, open: usize, list: ItemId },
-    /// Instances of a struct, one behind the other.
+    /// Instances of a struct, one after the other.
     Instances { ty: TypeId, base: u64, done: u64, at: u64, count: u64, dims: Vec<u64>, open: usize, item: ItemId },
     /// The members of one instance.
     Instance { ty: TypeId, base: u64, member: u32, place: Members, open: usize, item: ItemId },
@@ -77,7 +77,7 @@ pub(crate) struct Walker<'e, 'l> {
     known: Known,
     /// Repetitions since the last entry.
     idle: u64,
-    /// So many repetitions of the extension that comes first lie behind already.
+    /// So many repetitions of the extension that comes first lie after already.
     passed: u64,
 }
 
@@ -279,7 +279,7 @@ impl<'e, 'l> Walker<'e, 'l> {
         }
     }
 
-    /// Puts a loop on the stack; where one element of it is wanted, only the repetition that has it.
+    /// Puts a loop on the stack; if one element of it is wanted, only the repetition that has it.
     fn narrow(&mut self, again: &Again, left: u64) -> Result<(), Fault> {
         let Again { from, to, drop_at, list, each, dynamic, .. } = *again;
         let open = self.path.len();

@@ -110,7 +110,7 @@ impl Limits {
         if sum > most { Err(self.spent_all("work", sum, most, "the bytes decoded and gone through come to")) } else { Ok(()) }
     }
 
-    /// Refuses work that is planned where it would be too much, without counting it; once it is refused, the budget is
+    /// Refuses work that is planned if it would be too much, without counting it; once it is refused, the budget is
     /// spent.
     ///
     /// # Errors
@@ -159,7 +159,7 @@ impl Spent {
         self.calls.as_ref().is_some_and(|calls| calls.load(Ordering::Relaxed) == 0)
     }
 
-    /// Adds to what has been done, where that is a sum.
+    /// Adds to what has been done, if that is a sum.
     fn sum(&self, counter: &AtomicU64, bytes: u64) -> u64 {
         if self.is_alone() { bytes } else { add(counter, bytes) }
     }

@@ -27,7 +27,7 @@ impl Steps {
 /// A region: what it has of each axis. None of them is empty.
 pub(super) type Region = Vec<Steps>;
 
-/// The region that indices take of an array of this shape; None where it is empty.
+/// The region that indices take of an array of this shape; None if it is empty.
 ///
 /// # Errors
 /// Returns the errors of [`Array::slice`](crate::Array::slice).
@@ -68,7 +68,7 @@ pub(super) fn print(region: &[Steps]) -> String {
     axes.join(" ")
 }
 
-/// The region of a note, for an array of this shape; None where it is none.
+/// The region of a note, for an array of this shape; None if it is none.
 pub(super) fn parse(shape: &[u64], text: &str) -> Option<Region> {
     let axis = |(text, len): (&str, &u64)| {
         let numbers: Vec<u64> = text.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;

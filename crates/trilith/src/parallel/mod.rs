@@ -73,7 +73,7 @@ struct Reserved {
 }
 
 impl ParallelWriter {
-    /// Lays out a file with the arrays for which [`Writer::reserve`] was called, beside `path`. The others, and the values,
+    /// Lays out a file with the arrays for which [`Writer::reserve`] was called, next to `path`. The others, and the values,
     /// are written at once.
     ///
     /// # Errors
@@ -163,13 +163,13 @@ impl ParallelWriter {
 
     /// Writes a region of a reserved array, as [`Array::slice`] takes it. When it returns, the elements are on the disk.
     ///
-    /// Several processes and threads may write at once, as long as their regions do not overlap; where they do, each of
+    /// Several processes and threads may write at once, as long as their regions do not overlap; if they do, each of
     /// their elements is one of those that were written. Whole rows of megabytes go fastest: elements that are apart on
     /// the disk are written one by one.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the shapes differ, for another datatype (byte
-    /// orders may differ), for a mask, and where nothing is reserved at the path.
+    /// orders may differ), for a mask, and if nothing is reserved at the path.
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file was finished or aborted, or the disk says no.
     pub fn write_region(&self, path: &str, indices: impl AsRef<[Index]>, data: &Array) -> Result<()> {
         let (reserved, indices) = (self.reserved(path)?, indices.as_ref());

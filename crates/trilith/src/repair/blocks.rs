@@ -50,7 +50,7 @@ pub struct BlockFate {
 pub(super) struct Piece {
     pub(super) block: Option<Block>,
     pub(super) fate: BlockFate,
-    /// The decoded bytes that can be read, where that is not all of the block.
+    /// The decoded bytes that can be read, if that is not all of the block.
     pub(super) data: Option<SourceRef>,
 }
 
@@ -70,7 +70,7 @@ impl Piece {
     }
 }
 
-/// Every block behind `from`, by number.
+/// Every block after `from`, by number.
 pub(super) fn find(
     source: &SourceRef,
     header: &Header,
@@ -129,7 +129,7 @@ fn unstream(block: &mut Block, fits: bool, end: u64, notes: &mut Vec<String>) {
     }
 }
 
-/// The blocks in the order of the index, where it knows all of them: those that are missing keep their numbers.
+/// The blocks in the order of the index, if it knows all of them: those that are missing keep their numbers.
 fn by_index(found: Vec<Piece>, entries: &[u64], notes: &mut Vec<String>) -> Vec<Piece> {
     let known = |piece: &Piece| piece.fate.offset.is_some_and(|at| entries.contains(&at));
     let sound = entries.windows(2).all(|pair| pair[0] < pair[1]) && entries.len() as u64 <= 1 << 24;

@@ -56,7 +56,7 @@ pub enum ArrayFate {
 pub struct Report {
     /// The generation that is written.
     pub generation: &'static str,
-    /// Lines of the file that were left out of the tree, and why; None where there is no tree at all.
+    /// Lines of the file that were left out of the tree, and why; None if there is no tree at all.
     pub tree: Option<Vec<(u32, String)>>,
     /// Every block by its number.
     pub blocks: Vec<BlockFate>,
@@ -167,7 +167,7 @@ fn alone(source: SourceRef, limits: &Limits) -> Result<Salvage> {
     Ok(Salvage { source, header, generation, tree, pieces, report, limits: limits.clone(), around: None })
 }
 
-/// The header, or that of ASDF 1.0 where it is damaged; and where to look for the tree.
+/// The header, or that of ASDF 1.0 if it is damaged; and where to look for the tree.
 fn read_header(source: &SourceRef, limits: &Limits, notes: &mut Vec<String>) -> Result<(Header, u64)> {
     match header::read(&**source, limits) {
         Ok(header) => {

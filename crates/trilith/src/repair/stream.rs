@@ -44,12 +44,12 @@ enum Left {
 }
 
 /// Looks what is left of a native Dudley file. `layout` is its layout, if the caller has it; `resolve` may find the one
-/// beside it.
+/// next to it.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use trilith::{Limits, bytes::{MemorySource, NoReferences}, dudley::DudleyFile, layout::Layout, repair};
-/// // Two of three numbers are there, and the layout that stood behind them is not.
+/// // Two of three numbers are there, and the layout that stood after them is not.
 /// let mut bytes = b"\x8d<BD\r\n\x1a\n\x1c\0\0\0\0\0\0\0".to_vec();
 /// bytes.extend([1i32, 2].map(i32::to_le_bytes).concat());
 /// let source: trilith::bytes::SourceRef = Arc::new(MemorySource::new(bytes, "x.bd"));
@@ -119,7 +119,7 @@ pub fn salvage_stream(
     Ok(StreamSalvage { file, order, left, doubts, report })
 }
 
-/// A layout, its text, and the byte at which the data end, where that is known.
+/// A layout, its text, and the byte at which the data end, if that is known.
 struct Found {
     layout: Layout,
     text: Vec<u8>,
@@ -181,7 +181,7 @@ fn ends_before(layout: &Layout, source: &SourceRef, order: Byteorder, limits: &L
     total.is_ok_and(|total| total.is_some_and(|total| total <= at))
 }
 
-/// A text without what was left behind its end.
+/// A text without what was left after its end.
 fn trimmed(mut text: Vec<u8>) -> Vec<u8> {
     let end = text.iter().rposition(|byte| !matches!(byte, 0 | b'\n' | b'\r' | b' ')).map_or(0, |last| last + 1);
     text.truncate(end);
@@ -256,7 +256,7 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// A node and all below it that is there; None where nothing is. Recursion is limited by [`DEPTH`].
+    /// A node and all below it that is there; None if nothing is. Recursion is limited by [`DEPTH`].
     fn draft(&mut self, id: OutlineId, path: &str, depth: usize) -> Result<Option<Draft>> {
         if depth > DEPTH {
             return Err(Error::limit(format!("dicts and lists nest more than {DEPTH} deep")));

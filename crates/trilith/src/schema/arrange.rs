@@ -13,7 +13,7 @@ use crate::tree::{Data, Value};
 struct Place {
     parts: Vec<PartId>,
     hints: Hints,
-    /// Places below, by key; one for all items where their number does not matter.
+    /// Places below, by key; one for all items if their number does not matter.
     below: HashMap<String, Option<usize>>,
     by_number: bool,
 }
@@ -27,7 +27,7 @@ struct Places {
 
 impl Validator {
     /// Lays a value out by the hints of the schemas of its tags: keys in the order of `propertyOrder` (others
-    /// follow as they are), `flowStyle` and `style` where the value does not say otherwise itself.
+    /// follow as they are), `flowStyle` and `style` if the value does not say otherwise itself.
     ///
     /// ```
     /// use trilith::schema::{Schemas, Validator};
@@ -104,7 +104,7 @@ impl Validator {
 }
 
 impl Places {
-    /// A place for which these parts hold; None where they are none.
+    /// A place for which these parts hold; None if they are none.
     fn add(&mut self, program: &Program, parts: Vec<PartId>) -> Option<usize> {
         let parts = closure(program, parts);
         if parts.is_empty() {

@@ -58,7 +58,7 @@ pub(super) enum Kind {
 const DEPTH: usize = 32;
 
 impl Kind {
-    /// Reads a datatype as a tree or a schema writes it; None where there is no such datatype.
+    /// Reads a datatype as a tree or a schema writes it; None if there is no such datatype.
     pub(super) fn read(node: Node<'_>) -> Option<Self> {
         Self::read_at(node, 0)
     }
@@ -153,7 +153,7 @@ struct Elements {
     text: Option<u64>,
 }
 
-/// Number of dimensions and datatype of inline data; None where the list is ragged or holds what no array can.
+/// Number of dimensions and datatype of inline data; None if the list is ragged or holds what no array can.
 pub(super) fn inline(data: Node<'_>) -> Option<(u64, Kind)> {
     let mut elements = Elements::default();
     let mut shape = Vec::new();
@@ -240,7 +240,7 @@ impl Elements {
     }
 }
 
-/// The number of dimensions of an ndarray node; None where it does not say.
+/// The number of dimensions of an ndarray node; None if it does not say.
 pub(super) fn dimensions(node: Node<'_>) -> Option<u64> {
     match json(node) {
         Json::Array => inline(node).map(|(n, _)| n),

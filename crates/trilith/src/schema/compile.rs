@@ -113,7 +113,7 @@ pub(super) enum Dependency {
 #[derive(Debug)]
 pub(super) struct DatatypeRule {
     pub(super) place: Place,
-    /// None where the schema names no datatype that there is.
+    /// None if the schema names no datatype that there is.
     pub(super) kind: Option<Kind>,
     pub(super) exact: bool,
 }
@@ -137,14 +137,14 @@ struct Task {
     part: PartId,
     place: Place,
     base: Arc<str>,
-    /// `true` if what stands beside a `$ref` counts.
+    /// `true` if what stands next to a `$ref` counts.
     beside: bool,
 }
 
 impl Program {
-    /// The part that a URI with an optional pointer leads to; None where it leads nowhere.
+    /// The part that a URI with an optional pointer leads to; None if it leads nowhere.
     ///
-    /// With `beside`, rules that stand beside a `$ref` hold too, as they do in Python asdf for the schemas
+    /// With `beside`, rules that stand next to a `$ref` hold too, as they do in Python asdf for the schemas
     /// of tags; without, they don't, as draft-04 says and as it is there for a custom schema.
     pub(super) fn part(&mut self, schemas: &Schemas, uri: &str, beside: bool, limits: &Limits) -> Result<Option<PartId>> {
         let Located::At(place, base) = self.locate(schemas, uri, None, limits)? else { return Ok(None) };
@@ -491,7 +491,7 @@ fn truth(schema: Node<'_>, key: &str) -> bool {
     schema.get(key).and_then(Node::as_bool) == Some(true)
 }
 
-/// A rule with the numbers of its parts; None where the part it is about is missing.
+/// A rule with the numbers of its parts; None if the part it is about is missing.
 fn resolved(rule: Rule, parts: &[Option<PartId>]) -> Option<Rule> {
     let part = |number: PartId| parts.get(number.0 as usize).copied().flatten();
     let list = |numbers: Box<[PartId]>| numbers.into_iter().filter_map(part).collect::<Box<[_]>>();

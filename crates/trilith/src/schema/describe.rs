@@ -16,11 +16,11 @@ use crate::tree::{Node, NodeKind, Tree, TreePath};
 pub struct Description {
     /// URI and pointer of the schema.
     pub schema: String,
-    /// Its title; "" where it has none.
+    /// Its title; "" if it has none.
     pub title: String,
-    /// Its description; "" where it has none.
+    /// Its description; "" if it has none.
     pub text: String,
-    /// The datatype, type or values it asks for, in words; "" where it asks for none.
+    /// The datatype, type or values it asks for, in words; "" if it asks for none.
     pub rule: String,
 }
 

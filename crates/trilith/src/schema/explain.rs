@@ -13,7 +13,7 @@ use crate::tree::{Node, TreePath};
 #[derive(Debug, Clone)]
 pub(super) struct Reason<'t> {
     node: Node<'t>,
-    /// The key that is wrong, where it is not the value.
+    /// The key that is wrong, if it is not the value.
     key: Option<Node<'t>>,
     path: TreePath,
     message: String,

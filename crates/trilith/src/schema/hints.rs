@@ -12,7 +12,7 @@ use crate::tree::{Layout, Node, Style};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Hints {
-    /// The keys of a mapping in their preferred order; others follow. Empty where no schema says.
+    /// The keys of a mapping in their preferred order; others follow. Empty if no schema says.
     pub order: Vec<String>,
     /// Preferred layout of a collection.
     pub layout: Option<Layout>,

@@ -18,7 +18,7 @@ pub(super) enum Json {
     String = 16,
     Array = 32,
     Object = 64,
-    /// A date with a time of day: a string only where the schema says `format: date-time`.
+    /// A date with a time of day: a string only if the schema says `format: date-time`.
     DateTime = 128,
     /// A date, bytes or a set: no JSON type has it.
     Other = 0,
@@ -152,7 +152,7 @@ pub(super) fn compared_tag(node: Node<'_>) -> Option<std::borrow::Cow<'_, str>> 
     Some(format!("{YAML_TAG}{name}").into())
 }
 
-/// The text of a key, where it is a string.
+/// The text of a key, if it is a string.
 #[inline]
 pub(super) fn key_text(key: Node<'_>) -> Option<std::borrow::Cow<'_, str>> {
     if key.style() == Some(Style::Plain) && key.tag().is_none() && surely_text(key.raw()) {
@@ -203,7 +203,7 @@ impl Number {
         }
     }
 
-    /// Exact comparison; None where one is not a number.
+    /// Exact comparison; None if one is not a number.
     pub(super) fn compare(self, other: Self) -> Option<std::cmp::Ordering> {
         match (self, other) {
             (Number::Int(a), Number::Int(b)) => Some(a.cmp(&b)),

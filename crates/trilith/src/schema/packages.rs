@@ -1,6 +1,6 @@
 //! Lookup of the published Python package that has the schemas of a tag.
 
-/// Beginnings of tags, longest first where one begins another, and the package on PyPI.
+/// Beginnings of tags, longest first if one begins another, and the package on PyPI.
 const PACKAGES: &[(&str, &str)] = &[
     ("tag:stsci.edu:asdf/transform/", "asdf-transform-schemas"),
     ("tag:stsci.edu:asdf/wcs/", "asdf-standard"),

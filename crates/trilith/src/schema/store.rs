@@ -233,7 +233,7 @@ impl Schemas {
     /// The schemas of a tag in a version of the standard (None: any).
     ///
     /// Manifests decide; a tag that none lists has the schema that its name leads to
-    /// (`tag:stsci.edu:XXX` is `http://stsci.edu/schemas/XXX`, 0.1.0dev section 5.2.2) where there is one.
+    /// (`tag:stsci.edu:XXX` is `http://stsci.edu/schemas/XXX`, 0.1.0dev section 5.2.2) if there is one.
     pub fn of_tag(&self, tag: &str, standard: Option<&str>) -> Tagged {
         let version = standard.and_then(version_of);
         let Some(bindings) = self.tags.get(tag) else {

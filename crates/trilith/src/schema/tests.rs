@@ -181,7 +181,7 @@ fn a_custom_schema_leaves_out_what_stands_beside_a_reference() {
     assert!(report(schema, &parse("a: 1")).is_valid());
 }
 
-/// A reference that leads nowhere, and a pattern that is none, leave the verdict open: where they are met.
+/// A reference that leads nowhere, and a pattern that is none, leave the verdict open: if they are met.
 #[test]
 fn what_is_missing_is_noted_and_leaves_the_verdict_open() {
     for (schema, met, not_met) in [

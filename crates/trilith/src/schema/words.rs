@@ -121,7 +121,7 @@ pub(super) fn tag_hint(found: &str, wanted: &str) -> Option<String> {
     (a == b && old != new).then(|| format!("the version differs: {} and {}", old.unwrap_or("none"), new.unwrap_or("none")))
 }
 
-/// A list of names, cut where it gets long.
+/// A list of names, cut if it gets long.
 pub(super) fn listed<'w>(before: &str, names: impl Iterator<Item = &'w str>) -> String {
     let names: Vec<_> = names.collect();
     if names.is_empty() {
@@ -147,7 +147,7 @@ pub(super) fn quoted(text: &str) -> String {
     format!("{text:?}")
 }
 
-/// A node's text on one line, cut where it gets long.
+/// A node's text on one line, cut if it gets long.
 pub(super) fn cut(node: Node<'_>) -> String {
     let flat: Vec<&str> = node.raw().split_whitespace().take(40).collect();
     cut_text(&flat.join(" "), 60)

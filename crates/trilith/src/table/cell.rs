@@ -129,7 +129,7 @@ impl Cell {
         }
     }
 
-    /// An order of all cells, for sorting: by type, then by value; what is no number behind the numbers, null last.
+    /// An order of all cells, for sorting: by type, then by value; what is no number after the numbers, null last.
     pub(super) fn order(&self, other: &Self) -> Ordering {
         let rank = |cell: &Self| match cell {
             Self::Bool(_) => 0,

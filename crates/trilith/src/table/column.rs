@@ -71,7 +71,7 @@ pub(super) struct Column {
 #[derive(Clone, Copy)]
 pub(super) struct Place<'f> {
     pub file: &'f File,
-    /// The item of the row, and its number; None where the row is of the whole file.
+    /// The item of the row, and its number; None if the row is of the whole file.
     pub item: Option<(&'f Item<'f>, usize)>,
 }
 
@@ -102,7 +102,7 @@ impl Column {
         Ok(Self { name: name.to_owned(), path, from_root, aspect })
     }
 
-    /// The value in a row: null where there is no such item.
+    /// The value in a row: null if there is no such item.
     pub fn read(&self, place: Place<'_>) -> Result<Cell> {
         let item = match place.item {
             Some((_, index)) if self.aspect == Aspect::Index => return Ok(Cell::Int(index.try_into().unwrap_or(i64::MAX))),

@@ -276,7 +276,7 @@ enum Packed {
     Text(usize),
 }
 
-/// Texts behind each other, and where each ends.
+/// Texts after each other, and where each ends.
 #[derive(Debug, Clone, Default)]
 struct Texts {
     all: String,
@@ -374,7 +374,7 @@ impl Table {
         }
     }
 
-    /// The type of each column: integers with floats are floats where these hold all of them, any other mixture is text.
+    /// The type of each column: integers with floats are floats if these hold all of them, any other mixture is text.
     pub fn types(&self) -> Vec<CellType> {
         self.seen.iter().map(|seen| joined(*seen)).collect()
     }

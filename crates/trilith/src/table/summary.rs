@@ -75,7 +75,7 @@ impl Summary {
         }
     }
 
-    /// The mean; null where no element counts.
+    /// The mean; null if no element counts.
     pub fn mean(&self) -> Cell {
         if self.count == 0 { Cell::Null } else { Cell::Float(self.sum / self.count as f64) }
     }

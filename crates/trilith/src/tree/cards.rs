@@ -1,7 +1,7 @@
 //! Cards of a FITS header by their keyword: `/fits/0/header/OBJECT` is the value of that card.
 //!
 //! The `fits` list of a tree (ASDF 0.1.0dev, section 4.2) has a list of rows `[keyword, value, comment]` for each
-//! header. A key behind `header` that is no number names the first row of that keyword, `OBJECT/2` the second,
+//! header. A key after `header` that is no number names the first row of that keyword, `OBJECT/2` the second,
 //! and `OBJECT/-` one more. Numbers lead to rows as in any list.
 
 use super::edit::Edit;
@@ -27,7 +27,7 @@ enum Which {
     Plain,
     /// The one of this number, from 1.
     Number(usize),
-    /// One behind all others.
+    /// One after all others.
     Another,
 }
 
@@ -174,7 +174,7 @@ impl<'t> CardPath<'t> {
         }
     }
 
-    /// Adds a card that is not there; COMMENT and HISTORY, and those with a number, beside others of the name.
+    /// Adds a card that is not there; COMMENT and HISTORY, and those with a number, next to others of the name.
     pub(super) fn insert(&self, edit: &mut Edit<'t>, value: &Value) -> Result<()> {
         let count = self.places().len();
         match self.which {
@@ -207,7 +207,7 @@ impl<'t> CardPath<'t> {
         edit.set(&self.place(at).join("0"), &Value::from(name))
     }
 
-    /// Behind the others of its keyword; the first of a keyword stands behind the last card that is not blank.
+    /// Behind the others of its keyword; the first of a keyword stands after the last card that is not blank.
     fn add(&self, edit: &mut Edit<'t>, value: &Value) -> Result<()> {
         let last = self.places().last().map(|(at, _)| *at);
         let filled = || self.rows.items().enumerate().filter(|(_, row)| !row.is_empty()).last().map(|(at, _)| at);
@@ -215,7 +215,7 @@ impl<'t> CardPath<'t> {
         edit.insert(&self.place(at), &self.fresh(value))
     }
 
-    /// The row of this keyword with a value, or with value and comment where that is a list of both.
+    /// The row of this keyword with a value, or with value and comment if that is a list of both.
     fn fresh(&self, value: &Value) -> Value {
         let given = match value.items() {
             [] => std::slice::from_ref(value),

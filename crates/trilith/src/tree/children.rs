@@ -17,7 +17,7 @@ pub struct Items<'t> {
 }
 
 impl<'t> Items<'t> {
-    /// The children of `node` where it is of this kind of collection.
+    /// The children of `node` if it is of this kind of collection.
     pub(super) fn of(node: Node<'t>, kind: u32) -> Self {
         let record = node.record();
         let left = if kind != 0 && record.meta & KIND == kind { record.count } else { 0 };
@@ -107,7 +107,7 @@ pub(super) fn key_of(node: Node<'_>) -> Key<'_> {
 
 /// The pairs of a mapping with merge keys applied, in the order of the reference loader: what is merged in
 /// comes first, and a key stands where it occurs first. Each pair and mapping that is looked at takes one
-/// from `budget`; where that is used up, pairs may be missing.
+/// from `budget`; if that is used up, pairs may be missing.
 pub(super) fn merged<'t>(node: Node<'t>, budget: &mut u64) -> Vec<Pair<'t>> {
     let mut found = Merged { pairs: Vec::with_capacity(node.len()), places: HashMap::with_capacity(node.len()) };
     // Explicit pairs first; then the merged mappings, nearest first, each only once.

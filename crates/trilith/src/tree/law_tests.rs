@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The trees of the corpus: name and text, without the first line where that is no YAML.
+/// The trees of the corpus: name and text, without the first line if that is no YAML.
 fn corpus() -> Option<Vec<(String, String)>> {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
     let shared = std::env::var("TRILITH_SHARED").unwrap_or_else(|_| beside.to_owned());

@@ -192,12 +192,12 @@ impl Tree {
         Node::new(self, 0)
     }
 
-    /// The node at a path, or `None` where there is none. Aliases are followed on the way.
+    /// The node at a path, or `None` if there is none. Aliases are followed on the way.
     pub fn find(&self, path: &TreePath) -> Option<Node<'_>> {
         path.keys().iter().try_fold(self.root(), |node, key| node.child(key))
     }
 
-    /// The node at a path written as a JSON Pointer, or `None` where there is none.
+    /// The node at a path written as a JSON Pointer, or `None` if there is none.
     pub fn at(&self, pointer: &str) -> Option<Node<'_>> {
         self.find(&TreePath::parse(pointer).ok()?)
     }

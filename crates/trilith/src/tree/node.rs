@@ -135,7 +135,7 @@ impl<'t> Node<'t> {
         self.written().meta & KIND == ALIAS
     }
 
-    /// The node that an alias stands for, or `None` where this is no alias.
+    /// The node that an alias stands for, or `None` if this is no alias.
     pub fn alias_target(self) -> Option<Node<'t>> {
         self.is_alias().then(|| Node::new(self.tree, self.target()))
     }
@@ -282,7 +282,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// The text where this is a string, else `None`.
+    /// The text if this is a string, else `None`.
     pub fn as_str(self) -> Option<Cow<'t, str>> {
         match self.scalar() {
             Scalar::Str(text) if self.is_scalar() => Some(text),
@@ -290,7 +290,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// The number where this is an integer of 64 bits with sign, else `None`.
+    /// The number if this is an integer of 64 bits with sign, else `None`.
     pub fn as_i64(self) -> Option<i64> {
         match self.scalar() {
             Scalar::Int(value) => Some(value),
@@ -298,7 +298,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// The number where this is an integer of 64 bits without sign, else `None`.
+    /// The number if this is an integer of 64 bits without sign, else `None`.
     pub fn as_u64(self) -> Option<u64> {
         match self.scalar() {
             Scalar::Int(value) => value.try_into().ok(),
@@ -307,7 +307,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// The number where this is a float or an integer, else `None`.
+    /// The number if this is a float or an integer, else `None`.
     pub fn as_f64(self) -> Option<f64> {
         match self.scalar() {
             Scalar::Float(value) => Some(value),
@@ -519,7 +519,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Returns `true` if this key goes by this name: [`Node::key_text`] compared, and nothing printed where that is
+    /// Returns `true` if this key goes by this name: [`Node::key_text`] compared, and nothing printed if that is
     /// not needed.
     pub(super) fn is_named(self, name: &str) -> bool {
         self.is_key(name) || !self.is_scalar() && name.ends_with([']', '}']) && self.key_text() == name

@@ -26,7 +26,7 @@ const LONGEST_PATHS: usize = 1 << 20;
 pub struct Reference {
     /// The file, as written; "" for the file that the reference stands in.
     pub uri: String,
-    /// The node in it; the root where the reference has no fragment.
+    /// The node in it; the root if the reference has no fragment.
     pub path: TreePath,
 }
 
@@ -53,7 +53,7 @@ impl std::fmt::Display for Reference {
 }
 
 impl<'t> Node<'t> {
-    /// The text of `$ref` where this is a reference: a mapping with that key and a text under it.
+    /// The text of `$ref` if this is a reference: a mapping with that key and a text under it.
     pub fn reference_text(self) -> Option<std::borrow::Cow<'t, str>> {
         if !self.is_mapping() {
             return None;
@@ -66,7 +66,7 @@ impl<'t> Node<'t> {
         self.entries().filter(|(key, _)| key.is_key("$ref")).last().map(|(_, value)| value)
     }
 
-    /// The reference that this node is, or `None` where it is none.
+    /// The reference that this node is, or `None` if it is none.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at this node for a pointer with a wrong `~`.

@@ -234,7 +234,7 @@ fn same_key(a: Node<'_>, b: Node<'_>) -> bool {
 }
 
 impl Tree {
-    /// The path at which a node is first reached, or `None` where it is only part of a key.
+    /// The path at which a node is first reached, or `None` if it is only part of a key.
     pub fn path_of(&self, id: NodeId) -> Option<TreePath> {
         let limits = Limits::default();
         let mut walk = self.root().walk(&limits).as_written();

@@ -76,7 +76,7 @@ struct Open {
 /// Turns the library's events into ours: exact spans, anchors on their nodes, nothing for empty text.
 struct Adapter<'t> {
     text: &'t str,
-    /// The text as it is written, where `text` has other line breaks in their place.
+    /// The text as it is written, if `text` has other line breaks in their place.
     written: Option<&'t str>,
     /// The end of the last token seen.
     last: usize,
@@ -246,7 +246,7 @@ impl Adapter<'_> {
         at
     }
 
-    /// One past the next byte, where it is this one.
+    /// One past the next byte, if it is this one.
     fn after(&self, wanted: u8, at: usize) -> Option<usize> {
         let next = self.next(at);
         (self.text.as_bytes().get(next) == Some(&wanted)).then_some(next + 1)

@@ -50,7 +50,7 @@ pub(crate) enum What {
     Alias,
 }
 
-/// One event: what, where, and the properties written before it (empty spans where there are none).
+/// One event: what, where, and the properties written before it (empty spans if there are none).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Event {
     pub what: What,
@@ -73,14 +73,14 @@ impl Event {
 /// A receiver of the events of a reader. A reader that steps back calls nothing any more, and the receiver is
 /// discarded.
 pub(crate) trait Receiver {
-    /// One event; `cooked` is the text of a scalar that is not verbatim where the reader had to make it,
-    /// `None` where [`cooked`](super::cooked) makes the same from the source.
+    /// One event; `cooked` is the text of a scalar that is not verbatim if the reader had to make it,
+    /// `None` if [`cooked`](super::cooked) makes the same from the source.
     ///
     /// # Errors
     /// Returns any error, which stops the reader.
     fn event(&mut self, event: Event, cooked: Option<&str>) -> Result<()>;
 
-    /// The document ended; `explicit` where with `...`.
+    /// The document ended; `explicit` if with `...`.
     ///
     /// # Errors
     /// Returns any error, which stops the reader.

@@ -58,7 +58,7 @@ pub(crate) fn written_tag(tag: &str, handles: &[(String, String)]) -> String {
     Handles::new(handles).written(tag)
 }
 
-/// A tag's characters, percent-encoded where they would end it.
+/// A tag's characters, percent-encoded if they would end it.
 fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -44,7 +44,7 @@ impl Head {
         head
     }
 
-    /// The prefix that `handle` stands for, or `None` where it is not declared.
+    /// The prefix that `handle` stands for, or `None` if it is not declared.
     fn prefix(&self, handle: &str) -> Option<&str> {
         let declared = self.first.get(handle).and_then(|at| self.handles.get(*at)).map(|(_, prefix)| prefix.as_str());
         declared.or(match handle {
@@ -54,7 +54,7 @@ impl Head {
         })
     }
 
-    /// The whole tag of a tag as written (`!a`, `!!a`, `!h!a`, `!<a>`, `!`), or `None` where its handle is not declared.
+    /// The whole tag of a tag as written (`!a`, `!!a`, `!h!a`, `!<a>`, `!`), or `None` if its handle is not declared.
     pub(crate) fn resolve(&self, raw: &str) -> Option<String> {
         if let Some(verbatim) = raw.strip_prefix("!<") {
             return Some(leniently_decoded(verbatim.strip_suffix('>').unwrap_or(verbatim)).into_owned());

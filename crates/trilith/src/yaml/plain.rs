@@ -3,7 +3,7 @@
 use super::event::Style;
 use super::scalar::{Scalar, resolve};
 
-/// Appends `text`, quoted where it must be or where `style` asks for it.
+/// Appends `text`, quoted if it must be or if `style` asks for it.
 pub(super) fn write_text(out: &mut String, text: &str, style: Option<Style>, in_flow: bool) {
     if style.is_none() && is_word(text) {
         out.push_str(text);
@@ -90,13 +90,13 @@ fn is_printable(text: &str) -> bool {
     })
 }
 
-/// Returns `true` if `text` is to be written with `>` where there is room for lines.
+/// Returns `true` if `text` is to be written with `>` if there is room for lines.
 pub(super) fn fits_folded(text: &str, style: Option<Style>) -> bool {
     // Lines that are indented are not folded.
     style == Some(Style::Folded) && fits_literal(text, style) && !text.contains("\n ")
 }
 
-/// Returns `true` if `text` is to be written with `|` where there is room for lines.
+/// Returns `true` if `text` is to be written with `|` if there is room for lines.
 pub(super) fn fits_literal(text: &str, style: Option<Style>) -> bool {
     let wanted = match style {
         None => text.trim_end_matches('\n').contains('\n'),

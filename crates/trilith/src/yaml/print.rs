@@ -1,6 +1,6 @@
 //! Printing values as YAML 1.1, always in the same way.
 //!
-//! Text is quoted where any reader of YAML 1.1 or 1.2 would take it for something else; floats are the
+//! Text is quoted if any reader of YAML 1.1 or 1.2 would take it for something else; floats are the
 //! shortest that read back the same, with a point and a signed exponent (`1.0e+22`).
 
 use std::cell::OnceCell;
@@ -215,7 +215,7 @@ impl Printer<'_> {
         self.out.extend(std::iter::repeat_n(' ', column));
     }
 
-    /// `key: value`, or `? key` and `: value` where the key is no short single line.
+    /// `key: value`, or `? key` and `: value` if the key is no short single line.
     fn entry(&mut self, key: &Value, value: &Value, column: usize) {
         let simple = match &key.data {
             Data::Seq(_) | Data::Map(_) => false,
@@ -358,7 +358,7 @@ impl Printer<'_> {
     }
 }
 
-/// Returns `true` if a key would swallow a colon right behind it.
+/// Returns `true` if a key would swallow a colon right after it.
 fn needs_blank(key: &Value) -> bool {
     matches!(key.data, Data::Alias(_)) || (key.is_null() && (key.tag.is_some() || key.anchor.is_some()))
 }

@@ -17,7 +17,7 @@ pub enum Scalar<'t> {
     Bool(bool),
     /// An integer of 64 bits.
     Int(i64),
-    /// A larger integer, as decimal digits with a sign only where negative.
+    /// A larger integer, as decimal digits with a sign only if negative.
     BigInt(String),
     /// A floating-point number.
     Float(f64),
@@ -54,7 +54,7 @@ impl Scalar<'_> {
     }
 }
 
-/// Exactly, also where an integer has more digits than a float.
+/// Exactly, also if an integer has more digits than a float.
 pub(crate) fn int_with_float(a: i64, b: f64) -> Option<Ordering> {
     const END: f64 = 9_223_372_036_854_775_808.0;
     if b.is_nan() {

@@ -15,11 +15,11 @@ use crate::error::{Error, Result};
 pub struct Value {
     /// Its content.
     pub data: Data,
-    /// Its whole tag, or `None` where it has none.
+    /// Its whole tag, or `None` if it has none.
     pub tag: Option<String>,
-    /// Block or flow, where that should not be left to the printer.
+    /// Block or flow, if that should not be left to the printer.
     pub layout: Option<Layout>,
-    /// Quotes or block style of a text, where that should not be left to the printer.
+    /// Quotes or block style of a text, if that should not be left to the printer.
     pub style: Option<Style>,
     /// The name of its anchor, for [`Data::Alias`] to refer to; letters, digits, `-` and `_`.
     pub anchor: Option<String>,
@@ -73,7 +73,7 @@ impl Value {
         Data::Plain(text.into()).into()
     }
 
-    /// The value with this anchor once more: an alias. It must stand behind that value.
+    /// The value with this anchor once more: an alias. It must stand after that value.
     ///
     /// ```
     /// use trilith::yaml::{PrintOptions, Value, print_document};
@@ -113,14 +113,14 @@ impl Value {
         self
     }
 
-    /// The same, to be written in this style where its text allows.
+    /// The same, to be written in this style if its text allows.
     #[must_use]
     pub fn styled(mut self, style: Style) -> Self {
         self.style = Some(style);
         self
     }
 
-    /// The value under a text key, the last where there are several.
+    /// The value under a text key, the last if there are several.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.entries().iter().rev().find(|(k, _)| k.as_str() == Some(key)).map(|(_, v)| v)
     }
@@ -186,7 +186,7 @@ impl Value {
         }
     }
 
-    /// The text, or `None` where this is none.
+    /// The text, or `None` if this is none.
     pub fn as_str(&self) -> Option<&str> {
         match &self.data {
             Data::Str(text) => Some(text),
@@ -194,7 +194,7 @@ impl Value {
         }
     }
 
-    /// The integer, or `None` where this is none of 64 bits.
+    /// The integer, or `None` if this is none of 64 bits.
     pub fn as_i64(&self) -> Option<i64> {
         match self.data {
             Data::Int(value) => Some(value),
@@ -202,7 +202,7 @@ impl Value {
         }
     }
 
-    /// The number, or `None` where this is none.
+    /// The number, or `None` if this is none.
     pub fn as_f64(&self) -> Option<f64> {
         match &self.data {
             Data::Float(value) => Some(*value),

@@ -206,7 +206,7 @@ fn large_copies_are_the_same_however_many_threads_share_them() {
     }
 }
 
-/// The folder of sample files, where there is one.
+/// The folder of sample files, if there is one.
 fn corpus() -> Option<std::path::PathBuf> {
     let given = std::env::var_os("TRILITH_SHARED").map(std::path::PathBuf::from);
     let near = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("shared"));
@@ -217,7 +217,7 @@ fn corpus() -> Option<std::path::PathBuf> {
     found
 }
 
-/// SHA-256 of the canonical bytes, and whether that is what the expectation beside the file says.
+/// SHA-256 of the canonical bytes, and whether that is what the expectation next to the file says.
 fn agrees(array: &Array, file: &std::path::Path, path: &str, key: &str) -> bool {
     use sha2::Digest as _;
     let expect = crate::bytes::read_text(file.with_extension("expect.json"), 1 << 20).unwrap();

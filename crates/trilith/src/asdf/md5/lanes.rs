@@ -144,7 +144,7 @@ impl Stream<'_> {
         self.bytes.len() - self.done
     }
 
-    /// Reads the next piece; behind the last one come MD5's own bytes.
+    /// Reads the next piece; after the last one come MD5's own bytes.
     fn refill(&mut self) -> Result<()> {
         let len = self.source.len();
         let n = (len - self.at).min(PIECE as u64) as usize;

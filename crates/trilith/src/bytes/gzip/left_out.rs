@@ -1,4 +1,4 @@
-//! The same names where the feature `zlib` was left out: each fails.
+//! The same names if the feature `zlib` was left out: each fails.
 
 use std::io::{Read, Write};
 

@@ -44,7 +44,7 @@ impl Address {
             .then(|| Self::S3 { bucket: bucket.to_owned(), key: key.to_owned() })
     }
 
-    /// The address that `reference`, read in the file at this one, means; None where it is none of ours.
+    /// The address that `reference`, read in the file at this one, means; None if it is none of ours.
     pub(super) fn join(&self, reference: &str) -> Option<Self> {
         // An encoded slash is a slash for some servers and a letter for others.
         let lower = reference.to_ascii_lowercase();

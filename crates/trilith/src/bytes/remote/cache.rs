@@ -28,7 +28,7 @@ impl Cache {
         Self { most, ..Self::default() }
     }
 
-    /// The first piece that ends behind `at`, and those after it.
+    /// The first piece that ends after `at`, and those after it.
     fn reaching(&self, at: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let first = self.pieces.range(..=at).next_back().map_or(at, |(start, _)| *start);
         let ends = self.pieces.range(first..).map(|(start, piece)| (*start, start + piece.bytes.len() as u64));

@@ -19,7 +19,7 @@ use crate::threads::lock;
 
 /// Pieces shorter than this are not worth a file.
 const LEAST: usize = 4096;
-/// Bytes of the digest behind the data.
+/// Bytes of the digest after the data.
 const SUM: usize = 16;
 /// After so many new bytes old files are looked for.
 const SWEEP: u64 = 64 << 20;
@@ -35,7 +35,7 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// The folder below `root` for this version of the file at `address`; None where versions cannot be told.
+    /// The folder below `root` for this version of the file at `address`; None if versions cannot be told.
     pub(super) fn new(root: &Path, address: &str, version: &Version, size: u64, most: u64) -> Option<Self> {
         let told = (version.etag.as_deref(), version.modified.as_deref());
         if told == (None, None) {

@@ -1,4 +1,4 @@
-//! One request after the other until its bytes are there: repeated where that helps, continued where an
+//! One request after the other until its bytes are there: repeated if that helps, continued where an
 //! answer broke off, and compared with the version of the file that was opened.
 
 use std::io::Read;
@@ -91,7 +91,7 @@ impl Fetcher {
         .map_err(|error| error.at_byte(start + done as u64))
     }
 
-    /// One request; counts the bytes that came, which are right even where the rest did not come.
+    /// One request; counts the bytes that came, which are right even if the rest did not come.
     fn attempt(&self, start: u64, into: &mut [u8], brought: &mut usize) -> Result<(), Failure> {
         let wanted = start..start + into.len() as u64;
         let (reply, range) = self.ask_one(&wanted)?;

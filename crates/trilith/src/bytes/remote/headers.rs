@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::client::Headers;
 
-/// `bytes 5-8/20` or `bytes 5-8/*`: the range, and the size of the file where it is told.
+/// `bytes 5-8/20` or `bytes 5-8/*`: the range, and the size of the file if it is told.
 pub(super) fn content_range(value: &str) -> Option<(Range<u64>, Option<u64>)> {
     let (range, size) = unit(value)?;
     let (first, last) = range.split_once('-')?;

@@ -38,14 +38,14 @@ pub struct RemoteOptions {
     pub cache_dir: Option<PathBuf>,
     /// Bytes kept in that directory.
     pub cache_disk: u64,
-    /// Bytes at the front of a file that may be read through where the server gives no ranges.
+    /// Bytes at the front of a file that may be read through if the server gives no ranges.
     pub stream: u64,
-    /// `true` if the work reads all of the file anyway: where the server gives no ranges, up to `spool` bytes are
+    /// `true` if the work reads all of the file anyway: if the server gives no ranges, up to `spool` bytes are
     /// then read through, once.
     pub whole: bool,
     /// Bytes of the temporary file that such work may need.
     pub spool: u64,
-    /// `true` if a file of any size may be fetched whole where the server gives no ranges.
+    /// `true` if a file of any size may be fetched whole if the server gives no ranges.
     pub download: bool,
     /// `true` if proxies, certificates, and the credentials, region and endpoint of S3 are taken from where the
     /// tools of these services look: variables of the environment (`HTTPS_PROXY`, `SSL_CERT_FILE`, `AWS_…`) and the

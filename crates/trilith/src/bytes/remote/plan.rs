@@ -38,7 +38,7 @@ pub(super) fn merged(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
     out
 }
 
-/// Joins ranges with gaps that are small beside them.
+/// Joins ranges with gaps that are small compared with them.
 fn closed(ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     let mut out: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
     for range in ranges {

@@ -104,7 +104,7 @@ pub(crate) fn joined(address: &str, uri: &str) -> Option<String> {
 }
 
 /// Lets references out of local files lead to addresses that [`RemoteOptions::allow`] allows, and
-/// everything else where `inner` allows.
+/// everything else if `inner` allows.
 pub struct Allowed {
     inner: Arc<dyn Resolve>,
     options: RemoteOptions,

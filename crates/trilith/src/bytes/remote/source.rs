@@ -23,17 +23,17 @@ use crate::threads::{lock, side_by_side};
 
 /// The first request: as much holds the tree of most files.
 const HEAD: u64 = 128 << 10;
-/// The last bytes, where the index is; more of them where the tree was long.
+/// The last bytes, where the index is; more of them if the tree was long.
 const TAIL: Range<u64> = 64 << 10..256 << 10;
 /// From this size on bytes go to who asked for them, and are not kept.
 const DIRECT: u64 = 1 << 20;
 /// More bytes than this in a row are given to the reader while they come.
 const STREAM: u64 = 8 << 20;
-/// Read along where one byte here and one there are asked for.
+/// Read along if one byte here and one there are asked for.
 const ALONG: u64 = 512;
-/// Read ahead at most where one byte after the other is asked for.
+/// Read ahead at most if one byte after the other is asked for.
 const AHEAD: u64 = 4 << 20;
-/// A place so little behind the last one counts as after it.
+/// A place so little after the last one counts as after it.
 const NEAR: u64 = 64 << 10;
 
 /// Bytes that another library fetches, range by range.
@@ -141,7 +141,7 @@ enum First {
     Empty,
 }
 
-/// Opens a file by one request: for its front, or for the ranges in `first` where these are all that is wanted.
+/// Opens a file by one request: for its front, or for the ranges in `first` if these are all that is wanted.
 pub(super) fn open(target: Target, first: &[Range<u64>]) -> Result<SourceRef> {
     let wanted = merged(first.to_vec(), NEAR);
     let name = target.address.shown();
@@ -173,7 +173,7 @@ pub(super) fn open(target: Target, first: &[Range<u64>]) -> Result<SourceRef> {
 /// Size and version of a file, and some of its bytes by the places where they begin.
 type FirstParts = (u64, Version, Vec<(u64, Vec<u8>)>);
 
-/// Asks for several ranges at once; None where the server does not do that.
+/// Asks for several ranges at once; None if the server does not do that.
 fn first_parts(target: &Target, ranges: &[Range<u64>]) -> Result<Option<FirstParts>> {
     if matches!(target.address, Address::S3 { .. }) {
         return Ok(None);
@@ -374,7 +374,7 @@ impl RangedFile {
         }
     }
 
-    /// The bytes to fetch where a few are missing: more along, as the last reads suggest.
+    /// The bytes to fetch if a few are missing: more along, as the last reads suggest.
     fn widened(&self, missing: &Range<u64>) -> Range<u64> {
         let size = self.size;
         let mut ahead = lock(&self.ahead);

@@ -1,7 +1,7 @@
-//! Many bytes from front to back: requests one behind the other or side by side, as the way to the server
+//! Many bytes from front to back: requests one after the other or side by side, as the way to the server
 //! asks for, given to the reader in order while the next ones come.
 //!
-//! A fast server is read by one connection, as any program would; where a request takes its time, more are
+//! A fast server is read by one connection, as any program would; if a request takes its time, more are
 //! sent at once. The memory is used again and again, so that it stays in the caches of the processor.
 
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use super::fetch::Fetcher;
 use crate::error::{Error, Result};
 use crate::threads::{helper, lock, within};
 
-/// Bytes of the first request, and of each where several are under way.
+/// Bytes of the first request, and of each if several are under way.
 const REQUEST: u64 = 8 << 20;
 /// Bytes of a request to a fast server, where each pause between two counts.
 const LARGE: u64 = 32 << 20;

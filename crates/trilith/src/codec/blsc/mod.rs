@@ -3,7 +3,7 @@
 //! A header of 16 bytes, a table of where the blocks begin, and the blocks, each rearranged
 //! (shuffled) and compressed on its own, perhaps in as many parts as an item has bytes. So slices
 //! decode only their blocks, and blocks decode on all cores. All inner formats are read (BloscLZ,
-//! LZ4, Snappy, and zlib and zstd where their features are on); LZ4, zlib and zstd are written.
+//! LZ4, Snappy, and zlib and zstd if their features are on); LZ4, zlib and zstd are written.
 //!
 //! A buffer holds less than 2 GiB, and a block of a file is one buffer: larger arrays need another
 //! codec. Since sizes stand at its front, it is held in memory until the end.
@@ -35,7 +35,7 @@ const PLAIN: u8 = 2;
 const BITS: u8 = 4;
 const FUTURE: u8 = 8;
 const ONE_PART: u8 = 16;
-/// Blocks are cut in parts only where items are at most this long, and parts at least this long.
+/// Blocks are cut in parts only if items are at most this long, and parts at least this long.
 const MOST_PARTS: usize = 16;
 const LEAST_PART: usize = 128;
 /// Decoded bytes of a block that is written.

@@ -35,7 +35,7 @@ fn byte(input: &mut &[u8]) -> Option<usize> {
     Some(usize::from(*first))
 }
 
-/// Decodes BloscLZ (a variant of FastLZ): how many bytes came out, nothing where it is broken.
+/// Decodes BloscLZ (a variant of FastLZ): how many bytes came out, nothing if it is broken.
 pub(super) fn blosclz(mut input: &[u8], out: &mut [u8]) -> Option<usize> {
     /// Distances from here on take two bytes more.
     const FAR: usize = 8191;
@@ -69,7 +69,7 @@ pub(super) fn blosclz(mut input: &[u8], out: &mut [u8]) -> Option<usize> {
     }
 }
 
-/// Decodes raw Snappy: how many bytes came out, nothing where it is broken.
+/// Decodes raw Snappy: how many bytes came out, nothing if it is broken.
 pub(super) fn snappy(mut input: &[u8], out: &mut [u8]) -> Option<usize> {
     // The length comes first, as a varint.
     let (mut len, mut shift) = (0usize, 0);

@@ -67,7 +67,7 @@ impl Opens for Bzip2 {
     }
 }
 
-/// The level digit of a stream header (`BZh1` to `BZh9`), where there is one.
+/// The level digit of a stream header (`BZh1` to `BZh9`), if there is one.
 fn stream_level(header: &[u8]) -> Option<u8> {
     match header {
         [b'B', b'Z', b'h', level @ b'1'..=b'9', ..] => Some(*level),
@@ -128,7 +128,7 @@ impl Engine for Bunzip {
         (taken, made, ended)
     }
 
-    /// Goes on with the next stream where there is one. Anything else is left alone, as the bzip2 program does.
+    /// Goes on with the next stream if there is one. Anything else is left alone, as the bzip2 program does.
     fn another(&mut self, stored: &SourceRef, at: u64) -> Result<bool> {
         let mut header = [0; 4];
         if stored.len().saturating_sub(at) >= 4 {

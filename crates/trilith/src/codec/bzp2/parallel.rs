@@ -117,7 +117,7 @@ impl Parallel {
         Ok(true)
     }
 
-    /// The mark exactly at `bit`, reading on where the window ends before it would.
+    /// The mark exactly at `bit`, reading on if the window ends before it would.
     fn mark_at(&mut self, bit: u64) -> Result<Option<Mark>> {
         while self.window_end() * 8 < bit + 80 && self.more()? {}
         let at = self.marks.partition_point(|mark| mark.bit < bit);
@@ -174,7 +174,7 @@ impl Parallel {
         Ok(Some((jobs, steps)))
     }
 
-    /// Decodes the next blocks; false where only the sequential decoder can go on.
+    /// Decodes the next blocks; false if only the sequential decoder can go on.
     fn batch(&mut self) -> Result<bool> {
         let Some((jobs, steps)) = self.plan(2 * threads())? else { return Ok(false) };
         let (window, base) = (&self.window, 8 * self.window_at);

@@ -22,9 +22,9 @@ use crate::bytes::{MemorySource, Source, SourceRef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
-/// Steps of quality where none is given: a fourth of the noise is one step.
+/// Steps of quality if none is given: a fourth of the noise is one step.
 const QUALITY: f64 = 4.0;
-/// Values that share one scale where there are no tiles.
+/// Values that share one scale if there are no tiles.
 const VALUES: u64 = 1 << 20;
 
 /// One step of an encoding chain, with the arguments that stand in the file.
@@ -35,14 +35,14 @@ pub enum Step {
     Tile {
         /// Elements of one tile along each axis.
         shape: Vec<u64>,
-        /// Elements of the array along each axis; taken from the ndarray where it is not given.
+        /// Elements of the array along each axis; taken from the ndarray if it is not given.
         original_shape: Option<Vec<u64>>,
-        /// Bytes of one element; taken from the ndarray where it is not given.
+        /// Bytes of one element; taken from the ndarray if it is not given.
         item_size: Option<u64>,
     },
     /// Floats as scaled integers; lossy.
     Quantize {
-        /// Bits of a float, 32 or 64 (the argument `dtype`); taken from the ndarray where not given.
+        /// Bits of a float, 32 or 64 (the argument `dtype`); taken from the ndarray if not given.
         bits: Option<u64>,
         /// The shape of the array; nothing depends on it.
         original_shape: Option<Vec<u64>>,
@@ -147,7 +147,7 @@ pub fn check(steps: &[Step]) -> Result<()> {
     Ok(())
 }
 
-/// The steps with every argument that the document requires, taken from the array where it is not
+/// The steps with every argument that the document requires, taken from the array if it is not
 /// given: what a writer puts into the file.
 ///
 /// # Errors
@@ -233,7 +233,7 @@ enum Ready {
     Sparse,
 }
 
-/// For each step, what it needs and how many bytes it decodes to, where that can be known.
+/// For each step, what it needs and how many bytes it decodes to, if that can be known.
 fn plan(
     steps: &[Step],
     memory_size: Option<u64>,

@@ -354,7 +354,7 @@ impl Encode for Writer {
 }
 
 /// The noise of values in their order: 1.4826 / √6 times the median of |2b − a − c| over values two
-/// apart, which is the standard deviation where they are normally distributed around something smooth.
+/// apart, which is the standard deviation if they are normally distributed around something smooth.
 pub(super) fn noise(values: &[f64]) -> f64 {
     let mut differences: Vec<f64> = values
         .windows(5)
@@ -373,7 +373,7 @@ pub(super) fn noise(values: &[f64]) -> f64 {
 }
 
 /// Gives the padding of a tile values that cost nothing, each that of the one before it, and returns the others;
-/// None where there is no padding.
+/// None if there is no padding.
 fn padded(values: &mut [f64], runs: &[Range<u64>]) -> Option<Vec<f64>> {
     let mut real = Vec::new();
     for run in runs {
@@ -394,7 +394,7 @@ fn padded(values: &mut [f64], runs: &[Range<u64>]) -> Option<Vec<f64>> {
 
 /// One piece of an array as chunks: a run of finite values shares its scale with all others of the
 /// piece; runs of NaN and of each infinity are chunks of one bit with scale 0. Noise and range are those of `real`,
-/// where some values are padding.
+/// if some values are padding.
 fn chunk(plan: &Plan, values: &[f64], real: Option<&[f64]>, seed: u64) -> Vec<u8> {
     let finite: Vec<f64> = real.unwrap_or(values).iter().copied().filter(|v| v.is_finite()).collect();
     let least = finite.iter().copied().fold(f64::INFINITY, f64::min);

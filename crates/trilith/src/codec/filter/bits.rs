@@ -1,4 +1,4 @@
-//! Numbers of fewer bits than their bytes have, one behind the other, each row from a byte on.
+//! Numbers of fewer bits than their bytes have, one after the other, each row from a byte on.
 
 use crate::bytes::to_usize;
 use crate::codec::bits::Bits;

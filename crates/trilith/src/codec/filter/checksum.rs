@@ -1,4 +1,4 @@
-//! Checksums behind a chunk: compared, and taken off.
+//! Checksums after a chunk: compared, and taken off.
 
 use crate::error::{Error, Result};
 

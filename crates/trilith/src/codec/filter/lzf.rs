@@ -1,6 +1,6 @@
 //! LZF, the quick codec of h5py: bytes as they are, and repetitions of what came before.
 
-/// Decodes into `out`; how many bytes that gave, where it is valid.
+/// Decodes into `out`; how many bytes that gave, if it is valid.
 pub(super) fn undo(mut input: &[u8], out: &mut [u8]) -> Option<usize> {
     let mut at = 0usize;
     let next = |input: &mut &[u8]| {

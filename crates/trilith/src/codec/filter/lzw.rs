@@ -12,7 +12,7 @@ const END: usize = 257;
 /// Codes of 12 bits.
 const MOST: usize = 4096;
 
-/// Decodes; what comes behind the bytes that are expected is not looked at.
+/// Decodes; what comes after the bytes that are expected is not looked at.
 pub(super) fn undo(bytes: &[u8], room: &Room) -> Result<Vec<u8>> {
     if let [0, second, ..] = bytes
         && second & 1 == 1

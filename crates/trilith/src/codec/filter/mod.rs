@@ -30,7 +30,7 @@ struct Filter {
     arguments: Vec<u64>,
 }
 
-/// Bytes that a filter adds to what it is given, where that is known.
+/// Bytes that a filter adds to what it is given, if that is known.
 enum Grows {
     By(u64),
     Unknown,
@@ -258,7 +258,7 @@ impl Room {
     }
 }
 
-/// Decodes an LZ4 block behind its decoded length in four bytes, the least significant first.
+/// Decodes an LZ4 block after its decoded length in four bytes, the least significant first.
 #[cfg(feature = "lz4")]
 fn lz4_with_size(bytes: &[u8], most: usize) -> Result<Vec<u8>> {
     let (len, body) = bytes.split_first_chunk().ok_or_else(|| Error::malformed("the lz4 chunk is cut short"))?;

@@ -3,7 +3,7 @@
 use super::Room;
 use crate::error::{Error, Result};
 
-/// Decodes; what comes behind the bytes that are expected is not looked at.
+/// Decodes; what comes after the bytes that are expected is not looked at.
 pub(super) fn undo(mut bytes: &[u8], room: &Room) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     while let Some((count, rest)) = bytes.split_first() {

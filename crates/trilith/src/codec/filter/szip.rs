@@ -80,7 +80,7 @@ impl Form {
         })
     }
 
-    /// Decodes line after line; None where the bits end too early or have no meaning.
+    /// Decodes line after line; None if the bits end too early or have no meaning.
     fn decode(&self, bytes: &[u8], len: usize) -> Option<Vec<u8>> {
         let mut input = Bits::new(bytes);
         let mut out = Vec::with_capacity(len);
@@ -143,7 +143,7 @@ impl Form {
         Some(numbers)
     }
 
-    /// A block of numbers whose low bits stand behind their high parts.
+    /// A block of numbers whose low bits stand after their high parts.
     fn split(&self, input: &mut Bits<'_>, low: u32, begun: usize, numbers: &mut Vec<u32>) -> Option<()> {
         let from = numbers.len();
         while numbers.len() < begun + self.block {

@@ -95,7 +95,7 @@ impl Unit {
     }
 }
 
-/// VOUnit: scale, then terms joined by points, powers behind `**`.
+/// VOUnit: scale, then terms joined by points, powers after `**`.
 impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.scale != 1.0 || self.terms.is_empty() {

@@ -24,7 +24,7 @@ const CLASHES: &[&str] = &["pct", "pcount", "yd", "dbyte"];
 /// Names that may precede parentheses.
 pub(super) const FUNCTIONS: &[&str] = &["sqrt", "ln", "exp", "log", "mag", "dB", "dex"];
 
-/// Letters and underscores, `%`, or a name in single quotes behind an optional prefix.
+/// Letters and underscores, `%`, or a name in single quotes after an optional prefix.
 pub(super) fn is_name(name: &str) -> bool {
     let letters = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphabetic() || c == '_');
     match name.split_once('\'') {

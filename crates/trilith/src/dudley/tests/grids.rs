@@ -3,7 +3,7 @@
 use super::under;
 use crate::ErrorKind;
 
-/// Two by two chunks of 2 by 3 bytes of an array of 3 by 5, the second of which was never written; behind them three tables:
+/// Two by two chunks of 2 by 3 bytes of an array of 3 by 5, the second of which was never written; after them three tables:
 /// places, lengths, and both with masks as structs.
 fn bytes() -> Vec<u8> {
     let mut bytes = vec![9; 4];

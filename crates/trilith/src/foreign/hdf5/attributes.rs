@@ -50,7 +50,7 @@ pub(super) fn all(file: &H5, header: &Header) -> (Vec<Attribute>, Vec<Refused>) 
     (found, refused)
 }
 
-/// The attributes that lie in a heap, where there are many.
+/// The attributes that lie in a heap, if there are many.
 fn in_heap(file: &H5, message: &Message, found: &mut Vec<Message>) -> Result<()> {
     let mut at = file.fields(&message.data, message.address);
     at.skip(1)?;
@@ -203,7 +203,7 @@ impl Attribute {
     }
 }
 
-/// One element as a value of the language; None where it has no such value.
+/// One element as a value of the language; None if it has no such value.
 fn literal(bytes: &[u8], element: &Element, paths: &dyn Fn(u64) -> String) -> Option<Literal> {
     if !element.is_plain {
         return None;

@@ -10,7 +10,7 @@ use crate::limits::Limits;
 pub(super) enum Storage {
     /// In the header itself, at this address.
     Compact(u64),
-    /// In one piece; None where nothing was written.
+    /// In one piece; None if nothing was written.
     Contiguous(Option<u64>),
     /// In chunks of this shape.
     Chunked(Chunked),
@@ -145,7 +145,7 @@ impl Found<'_> {
 }
 
 impl Chunked {
-    /// Every chunk in row-major order; None where one was never written. `whole` is the bytes of a chunk without
+    /// Every chunk in row-major order; None if one was never written. `whole` is the bytes of a chunk without
     /// filters.
     pub fn find(&self, file: &H5, shape: &[u64], most: &[u64], whole: u64, filtered: bool) -> Result<Vec<Option<Chunk>>> {
         if self.chunk.len() != shape.len() || self.chunk.contains(&0) || most.len() != shape.len() {
@@ -260,7 +260,7 @@ fn tree(file: &H5, root: u64, found: &mut Found<'_>) -> Result<()> {
     })
 }
 
-/// A B-tree of version 2: addresses, sizes and masks where there are filters, and places.
+/// A B-tree of version 2: addresses, sizes and masks if there are filters, and places.
 fn tree2(file: &H5, root: u64, whole: u64, filtered: bool, found: &mut Found<'_>) -> Result<()> {
     let rank = found.chunk.len();
     trees::v2(file, root, &mut |_, at| {

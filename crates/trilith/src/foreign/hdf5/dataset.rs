@@ -353,7 +353,7 @@ fn filters(file: &H5, data: &[u8], address: u64, size: u64) -> Result<(String, u
     Ok((words.join(" "), words.len()))
 }
 
-/// The value of what was never written, where one was set.
+/// The value of what was never written, if one was set.
 fn fill(file: &H5, data: &[u8], address: u64) -> Result<Option<Vec<u8>>> {
     let mut at = file.fields(data, address);
     let version = at.uint(1)?;

@@ -15,7 +15,7 @@ pub(super) const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
 const BLOCK: u64 = 64 << 10;
 /// Blocks that are kept.
 const BLOCKS: usize = 1024;
-/// Addresses behind the next one that are fetched with it.
+/// Addresses after the next one that are fetched with it.
 const ANNOUNCED: usize = 256;
 
 /// A file whose metadata are read.
@@ -88,7 +88,7 @@ impl H5 {
         Ok(())
     }
 
-    /// Bytes behind address 0.
+    /// Bytes after address 0.
     pub fn len(&self) -> u64 {
         self.source.len().saturating_sub(self.base)
     }
@@ -238,7 +238,7 @@ impl<'b> Fields<'b> {
         self.uint(self.lengths)
     }
 
-    /// An address; None where it is not defined.
+    /// An address; None if it is not defined.
     pub fn address(&mut self) -> Result<Option<u64>> {
         let value = self.uint(self.offsets)?;
         let undefined = u64::MAX >> (64 - 8 * self.offsets);

@@ -25,12 +25,12 @@ pub(super) enum Target {
 pub(super) struct Link {
     pub name: String,
     pub target: Target,
-    /// When it was made, where the group counts that.
+    /// When it was made, if the group counts that.
     order: Option<u64>,
 }
 
 impl Link {
-    /// The address of the object, where it is in this file.
+    /// The address of the object, if it is in this file.
     pub fn object(&self) -> Option<u64> {
         match self.target {
             Target::Hard(address) => Some(address),
@@ -39,7 +39,7 @@ impl Link {
     }
 }
 
-/// The members of a group: in the order in which they were made where that is known, else by their names.
+/// The members of a group: in the order in which they were made if that is known, else by their names.
 pub(super) fn members(file: &H5, header: &Header) -> Result<Vec<Link>> {
     let mut links = Vec::new();
     for message in &header.messages {
@@ -92,7 +92,7 @@ fn link(file: &H5, data: &[u8], address: u64) -> Result<Link> {
     Ok(Link { name, target, order })
 }
 
-/// The members that lie in a heap, where there are many.
+/// The members that lie in a heap, if there are many.
 fn dense(file: &H5, data: &[u8], address: u64, links: &mut Vec<Link>) -> Result<()> {
     let mut at = file.fields(data, address);
     at.skip(1)?;

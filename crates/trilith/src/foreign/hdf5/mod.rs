@@ -1,7 +1,7 @@
 //! HDF5, and netCDF-4, which is HDF5 with conventions.
 //!
 //! Read are superblocks of version 0 to 3, old and new groups, and compact, contiguous and chunked storage with every index.
-//! Groups become dicts, datasets arrays (in chunks, where they are), attributes `#:` comments. A part that cannot be read is an
+//! Groups become dicts, datasets arrays (in chunks, if they are), attributes `#:` comments. A part that cannot be read is an
 //! unreadable item; an attribute is then the item `OWNER@NAME`. A soft link to a dataset is that dataset again.
 
 mod attributes;
@@ -303,7 +303,7 @@ impl Writer<'_> {
         Ok((names.len() == rank && rank > 0).then_some(names))
     }
 
-    /// Writes attributes behind their item. Those that need an item, and those that cannot be read, are given back.
+    /// Writes attributes after their item. Those that need an item, and those that cannot be read, are given back.
     fn attributes<'a>(&mut self, attributes: &'a [Attribute], hidden: &[&str]) -> Result<(Vec<&'a Attribute>, Vec<Refused>)> {
         let (mut items, mut refused) = (Vec::new(), Vec::new());
         for attribute in attributes.iter().filter(|attribute| !hidden.contains(&attribute.name.as_str())) {

@@ -103,7 +103,7 @@ impl Pdb<'_> {
         Ok(())
     }
 
-    /// A member of records: one array where they are equally far apart, else a list.
+    /// A member of records: one array if they are equally far apart, else a list.
     fn variable(&self, name: &str, typed: &str, offset: u64, records: &[u64], size: u64, text: &mut LayoutText) -> Result<()> {
         let stride = match records {
             [first, second, ..] => second.checked_sub(*first).filter(|stride| *stride >= size && *stride > 0),

@@ -143,7 +143,7 @@ impl<'s> Tiff<'s> {
         Ok((Directory { tags, at }, next))
     }
 
-    /// The type of the values of a tag, as a layout has it; None where it has none.
+    /// The type of the values of a tag, as a layout has it; None if it has none.
     pub fn spelled(&self, tag: &Tag) -> Option<String> {
         let (name, size) = KINDS.get(tag.kind as usize).filter(|kind| !kind.0.is_empty())?;
         let order = match (size, self.order) {
@@ -206,7 +206,7 @@ impl Directory {
         self.tags.iter().find(|tag| tag.id == id)
     }
 
-    /// The whole numbers of a tag, none of them below 0; None where it is not there.
+    /// The whole numbers of a tag, none of them below 0; None if it is not there.
     ///
     /// # Errors
     /// Returns the errors of [`Tiff::values`].

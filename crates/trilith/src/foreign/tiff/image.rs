@@ -94,7 +94,7 @@ impl Image {
         Ok(image)
     }
 
-    /// The same, where this is the only directory of the file: of so many pages as its description says.
+    /// The same, if this is the only directory of the file: of so many pages as its description says.
     pub fn alone(mut self, file: &Tiff<'_>, tags: &Directory) -> Self {
         // What is wrong with the description is said where it becomes an attribute.
         if let Some(Ok(Values::Text(text))) = tags.tag(id::DESCRIPTION).map(|tag| file.values(tag))
@@ -146,7 +146,7 @@ impl Image {
         Ok(words.join(" "))
     }
 
-    /// Writes an array whose elements lie behind each other; those of other pages may follow.
+    /// Writes an array whose elements lie after each other; those of other pages may follow.
     fn contiguous(&self, file: &Tiff<'_>, start: u64, name: &str, text: &mut LayoutText) -> Result<Written> {
         let size = self.shape.iter().fold(self.datatype.item_size(), |n, len| n.saturating_mul(*len));
         let all_are_there = start.saturating_add(size.saturating_mul(self.pages)) <= file.len();
@@ -297,7 +297,7 @@ pub(super) struct Written {
     pub why: Option<Error>,
 }
 
-/// The datatype of samples, and how many bits each has where they share bytes.
+/// The datatype of samples, and how many bits each has if they share bytes.
 fn samples_of(file: &Tiff<'_>, tags: &Directory) -> Result<(Datatype, Option<u64>)> {
     let alike = |id, without: u64, what: &str| -> Result<u64> {
         let all = tags.numbers(file, id)?.unwrap_or_else(|| vec![without]);

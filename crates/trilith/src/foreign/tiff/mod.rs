@@ -1,8 +1,8 @@
 //! TIFF and `BigTIFF`: images in strips or tiles.
 //!
-//! Every image becomes an array, `image` where there is only one, else `page0`, `page1` and so on; smaller versions of a page
-//! stand in a dict beside it. A stack of `ImageJ` that has one directory for all its images is one array. Strips that lie one
-//! behind the other without a filter are one array; all else is a grid of chunks. The other tags of an image are attributes of
+//! Every image becomes an array, `image` if there is only one, else `page0`, `page1` and so on; smaller versions of a page
+//! stand in a dict next to it. A stack of `ImageJ` that has one directory for all its images is one array. Strips that lie one
+//! after the other without a filter are one array; all else is a grid of chunks. The other tags of an image are attributes of
 //! its array.
 
 mod directory;

@@ -152,7 +152,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A stored parameter, from behind its datatype on: E307 unless that is a scalar integer.
+    /// A stored parameter, from after its datatype on: E307 unless that is a scalar integer.
     pub(super) fn after_param_type(&mut self, mut draft: Draft) -> Parse {
         let in_summary = matches!(self.frames.last(), Some(Frame::Summary { .. }));
         let bracket = if self.dialect == Dialect::D2025 { T::OpenBracket } else { T::OpenParen };

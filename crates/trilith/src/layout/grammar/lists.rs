@@ -229,7 +229,7 @@ impl Parser<'_> {
         self.report(Code::E407.at(span, format!("the repeat count {value} is negative")));
     }
 
-    /// NAME '[' X ']' where X is a count: appends copies of the last element; from X on.
+    /// NAME '[' X ']' if X is a count: appends copies of the last element; from X on.
     pub(super) fn list_repeat(&mut self, name: Token, symbol: Symbol, open: Span) -> Parse {
         let parent = self.dict();
         let list = match self.layout.found.get(&(parent.0, symbol.0)).copied() {

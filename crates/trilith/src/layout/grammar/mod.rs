@@ -99,7 +99,7 @@ pub(super) enum Frame {
         current: ItemId,
         /// The root, or the dict that is an element of a list.
         top: ItemId,
-        /// Its step, where it is an element.
+        /// Its step, if it is an element.
         step: u32,
         depth: u32,
         open: Span,

@@ -206,7 +206,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The instance of a type whose free dimensions are bound here (2025); E306 at `span` where one
+    /// The instance of a type whose free dimensions are bound here (2025); E306 at `span` if one
     /// cannot be.
     pub(super) fn bind_type(&mut self, ty: TypeId, span: Span) -> Parse<TypeId> {
         let free = self.layout.ty(ty).free;

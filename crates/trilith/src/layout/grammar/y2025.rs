@@ -88,7 +88,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Section 2.2: `NAME [ X ]` repeats where X is an integer or the name of a parameter only.
+    /// Section 2.2: `NAME [ X ]` repeats if X is an integer or the name of a parameter only.
     fn list_or_repeat(&mut self, name: Token, symbol: Symbol) -> Parse {
         let open = self.token.span;
         let next = self.peek();

@@ -154,7 +154,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The declared element of the list on top with this index, from its end where negative.
+    /// The declared element of the list on top with this index, from its end if negative.
     fn element_at(&self, index: i64) -> Option<ItemId> {
         let Some(Frame::List { item, .. }) = self.frames.last() else { return None };
         let elements = self.elements.get(item)?;

@@ -29,7 +29,7 @@ use write::Context;
 
 /// Changes to a tree, applied together; paths and spans are those of the tree before any of them.
 ///
-/// [`Edit::finish`] checks the new text: where it would say anything but the old tree with these changes (values,
+/// [`Edit::finish`] checks the new text: if it would say anything but the old tree with these changes (values,
 /// tags, keys and their order, what aliases stand for) there is an error instead of a tree.
 ///
 /// ```
@@ -120,7 +120,7 @@ impl<'t> Edit<'t> {
 
     /// Sets the value at a path; a key that its mapping does not have is added.
     ///
-    /// A value without a tag takes the tag of the node that it replaces, where that is of the same kind (and
+    /// A value without a tag takes the tag of the node that it replaces, if that is of the same kind (and
     /// the value not null): `!unit m` set to `s` stays a unit.
     ///
     /// # Errors
@@ -162,7 +162,7 @@ impl<'t> Edit<'t> {
     }
 
     /// Removes a key of a mapping node, or an item of a sequence by its number, as [`Edit::delete`]; no path is
-    /// searched. Does nothing where it is missing.
+    /// searched. Does nothing if it is missing.
     pub fn delete_key(&mut self, parent: Node<'t>, key: &str) {
         let parent = target(parent);
         self.remove(parent, &own_children(parent, key));

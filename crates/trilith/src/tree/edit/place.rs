@@ -65,7 +65,7 @@ pub(super) fn next(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// One past the next byte that says something, where it is this one.
+/// One past the next byte that says something, if it is this one.
 pub(super) fn after(text: &str, wanted: u8, at: usize) -> Option<usize> {
     let next = next(text, at);
     (text.as_bytes().get(next) == Some(&wanted)).then_some(next + 1)
@@ -131,7 +131,7 @@ pub(super) fn lacks_colon(value: Node<'_>) -> bool {
     span.is_empty() && before != Some(&b':')
 }
 
-/// The lines between a node's properties and its content where there are comments in them, up to the content's line.
+/// The lines between a node's properties and its content if there are comments in them, up to the content's line.
 pub(super) fn comment_before_content(node: Node<'_>) -> Option<Span> {
     let (text, start) = (node.tree().text(), node.span().start as usize);
     let anchor = node.anchor().filter(|_| !node.is_alias()).and_then(|_| node.anchor_span());

@@ -13,7 +13,7 @@ impl Tree {
     /// The other tree in the text of this one: what both say keeps its bytes, with comments, quotes and line
     /// breaks; what differs is set, added or removed as [`Edit`] does it. Keys that are added stand last.
     ///
-    /// Nothing where the result would not say the same as `other`, as with new aliases: both are compared in the
+    /// Nothing if the result would not say the same as `other`, as with new aliases: both are compared in the
     /// end, node by node (kinds, tags, values, the order of the keys that stay, which nodes are one).
     ///
     /// ```
@@ -131,7 +131,7 @@ impl<'t> Edit<'t> {
     }
 }
 
-/// The pairs of a mapping by their keys' text, with their places; nothing where some are no scalars, stand twice,
+/// The pairs of a mapping by their keys' text, with their places; nothing if some are no scalars, stand twice,
 /// or merge others in.
 #[allow(clippy::type_complexity, reason = "said in one line above")]
 fn keys(mapping: Node<'_>) -> Option<HashMap<String, (usize, Node<'_>, Node<'_>)>> {
@@ -164,7 +164,7 @@ fn same_scalar(a: Node<'_>, b: Node<'_>) -> bool {
         }
 }
 
-/// The children that have to say the same, in pairs; nothing where the nodes themselves differ.
+/// The children that have to say the same, in pairs; nothing if the nodes themselves differ.
 fn pairs<'a, 'b>(a: Node<'a>, b: Node<'b>, any_order: bool) -> Option<Vec<(Node<'a>, Node<'b>)>> {
     if a.is_scalar() || b.is_scalar() {
         return same_scalar(a, b).then(Vec::new);

@@ -51,7 +51,7 @@ impl Context {
 }
 
 impl<'t> Edit<'t> {
-    /// Replaces a node by a value; the anchor stays, and the tag where the value fits it.
+    /// Replaces a node by a value; the anchor stays, and the tag if the value fits it.
     pub(super) fn put(&mut self, node: Node<'t>, value: &Value, context: Context) {
         let mut value = value.clone();
         if value.tag.is_none() && !value.is_null() && !node.is_alias() && is_alike(&value, node) {
@@ -155,7 +155,7 @@ impl<'t> Edit<'t> {
         format!(" {anchor}{tag}\n{}{}", " ".repeat(column), print_value(&block, column, options))
     }
 
-    /// Replaces a span; where nothing stood, a blank keeps the new text from the indicator before it.
+    /// Replaces a span; if nothing stood, a blank keeps the new text from the indicator before it.
     fn put_at(&mut self, span: Span, printed: String) {
         let bytes = self.tree.text().as_bytes();
         let before = bytes.get((span.start as usize).wrapping_sub(1));
@@ -170,7 +170,7 @@ impl<'t> Edit<'t> {
         }
     }
 
-    /// Removes children of a collection, of pairs their values; where all go, empty brackets are left.
+    /// Removes children of a collection, of pairs their values; if all go, empty brackets are left.
     pub(super) fn remove(&mut self, parent: Node<'t>, children: &[Node<'t>]) {
         let parts = place::parts(parent);
         let goes = |part: &place::Part<'_>| children.iter().any(|child| child.written_id() == part.value.written_id());
@@ -268,7 +268,7 @@ impl<'t> Edit<'t> {
         self.insert_line_before(part.start, &pair.block());
     }
 
-    /// Adds an entry behind the last one between brackets.
+    /// Adds an entry after the last one between brackets.
     fn insert_at_flow_end(&mut self, parent: Node<'t>, last: Option<Node<'t>>, printed: &str) {
         let (at, comma) = place::flow_end(self.tree.text(), parent);
         let text = if comma { format!(" {printed},") } else { format!("{}, {printed}", blank_behind(last)) };

@@ -44,7 +44,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         }
     }
 
-    /// The colon behind the plain key at `start`.
+    /// The colon after the plain key at `start`.
     #[inline(always)]
     fn colon(&self, start: usize) -> Scan<usize> {
         let colon = self.plain_end(start + 1);

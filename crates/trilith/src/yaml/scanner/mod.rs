@@ -25,7 +25,7 @@ pub(super) struct Stop;
 
 pub(super) type Scan<T> = Result<T, Stop>;
 
-/// Reads `text` where all of it is in the subset; `false` says that the complete reader must take it.
+/// Reads `text` if all of it is in the subset; `false` says that the complete reader must take it.
 ///
 /// # Errors
 /// Returns the errors of `receiver`.
@@ -88,7 +88,7 @@ pub(super) struct Level {
     mapping: bool,
 }
 
-/// Anchor and tag written before a node; empty spans where there are none.
+/// Anchor and tag written before a node; empty spans if there are none.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Props {
     anchor: Span,
@@ -253,7 +253,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         }
     }
 
-    /// The start of the next line where only blanks and a comment are left of this one.
+    /// The start of the next line if only blanks and a comment are left of this one.
     #[inline]
     pub(super) fn end_of_line(&self, at: usize) -> Scan<usize> {
         let start = self.skip_spaces(at);
@@ -303,7 +303,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
     }
 }
 
-/// The handle in `!h! prefix`, where both are of the plainest kind.
+/// The handle in `!h! prefix`, if both are of the plainest kind.
 fn simple_tag_directive(words: &[u8]) -> Option<&[u8]> {
     let split = words.iter().position(|b| *b == b' ')?;
     let (handle, prefix) = words.split_at_checked(split)?;

@@ -10,7 +10,7 @@ pub(super) fn word(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(eight))
 }
 
-/// The place of the first marked byte, 8 where none is.
+/// The place of the first marked byte, 8 if none is.
 #[inline(always)]
 pub(super) fn first(marks: u64) -> usize {
     marks.trailing_zeros() as usize / 8

@@ -74,7 +74,7 @@ pub(super) static ENDS: [bool; 256] = {
 };
 
 impl<R: Receiver> Scanner<'_, '_, R> {
-    /// The key at `at`, or `None` where no key stands there.
+    /// The key at `at`, or `None` if no key stands there.
     #[inline]
     pub(super) fn key(&self, at: usize) -> Scan<Option<Key>> {
         match self.byte(at) {
@@ -103,7 +103,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         }
     }
 
-    /// Steps back where no plain scalar can begin.
+    /// Steps back if no plain scalar can begin.
     #[inline]
     pub(super) fn begins_plain(&self, first: u8, at: usize) -> Scan<()> {
         if begins_no_plain(first)
@@ -230,7 +230,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         matches!(self.bytes.get(at..), Some([b'-', b'-', b'-', ..] | [b'.', b'.', b'.', ..])) && self.is_gap(at + 3)
     }
 
-    /// A quoted scalar that ends on its line, or `None` where it does not.
+    /// A quoted scalar that ends on its line, or `None` if it does not.
     #[inline]
     fn quoted_line(&self, at: usize) -> Scan<Option<Quoted>> {
         let quote = self.byte(at);
@@ -320,7 +320,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         Ok(at + 2 + digits)
     }
 
-    /// Anchor and tag at `at`, in any order, and the first byte after the blanks behind them.
+    /// Anchor and tag at `at`, in any order, and the first byte after the blanks after them.
     #[inline(always)]
     pub(super) fn props(&self, at: usize) -> Scan<(usize, Props)> {
         if matches!(self.byte(at), b'&' | b'!') { self.some_props(at) } else { Ok((at, Props::default())) }
