@@ -276,7 +276,7 @@ enum Packed {
     Text(usize),
 }
 
-/// Texts after each other, and where each ends.
+/// Strings one after another, and the end of each.
 #[derive(Debug, Clone, Default)]
 struct Texts {
     all: String,

@@ -146,7 +146,7 @@ impl Image {
         Ok(words.join(" "))
     }
 
-    /// Writes an array whose elements lie after each other; those of other pages may follow.
+    /// Writes an array whose elements are contiguous; those of other pages may follow.
     fn contiguous(&self, file: &Tiff<'_>, start: u64, name: &str, text: &mut LayoutText) -> Result<Written> {
         let size = self.shape.iter().fold(self.datatype.item_size(), |n, len| n.saturating_mul(*len));
         let all_are_there = start.saturating_add(size.saturating_mul(self.pages)) <= file.len();
