@@ -486,7 +486,7 @@ pub enum Order {
     /// The order of the arrays in the tree, with an array's mask after it: reading the tree from top to bottom
     /// reads the file from front to back.
     Tree,
-    /// The smallest first, so that small arrays lie together near the tree and cost few requests.
+    /// The smallest first, so that small arrays are together near the tree and cost few requests.
     Size,
 }
 

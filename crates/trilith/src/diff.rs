@@ -21,7 +21,7 @@ pub struct DiffOptions {
     pub rtol: f64,
     /// Numbers that differ by at most this are the same.
     pub atol: f64,
-    /// Paths that are left out, with all below them; `*` stands for any one key.
+    /// Paths that are left out, with all below them; `*` represents any one key.
     pub ignore: Vec<TreePath>,
 }
 
@@ -472,7 +472,7 @@ fn is_number(datatype: &Datatype) -> bool {
     datatype.is_integer() || datatype.is_float()
 }
 
-/// Reads an ignored path: a JSON Pointer in which `*` stands for any one key.
+/// Reads an ignored path: a JSON Pointer in which `*` represents any one key.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it is no pointer.

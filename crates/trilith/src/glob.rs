@@ -77,7 +77,7 @@ fn part_fits(marks: &[Mark], name: &str) -> bool {
     )
 }
 
-/// Returns `true` if a pattern fits, part by part, where some parts stand for any number of things. Going back to
+/// Returns `true` if a pattern fits, part by part, where some parts represent any number of things. Going back to
 /// the last of these is enough, so that the time is at most the product of the lengths.
 fn wild<P, T>(pattern: &[P], things: &[T], is_many: impl Fn(&P) -> bool, fits: impl Fn(&P, &T) -> bool) -> bool {
     let (mut at, mut thing) = (0, 0);

@@ -72,7 +72,7 @@ impl Search {
         Ok(self)
     }
 
-    /// The path fits a pattern; `*` stands for any one key, `**` for any number of them: `/roman/*/time`, `**/time`.
+    /// The path fits a pattern; `*` represents any one key, `**` for any number of them: `/roman/*/time`, `**/time`.
     #[must_use]
     pub fn path(mut self, pattern: &str) -> Self {
         self.path = Some(Pattern::new(pattern));
@@ -189,7 +189,7 @@ fn regex(text: &str) -> Result<Regex> {
     Regex::new(text).map_err(|e| Error::usage(format!("{text:?} is not a regular expression: {e}")))
 }
 
-/// A datatype without the spaces that may stand between its parts.
+/// A datatype without the spaces that may be between its parts.
 fn spelling(datatype: &str) -> String {
     datatype.replace(' ', "")
 }

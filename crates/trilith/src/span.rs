@@ -36,7 +36,7 @@ impl Span {
         self.start as usize..self.end as usize
     }
 
-    /// The text of this span, or "" if the span does not lie in `text`.
+    /// The text of this span, or "" if the span is not in `text`.
     pub fn slice(self, text: &str) -> &str {
         text.get(self.range()).unwrap_or("")
     }

@@ -17,10 +17,10 @@ const LEAST: u64 = 256 << 10;
 #[cfg(test)]
 const LEAST: u64 = 1;
 
-/// Bytes of rows that lie in two jobs, at most.
+/// Bytes of rows that are in two jobs, at most.
 const MOST: u64 = 64 << 20;
 
-/// Rows that lie one after the other and do not reach into each other.
+/// Rows that are one after the other and do not reach into each other.
 struct Rows {
     axis: usize,
     /// The first byte of the first one.
@@ -59,7 +59,7 @@ struct Job<'o, 't> {
 }
 
 impl Array {
-    /// Fills `into` with parts of rows that lie in several pieces of a compressed block; false if the elements lie
+    /// Fills `into` with parts of rows that are in several pieces of a compressed block; false if the elements are
     /// otherwise, or a piece is damaged, perhaps where nothing is wanted of it.
     pub(super) fn fill_by_pieces(&self, program: &Program, into: &mut [u8]) -> Result<bool> {
         let Some((rows, piece, size)) = self.rows_over_pieces()? else { return Ok(false) };
@@ -116,7 +116,7 @@ impl Array {
         self.slice(&index)
     }
 
-    /// The rows, the bytes of a piece, and how many bytes a thread decodes at once, if parts of rows lie in several pieces
+    /// The rows, the bytes of a piece, and how many bytes a thread decodes at once, if parts of rows are in several pieces
     /// that decode alone and no piece between them is without any.
     fn rows_over_pieces(&self) -> Result<Option<(Rows, u64, u64)>> {
         let source = self.source();
@@ -142,7 +142,7 @@ impl Array {
     }
 }
 
-/// Rows that lie in two jobs, each with the place of its elements.
+/// Rows that are in two jobs, each with the place of its elements.
 type Torn<'a> = Vec<(u64, &'a mut [u8])>;
 
 /// Plans the decoding: which thread fills which rows. Each torn row gets its share of `torn_rows`.

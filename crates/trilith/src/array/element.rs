@@ -39,7 +39,7 @@ pub trait Element: Copy + Default + PartialEq + Send + Sync + 'static + sealed::
     #[doc(hidden)]
     fn read(array: &Array, into: &mut [Self]) -> Result<()>;
 
-    /// The elements where they lie, if every pattern of bits is one and they are aligned.
+    /// The elements where they are, if every pattern of bits is one and they are aligned.
     #[doc(hidden)]
     fn view(bytes: &[u8]) -> Option<&[Self]>;
 

@@ -23,7 +23,7 @@ const PARALLEL: usize = 8 << 20;
 const AHEAD: u64 = 16 << 20;
 /// Bytes given on at once from a source that comes from front to back: few enough for the caches of a processor.
 const STREAMED: usize = 512 << 10;
-/// Bytes held if the elements of a piece lie far apart.
+/// Bytes held if the elements of a piece are far apart.
 const TURNED: u64 = 64 << 20;
 /// More ranges than this are merged across wider gaps.
 const RANGES: u64 = 1 << 16;
@@ -155,7 +155,7 @@ impl Array {
         Ok(())
     }
 
-    /// The pieces of a remote array whose elements lie in a row, if its source gives them so.
+    /// The pieces of a remote array whose elements are in a row, if its source gives them so.
     fn in_passing(&self, how: How, piece: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
         let extent = self.extent();
         self.source.stream(extent, piece, &mut |bytes| {
@@ -186,7 +186,7 @@ impl Array {
         }
     }
 
-    /// Returns `true` if the last axis is not the one whose elements lie closest, as in Fortran order.
+    /// Returns `true` if the last axis is not the one whose elements are closest, as in Fortran order.
     fn is_turned(&self) -> bool {
         let mut axes = self.shape.iter().zip(&self.strides).filter(|(len, _)| **len > 1).map(|(_, stride)| stride.unsigned_abs());
         let last = axes.next_back();
@@ -469,7 +469,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Elements that lie one after the other on both sides.
+    /// Elements that are one after the other on both sides.
     fn read_run(&mut self, how: How, at: u64, into: &mut [u8]) -> Result<()> {
         // All of a block at once is what codecs decode fastest.
         let whole = how == How::Copy || into.len() as u64 == self.source.len();
@@ -508,7 +508,7 @@ impl Reader<'_> {
     }
 }
 
-/// Bytes from the first to the last element; these lie inside the source, so nothing overflows.
+/// Bytes from the first to the last element; these are inside the source, so nothing overflows.
 fn span(axes: &[Axis], size: u64) -> u64 {
     axes.iter().fold(size, |n, axis| n + axis.from.unsigned_abs() as u64 * (axis.len as u64).saturating_sub(1))
 }
@@ -526,7 +526,7 @@ fn is_dense(axes: &[Axis], size: u64) -> bool {
     })
 }
 
-/// Bytes of elements that lie one after the other on both sides.
+/// Bytes of elements that are one after the other on both sides.
 fn run_length(axes: &[Axis], size: usize) -> Option<usize> {
     let mut len = size;
     for axis in axes.iter().rev().filter(|axis| axis.len != 1) {

@@ -18,7 +18,7 @@ const SHORT: usize = 16;
 
 /// Copies the elements of `axes` (C order, the last fastest) from `from[from_at..]` to `to[to_at..]`.
 ///
-/// Every element must lie inside both slices; what does not is left out.
+/// Every element must be inside both slices; what does not is left out.
 pub(super) fn gather(program: &Program, from: &[u8], from_at: usize, to: &mut [u8], to_at: usize, axes: &[Axis]) {
     let mut axes = merge(axes);
     if axes.iter().any(|axis| axis.len == 0) {
@@ -89,7 +89,7 @@ fn merge(axes: &[Axis]) -> Vec<Axis> {
     merged
 }
 
-/// The axis to walk in squares with `run`: one whose elements lie closer, or a longer one if the run is short.
+/// The axis to walk in squares with `run`: one whose elements are closer, or a longer one if the run is short.
 fn partner(axes: &[Axis], run: Axis) -> Option<usize> {
     let (closest, axis) =
         axes.iter().enumerate().filter(|(_, axis)| axis.from != 0).min_by_key(|(_, axis)| axis.from.unsigned_abs())?;

@@ -48,12 +48,12 @@ pub(crate) trait Chunks: Send + Sync {
         None
     }
 
-    /// Returns `true` if elements lie in Fortran order within a chunk.
+    /// Returns `true` if elements are in Fortran order within a chunk.
     fn is_in_columns(&self) -> bool {
         false
     }
 
-    /// The bytes that the chunks lie in.
+    /// The bytes that the chunks are in.
     fn source(&self) -> &SourceRef;
 
     /// Does the same as [`Source::check_whole`], for everything that the chunks are made of.
@@ -101,7 +101,7 @@ impl Cut {
         axes.map(|((len, chunk), place)| len.saturating_sub(place.saturating_mul(*chunk)).min(*chunk)).collect()
     }
 
-    /// The same chunks with as few axes as can be: if a chunk is as long as the last axis, its rows lie side by side.
+    /// The same chunks with as few axes as can be: if a chunk is as long as the last axis, its rows are side by side.
     fn simplified(mut self) -> Self {
         if self.cut_edges {
             self.chunk.iter_mut().zip(&self.shape).for_each(|(chunk, len)| *chunk = (*chunk).min((*len).max(1)));

@@ -15,7 +15,7 @@ use crate::limits::Limits;
 
 /// An n-dimensional array: source of bytes + offset + datatype + byteorder + shape + strides + mask.
 ///
-/// Cheap to clone and lazy: making one reads nothing, but checks that every element lies inside the
+/// Cheap to clone and lazy: making one reads nothing, but checks that every element is inside the
 /// source. Reading copies ([`load`](Array::load), [`read_bytes_into`](Array::read_bytes_into)),
 /// borrows ([`view`](Array::view)) or goes piece by piece ([`for_each_piece`](Array::for_each_piece)).
 ///
@@ -43,17 +43,17 @@ pub struct Array {
 static DEFAULT_LIMITS: LazyLock<Arc<Limits>> = LazyLock::new(|| Arc::new(Limits::default()));
 
 impl Array {
-    /// Elements that lie one after the other in C order from byte `offset` of `source` on.
+    /// Elements that are one after the other in C order from byte `offset` of `source` on.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they do not all lie inside the source.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they are not all inside the source.
     pub fn new(source: SourceRef, offset: u64, datatype: Datatype, byteorder: Byteorder, shape: Vec<u64>) -> Result<Self> {
         let strides = shape::c_strides(&shape, datatype.item_size())?;
         Self::strided(source, offset, datatype, byteorder, shape, strides)
     }
 
     /// Elements `strides` bytes apart along each axis; strides may be negative or 0, the first
-    /// element (all indices 0) lies at `offset`.
+    /// element (all indices 0) is at `offset`.
     ///
     /// # Errors
     /// Returns the errors of [`Array::new`], and an error if there are not as many strides as axes.
@@ -205,12 +205,12 @@ impl Array {
             .unwrap_or(self.offset..self.offset)
     }
 
-    /// Returns `true` if the elements lie one after the other in C order.
+    /// Returns `true` if the elements are one after the other in C order.
     pub fn is_c_contiguous(&self) -> bool {
         shape::is_c_contiguous(&self.shape, &self.strides, self.datatype.item_size())
     }
 
-    /// Returns `true` if the elements lie one after the other in Fortran order.
+    /// Returns `true` if the elements are one after the other in Fortran order.
     pub fn is_fortran_contiguous(&self) -> bool {
         shape::is_fortran_contiguous(&self.shape, &self.strides, self.datatype.item_size())
     }
@@ -268,7 +268,7 @@ impl Array {
         Some(more.map_or(0, |more| more.saturating_add(1)))
     }
 
-    /// Refuses elements that lie after the end of a source that was cut off.
+    /// Refuses elements that are after the end of a source that was cut off.
     pub(crate) fn check_present(&self) -> Result<()> {
         let there = self.source.present();
         if there >= self.source.len() {

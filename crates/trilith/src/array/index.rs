@@ -387,10 +387,10 @@ impl Array {
         Self { shape: shape.to_vec(), strides, mask, ..self.bare() }.checked()
     }
 
-    /// The same elements, which must lie in C order, in another shape.
+    /// The same elements, which must be in C order, in another shape.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of elements differs or they do not lie
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of elements differs or they are not
     /// in C order.
     pub fn reshape(&self, shape: &[u64]) -> Result<Self> {
         if shape::element_count(shape)? != self.len() {

@@ -12,7 +12,7 @@ use super::structure::StructType;
 use crate::bytes::{CodedPiece, Form, GridForm, LocalFile, Step};
 use crate::error::{Error, Result};
 
-/// Bytes of a chunk that is cut out of elements which lie as they are, as nearly as the shape allows.
+/// Bytes of a chunk that is cut out of uncompressed elements, as nearly as the shape allows.
 const CUT: u64 = 4 << 20;
 /// Factor by which such a chunk may be larger or smaller before another cut is preferred.
 const NEAR: u64 = 8;
@@ -25,7 +25,7 @@ pub struct Manifest {
     pub file: String,
     /// The lengths of a chunk. All have these; if one reaches over the end of an axis, what is there does not count.
     pub chunk: Vec<u64>,
-    /// `true` if elements lie in Fortran order within a chunk.
+    /// `true` if elements are in Fortran order within a chunk.
     pub columns: bool,
     /// The encoding steps of each chunk when it was written, in this order.
     pub steps: Vec<Step>,
@@ -43,7 +43,7 @@ impl Manifest {
     }
 }
 
-/// Axes from the slowest to the fastest, as the elements lie.
+/// Axes from the slowest to the fastest, as the elements are.
 struct Axes {
     lengths: Vec<u64>,
     strides: Vec<u64>,
@@ -108,7 +108,7 @@ impl Array {
         vec![0; usize::try_from(self.datatype().item_size()).unwrap_or(0)]
     }
 
-    /// The axes as the elements lie; None if some share bytes or go backwards.
+    /// The axes in the order of the elements; None if some share bytes or go backwards.
     fn axes_as_stored(&self) -> Option<Axes> {
         let columns = !self.is_c_contiguous() && self.is_fortran_contiguous();
         let strides = self.shape().iter().zip(self.strides());
@@ -125,7 +125,7 @@ impl Array {
         apart.then_some(Axes { lengths, strides, item, columns })
     }
 
-    /// Elements that lie as they are, from byte `at` of the file on.
+    /// Uncompressed elements, from byte `at` of the file on.
     fn cut_plain(&self, at: u64, rows: Option<u64>) -> Result<Manifest> {
         let apart =
             || Error::unsupported(format!("its elements do not lie one after the other: their strides are {:?}", self.strides()));
@@ -231,7 +231,7 @@ impl Array {
         self.len().saturating_mul(self.datatype().item_size())
     }
 
-    /// Places in the order in which the elements lie, in row-major order of the array's own axes.
+    /// Places in the order in which the elements are, in row-major order of the array's own axes.
     fn in_order(&self, axes: &Axes, chunk: &[u64], places: Vec<Option<Range<u64>>>) -> Vec<Option<Range<u64>>> {
         // Only one axis is cut into more than pieces of 1 behind it, so that the order is the same but for columns.
         let cut_axes = self.shape().iter().zip(chunk).filter(|(len, chunk)| len > chunk).count();
@@ -385,7 +385,7 @@ mod tests {
     use super::*;
     use crate::bytes::{MemorySource, Source};
 
-    /// Bytes that lie so in a file, from byte 1000 on, or in pieces of so many.
+    /// Bytes that are stored so in a file, from byte 1000 on, or in pieces of so many.
     struct Placed(MemorySource, Option<u64>);
 
     impl Source for Placed {

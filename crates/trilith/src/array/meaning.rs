@@ -142,7 +142,7 @@ macro_rules! stored_numbers {
 }
 
 impl Part {
-    /// Values out of stored ones that lie side by side.
+    /// Values out of stored ones that are side by side.
     pub(super) fn convert(&self, from: &[u8], to: &mut [u8]) -> Result<()> {
         match &self.meaning.reading {
             Reading::Stored | Reading::Bits(_) => copy(from, to),

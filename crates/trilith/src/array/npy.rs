@@ -113,7 +113,7 @@ pub(crate) fn npy_header_len(start: &[u8]) -> u64 {
     len.min(HEADER).saturating_add(12)
 }
 
-/// Everything of a `.npy` file that stands before the elements.
+/// Everything of a `.npy` file that is before the elements.
 ///
 /// ```
 /// use trilith::array::{Datatype, npy_header};
@@ -197,7 +197,7 @@ fn struct_descr(fields: &StructType) -> Result<String> {
     Ok(format!("[{}]", parts.join(", ")))
 }
 
-/// The datatype that a name of numpy, or a list of fields, stands for, and its byte order.
+/// The datatype that a name of numpy, or a list of fields, represents, and its byte order.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for one that there is no word for here.

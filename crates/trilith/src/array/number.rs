@@ -79,7 +79,7 @@ impl Array {
     /// A copy of all elements in C order.
     ///
     /// The datatype must be the one that `T` holds; [`Array::load_as`] converts. Masked elements are
-    /// loaded with the value that stands under the mask.
+    /// loaded with the value that is under the mask.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another datatype,
@@ -112,7 +112,7 @@ impl Array {
         T::read(self, into)
     }
 
-    /// The elements where they lie, without a copy: in C order, aligned, in the byte order of this
+    /// The elements where they are, without a copy: in C order, aligned, in the byte order of this
     /// machine, of the datatype that `T` holds, in a source that has its bytes in memory.
     ///
     /// `bool` has no view, because other bytes than 0 and 1 may be stored.

@@ -62,7 +62,7 @@ impl Program {
         }
     }
 
-    /// The same for rows of `n` elements that lie one after the other.
+    /// The same for rows of `n` elements that are one after the other.
     pub fn of_rows(&self, n: usize) -> Option<Self> {
         let how = self.whole()?;
         let len = self.stored.checked_mul(n)?;
@@ -287,7 +287,7 @@ fn map<const W: usize>(from: &[u8], to: &mut [u8], f: impl Fn([u8; W]) -> [u8; W
     }
 }
 
-/// The same where the bytes stand.
+/// The same where the bytes are.
 pub(super) fn convert_in_place(how: How, bytes: &mut [u8]) {
     match how {
         How::Copy => {}

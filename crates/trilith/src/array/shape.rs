@@ -70,7 +70,7 @@ fn packed_strides<'a>(order: impl Iterator<Item = &'a u64>, shape: &[u64], item_
 /// The bytes that elements at `offset` plus indices times `strides` touch, or none for an empty array.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an element lies before byte 0 or ends after
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an element is before byte 0 or ends after
 /// `available`.
 pub fn extent(offset: u64, shape: &[u64], strides: &[i64], item_size: u64, available: u64) -> Result<std::ops::Range<u64>> {
     if shape.len() != strides.len() {
@@ -107,12 +107,12 @@ pub fn extent(offset: u64, shape: &[u64], strides: &[i64], item_size: u64, avail
     }
 }
 
-/// Returns `true` if elements lie one after the other in C order.
+/// Returns `true` if elements are one after the other in C order.
 pub fn is_c_contiguous(shape: &[u64], strides: &[i64], item_size: u64) -> bool {
     is_contiguous(shape.iter().zip(strides).rev(), item_size) || shape.contains(&0)
 }
 
-/// Returns `true` if elements lie one after the other in Fortran order.
+/// Returns `true` if elements are one after the other in Fortran order.
 pub fn is_fortran_contiguous(shape: &[u64], strides: &[i64], item_size: u64) -> bool {
     is_contiguous(shape.iter().zip(strides), item_size) || shape.contains(&0)
 }

@@ -137,7 +137,7 @@ impl Array {
 
     /// The lengths of parts of whole rows of about so many bytes, whose borders are those of what is decoded together as far
     /// as these are rows: chunks of a grid, or the first row that begins in another piece of a compressed block, so that two
-    /// parts share no more than one piece. None if rows do not lie together.
+    /// parts share no more than one piece. None if rows are not together.
     ///
     /// # Errors
     /// Returns the errors of [`Array::piece`].
@@ -173,7 +173,7 @@ impl Array {
         Ok(Some(parts))
     }
 
-    /// Bytes of a row, if rows lie one after the other and there are elements.
+    /// Bytes of a row, if rows are one after the other and there are elements.
     fn row_bytes(&self) -> Option<u64> {
         let row = u64::try_from(*self.strides().first()?).ok().filter(|row| *row > 0)?;
         let rows = self.shape().first()?;

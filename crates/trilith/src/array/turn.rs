@@ -6,9 +6,9 @@
 use super::gather::Axis;
 use super::program::{How, Program, convert_in_place};
 
-/// Elements along the axis that lies close in the target.
+/// Elements along the axis that is close in the target.
 const NEAR: usize = 64;
-/// Bytes along the axis that lies close in the source.
+/// Bytes along the axis that is close in the source.
 const LINE: usize = 128;
 
 /// Copies `run` (close in the target) by `other` (close in the source).

@@ -9,7 +9,7 @@ use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 
 impl Array {
-    /// The elements where they lie, at whatever strides, without a copy.
+    /// The elements where they are, at whatever strides, without a copy.
     ///
     /// Nothing if they are not of the datatype that `T` holds, not in the byte order of this
     /// machine, not aligned, not in memory, or repeated by strides of 0.

@@ -75,7 +75,7 @@ impl Block {
         self.generation.encoded && self.flags & ENCODED != 0
     }
 
-    /// Returns `true` if the data are stored as they are, so that they can be viewed in place.
+    /// Returns `true` if the data are stored uncompressed, so that they can be viewed in place.
     pub fn is_plain(&self) -> bool {
         !self.is_encoded() && self.compression == [0; 4] && self.codes == [0; 16]
     }

@@ -21,7 +21,7 @@ use crate::yaml::{PrintOptions, print_document};
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ArrayOptions {
-    /// The codec of its block; [`CodecId::NONE`] stores it as it is, and so does None, unless it takes the place of an array
+    /// The codec of its block; [`CodecId::NONE`] stores it uncompressed, and so does None, unless it takes the place of an array
     /// whose codec it then has ([`Change::set_array`](crate::change::Change::set_array)).
     pub codec: Option<CodecId>,
     /// The level of the codec; None leaves it to the codec.
@@ -344,7 +344,7 @@ impl<'a> Builder<'a> {
         file.commit().map(drop)
     }
 
-    /// The bytes of all blocks that are stored as they are: at least as long is the file.
+    /// The bytes of all blocks that are stored uncompressed: the file has at least this length.
     pub fn plain_bytes(&self) -> u64 {
         let is_plain = |options: &ArrayOptions| options.compression().is_none() && !options.streamed;
         let plain = self.blocks.iter().filter(|(_, options)| is_plain(options));

@@ -70,7 +70,7 @@ pub fn parse(text: &str, limits: &Limits) -> Result<Vec<Step>> {
     steps(Tree::parse(text, limits)?.root())
 }
 
-/// The chain as it stands before the data, end marker included.
+/// The chain as it is before the data, end marker included.
 pub fn print(steps: &[Step]) -> String {
     let list = |numbers: &Option<Vec<u64>>| numbers.as_ref().map(|n| Value::seq(n.iter().copied()));
     let items = steps.iter().map(|step| {

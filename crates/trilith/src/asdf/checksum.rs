@@ -44,7 +44,7 @@ pub fn md5_of(source: &dyn Source) -> Result<[u8; 16]> {
 pub(crate) struct Sum {
     /// The MD5.
     pub md5: [u8; 16],
-    /// The codec and the decoded size; `None` for bytes that are stored as they are, and for encoding chains.
+    /// The codec and the decoded size; `None` for bytes that are stored uncompressed, and for encoding chains.
     pub codec: Option<(CodecId, u64)>,
     /// Number of the block.
     pub index: usize,

@@ -93,7 +93,7 @@ pub struct Generation {
     pub documented_minimum: u16,
     /// `true` if `flags` may hold ENCODED (0x2).
     pub encoded: bool,
-    /// `true` if a block index may stand at the end.
+    /// `true` if a block index may be at the end.
     pub index: bool,
     /// The form of the tree.
     pub tree: TreeDialect,
@@ -396,7 +396,7 @@ impl Target {
         self.tag_for(&tag).unwrap_or(tag)
     }
 
-    /// The whole tag that this form has for a tag of another; None if it stays as it is.
+    /// The whole tag that this form has for a tag of another; None if it stays unchanged.
     ///
     /// Between two standards 1.x only root, ndarray and core/integer change.
     pub fn tag_for(&self, tag: &str) -> Option<String> {

@@ -54,7 +54,7 @@ pub(super) fn is_block(source: &dyn Source, at: Option<u64>) -> bool {
     source.read_at(at, &mut mark[..len]).is_ok() && block::magic_len(&mark[..len]).is_some()
 }
 
-/// The first block mark from byte `from` on that one of `rows` writes, whatever stands in between.
+/// The first block mark from byte `from` on that one of `rows` writes, whatever is in between.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.

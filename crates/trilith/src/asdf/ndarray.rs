@@ -146,7 +146,7 @@ impl<'t> Ndarray<'t> {
     /// The array over the decoded bytes of its block.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an element would lie outside.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an element would be outside.
     pub fn over(&self, source: SourceRef, limits: &Limits) -> Result<Array> {
         let datatype = self.datatype.clone().unwrap_or(Datatype::Uint8);
         self.place(source, datatype, limits).map_err(|e| self.node.locate(e))

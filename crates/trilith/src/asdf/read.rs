@@ -141,7 +141,7 @@ impl AsdfFile {
         self
     }
 
-    /// Says that this file lies inside a FITS file, whose HDUs `fits:` sources find.
+    /// Says that this file is inside a FITS file, whose HDUs `fits:` sources find.
     #[must_use]
     pub fn within(mut self, container: Container, fits: Arc<dyn FitsArrays>) -> Self {
         self.container = Some(container);
@@ -507,7 +507,7 @@ fn blocks_needed(tree: &Tree, limits: &Limits) -> Option<usize> {
     Some(needed)
 }
 
-/// Parses the tree where it lies.
+/// Parses the tree where it is.
 fn read_tree(sections: &Sections, limits: &Limits) -> Result<Tree> {
     let Some(extent) = sections.tree() else {
         return Tree::parse("", limits);

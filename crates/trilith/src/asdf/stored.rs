@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct BlockOptions {
-    /// The codec; None stores the bytes as they are.
+    /// The codec; None stores the bytes uncompressed.
     pub codec: Option<CodecId>,
     /// Parameters of the codec: level, item size, row size.
     pub encode: EncodeOptions,
@@ -158,7 +158,7 @@ impl StoredBlock {
         Ok(Self { block: header(row, encoding.compression, stored.len(), encoding.data_size, checksum), stored })
     }
 
-    /// The elements of an array where they are, if they lie in a file on this machine just as they are to be stored, and
+    /// The elements of an array where they are, if they are in a file on this machine just as they are to be stored, and
     /// not in the one that `target` is made of, in which they may be written over before they are read.
     pub(super) fn of_file(
         row: &'static Generation,

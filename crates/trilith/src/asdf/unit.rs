@@ -1,4 +1,4 @@
-//! The unit of an array: what stands next to it in the quantity or the column that holds it.
+//! The unit of an array: what is next to it in the quantity or the column that holds it.
 
 use super::AsdfFile;
 use crate::tree::Node;

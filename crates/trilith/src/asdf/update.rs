@@ -26,7 +26,7 @@ const SAVED_AT_MOST: u64 = 64 << 20;
 /// Data of appended uncompressed blocks begin at a multiple of this.
 const ALIGN: u64 = 64;
 
-/// Returns `true` if the file lies inside another, or was unpacked: it has no place that could be written to.
+/// Returns `true` if the file is inside another, or was unpacked: it has no place that could be written to.
 fn is_apart(file: &AsdfFile) -> bool {
     file.container().is_some() || file.sections().source().is_apart()
 }
@@ -39,7 +39,7 @@ pub fn room(file: &AsdfFile) -> Option<u64> {
     Some(first - tree.start)
 }
 
-/// Overwrites the tree in the file that `file` was opened from, if the new text fits; whether it did. One that lies
+/// Overwrites the tree in the file that `file` was opened from, if the new text fits; whether it did. One that is
 /// inside another, or that was unpacked, is never changed so. The rest of the room is filled with zeros (spaces before
 /// ASDF 1.0).
 ///
@@ -114,7 +114,7 @@ pub struct Placement<'b> {
 
 impl<'b> Placement<'b> {
     /// Finds places for `added` blocks if those in `freed` are given up; None if the file cannot be
-    /// changed in place: it lies in another, its blocks do not follow one another, or a streamed one is in the way.
+    /// changed in place: it is in another, its blocks do not follow one another, or a streamed one is in the way.
     ///
     /// # Errors
     /// Returns an error if the block headers cannot be read.

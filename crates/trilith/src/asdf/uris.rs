@@ -20,7 +20,7 @@ use crate::tree::{Node, Tree, Value};
 pub struct Uri<'t> {
     /// The scalar.
     pub node: Node<'t>,
-    /// The file, as written; "" for the file that it stands in.
+    /// The file, as written; "" for the file that it is in.
     pub uri: String,
     /// The part after the file: `#` and a pointer, or nothing.
     pub fragment: String,
@@ -67,7 +67,7 @@ pub fn uris<'t>(tree: &'t Tree, limits: &'t Limits) -> Result<Vec<Uri<'t>>> {
     Ok(found)
 }
 
-/// An array of another file by the name of that file (core/externalarray), which Trilith hands on as it is.
+/// An array of another file by the name of that file (core/externalarray), which Trilith hands on unchanged.
 const EXTERNAL_ARRAY: &str = "tag:stsci.edu:asdf/core/externalarray-";
 
 /// The reference that is meant by one in a file whose references `resolve` resolves.

@@ -1,6 +1,6 @@
 //! Going through the tree across references: every array with its path, and the node at a path.
 //!
-//! Aliases and `$ref`s (into this file or another) count at each place where they stand; if one
+//! Aliases and `$ref`s (into this file or another) count at each place where they are; if one
 //! would close a cycle it is entered once. The number of nodes is bounded by [`Limits::nodes`].
 
 use std::borrow::Cow;

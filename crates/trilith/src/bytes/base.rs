@@ -45,7 +45,7 @@ impl Base {
         Self::Folder(real(folder))
     }
 
-    /// The absolute URI of a file at a path or an address; None for what lies nowhere.
+    /// The absolute URI of a file at a path or an address; None for what is nowhere.
     pub fn own_uri(name: &str) -> Option<String> {
         let base = Self::of(name);
         match &base {
@@ -99,7 +99,7 @@ pub(super) fn scheme(uri: &str) -> Option<&str> {
 }
 
 /// The path that a reference in a file of `folder` means: relative, absolute, or a `file:` URI of this machine.
-/// It is found by its text alone; `..` takes back what stands before it.
+/// It is found by its text alone; `..` takes back what is before it.
 ///
 /// # Errors
 /// Returns the reason if there is none.

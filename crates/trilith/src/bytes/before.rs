@@ -70,7 +70,7 @@ impl Before {
         Self { inner, saved }
     }
 
-    /// Reads bytes that the update leaves as they are to their place in `into`, which begins at `offset` of the file.
+    /// Reads bytes that the update leaves unchanged to their place in `into`, which begins at `offset` of the file.
     fn read_unchanged(&self, offset: u64, range: Range<u64>, into: &mut [u8]) -> Result<()> {
         match into.get_mut((range.start - offset) as usize..(range.end.max(range.start) - offset) as usize) {
             Some(part) if !part.is_empty() => self.inner.read_at(range.start, part),

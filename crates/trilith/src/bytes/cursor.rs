@@ -1,4 +1,4 @@
-//! A cursor over bytes that knows where in the file it stands.
+//! A cursor over bytes that knows where in the file it is.
 
 use crate::error::{Error, Result};
 

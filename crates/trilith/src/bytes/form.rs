@@ -1,10 +1,10 @@
-//! In what form bytes lie in their file, for programs that read and decode them without this library.
+//! In what form bytes are in their file, for programs that read and decode them without this library.
 
 use std::ops::Range;
 
 use crate::error::{Error, Result};
 
-/// In what form the bytes of a [`Source`](super::Source) lie in the file that they come from.
+/// In what form the bytes of a [`Source`](super::Source) are in the file that they come from.
 ///
 /// Codecs are named by the words of [`Step`].
 #[derive(Debug, Clone, PartialEq)]
@@ -71,7 +71,7 @@ pub struct GridForm {
     pub item: u64,
     /// `true` if the chunks at the far edges have only the elements that are in the array.
     pub cut_edges: bool,
-    /// `true` if elements lie in Fortran order within a chunk.
+    /// `true` if elements are in Fortran order within a chunk.
     pub columns: bool,
     /// The encoding steps of each chunk when it was written, in this order.
     pub steps: Vec<Step>,

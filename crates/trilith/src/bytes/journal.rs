@@ -52,7 +52,7 @@ fn journal_path(path: &Path) -> PathBuf {
     beside(path, ".trilith-journal")
 }
 
-/// Looks for the journal of `file`, which lies at `path`. Its tables may take `memory` bytes.
+/// Looks for the journal of `file`, which is at `path`. Its tables may take `memory` bytes.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`] if a journal that may well be the file's cannot be read.
@@ -110,7 +110,7 @@ pub(super) fn settle(lock: &Lock) -> Result<bool> {
     }
 }
 
-/// Refuses to write if something else lies under the name of the journal.
+/// Refuses to write if something else is under the name of the journal.
 ///
 /// # Errors
 /// Returns the errors of [`settle`].
@@ -149,7 +149,7 @@ impl Update {
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if another process writes the file, has changed it since it
     /// was read, or the disk says no. [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what may not be changed in
     /// place: bytes that are not those of a file on this machine, a file that is read-only, that has other names
-    /// (hard links), or that belongs to somebody else, and if something that is not its journal lies under that
+    /// (hard links), or that belongs to somebody else, and if something that is not its journal is under that
     /// name.
     pub fn commit(self, read: &dyn Source) -> Result<u64> {
         let mut journal = self.begin(read)?;
@@ -292,7 +292,7 @@ impl Journal {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if the file cannot be written or is being changed right now, [`ErrorKind::Usage`]
-    /// if something else lies under the name of its journal.
+    /// if something else is under the name of its journal.
     pub fn recover(path: impl AsRef<Path>) -> Result<bool> {
         let path = path.as_ref();
         let real = std::fs::canonicalize(path).map_err(|e| Error::io(format!("opening {}", path.display()), e))?;

@@ -1,4 +1,4 @@
-//! Small reads that lie close together, answered out of larger ones.
+//! Small reads that are close together, answered out of larger ones.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -7,13 +7,13 @@ use super::form::Form;
 use super::source::{Access, Source, SourceRef};
 use crate::error::Result;
 
-/// Bytes read at once if the reads lie close together.
+/// Bytes read at once if the reads are close together.
 const WINDOW: u64 = 64 << 10;
 /// Reads farther apart than this are left alone.
 const CLOSE: u64 = 8 << 10;
 
 /// A source for going through small things in order, such as block headers: if one follows soon after the other, they
-/// are read many at a time; if they lie far apart, each is read by itself, and nothing between them.
+/// are read many at a time; if they are far apart, each is read by itself, and nothing between them.
 pub struct ReadAhead {
     inner: SourceRef,
     window: Mutex<Window>,

@@ -15,7 +15,7 @@ pub(super) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// Opens a file that may lie there in bad faith: neither through a link nor waiting for the writer of a pipe.
+/// Opens a file that may be there in bad faith: neither through a link nor waiting for the writer of a pipe.
 pub(super) fn careful(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     {

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Numbers are unsigned 64-bit integers, most significant byte first. A journal knows content and nothing
-//! about where the file lies, so that it holds for a copy, on another device, and after a restore. It belongs
+//! about where the file is, so that it holds for a copy, on another device, and after a restore. It belongs
 //! to a file whose length is between the two, in which every byte of every region is the old or the new one,
 //! every sampled byte after the old end the new one or zero, and the unchanged sectors are what they were.
 
@@ -46,7 +46,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// The tables and numbers, as they stand after the bytes; without the checksum.
+    /// The tables and numbers, as they are after the bytes; without the checksum.
     pub fn print(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let number = |n: u64, out: &mut Vec<u8>| out.extend_from_slice(&n.to_be_bytes());

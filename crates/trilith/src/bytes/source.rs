@@ -50,7 +50,7 @@ pub trait Source: Send + Sync {
         self.len()
     }
 
-    /// The bytes themselves if they lie in memory, without a copy.
+    /// The bytes themselves if they are in memory, without a copy.
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
         let _ = (offset, len);
         None
@@ -106,7 +106,7 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// In what form the bytes lie in the file, for programs that read it without this library. Lengths of pieces are
+    /// In what form the bytes are in the file, for programs that read it without this library. Lengths of pieces are
     /// read; nothing is decoded.
     ///
     /// # Errors

@@ -286,7 +286,7 @@ impl Update {
         Ok(())
     }
 
-    /// Remembers sectors that stay as they are: at both ends, and here and there between.
+    /// Remembers sectors that stay unchanged: at both ends, and here and there between.
     fn save_fixed(&self, file: &File, touched: &[(Range<u64>, Vec<usize>)], record: &mut Record) -> Result<()> {
         let sectors = record.old_len.div_ceil(SECTOR);
         let step = (sectors / FIXED_BETWEEN).max(1);

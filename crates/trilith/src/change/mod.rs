@@ -205,7 +205,7 @@ impl<'f> Change<'f> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an array of the new tree cannot be made of
-    /// the blocks of the file, and does not stand like that in the old tree.
+    /// the blocks of the file, and is not like that in the old tree.
     pub fn replace_tree(&mut self, tree: Tree) -> Result<()> {
         if tree.text().trim().is_empty() {
             return Err(
@@ -473,7 +473,7 @@ impl<'f> Change<'f> {
         assemble::tree_with_sources(tree, self.file.limits(), &sources)
     }
 
-    /// Changes the file where it stands: the tree and the blocks that are new are written, every other block
+    /// Changes the file where it is: the tree and the blocks that are new are written, every other block
     /// stays where it is. Whether that could be done: the tree must fit into its space, and the blocks must
     /// leave a place. Gives back the numbers of blocks that have others now.
     fn in_place(&self) -> Result<Option<Places>> {
@@ -499,7 +499,7 @@ impl<'f> Change<'f> {
     }
 
     /// Writes the changed file into `out`, which is at its start. Blocks that are given up are left out, and
-    /// so are empty ones; if the file has blocks that no array refers to, or whose numbers stand in
+    /// so are empty ones; if the file has blocks that no array refers to, or whose numbers are in
     /// another block, all keep their numbers.
     ///
     /// Returns what is damaged: blocks that differ from the checksums which they state, and keep.

@@ -28,7 +28,7 @@ pub struct SaveOptions<'o> {
     /// Write only the changed bytes, under a rollback journal, if the new tree fits into its space. Otherwise the
     /// file is rewritten with space to grow.
     pub in_place: bool,
-    /// Write to this file and leave the one that was read as it is.
+    /// Write to this file and leave the one that was read unchanged.
     pub output: Option<Output<'o>>,
     /// Rewrite every block, even if only the tree changes and fits into its space.
     pub anew: bool,
@@ -56,7 +56,7 @@ pub enum Output<'o> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Saved {
-    /// Only what changes was written, where the file stands.
+    /// Only what changes was written, where the file is.
     pub in_place: bool,
     /// The reason why the whole file was written although [`SaveOptions::in_place`] was set.
     pub why_anew: Option<&'static str>,

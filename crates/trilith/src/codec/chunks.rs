@@ -345,7 +345,7 @@ impl Source for Chunks {
     }
 }
 
-/// The stored ranges of chunks, neighbours joined. Between two sub-blocks lies at most their length
+/// The stored ranges of chunks, neighbours joined. Between two sub-blocks is at most their length
 /// field, which is read along.
 fn joined(chunks: &[Chunk]) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();

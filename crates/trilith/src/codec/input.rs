@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// Number of bytes read at once from a source that cannot show its bytes in place.
 const PIECE: u64 = 256 << 10;
 
-/// The stored bytes in order: if the source lies in memory without a copy, else by pieces.
+/// The stored bytes in order: if the source is in memory without a copy, else by pieces.
 pub(super) struct Input {
     source: SourceRef,
     at: u64,

@@ -27,7 +27,7 @@ const MAGIC: u32 = 0x184d_2204;
 const SKIPPED: u32 = 0x184d_2a50;
 /// Distance that a linked block may refer back.
 const WINDOW: usize = 64 << 10;
-/// The high bit of a block's length: it is stored as it is.
+/// The high bit of a block's length: it is stored uncompressed.
 const STORED: u32 = 1 << 31;
 
 /// The descriptor at the start of a frame.
@@ -352,7 +352,7 @@ struct Writer {
 
 const BLOCK: usize = 4 << 20;
 
-/// A writer of one frame; the length of the content stands in it if it is known.
+/// A writer of one frame; the length of the content is in it if it is known.
 pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
     no_level("lz4f", options)?;
     Ok(Box::new(Writer { pieces: Pieces::new(BLOCK), total: options.total, written: 0, begun: false }))

@@ -85,7 +85,7 @@ impl CodecId {
         Some(Self(id))
     }
 
-    /// Returns `true` if the bytes are stored as they are.
+    /// Returns `true` if the bytes are stored uncompressed.
     pub fn is_none(self) -> bool {
         self == Self::NONE
     }

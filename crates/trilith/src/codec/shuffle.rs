@@ -108,7 +108,7 @@ pub(super) fn unshuffle(item: usize, from: &[u8], to: &mut [u8]) {
 }
 
 /// Puts the lowest bits of the first bytes of all items first, and so on. Blosc does this only
-/// if the number of items is a multiple of 8, and leaves the bytes as they are otherwise.
+/// if the number of items is a multiple of 8, and leaves the bytes unchanged otherwise.
 pub(super) fn bit_shuffle(item: usize, from: &[u8], to: &mut [u8]) {
     let n = from.len() / item.max(1);
     if !n.is_multiple_of(8) {

@@ -105,7 +105,7 @@ fn alone(layout: &Layout, limits: &Limits, found: &mut Found) -> Result<()> {
     Ok(())
 }
 
-/// The items of a stream lie in it, before the layout that begins at `end`, and compressed ones decode.
+/// The items of a stream are in it, before the layout that begins at `end`, and compressed ones decode.
 fn stream(items: &Items<'_>, end: Option<u64>, found: &mut Found) -> Result<()> {
     let file = items.file();
     debug_assert!(end.is_none() || *file.origin() == LayoutOrigin::Given);

@@ -118,7 +118,7 @@ fn not_semantic(version: &str) -> Option<&'static str> {
     wrong.then_some("what follows the numbers is not a suffix of Semantic Versioning")
 }
 
-/// Looks at what lies between header and tree, and at the text of the tree. `end` is the byte after the header.
+/// Looks at what is between header and tree, and at the text of the tree. `end` is the byte after the header.
 pub(super) fn text(
     source: &SourceRef,
     sections: &Sections,

@@ -73,7 +73,7 @@ struct AsdfLaw {
     mark: &'static [u8],
     /// The row of the table of generations that has its block header.
     row: &'static str,
-    /// `true` if comment lines may stand after the header line.
+    /// `true` if comment lines may be after the header line.
     comments: bool,
     /// `true` if there may be a block index, and unused space between blocks.
     index: bool,
@@ -135,7 +135,7 @@ pub struct ConformOptions {
 
 /// Compares a file with a document. `resolve` opens the files that it refers to.
 ///
-/// For the documents of Dudley the file is a native stream, any file with the layout that lies next to it or that
+/// For the documents of Dudley the file is a native stream, any file with the layout that is next to it or that
 /// `options` give, or a layout alone.
 ///
 /// # Errors

@@ -89,7 +89,7 @@ impl To {
         }
     }
 
-    /// The form that the ending of a file's name stands for, `.gz` after it aside.
+    /// The form that the ending of a file's name represents, `.gz` after it aside.
     ///
     /// ```
     /// use trilith::convert::To;

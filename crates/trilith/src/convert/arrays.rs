@@ -39,7 +39,7 @@ pub(super) enum Content {
     Nothing,
 }
 
-/// Every ndarray as written, in document order; what cannot be read as one is left as it is.
+/// Every ndarray as written, in document order; what cannot be read as one is left unchanged.
 pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Diagnostic>) -> Result<Vec<Use<'t>>> {
     let (mut list, mut text) = (Vec::new(), 0);
     let mut walk = file.tree().root().walk(file.limits()).as_written();

@@ -15,7 +15,7 @@ const LEAST: u64 = 4096;
 /// - `lz4` if the sample shrinks to nine tenths or less, because it can be sliced and nearly every library reads it;
 /// - `blsc` (the same after a shuffle of bytes), which fewer libraries read, if the sample shrinks to seven tenths
 ///   or less and to three quarters or less of what `lz4` makes of it;
-/// - none otherwise, so that noise stays as it is and can be viewed and sliced in place. Nor for less than 4 KiB.
+/// - none otherwise, so that noise stays uncompressed and can be viewed and sliced in place. Nor for less than 4 KiB.
 ///
 /// # Errors
 /// Returns an error if the block cannot be read.

@@ -176,7 +176,7 @@ fn physical_node(fits: &FitsFile, hdu: &Hdu, taking: &mut Taking<'_>) -> Result<
 }
 
 /// Writes a file of the ASDF family as FITS, and says what of it there is no place for: if the tree is
-/// that of a FITS file, whatever stands beside it.
+/// that of a FITS file, whatever is beside it.
 ///
 /// # Errors
 /// Returns the errors of [`from_fits`].
@@ -387,7 +387,7 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<(Sour
 /// lost, as [`take_out`] and [`from_fits`].
 ///
 /// # Errors
-/// Returns the errors of [`from_fits`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file that lies in
+/// Returns the errors of [`from_fits`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file that is in
 /// no FITS file.
 pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
     let fits = fits_around(file).ok_or_else(|| Error::usage("this file is not inside a FITS file"))?;

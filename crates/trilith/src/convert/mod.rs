@@ -84,7 +84,7 @@ pub enum CodecChoice {
     /// Each block keeps its own; compressed bytes are copied without decoding them.
     #[default]
     Keep,
-    /// None: blocks are stored as they are, and can be viewed and sliced in place.
+    /// None: blocks are stored uncompressed, and can be viewed and sliced in place.
     Plain,
     /// This one.
     Set(CodecId),
@@ -136,7 +136,7 @@ pub struct ConvertOptions {
     /// The codec inside of a Blosc buffer, if the codec is `blsc`.
     pub blosc: Blosc,
     /// So many rows of its array in each piece that a block is compressed in, which is lz4 then. A piece decodes by itself, so
-    /// that it can be a chunk of Zarr. A block whose array does not begin with it, or lies in another order than C, has
+    /// that it can be a chunk of Zarr. A block whose array does not begin with it, or is in another order than C, has
     /// the usual pieces.
     pub rows: Option<u64>,
     /// The lengths of the chunks that arrays with this number of axes are cut into, each in a separate block, in
@@ -411,11 +411,11 @@ fn lost_of_header(block: &Block) -> impl Iterator<Item = String> {
 pub struct Hint {
     /// Bytes of an element.
     pub item: u64,
-    /// Bytes of a row, if the array lies in C order.
+    /// Bytes of a row, if the array is in C order.
     pub row: Option<u64>,
     /// `true` if the elements are floating-point numbers.
     pub is_float: bool,
-    /// `true` if the array begins with the block, and lies in C order: rows of the array are rows of the block.
+    /// `true` if the array begins with the block, and is in C order: rows of the array are rows of the block.
     pub fills: bool,
 }
 

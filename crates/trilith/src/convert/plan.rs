@@ -1,4 +1,4 @@
-//! A conversion worked out but not yet written: what will stand where, and what will be lost.
+//! A conversion worked out but not yet written: what will be where, and what will be lost.
 
 use std::collections::HashMap;
 use std::io::{Seek, Write};

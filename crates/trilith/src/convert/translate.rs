@@ -1,5 +1,5 @@
 //! The tree in the words of another generation, by edits of its text: comments, key order and all
-//! that has no counterpart stay as they are.
+//! that has no counterpart stay unchanged.
 
 use std::collections::HashSet;
 
@@ -113,7 +113,7 @@ struct Translation<'t> {
     edit: Edit<'t>,
     /// Those of the new tree.
     handles: Handles,
-    /// `true` if `!` stands for something else in the new tree.
+    /// `true` if `!` represents something else in the new tree.
     primary_changes: bool,
     file: &'t AsdfFile,
 }
@@ -189,7 +189,7 @@ impl<'t> Translation<'t> {
         }
     }
 
-    /// Writes the history in the target's form; false if it stays as it is.
+    /// Writes the history in the target's form; false if it stays unchanged.
     fn history(&mut self, visit: &crate::tree::Visit<'t>, losses: &mut Vec<Diagnostic>) -> Result<bool> {
         let node = visit.node;
         let Some(mut value) = history::translated(node, self.target.history_map, &self.limits)? else { return Ok(false) };

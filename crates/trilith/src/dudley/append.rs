@@ -160,7 +160,7 @@ pub(super) struct Change {
     /// The file as it was read.
     pub source: SourceRef,
     pub total: u64,
-    /// None if the layout stays as it is, outside of the file.
+    /// None if the layout stays unchanged, outside of the file.
     pub text: Option<Vec<u8>>,
 }
 
@@ -198,7 +198,7 @@ pub(super) fn write_past(update: &mut Update, at: u64, bytes: &[u8], start: u64)
 }
 
 /// Appends records: `rows` has one axis more than the last item of a list (`/history/t`), and each of its
-/// rows becomes one more of it; or `rows` goes on with an array that lies last and whose first dimension
+/// rows becomes one more of it; or `rows` goes on with an array that is last and whose first dimension
 /// is a stored parameter (`"" = {…}[NREC]`, the path `/""`). Returns the new size.
 ///
 /// # Errors
@@ -208,11 +208,11 @@ pub fn append_records(path: &Path, list: &str, rows: &Array, limits: &Limits) ->
 }
 
 /// Appends records of several variables, all or none of them: to lists, to the items of a list whose
-/// elements are dicts (`/history/te`, `/history/time`), or to the members of an array of structs that lies
+/// elements are dicts (`/history/te`, `/history/time`), or to the members of an array of structs that is
 /// last and whose first dimension is a stored parameter (`/te`, `/time` of `"" = {…}[NREC]`). `how` may say
 /// under which layout the file is read. Returns the new size.
 ///
-/// A list becomes longer by a count in the layout. A file whose layout lies outside of it gets a layout at
+/// A list becomes longer by a count in the layout. A file whose layout is outside of it gets a layout at
 /// its end as soon as the layout has to change; that outside goes on describing what was there before.
 ///
 /// # Errors

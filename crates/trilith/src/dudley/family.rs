@@ -1,7 +1,7 @@
 //! Families of files: one layout, and a catalog of the parameters of each file.
 //!
 //! Section 8 of our specification: from the parameters alone follows if every item of every file
-//! lies, so that no file of the family has to be opened.
+//! is, so that no file of the family has to be opened.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -323,7 +323,7 @@ impl Catalog {
         self.files.names.is_empty()
     }
 
-    /// Tells for each file where an item lies, without opening the file; the layout is evaluated once for
+    /// Tells for each file where an item is, without opening the file; the layout is evaluated once for
     /// each. `options` say whether the files are native and what their byte order is.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! Arrays in chunks: what attributes `grid_…` make of the raw items that hold them.
 //!
-//! The annotated item is what lies in the file, declared as exactly that: a list with one item for each chunk in
+//! The annotated item is what is in the file, declared as exactly that: a list with one item for each chunk in
 //! row-major order (one of length 0 if a chunk was never written), one item that is the only chunk, or, with `grid_at`,
-//! the table that says in the file itself where the chunks lie.
+//! the table that says in the file itself where the chunks are.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -103,7 +103,7 @@ impl Collected {
         Some((path.to_owned(), known.is_none()))
     }
 
-    /// The grids with their entries; why one cannot be read stands in its place. `find` gives the items of the stream by
+    /// The grids with their entries; why one cannot be read is in its place. `find` gives the items of the stream by
     /// their paths.
     pub fn finish(
         self,
@@ -230,7 +230,7 @@ impl Spec<'_> {
         Ok(Places::Listed(Arc::new(entries.iter().map(piece).collect::<Result<Vec<_>>>()?)))
     }
 
-    /// Returns `true` if the masks stand in the layout, and not in a column.
+    /// Returns `true` if the masks are in the layout, and not in a column.
     fn has_masks(&self) -> bool {
         matches!(self.said.get("grid_mask"), Some(Attribute::List(_)))
     }

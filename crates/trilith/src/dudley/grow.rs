@@ -1,4 +1,4 @@
-//! More records of an array that lies last and whose first dimension is a stored parameter, such as
+//! More records of an array that is last and whose first dimension is a stored parameter, such as
 //! `"" = {…}[NREC]`: the rows go after it, the parameter counts them, the layout moves on as it is.
 
 use std::sync::Arc;

@@ -156,7 +156,7 @@ impl Joined {
         source.read_at(start.saturating_add(from), into).map_err(|e| e.context(self.file(at).to_owned()))
     }
 
-    /// The file in which a byte lies, and which byte of its item that is.
+    /// The file in which a byte is, and which byte of its item that is.
     fn place(&self, offset: u64) -> Result<(usize, u64)> {
         let number = offset.checked_div(self.span).unwrap_or(0);
         let at = usize::try_from(number).ok().filter(|at| *at < self.pieces.len());

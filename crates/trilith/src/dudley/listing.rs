@@ -27,7 +27,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Reads the parameters of files under the layout of their family. `catalog` is where the catalog will lie: the files
+    /// Reads the parameters of files under the layout of their family. `catalog` is where the catalog will be: the files
     /// are named from its folder. `template` is the path of the layout, if it has one.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl Listing {
     }
 }
 
-/// The folder in which a catalog lies, or is to lie: its files are named from there.
+/// The folder in which a catalog is, or is to be: its files are named from there.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if it is not there.

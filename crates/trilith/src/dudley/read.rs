@@ -45,7 +45,7 @@ pub enum LayoutOrigin {
     Derived(&'static str),
 }
 
-/// A stream of bytes and the layout that says what lies in it.
+/// A stream of bytes and the layout that says what is in it.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -161,7 +161,7 @@ impl DudleyFile {
         Self { is_cut: true, ..self }
     }
 
-    /// Returns `true` if a layout of the name of a file lies next to it.
+    /// Returns `true` if a layout of the name of a file is next to it.
     pub(crate) fn has_layout_beside(source: &SourceRef, resolve: &dyn Resolve) -> bool {
         beside(source.name()).is_some_and(|beside| resolve.resolve(&beside.replace('%', "%25")).is_ok())
     }
@@ -334,7 +334,7 @@ impl DudleyFile {
         if entry.kind == EntryKind::Null { self.layout.unreadable(entry.item) } else { None }
     }
 
-    /// The bytes in which an item lies, and where it starts in them.
+    /// The bytes in which an item is, and where it starts in them.
     fn bytes_of(&self, entry: &Entry) -> Result<(SourceRef, u64)> {
         let file = self;
         let filter = file.layout.filter_of(entry.item).filter(|filter| filter.compresses && entry.kind == EntryKind::Data);

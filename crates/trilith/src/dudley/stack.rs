@@ -74,7 +74,7 @@ impl Items<'_> {
     }
 }
 
-/// Some elements that lie equally far from each other.
+/// Some elements that are equally far from each other.
 struct Piece {
     /// Number of the first element, and its place.
     index: u64,

@@ -74,7 +74,7 @@ pub struct Description {
     pub byteorder: Byteorder,
     /// The form of storage, in a word or two: `lz4`, `inline`, `at byte 24`.
     pub storage: String,
-    /// The byte of the file at which it begins, if its bytes are there as they are.
+    /// The byte of the file at which it begins, if its bytes are there uncompressed.
     pub offset: Option<u64>,
     /// Number of bytes, or None if it is not known.
     pub nbytes: Option<u64>,

@@ -109,7 +109,7 @@ fn listing(fits: &FitsFile, stored: bool) -> Result<String> {
     Ok(format!("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n{tree}"))
 }
 
-/// The FITS file that a file lies in or is made up from; None for any other.
+/// The FITS file that a file is in or is made up from; None for any other.
 pub fn fits_around(file: &AsdfFile) -> Option<&FitsFile> {
     hdus(file).map(|hdus| &*hdus.fits)
 }
@@ -176,7 +176,7 @@ pub type Inner = BufWriter<File>;
 
 /// Writes the FITS file around `file` again with another tree; false, and nothing written, if there is none.
 ///
-/// In the tree of an ASDF file that lies in it anything may be other: `make` writes that file. The tree that was made
+/// In the tree of an ASDF file that is in it anything may be other: `make` writes that file. The tree that was made
 /// up from a plain FITS file may differ in the cards of its headers, and `has_blocks` says whether blocks would have
 /// to be stored, for which there is no place.
 ///
@@ -211,7 +211,7 @@ fn no_place(message: impl Into<String>) -> Error {
         .hint("its header cards can be changed: FILE#/fits/0/header/KEYWORD; for anything else convert it to ASDF first")
 }
 
-/// The HDUs whose cards differ in the new tree; everything else must be as it is.
+/// The HDUs whose cards differ in the new tree; everything else must be unchanged.
 fn changed_headers(file: &AsdfFile, fits: &FitsFile, new: &Tree) -> Result<BTreeMap<usize, NewHdu>> {
     let mut changed = BTreeMap::new();
     if new.text() == file.tree().text() {

@@ -534,7 +534,7 @@ impl<'f> Item<'f> {
     }
 
     /// The array of the item as 32-bit floats, if it has the bits of floats of 8 or 16 bits that are no datatype here
-    /// (bfloat16, the kinds of float8); any other as it is.
+    /// (bfloat16, the kinds of float8); any other unchanged.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for elements whose meaning is not known.

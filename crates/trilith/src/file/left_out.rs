@@ -1,4 +1,4 @@
-//! In the place of FITS files if the feature `fits` was left out: none can be opened, so that no file lies in one.
+//! In the place of FITS files if the feature `fits` was left out: none can be opened, so that no file is in one.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -1,4 +1,4 @@
-//! One card of a header: keyword, value and comment, and the records of 80 bytes they stand in.
+//! One card of a header: keyword, value and comment, and the records of 80 bytes they are in.
 //!
 //! FITS Standard 4.0, sections 4.1 and 4.2; the CONTINUE convention of 4.2.1.2 and the registered
 //! HIERARCH convention. A card keeps its bytes, so that what was read is written as it was.
@@ -77,7 +77,7 @@ impl From<&str> for CardValue {
 }
 
 impl CardValue {
-    /// The value that stands in a value field without quotes.
+    /// The value that is in a value field without quotes.
     pub(super) fn of_token(token: &str) -> Self {
         parse_token(token.trim())
     }

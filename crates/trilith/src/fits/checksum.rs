@@ -39,7 +39,7 @@ impl Sum {
         self.0 = u32::try_from(sum).unwrap_or(u32::MAX);
     }
 
-    /// The sum over a part of a source; what lies beyond its end counts as zeros.
+    /// The sum over a part of a source; what is beyond its end counts as zeros.
     fn of(source: &dyn Source, start: u64, end: u64) -> Result<Self> {
         let mut sum = Self::default();
         let (mut at, end) = (start, end.min(source.len()));

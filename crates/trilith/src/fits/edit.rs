@@ -1,6 +1,6 @@
 //! Edited headers: what the rows of a `fits` list say now, as cards; every other card keeps its bytes.
 //!
-//! A card that says what the HDU is (its mandatory keywords, and those that say where its data lie) cannot be
+//! A card that says what the HDU is (its mandatory keywords, and those that say where its data are) cannot be
 //! changed so, because the data stay. FITS Standard 4.0, sections 4.4.1, 7 and 10.
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -162,7 +162,7 @@ fn next_equal(old: &[Value], new: &[Value]) -> Vec<Option<usize>> {
     new.iter().map(&mut find).collect()
 }
 
-/// For each row that is new, the old card in whose place it stands: rows between two that are kept replace the old
+/// For each row that is new, the old card in whose place it is: rows between two that are kept replace the old
 /// ones between them in their order, as far as their keyword or their number is the same.
 fn replaced(rows: &[Row], count: usize) -> Vec<Option<usize>> {
     let mut found = vec![None; rows.len()];

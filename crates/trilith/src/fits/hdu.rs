@@ -1,4 +1,4 @@
-//! One header with its data unit: what it is, where it lies, how long it is.
+//! One header with its data unit: what it is, where it is, how long it is.
 //!
 //! FITS Standard 4.0, sections 4.4.1, 6 and 7.
 
@@ -39,7 +39,7 @@ pub struct Hdu {
 }
 
 impl Hdu {
-    /// An HDU whose header lies at `start` and whose data unit begins at `data_start`.
+    /// An HDU whose header is at `start` and whose data unit begins at `data_start`.
     pub(super) fn new(number: usize, header: Header, start: u64, data_start: u64) -> Result<Self> {
         let kind = kind(&header)?;
         let size = data_size(&header)?;

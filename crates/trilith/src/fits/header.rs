@@ -112,7 +112,7 @@ impl Header {
         self.cards.push(card);
     }
 
-    /// Replaces the value of a keyword where its card stands, or puts a new card after that of the
+    /// Replaces the value of a keyword where its card is, or puts a new card after that of the
     /// keyword `behind`, or else at the end.
     ///
     /// # Errors

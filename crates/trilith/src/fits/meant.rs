@@ -1,4 +1,4 @@
-//! The data of an HDU that lies elsewhere, in a block of an ASDF file: what its header declares.
+//! The data of an HDU that is elsewhere, in a block of an ASDF file: what its header declares.
 
 use super::hdu::{Hdu, HduKind, bitpix, data_size, kind};
 use super::header::Header;
@@ -12,7 +12,7 @@ use crate::array::{Array, Datatype};
 use crate::error::Result;
 use crate::tree::Node;
 
-/// The physical values of an array that stands under `data` next to a `header` of a `fits` list: what the header declares is
+/// The physical values of an array that is under `data` next to a `header` of a `fits` list: what the header declares is
 /// applied if the elements are the stored ones that BITPIX or TFORM name, or the bytes of the whole data unit. Any
 /// other array is what it is: who wrote physical values under such a header has applied it.
 ///

@@ -15,7 +15,7 @@ use crate::limits::Limits;
 /// Bytes that are converted at once.
 const PIECE: usize = 1 << 20;
 
-/// A scale, an offset, and the whole number that stands for nothing.
+/// A scale, an offset, and the whole number that marks a missing value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Linear {
     pub scale: f64,
@@ -118,7 +118,7 @@ impl Number {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Step {
     pub how: How,
-    /// Bytes of a row before and after, where the part lies.
+    /// Bytes of a row before and after, where the part is.
     pub from: Range<usize>,
     pub to: Range<usize>,
     /// Bytes of one value before.

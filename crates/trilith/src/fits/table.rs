@@ -32,7 +32,7 @@ pub struct Column {
     pub scale: f64,
     /// TZERO.
     pub zero: f64,
-    /// TNULL: the whole number that stands for nothing.
+    /// TNULL: the whole number that marks a missing value.
     pub null: Option<i64>,
     /// TUNIT.
     pub unit: Option<String>,
@@ -350,7 +350,7 @@ pub(super) fn stored_array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) 
     Ok(array.with_limits(Arc::clone(limits)))
 }
 
-/// The type that a letter stands for in rows and in the heap alike; None for the others.
+/// The type that a letter represents in rows and in the heap alike; None for the others.
 fn number_type(letter: char) -> Option<Datatype> {
     Some(match letter {
         'B' => Datatype::Uint8,

@@ -37,7 +37,7 @@ enum Method {
     Plain,
 }
 
-/// In which column the bytes of a tile stand.
+/// In which column the bytes of a tile are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Compressed,
@@ -54,7 +54,7 @@ enum Dither {
     KeepZero,
 }
 
-/// The number that stands for zero in SUBTRACTIVE_DITHER_2.
+/// The number that represents zero in SUBTRACTIVE_DITHER_2.
 const ZERO: i32 = i32::MIN + 2;
 
 /// Minimum number of stored bytes that a tile counts as: the tiles of an empty image are a few bytes each.
@@ -67,7 +67,7 @@ struct Tiles {
     source: SourceRef,
     plan: Plan,
     limits: Arc<Limits>,
-    /// The table that says where each tile lies, if the source has no bytes in memory.
+    /// The table that says where each tile is, if the source has no bytes in memory.
     table: OnceLock<Vec<u8>>,
 }
 

@@ -150,7 +150,7 @@ pub fn write_asdf(out: &mut dyn Write, fits: &FitsFile, asdf: Option<SourceRef>)
 pub struct NewHdu {
     /// The new header.
     pub header: Header,
-    /// The new data unit; None if it stays as it is.
+    /// The new data unit; None if it stays unchanged.
     pub data: Option<SourceRef>,
 }
 

@@ -1,6 +1,6 @@
 //! netCDF-3 (CDF-1, CDF-2 and CDF-5), by the grammar of its format specification: everything is in one header.
 //!
-//! Variables are arrays at fixed places. Those whose first dimension is the record dimension lie interleaved, a slab of each in
+//! Variables are arrays at fixed places. Those whose first dimension is the record dimension are interleaved, a slab of each in
 //! every record: such a variable is declared as structs, one a record, and `grid_member` names the member that it is. The
 //! number of records may be unknown (all ones, written while the file grows); then the length of the file tells it.
 
@@ -120,7 +120,7 @@ struct Records {
     /// Bytes from one record to the next.
     stride: u64,
     begin: u64,
-    /// `true` if one variable has the records for itself: nothing lies between them.
+    /// `true` if one variable has the records for itself: nothing is between them.
     is_alone: bool,
 }
 

@@ -1,7 +1,7 @@
 //! numpy's `.npz` archives: a zip file of `.npy` files.
 //!
 //! The format of zip is that of PKWARE's APPNOTE 6.3: the end of the central directory is looked for
-//! from the back, its entries say where each member lies. Members are stored or deflated; nothing else
+//! from the back, its entries say where each member is. Members are stored or deflated; nothing else
 //! is written by numpy.
 
 #[cfg(feature = "zlib")]
@@ -52,7 +52,7 @@ pub fn npz_arrays(source: &SourceRef, limits: &Limits) -> Result<Vec<(String, Ar
     Ok(arrays)
 }
 
-/// The layout of an archive: stored members lie in it as they are, a deflated one is an array of one chunk.
+/// The layout of an archive: its stored members are uncompressed, a deflated one is an array of one chunk.
 pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     let mut text = LayoutText::new("a .npz archive", limits);
     let entries = entries(source, limits)?;

@@ -77,7 +77,7 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     text.finish()
 }
 
-/// The JSON text in the order in which it stands there.
+/// The JSON text in the order in which it is there.
 #[derive(Default)]
 struct Header {
     metadata: Vec<(String, String)>,

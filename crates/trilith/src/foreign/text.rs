@@ -72,7 +72,7 @@ impl LayoutText {
         self.item(name, &format!("{typed} @{offset}"))
     }
 
-    /// An item: what stands after `NAME =`.
+    /// An item: what is after `NAME =`.
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
@@ -378,7 +378,7 @@ fn members(fields: &StructType, out: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Refuses numbers that a layout cannot hold, such as places that lie after the end of every file.
+/// Refuses numbers that a layout cannot hold, such as places that are after the end of every file.
 fn check_numbers(line: &str) -> Result<()> {
     let (mut number, mut is_name) = (String::new(), false);
     let mut bytes = line.bytes().chain([b' ']);

@@ -26,7 +26,7 @@ pub(super) struct Leaf {
 }
 
 impl Leaf {
-    /// An array with what is said of it; what stands for an element that is missing is an attribute.
+    /// An array with what is said of it; what represents an element that is missing is an attribute.
     pub fn new(array: Array, mut attributes: Vec<(String, Json)>, said: Said) -> Self {
         let missing = match array.mask() {
             Some(Mask::Integer(value)) => Some(i64::try_from(*value).map_or_else(|_| Json::Digits(value.to_string()), Json::Int)),

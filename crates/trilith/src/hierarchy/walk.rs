@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::file::{Item, ItemKind, Place};
 use crate::limits::Limits;
 
-/// The parts of a dataset of xarray, as it stands in a tree.
+/// The parts of a dataset of xarray, as it is in a tree.
 const WRITTEN: [&str; 3] = ["attrs", "coords", "data_vars"];
 
 /// The result for an item.

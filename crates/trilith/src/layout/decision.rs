@@ -15,7 +15,7 @@ pub const STRUCT_SIZE_PADDED: bool = true;
 pub const PARAM_ONCE_2025: bool = true;
 /// D9: in 2025 `..` at the top is an error.
 pub const UP_AT_TOP_IS_ERROR_2025: bool = true;
-/// D11: where the first automatic address of a native file of 2025 lies.
+/// D11: where the first automatic address of a native file of 2025 is.
 pub const NATIVE_START_2025: u64 = 16;
 /// D15: `p4` and `p8` are types of 2025.
 pub const POINTERS_2025: bool = true;

@@ -337,7 +337,7 @@ fn sign_of(text: &str, seen: &[Option<Token>; 4], token: Token, depth: usize, le
     }
 }
 
-/// Returns `true` if a run of `-` stands alone to the end of its line.
+/// Returns `true` if a run of `-` is alone to the end of its line.
 fn ends(text: &str, token: Token) -> bool {
     let rest = text.as_bytes().get(token.span.end as usize..).unwrap_or(&[]);
     matches!(rest.iter().find(|byte| !matches!(byte, b' ' | b'\t')), None | Some(b'\n' | b'\r'))

@@ -84,7 +84,7 @@ impl<'l> Evaluation<'l> {
             .try_fold(0u64, |sum, more| Ok(sum.saturating_add(more?)))
     }
 
-    /// The entry at a path such as `/group/list[3]/x`, found without walking what lies before it.
+    /// The entry at a path such as `/group/list[3]/x`, found without walking what is before it.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if finding it costs too much.
@@ -100,7 +100,7 @@ impl<'l> Evaluation<'l> {
         self.stacked(&self.machine, path)
     }
 
-    /// Items that lie over one another (W11), for those who look for mistakes: overlaps are legal.
+    /// Items that overlap (W11), for those who look for mistakes: overlaps are legal.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are more than

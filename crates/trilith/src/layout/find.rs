@@ -1,4 +1,4 @@
-//! One entry by its path, without walking what lies before it; members of structs among arrays.
+//! One entry by its path, without walking what is before it; members of structs among arrays.
 
 use super::entry::Entry;
 use super::lexer::unquote;

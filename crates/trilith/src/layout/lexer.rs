@@ -106,7 +106,7 @@ fn class(byte: u8) -> Class {
     CLASS[byte as usize]
 }
 
-/// Returns `true` if a byte may stand inside an unquoted name.
+/// Returns `true` if a byte may be inside an unquoted name.
 fn is_word(byte: u8) -> bool {
     matches!(class(byte), Class::Letter | Class::Digit)
 }
@@ -138,7 +138,7 @@ impl<'t> Lexer<'t> {
         self.text.as_bytes().get(at).copied().unwrap_or(0)
     }
 
-    /// A scanner that stands where this one stands; comments on its way are not remembered.
+    /// A scanner that is where this one is; comments on its way are not remembered.
     pub fn fork(&self) -> Self {
         Self { text: self.text, at: self.at, dialect: self.dialect, first: self.first, notes: Vec::new() }
     }

@@ -376,7 +376,7 @@ impl<'l> Machine<'l> {
         Ok(Spot { address, size })
     }
 
-    /// An array after its stored length (2026): where the length lies, and where the bytes.
+    /// An array after its stored length (2026): where the length is, and where the bytes.
     pub fn place_compressed(
         &mut self,
         item: ItemId,

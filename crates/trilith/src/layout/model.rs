@@ -2,7 +2,7 @@
 //!
 //! Item 0 is the root dict. Every other item has one parent: data, dicts and lists belong to a dict
 //! or a list, parameters and types to a dict (in 2025 a parameter may belong to a struct), members to
-//! a type. Beside the items stand the *steps* of the text in their order, which is the order of the
+//! a type. In addition to the items there are the *steps* of the text in their order, which is the order of the
 //! stream: what [`Layout::evaluate`](Layout::evaluate) and the printer walk along.
 
 use std::collections::HashMap;
@@ -97,7 +97,7 @@ pub enum Placement {
     Next,
     /// `@n`: at this address; in a struct, at this offset.
     At(u64),
-    /// `%n`: at the next multiple of this power of two; `%0` stands as [`Placement::Next`].
+    /// `%n`: at the next multiple of this power of two; `%0` is as [`Placement::Next`].
     Align(u64),
 }
 

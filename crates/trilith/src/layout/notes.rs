@@ -1,11 +1,11 @@
-//! Documentation and attributes of items, sorted so that each item's lie together.
+//! Documentation and attributes of items, sorted so that each item's are together.
 
 use std::collections::HashMap;
 
 use super::model::{ItemId, Note, Said};
 use super::names::{Mixer, Symbol};
 
-/// Sorts notes by item; of attributes with one name, the last value stands where the first stood.
+/// Sorts notes by item; of attributes with one name, the last value is where the first stood.
 pub(super) fn tidy(notes: &mut Vec<Note>) {
     notes.sort_by_key(|note| note.item);
     let mut first: HashMap<(ItemId, Symbol), usize, Mixer> = HashMap::default();

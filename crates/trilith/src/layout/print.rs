@@ -132,7 +132,7 @@ impl<'l> Printer<'l> {
         }
     }
 
-    /// Notes of an item, the first line of documentation after what stands on the line already, if
+    /// Notes of an item, the first line of documentation after what is on the line already, if
     /// `behind`; ends the line.
     fn notes(&mut self, item: ItemId, behind: bool) {
         let mut on_line = behind;

@@ -1,4 +1,4 @@
-//! The elements of a list as one array with a leading axis: where each of them lies.
+//! The elements of a list as one array with a leading axis: where each of them is.
 
 use super::entry::Entry;
 use super::find::{Located, canonical};
@@ -20,7 +20,7 @@ pub(crate) struct Stacked {
     pub runs: Vec<Stretch>,
 }
 
-/// Elements that lie equally far from each other.
+/// Elements that are equally far from each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub count: u64,
@@ -147,7 +147,7 @@ impl Stacking<'_> {
         Some((index.parse().ok()?, found))
     }
 
-    /// One more element; it joins those before it if it lies as far from the last as they from each other.
+    /// One more element; it joins those before it if it is as far from the last as they from each other.
     fn push(&mut self, address: Option<u64>) {
         self.count = self.count.saturating_add(1);
         if let (Some(last), Some(at)) = (self.runs.last_mut(), address)

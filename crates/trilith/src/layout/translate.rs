@@ -69,7 +69,7 @@ impl Layout {
 pub struct StoredAs {
     /// Compressed or not; only 2026 has compressed arrays.
     pub packing: Packing,
-    /// The alignment of every item, a power of two up to 16; None leaves it as it is.
+    /// The alignment of every item, a power of two up to 16; None leaves it unchanged.
     pub align: Option<u64>,
 }
 

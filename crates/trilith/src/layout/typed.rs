@@ -19,7 +19,7 @@ pub enum ResolvedType {
         /// The order of its bytes.
         byteorder: Option<Byteorder>,
     },
-    /// A struct whose members lie at known offsets.
+    /// A struct whose members are at known offsets.
     Struct(Arc<Structure>),
     /// A struct with stored parameters: every instance is laid out for itself.
     Dynamic,

@@ -1,4 +1,4 @@
-//! Walks along an evaluated layout and tells what lies where, one entry after another.
+//! Walks along an evaluated layout and tells what is where, one entry after another.
 //!
 //! The walk keeps its own stack, and replays the stored values that the evaluation read; what is
 //! repeated a billion times is walked only as far as it is asked for.
@@ -77,7 +77,7 @@ pub(crate) struct Walker<'e, 'l> {
     known: Known,
     /// Repetitions since the last entry.
     idle: u64,
-    /// So many repetitions of the extension that comes first lie after already.
+    /// So many repetitions of the extension that comes first are after already.
     passed: u64,
 }
 
@@ -215,7 +215,7 @@ impl<'e, 'l> Walker<'e, 'l> {
         }
     }
 
-    /// A step of what is on top of the stack; the path stands for what is open.
+    /// A step of what is on top of the stack; the path is that of the open item.
     fn step(&mut self, at: u32) -> Result<(), Fault> {
         let layout = self.machine.layout;
         let Some(step) = layout.steps.get(at as usize) else { return Ok(()) };

@@ -350,7 +350,7 @@ fn check(shape: &[u64], array: &Array, data: &Array) -> Result<()> {
     data.check_unmasked("a region that is written")
 }
 
-/// Writes data to where a part of an array lies.
+/// Writes data to where a part of an array is.
 fn put(writing: &mut Writing, reserved: &Reserved, part: &Array, data: &Array) -> Result<()> {
     let mut runs = Runs::new(part, reserved.begin);
     data.pieces(part.byteorder(), PIECE, &mut |bytes| runs.each(bytes, |at, bytes| writing.write_at(at, bytes)))

@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::error::Result;
 
-/// The runs of bytes of a file in which the elements of a part lie, in C order.
+/// The runs of bytes of a file in which the elements of a part are, in C order.
 pub(super) struct Runs {
     /// Offset of the next byte.
     at: u64,

@@ -1,4 +1,4 @@
-//! The FITS file that a damaged ASDF file lies in.
+//! The FITS file that a damaged ASDF file is in.
 
 use std::io::Write;
 use std::sync::Arc;

@@ -28,7 +28,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// Returns `true` if the stored bytes are kept as they are.
+    /// Returns `true` if the stored bytes are kept unchanged.
     pub(super) fn is_kept(&self) -> bool {
         matches!(self, Self::Whole | Self::Damaged)
     }

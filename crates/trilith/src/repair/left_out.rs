@@ -1,4 +1,4 @@
-//! In the place of FITS files if the feature `fits` was left out: no file lies in one.
+//! In the place of FITS files if the feature `fits` was left out: no file is in one.
 
 use std::io::Write;
 

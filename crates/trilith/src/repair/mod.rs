@@ -89,7 +89,7 @@ pub struct Salvage {
     pieces: Vec<blocks::Piece>,
     report: Report,
     limits: Limits,
-    /// The FITS file that it lies in.
+    /// The FITS file that it is in.
     around: Option<Around>,
 }
 
@@ -296,7 +296,7 @@ impl Salvage {
         &self.report
     }
 
-    /// Returns `true` if it lies in a FITS file, which is written around it.
+    /// Returns `true` if it is in a FITS file, which is written around it.
     pub fn is_in_fits(&self) -> bool {
         self.around.is_some()
     }

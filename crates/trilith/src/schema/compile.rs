@@ -137,14 +137,14 @@ struct Task {
     part: PartId,
     place: Place,
     base: Arc<str>,
-    /// `true` if what stands next to a `$ref` counts.
+    /// `true` if what is next to a `$ref` counts.
     beside: bool,
 }
 
 impl Program {
     /// The part that a URI with an optional pointer leads to; None if it leads nowhere.
     ///
-    /// With `beside`, rules that stand next to a `$ref` hold too, as they do in Python asdf for the schemas
+    /// With `beside`, rules that are next to a `$ref` hold too, as they do in Python asdf for the schemas
     /// of tags; without, they don't, as draft-04 says and as it is there for a custom schema.
     pub(super) fn part(&mut self, schemas: &Schemas, uri: &str, beside: bool, limits: &Limits) -> Result<Option<PartId>> {
         let Located::At(place, base) = self.locate(schemas, uri, None, limits)? else { return Ok(None) };

@@ -53,7 +53,7 @@ pub struct Example {
 impl Validator {
     /// Examines a schema or manifest that has been added, from its parsed text.
     ///
-    /// Each example is a pair of title and YAML, or a triple with `asdf-standard-x.y.z` between; it stands
+    /// Each example is a pair of title and YAML, or a triple with `asdf-standard-x.y.z` between; it is
     /// under the `%TAG` handle of the standard and is validated by the tags it holds. An example without a
     /// tag is validated against the schema itself.
     ///

@@ -52,7 +52,7 @@ impl<'t> Reason<'t> {
     }
 }
 
-/// Collects reasons; `path` is where the walk stands.
+/// Collects reasons; `path` is where the walk is.
 pub(super) struct Explain<'c, 'a, 't> {
     pub(super) check: &'c mut Check<'a, 't>,
     pub(super) path: TreePath,

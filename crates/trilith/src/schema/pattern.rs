@@ -52,7 +52,7 @@ impl std::fmt::Debug for Regex {
     }
 }
 
-/// Python's spelling in that of the `regex` crate: `$` also stands before a last line feed, `\Z` is the end.
+/// Python's spelling in that of the `regex` crate: `$` also matches before a last line feed, `\Z` is the end.
 fn translate(source: &str) -> String {
     let mut out = String::with_capacity(source.len() + 8);
     let mut chars = source.chars().peekable();
@@ -109,7 +109,7 @@ fn translate(source: &str) -> String {
     out
 }
 
-/// Behind `(`: the name of a group (`?P<name>`) becomes `?:`, whatever else stands there is kept.
+/// Behind `(`: the name of a group (`?P<name>`) becomes `?:`, whatever else is there is kept.
 fn named_group(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String) {
     let rest: String = chars.clone().take(100).collect();
     let name = rest.strip_prefix("?P<").and_then(|rest| rest.split_once('>')).map(|(name, _)| name);

@@ -149,7 +149,7 @@ impl Schemas {
 
     /// Adds a schema or a manifest from its text; one with the same URI is replaced.
     ///
-    /// A schema whose `tag` keyword stands at the top is bound to that tag.
+    /// A schema whose `tag` keyword is at the top is bound to that tag.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the text is no YAML (JSON is YAML too).

@@ -12,7 +12,7 @@ use crate::tree::{Node, Scalar, Style, Tree};
 pub(super) struct Survey<'t> {
     /// The nodes with an explicit tag, in document order.
     pub(super) tagged: Vec<Node<'t>>,
-    /// Mappings with a `$ref`: they stand for something else and are not looked into.
+    /// Mappings with a `$ref`: they represent something else and are not looked into.
     pub(super) references: HashSet<u32>,
     /// Mappings with merge keys or duplicate keys.
     pub(super) odd: HashSet<u32>,

@@ -125,7 +125,7 @@ fn without_dots(path: &str) -> String {
     parts.join("/")
 }
 
-/// The name in a tag or schema URI: what stands after the last `/`, and the version after its last `-`.
+/// The name in a tag or schema URI: what is after the last `/`, and the version after its last `-`.
 pub(super) fn name_and_version(uri: &str) -> (&str, Option<&str>) {
     let (whole, _) = split_fragment(uri);
     match whole.rsplit_once('-') {

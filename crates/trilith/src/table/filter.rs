@@ -156,7 +156,7 @@ fn comparison(letter: char, next: Option<char>) -> Option<Comparison> {
     })
 }
 
-/// Text up to a quote, and where it ends; a backslash takes the next letter as it is.
+/// Text up to a quote, and where it ends; a backslash takes the next letter literally.
 fn quoted(letters: &[char], mut at: usize, quote: char) -> Option<(String, usize)> {
     let mut text = String::new();
     loop {

@@ -37,7 +37,7 @@ pub(super) struct Builder<'t> {
     records: Vec<Record>,
     props: Vec<Props>,
     tags: Vec<String>,
-    /// Bytes of `tags`: a short tag may stand for a long one.
+    /// Bytes of `tags`: a short tag may represent a long one.
     tags_len: u64,
     cooked: Vec<String>,
     /// The collections that are open, and how many children each has.

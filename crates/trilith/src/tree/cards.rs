@@ -66,7 +66,7 @@ pub(crate) enum CardPlace {
 }
 
 impl Tree {
-    /// Returns what a path in a FITS header stands for; None for any other path.
+    /// Returns what a path in a FITS header represents; None for any other path.
     pub(crate) fn card_place(&self, path: &TreePath) -> Option<CardPlace> {
         let ([list, hdu, header, key] | [list, hdu, header, key, _]) = path.keys() else { return None };
         if list != "fits" || header != "header" {
@@ -157,7 +157,7 @@ impl<'t> CardPath<'t> {
         self.header.join(row.to_string())
     }
 
-    /// Returns `true` if its keyword takes text and may stand any number of times.
+    /// Returns `true` if its keyword takes text and may occur any number of times.
     fn is_commentary(&self) -> bool {
         is_commentary(&self.keyword)
     }
@@ -207,7 +207,7 @@ impl<'t> CardPath<'t> {
         edit.set(&self.place(at).join("0"), &Value::from(name))
     }
 
-    /// Behind the others of its keyword; the first of a keyword stands after the last card that is not blank.
+    /// After the others of its keyword; the first of a keyword is after the last card that is not blank.
     fn add(&self, edit: &mut Edit<'t>, value: &Value) -> Result<()> {
         let last = self.places().last().map(|(at, _)| *at);
         let filled = || self.rows.items().enumerate().filter(|(_, row)| !row.is_empty()).last().map(|(at, _)| at);

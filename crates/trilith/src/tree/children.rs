@@ -106,7 +106,7 @@ pub(super) fn key_of(node: Node<'_>) -> Key<'_> {
 }
 
 /// The pairs of a mapping with merge keys applied, in the order of the reference loader: what is merged in
-/// comes first, and a key stands where it occurs first. Each pair and mapping that is looked at takes one
+/// comes first, and a key is where it occurs first. Each pair and mapping that is looked at takes one
 /// from `budget`; if that is used up, pairs may be missing.
 pub(super) fn merged<'t>(node: Node<'t>, budget: &mut u64) -> Vec<Pair<'t>> {
     let mut found = Merged { pairs: Vec::with_capacity(node.len()), places: HashMap::with_capacity(node.len()) };

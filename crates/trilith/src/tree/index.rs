@@ -11,7 +11,7 @@ pub(super) const LARGE: usize = 64;
 /// Number of searches of a mapping before its keys are indexed.
 const PATIENCE: u32 = 4;
 
-/// The last value under each key, and whether others of the same name stand before it.
+/// The last value under each key, and whether others of the same name are before it.
 type Places = HashMap<Box<str>, (u32, bool)>;
 
 /// The indexed mappings of a tree; made when they pay, lost when the tree is copied.

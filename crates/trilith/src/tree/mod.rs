@@ -71,7 +71,7 @@ pub(crate) const UNREADABLE: &str = "unreadable";
 struct Record {
     start: u32,
     end: u32,
-    /// Collections: the record after their last descendant. Aliases: the node they stand for.
+    /// Collections: the record after their last descendant. Aliases: the node they represent.
     next: u32,
     /// Collections: how many children. Scalars: 0, or one more than the place of their text in `cooked`.
     count: u32,
@@ -260,7 +260,7 @@ impl Tree {
     }
 }
 
-/// An error of the text as one of the file that it stands in.
+/// An error of the text as one of the file that it is in.
 fn moved(error: Error, origin: Origin) -> Error {
     if origin == Origin::default() {
         return error;

@@ -135,7 +135,7 @@ impl<'t> Node<'t> {
         self.written().meta & KIND == ALIAS
     }
 
-    /// The node that an alias stands for, or `None` if this is no alias.
+    /// The node that an alias refers to, or `None` if this is no alias.
     pub fn alias_target(self) -> Option<Node<'t>> {
         self.is_alias().then(|| Node::new(self.tree, self.target()))
     }
@@ -525,7 +525,7 @@ impl<'t> Node<'t> {
         self.is_key(name) || !self.is_scalar() && name.ends_with([']', '}']) && self.key_text() == name
     }
 
-    /// The values under a key as they are written: nothing merged in, and all of a key that stands more than once.
+    /// The values under a key as they are written: nothing merged in, and all of a key that occurs more than once.
     pub(super) fn own(self, name: &str) -> Vec<Node<'t>> {
         if self.len() >= LARGE && !name.ends_with([']', '}']) {
             match self.tree.keys.find_all(self, name) {

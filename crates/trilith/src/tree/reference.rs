@@ -24,7 +24,7 @@ const LONGEST_PATHS: usize = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Reference {
-    /// The file, as written; "" for the file that the reference stands in.
+    /// The file, as written; "" for the file that the reference is in.
     pub uri: String,
     /// The node in it; the root if the reference has no fragment.
     pub path: TreePath,
@@ -80,7 +80,7 @@ impl<'t> Node<'t> {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ReferenceTarget {
-    /// The other file's URI and tree; `None` for the tree that the reference stands in.
+    /// The other file's URI and tree; `None` for the tree that the reference is in.
     pub file: Option<(String, Arc<Tree>)>,
     /// The node in that tree.
     pub id: NodeId,
@@ -93,7 +93,7 @@ impl PartialEq for ReferenceTarget {
 }
 
 impl ReferenceTarget {
-    /// The node, given the tree that the reference stands in.
+    /// The node, given the tree that the reference is in.
     pub fn node<'t>(&'t self, own: &'t Tree) -> Option<Node<'t>> {
         self.file.as_ref().map_or(own, |(_, tree)| tree).node(self.id)
     }

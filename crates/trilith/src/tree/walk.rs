@@ -41,7 +41,7 @@ pub struct Visit<'t> {
 /// ```
 pub struct Walk<'t> {
     stack: Vec<Level<'t>>,
-    /// The nodes of the stack, once it leads through an alias or a merged mapping. Until then each node of it lies
+    /// The nodes of the stack, once it leads through an alias or a merged mapping. Until then each node of it is
     /// in the one before, and places in the document tell what is inside of what.
     inside: Option<HashSet<NodeId>>,
     /// The node to enter at the next step.

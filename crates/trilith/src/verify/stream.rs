@@ -1,4 +1,4 @@
-//! Checking a Dudley stream: its items lie where they may, and its arrays decode.
+//! Checking a Dudley stream: its items are in allowed places, and its arrays decode.
 
 use super::Report;
 use crate::dudley::{DudleyFile, Items, LayoutOrigin};
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::layout::{Entry, EntryKind, ItemId, ResolvedType};
 use crate::progress::Progress;
 
-/// Checks a Dudley stream: every item lies in the file, and outside of header and layout; compressed
+/// Checks a Dudley stream: every item is in the file, and outside of header and layout; compressed
 /// arrays decode if `deep`. `progress` hears of the bytes that were read. Overlaps, which are legal, are
 /// warnings, and so is what is odd about the layout.
 ///

@@ -16,7 +16,7 @@ const TRIED: usize = 1000;
 impl File {
     /// Returns the coordinates of the array at a path, or those that the item at the path is or holds; `None` if there are none.
     ///
-    /// The empty path stands for the first array of the file that has coordinates.
+    /// The empty path represents the first array of the file that has coordinates.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if coordinates are described by something that Trilith does

@@ -1,4 +1,4 @@
-//! The text that a scalar stands for, made from its source: unescaped, folded, chomped.
+//! The text that a scalar represents, made from its source: unescaped, folded, chomped.
 //!
 //! Serves the scalars of the fast scanner (line breaks are LF, block scalars find their indentation by
 //! themselves); the complete reader hands its own text over.

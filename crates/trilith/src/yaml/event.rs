@@ -24,7 +24,7 @@ pub enum Style {
     Single = 1,
     /// `"…"` with backslash escapes.
     Double = 2,
-    /// `|`: lines kept as they are.
+    /// `|`: lines kept unchanged.
     Literal = 3,
     /// `>`: lines joined to paragraphs.
     Folded = 4,

@@ -6,9 +6,9 @@ use super::head::CORE;
 pub(crate) struct Handles {
     /// Prefix and handle, by prefix.
     by_prefix: Vec<(String, String)>,
-    /// `true` if `!!` is not declared, so that it stands for the core schema of YAML.
+    /// `true` if `!!` is not declared, so that it represents the core schema of YAML.
     core: bool,
-    /// `true` if `!` is not declared, so that it stands for itself.
+    /// `true` if `!` is not declared, so that it represents itself.
     local: bool,
 }
 

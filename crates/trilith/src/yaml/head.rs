@@ -44,7 +44,7 @@ impl Head {
         head
     }
 
-    /// The prefix that `handle` stands for, or `None` if it is not declared.
+    /// The prefix that `handle` represents, or `None` if it is not declared.
     fn prefix(&self, handle: &str) -> Option<&str> {
         let declared = self.first.get(handle).and_then(|at| self.handles.get(*at)).map(|(_, prefix)| prefix.as_str());
         declared.or(match handle {

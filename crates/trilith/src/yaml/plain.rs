@@ -21,7 +21,7 @@ pub(super) fn write_text(out: &mut String, text: &str, style: Option<Style>, in_
 }
 
 /// Returns `true` if `text` is of ASCII letters, digits, `_` and `-`, begins with a letter and is longer than all
-/// words that mean something else: what nearly every key is, and can stand anywhere.
+/// words that mean something else: what nearly every key is, and can be anywhere.
 fn is_word(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() > 5
@@ -29,7 +29,7 @@ fn is_word(text: &str) -> bool {
         && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// Returns `true` if `text` can stand without quotes and every reader takes it for this text.
+/// Returns `true` if `text` needs no quotes and every reader takes it for this text.
 pub(crate) fn is_plain(text: &str, in_flow: bool) -> bool {
     let bytes = text.as_bytes();
     let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
@@ -81,7 +81,7 @@ fn is_time(body: &str) -> bool {
     body.bytes().all(numeric) && body.contains([':', '-'])
 }
 
-/// Returns `true` if every character can stand in YAML 1.1 outside quotes; its further line breaks cannot.
+/// Returns `true` if every character can be in YAML 1.1 outside quotes; its further line breaks cannot.
 fn is_printable(text: &str) -> bool {
     text.chars().all(|c| match c {
         '\n' | '\t' | ' '..='~' => true,

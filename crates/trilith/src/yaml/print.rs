@@ -14,7 +14,7 @@ use super::value::{Data, Value};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PrintOptions {
-    /// Handle and prefix of each `%TAG` that holds where the text will stand.
+    /// Handle and prefix of each `%TAG` that holds where the text will be.
     pub handles: Vec<(String, String)>,
     /// Columns that each level of a mapping is indented by.
     pub indent: usize,
@@ -55,14 +55,14 @@ pub fn print_document(value: &Value, options: &PrintOptions) -> String {
     printer.out
 }
 
-/// Prints a value alone, as it would stand at the start of a line indented by `column`; no line break at the end.
+/// Prints a value alone, as it would be at the start of a line indented by `column`; no line break at the end.
 pub fn print_value(value: &Value, column: usize, options: &PrintOptions) -> String {
     let mut printer = Printer { out: String::new(), options, handles: OnceCell::new() };
     printer.value(value, column, Place::Item);
     printer.out
 }
 
-/// Prints a value as it would stand after `key:` in a mapping indented by `column`, the blank or line
+/// Prints a value as it would be after `key:` in a mapping indented by `column`, the blank or line
 /// break before it included; no line break at the end.
 pub(crate) fn print_after_key(value: &Value, column: Option<usize>, options: &PrintOptions) -> String {
     let mut printer = Printer { out: String::new(), options, handles: OnceCell::new() };
@@ -101,9 +101,9 @@ pub(crate) fn float_text(value: f64) -> String {
 /// The context of the value on its line.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
-    /// `---`: a blank or a line break comes first, a collection stands at `column`.
+    /// `---`: a blank or a line break comes first, a collection is at `column`.
     Value,
-    /// `key:`: as `Value`, but a list may stand where the key does.
+    /// `key:`: as `Value`, but a list may be in the column of the key.
     Key,
     /// `- ` or nothing: no blank, a collection may begin on the line.
     Item,

@@ -73,7 +73,7 @@ impl Value {
         Data::Plain(text.into()).into()
     }
 
-    /// The value with this anchor once more: an alias. It must stand after that value.
+    /// The value with this anchor once more: an alias. It must be after that value.
     ///
     /// ```
     /// use trilith::yaml::{PrintOptions, Value, print_document};

@@ -21,7 +21,7 @@ pub(super) enum Address {
 }
 
 impl Address {
-    /// Reads an address that a person wrote. The key of an S3 address is taken as it stands.
+    /// Reads an address that a person wrote. The key of an S3 address is taken as it is.
     pub(super) fn parse(text: &str) -> Result<Self> {
         let bad = |why: &str| Error::usage(format!("{:?} is not an address: {why}", shown_text(text)));
         if let Some(rest) = strip_scheme(text, "s3") {
@@ -96,7 +96,7 @@ impl Address {
         }
     }
 
-    /// Returns `true` if this lies in the folder of `file`, or in one below it.
+    /// Returns `true` if this is in the folder of `file`, or in one below it.
     pub(super) fn is_in_folder_of(&self, file: &Self) -> bool {
         let folder = |path: &str| path.rfind('/').map_or(0, |at| at + 1);
         match (self, file) {

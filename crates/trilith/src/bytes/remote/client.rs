@@ -51,7 +51,7 @@ impl Drop for Leave<'_> {
 pub(super) enum Trust {
     /// A person, or the beginning of it by `--allow`.
     Named,
-    /// A file: it must lie in the folder of this one.
+    /// A file: it must be in the folder of this one.
     Beside(Address),
 }
 

@@ -9,7 +9,7 @@ pub(super) const PIECE: u64 = 8 << 20;
 const SMALL: u64 = 64 << 10;
 /// Ranges in one request: some servers refuse long lists, and lines of more than 8 KiB.
 const TOGETHER: usize = 100;
-/// Between parts of one answer stand about as many bytes.
+/// Between parts of one answer are about as many bytes.
 const PART: u64 = 256;
 /// Gaps up to this size are fetched, too, if each range is a separate request.
 const GAP: u64 = 8 << 10;
@@ -24,7 +24,7 @@ pub(super) enum Job {
     Together(Vec<Range<u64>>),
 }
 
-/// Sorts ranges and joins those that overlap or lie within `gap` bytes.
+/// Sorts ranges and joins those that overlap or are within `gap` bytes.
 pub(super) fn merged(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
     ranges.retain(|range| range.start < range.end);
     ranges.sort_unstable_by_key(|range| (range.start, range.end));

@@ -49,7 +49,7 @@ pub fn open_url(url: &str, options: &RemoteOptions, depth: u64) -> Result<Opened
 struct Beside {
     /// The file whose folder it is.
     root: Address,
-    /// The file in which the references stand.
+    /// The file in which the references are.
     current: Address,
     client: Arc<Client>,
     depth: u64,

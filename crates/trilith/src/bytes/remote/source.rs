@@ -44,7 +44,7 @@ pub trait Parts: Send + Sync {
     /// Returns the name for messages.
     fn name(&self) -> &str;
 
-    /// The bytes of each of these ranges, which lie inside and do not overlap, in their order.
+    /// The bytes of each of these ranges, which are inside and do not overlap, in their order.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if they cannot be had.

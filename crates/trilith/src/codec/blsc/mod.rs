@@ -6,7 +6,7 @@
 //! LZ4, Snappy, and zlib and zstd if their features are on); LZ4, zlib and zstd are written.
 //!
 //! A buffer holds less than 2 GiB, and a block of a file is one buffer: larger arrays need another
-//! codec. Since sizes stand at its front, it is held in memory until the end.
+//! codec. Since sizes are at its front, it is held in memory until the end.
 //!
 //! Readers: Python asdf with the package `asdf-compression`, asdf-cxx.
 
@@ -29,7 +29,7 @@ use crate::threads::each;
 const HEADER: usize = 16;
 /// The largest buffer, header and all.
 const MOST: u64 = (1 << 31) - 1;
-/// Bits of the flags: shuffled bytes, stored as it is, shuffled bits, of the future, in one part.
+/// Bits of the flags: shuffled bytes, stored uncompressed, shuffled bits, of the future, in one part.
 const BYTES: u8 = 1;
 const PLAIN: u8 = 2;
 const BITS: u8 = 4;

@@ -27,7 +27,7 @@ const QUALITY: f64 = 4.0;
 /// Values that share one scale if there are no tiles.
 const VALUES: u64 = 1 << 20;
 
-/// One step of an encoding chain, with the arguments that stand in the file.
+/// One step of an encoding chain, with the arguments that are in the file.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Step {

@@ -15,7 +15,7 @@ use crate::limits::Limits;
 /// End of the list.
 const END: u64 = u64::MAX;
 
-/// The decoded length, which stands first.
+/// The decoded length, which is first.
 pub(super) fn decoded_len(stored: &SourceRef) -> Result<u64> {
     let mut head = [0; 8];
     if stored.len() < 8 {

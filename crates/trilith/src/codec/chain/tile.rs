@@ -95,7 +95,7 @@ impl Grid {
     }
 
     /// The smallest box that holds the elements `range` in C order: equal leading indices stay
-    /// single, the first that differs spans what lies between, all after it are whole.
+    /// single, the first that differs spans what is between, all after it are whole.
     fn hull(&self, range: &Range<u64>) -> Vec<Range<u64>> {
         let (first, last) = (self.index(range.start), self.index(range.end.saturating_sub(1)));
         let mut differs = false;

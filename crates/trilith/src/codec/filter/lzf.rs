@@ -1,4 +1,4 @@
-//! LZF, the quick codec of h5py: bytes as they are, and repetitions of what came before.
+//! LZF, the quick codec of h5py: bytes verbatim, and repetitions of what came before.
 
 /// Decodes into `out`; how many bytes that gave, if it is valid.
 pub(super) fn undo(mut input: &[u8], out: &mut [u8]) -> Option<usize> {

@@ -6,7 +6,7 @@ use super::Room;
 use crate::codec::bits::Bits;
 use crate::error::{Error, Result};
 
-/// The codes that stand for no bytes.
+/// The codes that represent no bytes.
 const CLEAR: usize = 256;
 const END: usize = 257;
 /// Codes of 12 bits.

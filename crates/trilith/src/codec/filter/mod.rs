@@ -23,7 +23,7 @@ use crate::limits::Limits;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Filters(Vec<Filter>);
 
-/// One filter: its word and what stands in parentheses.
+/// One filter: its word and what is in parentheses.
 #[derive(Debug, Clone)]
 struct Filter {
     name: String,
@@ -63,7 +63,7 @@ impl Filters {
         Ok(Self(filters))
     }
 
-    /// Returns `true` if chunks are stored as they are.
+    /// Returns `true` if chunks are stored uncompressed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

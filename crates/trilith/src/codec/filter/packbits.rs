@@ -1,4 +1,4 @@
-//! `PackBits`: runs of one byte, and bytes as they are.
+//! `PackBits`: runs of one byte, and bytes verbatim.
 
 use super::Room;
 use crate::error::{Error, Result};

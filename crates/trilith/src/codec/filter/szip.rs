@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 const BIG: u64 = 16;
 /// Differences of neighbours are coded, not the numbers.
 const DIFFERENCES: u64 = 32;
-/// So many blocks of zeros stand for all that are left of a segment.
+/// So many blocks of zeros represent all that are left of a segment.
 const REST_OF_SEGMENT: u64 = 5;
 /// Blocks of a segment.
 const SEGMENT: u64 = 64;
@@ -143,7 +143,7 @@ impl Form {
         Some(numbers)
     }
 
-    /// A block of numbers whose low bits stand after their high parts.
+    /// A block of numbers whose low bits are after their high parts.
     fn split(&self, input: &mut Bits<'_>, low: u32, begun: usize, numbers: &mut Vec<u32>) -> Option<()> {
         let from = numbers.len();
         while numbers.len() < begun + self.block {

@@ -11,7 +11,7 @@ pub const EARLY: &str = "unit-order";
 /// The code of anything else about a unit.
 pub const SYNTAX: &str = "unit-syntax";
 
-/// Looks at every `unit/unit` of a tree, and at `unit/defunit` in the order in which they stand.
+/// Looks at every `unit/unit` of a tree, and at `unit/defunit` in the order in which they are.
 ///
 /// ```
 /// use trilith::{Limits, core::unit, tree::Tree};

@@ -1,4 +1,4 @@
-//! The names of units, and what may stand before them.
+//! The names of units, and what may be before them.
 
 use std::collections::BTreeSet;
 

@@ -274,7 +274,7 @@ impl<'t> Parser<'t> {
         Ok(value)
     }
 
-    /// `10**-3`, `10-3`, `1.5`, `2.5 10**3`; None if no number stands here.
+    /// `10**-3`, `10-3`, `1.5`, `2.5 10**3`; None if no number is here.
     fn factor(&mut self) -> Result<Option<f64>> {
         self.blanks();
         let first = self.number();

@@ -1,4 +1,4 @@
-//! Attributes: their values, and where those lie.
+//! Attributes: their values, and where those are.
 
 use super::file::H5;
 use super::header::{Header, Message, kind, shared};
@@ -50,7 +50,7 @@ pub(super) fn all(file: &H5, header: &Header) -> (Vec<Attribute>, Vec<Refused>) 
     (found, refused)
 }
 
-/// The attributes that lie in a heap, if there are many.
+/// The attributes that are in a heap, if there are many.
 fn in_heap(file: &H5, message: &Message, found: &mut Vec<Message>) -> Result<()> {
     let mut at = file.fields(&message.data, message.address);
     at.skip(1)?;
@@ -156,7 +156,7 @@ impl Attribute {
         }
     }
 
-    /// Returns `true` if its elements lie in a heap.
+    /// Returns `true` if its elements are in a heap.
     pub fn is_elsewhere(&self) -> bool {
         matches!(self.typed.special, Special::Text | Special::Sequence(_))
     }

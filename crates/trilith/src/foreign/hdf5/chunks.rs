@@ -278,7 +278,7 @@ fn tree2(file: &H5, root: u64, whole: u64, filtered: bool, found: &mut Found<'_>
     })
 }
 
-/// A fixed array, whose elements may lie in pages.
+/// A fixed array, whose elements may be in pages.
 fn fixed(file: &H5, root: u64, take: &mut dyn FnMut(u64, &mut Fields<'_>) -> Result<()>) -> Result<()> {
     let head = file.bytes_up_to(root, 64)?;
     file.signed(&head, b"FAHD", root)?;

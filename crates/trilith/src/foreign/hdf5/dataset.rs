@@ -205,7 +205,7 @@ impl Dataset {
         Ok(places)
     }
 
-    /// Texts of variable length: each where it lies, all together an array of the longest.
+    /// Texts of variable length: each where it is, all together an array of the longest.
     fn texts(
         &self,
         file: &H5,

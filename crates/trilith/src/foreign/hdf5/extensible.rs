@@ -11,7 +11,7 @@ struct Shape {
     /// Elements in the index block itself, and in the smallest data block.
     inside: u64,
     least: u64,
-    /// Addresses of data blocks of the first super blocks, which stand in the index block.
+    /// Addresses of data blocks of the first super blocks, which are in the index block.
     pointers: u64,
     /// Elements of a page.
     page: u64,

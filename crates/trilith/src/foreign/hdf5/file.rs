@@ -11,7 +11,7 @@ use crate::limits::Limits;
 /// The first bytes of the superblock.
 pub(super) const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
 
-/// Metadata are read in blocks of this size, since they lie close together in small pieces.
+/// Metadata are read in blocks of this size, since they are close together in small pieces.
 const BLOCK: u64 = 64 << 10;
 /// Blocks that are kept.
 const BLOCKS: usize = 1024;
@@ -177,7 +177,7 @@ impl H5 {
         Ok(bytes)
     }
 
-    /// Reads fields of bytes that lie at an address.
+    /// Reads fields of bytes that are at an address.
     pub fn fields<'b>(&self, bytes: &'b [u8], address: u64) -> Fields<'b> {
         Fields { bytes, at: 0, origin: address.saturating_add(self.base), offsets: self.offsets, lengths: self.lengths }
     }

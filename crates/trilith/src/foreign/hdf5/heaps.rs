@@ -48,7 +48,7 @@ pub(super) struct FractalHeap {
     root: Option<u64>,
     rows: u64,
     huge: Option<u64>,
-    /// Objects that lie outside, by their numbers; read when one is asked for.
+    /// Objects that are outside, by their numbers; read when one is asked for.
     outside: RefCell<Option<HashMap<u64, (u64, u64)>>>,
 }
 

@@ -92,7 +92,7 @@ fn link(file: &H5, data: &[u8], address: u64) -> Result<Link> {
     Ok(Link { name, target, order })
 }
 
-/// The members that lie in a heap, if there are many.
+/// The members that are in a heap, if there are many.
 fn dense(file: &H5, data: &[u8], address: u64, links: &mut Vec<Link>) -> Result<()> {
     let mut at = file.fields(data, address);
     at.skip(1)?;

@@ -38,7 +38,7 @@ const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable"
 /// The prefix of a variable of netCDF that has the name of a dimension, but not its coordinates.
 const NOT_COORDINATES: &str = "_nc4_non_coord_";
 
-/// Attributes by which HDF5 keeps dimensions; what they say stands in `grid_dims`.
+/// Attributes by which HDF5 keeps dimensions; what they say is in `grid_dims`.
 const OF_SCALES: &[&str] = &["CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates"];
 
 /// The layout of an HDF5 file.

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// Maximum depth of a tree.
 const DEPTH: u64 = 64;
 
-/// The leaves of a B-tree of version 1: what stands in front of each child of level 0, and its address. `key` is the
+/// The leaves of a B-tree of version 1: what is in front of each child of level 0, and its address. `key` is the
 /// size of a key in bytes.
 pub(super) fn v1(
     file: &H5,

@@ -44,7 +44,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Reads what lies from the chart to the end of the file.
+    /// Reads what is from the chart to the end of the file.
     pub fn read(source: &SourceRef, formats: &Formats, limits: &Limits) -> Result<Self> {
         let (chart, symbols, end) = (formats.chart, formats.symbols, source.len());
         if chart > symbols || symbols > end {

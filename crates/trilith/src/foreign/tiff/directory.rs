@@ -1,4 +1,4 @@
-//! The directories of a TIFF file: tags with values of a kind, which lie in the directory or somewhere else.
+//! The directories of a TIFF file: tags with values of a kind, which are in the directory or somewhere else.
 //!
 //! TIFF Revision 6.0 (1992), section 2; `BigTIFF` has the same with addresses of 8 bytes.
 

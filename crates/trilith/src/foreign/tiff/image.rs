@@ -1,4 +1,4 @@
-//! One image of a TIFF file: its shape, what its samples are, and the strips or tiles that it lies in.
+//! One image of a TIFF file: its shape, what its samples are, and the strips or tiles that it is in.
 //!
 //! TIFF Revision 6.0, sections 8 to 15 and 19; supplement 1 and Technical Note 3 for tiles, deflate and the predictor of floats.
 
@@ -11,7 +11,7 @@ use crate::foreign::text::{LayoutText, Said, integer};
 use crate::layout::Literal;
 use crate::limits::Limits;
 
-/// Chunks that are named one by one; of more the table is, which stands in the file.
+/// Chunks that are named one by one; of more the table is, which is in the file.
 const LISTED: usize = 4096;
 
 /// The compressions whose filter is not that of a number: the number and the words.

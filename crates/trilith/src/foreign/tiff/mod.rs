@@ -1,7 +1,7 @@
 //! TIFF and `BigTIFF`: images in strips or tiles.
 //!
 //! Every image becomes an array, `image` if there is only one, else `page0`, `page1` and so on; smaller versions of a page
-//! stand in a dict next to it. A stack of `ImageJ` that has one directory for all its images is one array. Strips that lie one
+//! are in a dict next to it. A stack of `ImageJ` that has one directory for all its images is one array. Strips that are one
 //! after the other without a filter are one array; all else is a grid of chunks. The other tags of an image are attributes of
 //! its array.
 
@@ -18,7 +18,7 @@ use crate::error::{Context, Error, Result};
 use crate::layout::Literal;
 use crate::limits::Limits;
 
-/// The numbers of the tags that say where an image lies and what it is.
+/// The numbers of the tags that say where an image is and what it is.
 mod id {
     pub const WIDTH: u64 = 256;
     pub const HEIGHT: u64 = 257;

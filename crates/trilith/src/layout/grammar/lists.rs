@@ -109,7 +109,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The element that stands before a ',' or ']' is complete.
+    /// The element that is before a ',' or ']' is complete.
     fn end_element(&mut self) {
         let steps = self.layout.steps.len() as u32;
         if let Some(Frame::List { item, element, from, element_holds, holds, expects, .. }) = self.frames.last_mut()

@@ -108,7 +108,7 @@ pub(super) enum Frame {
         item: ItemId,
         step: u32,
         open: Span,
-        /// An element may stand here; otherwise a comma or the end.
+        /// An element may be here; otherwise a comma or the end.
         expects: bool,
         /// The first `@` in it.
         placed: Option<Span>,

@@ -7,7 +7,7 @@ use crate::layout::names::Symbol;
 use crate::layout::sizes;
 
 impl Parser<'_> {
-    /// dict_item = NAME … | '..' | '/'    and what may stand in its place
+    /// dict_item = NAME … | '..' | '/'    and what may be in its place
     pub(super) fn dict_item_2025(&mut self) -> Parse {
         let first = !std::mem::replace(&mut self.seen_item, true);
         let is_element = matches!(self.frames.last(), Some(Frame::Dict { step, .. }) if *step != u32::MAX);

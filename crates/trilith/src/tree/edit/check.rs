@@ -46,7 +46,7 @@ struct Check<'a> {
     moved: HashMap<u32, u32>,
     /// The number in the new tree of each tag of the old one, once found.
     tags: Vec<Option<u32>>,
-    /// `true` if the text alone says what became of some collection: what aliases stand for in it is not known.
+    /// `true` if the text alone says what became of some collection: what aliases refer to in it is not known.
     is_loose: bool,
 }
 

@@ -30,7 +30,7 @@ use write::Context;
 /// Changes to a tree, applied together; paths and spans are those of the tree before any of them.
 ///
 /// [`Edit::finish`] checks the new text: if it would say anything but the old tree with these changes (values,
-/// tags, keys and their order, what aliases stand for) there is an error instead of a tree.
+/// tags, keys and their order, what aliases refer to) there is an error instead of a tree.
 ///
 /// ```
 /// use trilith::{Limits, tree::{Tree, TreePath}};
@@ -52,7 +52,7 @@ pub struct Edit<'t> {
     filled: HashSet<NodeId>,
 }
 
-/// One span of the old text, and what stands there in the new one.
+/// One span of the old text, and what is there in the new one.
 struct Change {
     span: Span,
     /// The indentation of a line that is added.

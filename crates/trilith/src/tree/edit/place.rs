@@ -74,7 +74,7 @@ pub(super) fn after(text: &str, wanted: u8, at: usize) -> Option<usize> {
 /// Meaningless characters between words. Other blanks of Unicode are text.
 pub(super) const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
 
-/// Returns `true` if nothing stands in this text.
+/// Returns `true` if nothing is in this text.
 pub(super) fn is_blank(text: &str) -> bool {
     text.trim_matches(BLANKS).is_empty()
 }
@@ -243,7 +243,7 @@ pub(super) fn block_removal(tree: &Tree, parts: &[Part<'_>], first: usize, last:
 }
 
 /// The blank lines and comments at `at`, written so that they are no part of a block scalar before them: how long
-/// they were, and what stands there then.
+/// they were, and what is there then.
 fn below_block_scalar(text: &str, scalar: Node<'_>, at: usize, column: usize) -> (usize, String) {
     let end = line_start(text, next(text, at)).max(at);
     let gap = text.get(at..end).unwrap_or("");

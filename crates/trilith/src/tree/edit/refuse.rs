@@ -71,7 +71,7 @@ impl Edit<'_> {
         changed.chain(added.flatten())
     }
 
-    /// An alias that stays while the node that it stands for goes.
+    /// An alias that stays while the node that it represents goes.
     fn left_alone(&self) -> Option<Node<'_>> {
         // Of each record whether it goes.
         let mut gone = vec![false; self.tree.records.len()];

@@ -11,7 +11,7 @@ use crate::limits::Limits;
 
 impl Tree {
     /// The other tree in the text of this one: what both say keeps its bytes, with comments, quotes and line
-    /// breaks; what differs is set, added or removed as [`Edit`] does it. Keys that are added stand last.
+    /// breaks; what differs is set, added or removed as [`Edit`] does it. Keys that are added are last.
     ///
     /// Nothing if the result would not say the same as `other`, as with new aliases: both are compared in the
     /// end, node by node (kinds, tags, values, the order of the keys that stay, which nodes are one).
@@ -131,7 +131,7 @@ impl<'t> Edit<'t> {
     }
 }
 
-/// The pairs of a mapping by their keys' text, with their places; nothing if some are no scalars, stand twice,
+/// The pairs of a mapping by their keys' text, with their places; nothing if some are no scalars, occur twice,
 /// or merge others in.
 #[allow(clippy::type_complexity, reason = "said in one line above")]
 fn keys(mapping: Node<'_>) -> Option<HashMap<String, (usize, Node<'_>, Node<'_>)>> {
@@ -144,7 +144,7 @@ fn keys(mapping: Node<'_>) -> Option<HashMap<String, (usize, Node<'_>, Node<'_>)
     Some(found)
 }
 
-/// Returns `true` if it stands for a collection elsewhere. Which scalars are one does not matter.
+/// Returns `true` if it represents a collection elsewhere. Which scalars are one does not matter.
 fn is_alias(node: Node<'_>) -> bool {
     node.is_alias() && !node.is_scalar()
 }

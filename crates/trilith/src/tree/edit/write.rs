@@ -70,7 +70,7 @@ impl<'t> Edit<'t> {
         }
     }
 
-    /// Replaces the content of a node; what stands before it stays.
+    /// Replaces the content of a node; what is before it stays.
     fn put_content(&mut self, node: Node<'t>, value: Value, context: Context) {
         let span = node.span();
         let bare = Value { tag: None, ..value };

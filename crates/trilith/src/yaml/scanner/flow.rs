@@ -62,7 +62,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         Ok(at)
     }
 
-    /// Plain items that end on their line, one after the other; where something else stands, and whether that may be an entry.
+    /// Plain items that end on their line, one after the other; where something else is, and whether that may be an entry.
     #[inline(never)]
     fn plain_items(&mut self, mut at: usize) -> Scan<(usize, bool)> {
         while PLAIN[self.byte(at) as usize] {
@@ -81,7 +81,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         Ok((at, true))
     }
 
-    /// Plain keys with plain values on one line, one after the other; where something else stands, and whether that may be
+    /// Plain keys with plain values on one line, one after the other; where something else is, and whether that may be
     /// an entry.
     #[inline(never)]
     fn plain_pairs(&mut self, mut at: usize) -> Scan<(usize, bool)> {

@@ -238,7 +238,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         }
     }
 
-    /// After `...` only comments may stand.
+    /// Only comments may follow `...`.
     fn nothing_after(&self, at: usize) -> Scan<()> {
         let next = self.end_of_line(at)?;
         let mut at = next;

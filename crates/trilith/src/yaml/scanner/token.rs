@@ -74,7 +74,7 @@ pub(super) static ENDS: [bool; 256] = {
 };
 
 impl<R: Receiver> Scanner<'_, '_, R> {
-    /// The key at `at`, or `None` if no key stands there.
+    /// The key at `at`, or `None` if no key is there.
     #[inline]
     pub(super) fn key(&self, at: usize) -> Scan<Option<Key>> {
         match self.byte(at) {
@@ -225,7 +225,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         Ok((end + 1).min(self.bytes.len()))
     }
 
-    /// Returns `true` if `---` or `...` stands at the start of a line.
+    /// Returns `true` if `---` or `...` is at the start of a line.
     pub(super) fn marker(&self, at: usize) -> bool {
         matches!(self.bytes.get(at..), Some([b'-', b'-', b'-', ..] | [b'.', b'.', b'.', ..])) && self.is_gap(at + 3)
     }
