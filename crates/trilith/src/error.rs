@@ -475,7 +475,7 @@ impl std::error::Error for Error {
 
 /// Adds context to the error of a result, built only when there is one.
 pub trait Context<T> {
-    /// Says what was being done.
+    /// Adds the failed operation.
     ///
     /// # Errors
     /// Returns the same error, with the context added.

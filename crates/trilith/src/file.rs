@@ -62,7 +62,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// Tells the kind from the first bytes (80 are enough).
+    /// Returns the kind for the first bytes (80 are enough).
     ///
     /// ```
     /// use trilith::file::FileKind;

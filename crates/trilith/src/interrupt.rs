@@ -1,7 +1,7 @@
-//! Giving up long work: who began it is asked every so often whether it shall go on, or sets a flag.
+//! Cooperative cancellation of long work, by polling a callback or a flag.
 //!
-//! Work that reads, decodes, encodes or copies asks [`check`] before each piece. Threads that help with it hear of the
-//! answer; the question itself is asked on the thread that began the work.
+//! Work that reads, decodes, encodes or copies calls [`check`] before each piece. Helper threads receive the
+//! answer. The callback itself runs on the thread that began the work.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -31,8 +31,8 @@ struct Question {
     last: Cell<Instant>,
 }
 
-/// Does `work`, and asks `go_on` about every 50 milliseconds; if that is false, the work fails soon, and what it was
-/// writing is as it was before.
+/// Does `work`, and calls `go_on` about every 50 milliseconds. If that returns false, the work soon fails, and its
+/// output stays as it was before.
 ///
 /// ```
 /// use trilith::interrupt::{check, until};

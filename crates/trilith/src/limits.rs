@@ -86,7 +86,7 @@ limits! {
     output: 0,
     /// Bytes of a pipe that are kept in a temporary file, since a pipe may have no end.
     spool: 64 << 30,
-    /// Times that one external reference may lead on to another.
+    /// Maximum depth of chained external references.
     external_depth: 8,
     /// Decoded bytes for each stored byte of a zlib block.
     zlib_ratio: 1_100,

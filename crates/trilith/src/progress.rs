@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// Hears how many more bytes are done, from whichever thread did them.
+/// A progress callback. Any worker thread calls it with the number of bytes done.
 ///
-/// The counts of one call add up to what it went through: decoded bytes if blocks are converted, stored bytes if
-/// they are verified. Nobody listens to `Progress::default()`.
+/// The counts of one call add up to the processed bytes: decoded bytes if blocks are converted, stored bytes if
+/// they are verified. `Progress::default()` reports to nothing.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,7 +23,7 @@ use std::fmt;
 pub struct Progress<'p>(Option<&'p (dyn Fn(u64) + Sync)>);
 
 impl<'p> Progress<'p> {
-    /// Tells `hear` of the bytes done since it was last told.
+    /// Reports to `hear` the bytes done since the last report.
     pub const fn new(hear: &'p (dyn Fn(u64) + Sync)) -> Self {
         Self(Some(hear))
     }

@@ -129,7 +129,7 @@ fn verify_items(file: &File, deep: bool, progress: Progress<'_>) -> Result<Repor
 ///
 /// Blocks are hashed side by side on all cores, and on each core in the lanes of its SIMD registers; one
 /// huge block is bound by MD5, which is serial. A block that is decoded is hashed by the way, so that it
-/// is read once. `progress` hears of bytes read.
+/// is read once. `progress` receives the number of bytes read.
 ///
 /// ```
 /// use trilith::{Array, ArrayOptions, Builder, Target, Value, open_asdf_bytes, verify::verify};

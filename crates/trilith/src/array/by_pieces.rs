@@ -20,7 +20,7 @@ const LEAST: u64 = 1;
 /// Bytes of rows that are in two jobs, at most.
 const MOST: u64 = 64 << 20;
 
-/// Rows that are one after the other and do not reach into each other.
+/// Consecutive rows that do not overlap.
 struct Rows {
     axis: usize,
     /// The first byte of the first one.

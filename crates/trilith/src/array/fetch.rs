@@ -56,7 +56,7 @@ pub fn read_all(arrays: Vec<(&Array, &mut [u8])>, order: Byteorder) -> Result<()
     each(arrays, |(array, into)| array.read_bytes_into(into, order)).map(drop)
 }
 
-/// Says to a source which bytes of it are about to be read, as one array of all these parts would have them.
+/// Announces to a source the bytes that are about to be read, as one array of all these parts would have them.
 fn prefetch_all(source: &dyn Source, parts: &[&Array]) -> Result<()> {
     let mut ranges: Vec<Range<u64>> = parts.iter().flat_map(|array| array.plan(GAP)).collect();
     ranges.sort_unstable_by_key(|range| range.start);
@@ -278,7 +278,7 @@ impl Array {
         ranges
     }
 
-    /// Says to the source which bytes are about to be read, so that a remote one fetches them together.
+    /// Announces to the source the bytes that are about to be read, so that a remote one fetches them together.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if a request fails.
@@ -309,7 +309,7 @@ impl Array {
         reader.read(self.offset, &axes, into, 0)
     }
 
-    /// Says to a remote source what is about to be read; or reads it by parts, as much at a time as the
+    /// Announces to a remote source the bytes to be read, or reads it by parts, as much at a time as the
     /// source can hold, and returns true.
     fn announce(&self, program: &Program, into: &mut [u8]) -> Result<bool> {
         let ranges = self.plan(GAP);

@@ -238,7 +238,7 @@ impl Grid {
         numbers.filter_map(|number| self.chunks.place(number).transpose()).collect()
     }
 
-    /// Says which chunks will be read, if each would be a request.
+    /// Announces the chunks that will be read, if each would be a request.
     fn announce(&self, numbers: impl Iterator<Item = u64>) -> Result<()> {
         if self.chunks.source().access() != Access::Requests {
             return Ok(());

@@ -187,7 +187,7 @@ pub(crate) fn one(source: &dyn Source, progress: Progress<'_>) -> Result<[u8; 16
     Ok(md5.finish())
 }
 
-/// The MD5 of each source. `progress` hears how many bytes were read.
+/// The MD5 of each source. `progress` receives the number of bytes read.
 #[cfg(target_family = "wasm")]
 pub(crate) fn many(sources: &[&crate::bytes::SourceRef], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
     sources.iter().map(|source| one(&***source, progress)).collect()

@@ -141,7 +141,7 @@ impl AsdfFile {
         self
     }
 
-    /// Says that this file is inside a FITS file, whose HDUs `fits:` sources find.
+    /// Sets the FITS file that this file is inside of, in which `fits:` sources find HDUs.
     #[must_use]
     pub fn within(mut self, container: Container, fits: Arc<dyn FitsArrays>) -> Self {
         self.container = Some(container);

@@ -161,7 +161,7 @@ impl Sections {
         Ok(())
     }
 
-    /// Says to a remote source that the headers at these places will be read.
+    /// Announces to a remote source that the headers at these places will be read.
     fn announce(&self, places: &[u64]) -> Result<()> {
         if self.source.access() != Access::Requests {
             return Ok(());

@@ -126,7 +126,7 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     again(|| act(Act::Remove(path), |_| std::fs::remove_file(path)))
 }
 
-/// Tells the watch of a read, which it may refuse.
+/// Reports a read to the watch, which may refuse it.
 pub(super) fn reading(path: &str, at: u64, len: usize) -> io::Result<()> {
     if is_watched() { act(Act::Read(Path::new(path), at, len), |_| Ok(())) } else { Ok(()) }
 }

@@ -137,7 +137,7 @@ pub(super) struct Changing {
 }
 
 impl Changing {
-    /// Says that these bytes of a file, which looks like this, will be changed.
+    /// Announces that these bytes of a file, which has this stamp, will be changed.
     pub fn begin(before: &Metadata, ranges: &[Range<u64>]) -> Self {
         let id = identity(before);
         let mut open = lock(&OPEN);
@@ -157,7 +157,7 @@ impl Changing {
         Self { id, readers: readers.into_iter().filter(is_current).collect() }
     }
 
-    /// Says that the update is made, or undone, and what the file looks like now.
+    /// Reports that the update is made, or undone, and the new stamp of the file.
     pub fn finish(self, after: &Metadata) {
         let mut open = lock(&OPEN);
         let late = open.get_mut(&self.id).map(|entry| {

@@ -281,7 +281,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Says to who has the file open here that no more changes.
+    /// Reports to readers in this process that the file changes no more.
     fn finish(&mut self) {
         if let (Some(changing), Ok(after)) = (self.changing.take(), self.file.file().metadata()) {
             changing.finish(&after);

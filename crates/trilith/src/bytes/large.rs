@@ -50,7 +50,7 @@ impl DerefMut for LargePages {
     }
 }
 
-/// Asks for large pages under the memory of a `Vec`, if they are many: before anything is written there.
+/// Requests large pages for the memory of a `Vec`, if they are many: before anything is written there.
 #[cfg_attr(
     target_os = "linux",
     allow(unsafe_code, reason = "advice about pages, of which only whole ones of this `Vec` are named")

@@ -67,7 +67,7 @@ pub(super) fn open_regular(
     })
 }
 
-/// Says of a file that is not there whether somebody writes it.
+/// Adds to the error of a missing file whether a process is writing it.
 #[cold]
 fn absent(path: &Path, error: Error) -> Error {
     match super::lock::is_begun(path) {

@@ -68,7 +68,7 @@ impl AtomicFile {
         Err(Error::io(doing(), std::io::ErrorKind::AlreadyExists.into()))
     }
 
-    /// Asks for room for so many bytes, as [`reserve`](super::reserve) does.
+    /// Requests space for N bytes, as [`reserve`](super::reserve) does.
     ///
     /// # Errors
     /// Returns the errors of [`reserve`](super::reserve).

@@ -8,7 +8,7 @@ use crate::error::Result;
 #[cfg(target_os = "linux")]
 const LEAST: u64 = 16 << 20;
 
-/// Asks for room for so many bytes of a file, if the system can give it before they are written (Linux): they then are
+/// Requests space for N bytes of a file, if the system can give it before they are written (Linux): they then are
 /// together, and a disk that is too small is noticed at once. Neither the length of the file nor what it holds changes.
 ///
 /// ```

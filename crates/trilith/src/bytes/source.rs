@@ -11,12 +11,12 @@ use crate::limits::Limits;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Access {
-    /// Next to nothing.
+    /// Almost nothing.
     #[default]
     Random,
-    /// A request to a server: what is read soon is best said in one [`Source::prefetch`].
+    /// A request to a server: announce the ranges that are read soon in one [`Source::prefetch`].
     Requests,
-    /// Everything before it: the bytes come from front to back.
+    /// Sequential: reading at an offset reads everything before it.
     Forward,
 }
 
@@ -56,7 +56,7 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// Says that these ranges will be read soon, in this order; a remote source fetches them at once.
+    /// Announces that these ranges will be read soon, in this order. A remote source fetches them together.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if they cannot be fetched.

@@ -122,14 +122,14 @@ impl Update {
         Ok(())
     }
 
-    /// Says that bytes mean nothing, such as unused space: what is written there need not be undone.
+    /// Marks bytes as meaningless, such as unused space: overwriting them need not be undone.
     pub fn scratch(&mut self, region: Range<u64>) {
         if !region.is_empty() {
             self.scratch.push(region);
         }
     }
 
-    /// Says what the caller knows to be at a place: the file is left alone if something else is there.
+    /// Sets the expected content at a place: the file is left alone if something else is there.
     pub fn expect(&mut self, at: u64, bytes: Vec<u8>) {
         self.expected.push((at, bytes));
     }

@@ -32,7 +32,7 @@ pub struct SaveOptions<'o> {
     pub output: Option<Output<'o>>,
     /// Rewrite every block, even if only the tree changes and fits into its space.
     pub anew: bool,
-    /// Hears of the bytes of blocks that are written.
+    /// Receives the number of bytes of written blocks.
     pub progress: Progress<'o>,
 }
 

@@ -199,7 +199,7 @@ impl Chunks {
             .map_or((self.stored.len() as f64 / self.len.max(1) as f64, reached), |(ratio, _)| (ratio, reached))
     }
 
-    /// Asks for the stored bytes after what is known, as many as a batch, but not for more than decodes to `end`.
+    /// Requests the stored bytes after the known ones, up to a batch, but not for more than decodes to `end`.
     fn fetch_batch(&self, end: u64) -> Result<()> {
         let (ratio, reached) = self.reach();
         let wanted = (end.saturating_sub(reached) as f64 * ratio) as u64;
@@ -209,7 +209,7 @@ impl Chunks {
         self.stored.prefetch(std::slice::from_ref(&batch))
     }
 
-    /// Says in which chunk it happened.
+    /// Adds the chunk to the error.
     fn place(&self, chunk: &Chunk, error: Error) -> Error {
         error.at_byte(file_byte(&self.stored, chunk.stored.0)).context(format!("sub-block {}", chunk.index))
     }

@@ -41,7 +41,7 @@ impl Input {
         Ok(self.piece.get(self.taken..).unwrap_or(&[]))
     }
 
-    /// Says that `n` of the bytes that [`Input::next`] gave are used up.
+    /// Marks `n` of the bytes that [`Input::next`] gave as used.
     pub(super) fn skip(&mut self, n: usize) {
         self.at = self.at.saturating_add(n as u64).min(self.end);
         self.taken = self.taken.saturating_add(n);

@@ -145,7 +145,7 @@ impl Found {
         self.deviations.push((at, Deviation { rule, place, message: message.into(), mend: mend.unwrap_or(rule.mend) }));
     }
 
-    /// Says what to do instead of converting a file that cannot be converted as it is.
+    /// Replaces the remedy of conversion for a file that cannot be converted in its present form.
     pub(super) fn instead_of_converting(&mut self, mend: Option<&'static str>) {
         self.instead = mend;
     }

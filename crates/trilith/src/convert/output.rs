@@ -65,7 +65,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Writes the file into `out`, which is at its start; `progress` hears of decoded bytes.
+    /// Writes the file into `out`, which is at its start; `progress` receives the number of decoded bytes.
     ///
     /// Losses were for the caller to look at: they are not refused here.
     ///

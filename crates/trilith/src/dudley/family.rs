@@ -323,7 +323,7 @@ impl Catalog {
         self.files.names.is_empty()
     }
 
-    /// Tells for each file where an item is, without opening the file; the layout is evaluated once for
+    /// Returns the place of an item in each file, without opening the file; the layout is evaluated once for
     /// each. `options` say whether the files are native and what their byte order is.
     ///
     /// # Errors

@@ -40,7 +40,7 @@ pub struct File {
 }
 
 impl File {
-    /// A file of a family of one's own.
+    /// Creates a file from a custom backend.
     pub fn new(backend: impl Backend) -> Self {
         Self { backend: Arc::new(backend) }
     }
@@ -610,7 +610,7 @@ impl<'f> Item<'f> {
         self.backend().to_value(&self.place)
     }
 
-    /// Reads the item, and all below it, into a type of one's own.
+    /// Reads the item, and all below it, into a custom type.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the item does not fit the type, and the

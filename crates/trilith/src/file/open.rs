@@ -1,4 +1,4 @@
-//! The one door: whatever a file is, this opens it.
+//! Opening files of any supported format.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -146,7 +146,7 @@ impl OpenOptions {
         self
     }
 
-    /// Of a family: its files have no signature.
+    /// Sets that the member files of a file set have no signature.
     #[cfg(feature = "dudley")]
     #[must_use]
     pub fn raw(mut self, raw: bool) -> Self {
@@ -346,7 +346,7 @@ pub fn open_asdf(path: impl AsRef<Path>) -> Result<AsdfFile> {
     settled(|| OpenOptions::new().source(&path), read)
 }
 
-/// Reads what was opened, again if a writer changes it meanwhile: what was read before and after does not fit together.
+/// Retries the read if a writer changes the file meanwhile: the parts read before and after would not fit together.
 fn settled<T>(
     open: impl Fn() -> Result<(SourceRef, Arc<dyn Resolve>)>,
     read: impl Fn(SourceRef, Arc<dyn Resolve>) -> Result<T>,

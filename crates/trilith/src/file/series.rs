@@ -100,7 +100,7 @@ impl Series {
         self.catalog.omitted(&self.template, path, &self.rows, &self.how, &*self.resolve)
     }
 
-    /// Tells for each file where an item is, without opening it.
+    /// Returns the place of an item in each file, without opening it.
     ///
     /// # Errors
     /// Returns the errors of [`Catalog::locate`].

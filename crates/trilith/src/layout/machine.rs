@@ -592,7 +592,7 @@ impl<'l> Machine<'l> {
         Ok(())
     }
 
-    /// Asks for a value and records it.
+    /// Requests a value and records it.
     fn ask(
         &mut self,
         request: &ParamRequest,

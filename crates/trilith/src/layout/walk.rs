@@ -114,7 +114,7 @@ impl<'e, 'l> Walker<'e, 'l> {
         self.passed = passed;
     }
 
-    /// Tells how many elements a list has before what is walked next.
+    /// Sets the number of elements that a list has before the next part of the walk.
     pub fn set_length(&mut self, list: ItemId, length: u64) {
         self.lengths.insert(list, length);
     }

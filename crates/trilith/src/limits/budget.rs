@@ -91,7 +91,7 @@ impl Limits {
         Call(spent.cloned())
     }
 
-    /// Says that the command reads another file, of `bytes` bytes.
+    /// Adds another file of `bytes` bytes to the input of the command.
     pub fn add_input(&self, bytes: u64) {
         if let Some(spent) = &self.spent {
             add(&spent.input, bytes);

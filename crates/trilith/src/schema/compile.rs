@@ -236,7 +236,7 @@ impl Program {
         }
     }
 
-    /// Says what leaves a verdict open; its number.
+    /// Records a gap that leaves a verdict open, and returns its number.
     fn gap(&mut self, text: String) -> u32 {
         let place = self.gaps.iter().position(|known| *known == text).unwrap_or_else(|| {
             self.notes.push(text.clone());

@@ -75,7 +75,7 @@ impl Validator {
         self
     }
 
-    /// Tells at most so many problems.
+    /// Sets the maximum number of reported problems.
     #[must_use]
     pub fn at_most(mut self, most: usize) -> Self {
         self.most = most;
@@ -329,7 +329,7 @@ impl Findings {
         });
     }
 
-    /// Says what a verdict has met and could not check.
+    /// Reports the gaps that a verdict has met and could not check.
     fn note_gaps(&mut self, program: &Program) {
         for gap in self.open.clone() {
             self.note_text(program.gaps.get(gap as usize).cloned().unwrap_or_default());

@@ -54,7 +54,7 @@ pub struct Query {
 pub type Row = Vec<Cell>;
 
 impl Query {
-    /// Columns by `NAME=/path`, or by a path alone, whose last key is the name. Behind the path `@shape`, `@ndim`,
+    /// Columns by `NAME=/path`, or by a path alone, whose last key is the name. After the path `@shape`, `@ndim`,
     /// `@size`, `@nbytes`, `@dtype`, `@codec`, `@min`, `@max` and `@mean` ask about an array, `@unit`, `@tag` and `@kind`
     /// about any item.
     ///
@@ -406,7 +406,7 @@ impl Table {
     }
 }
 
-/// Beside the bits of types: an integer that no float equals.
+/// A flag next to the bits of types: an integer that no float equals.
 const LONG: u8 = 1 << 7;
 
 /// The type that holds all that a column has met.

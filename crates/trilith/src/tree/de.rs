@@ -14,7 +14,7 @@ use crate::limits::Limits;
 /// Maximum depth of a type in the tree: types that contain themselves are read by recursion.
 const DEEPEST: u32 = 200;
 
-/// Reads a node, and all below it, into a type of one's own.
+/// Reads a node, and all below it, into a custom type.
 ///
 /// Aliases are followed, merge keys applied, tags ignored but for YAML's own.
 ///
@@ -78,7 +78,7 @@ impl<'t, 'b> Reader<'t, 'b> {
         Ok(Self { depth: self.depth + 1, is_key: false, ..self })
     }
 
-    /// Says where a problem is, unless that is known.
+    /// Adds the place of a problem, unless that is known.
     fn placed<T>(self, result: Result<T, Problem>) -> Result<T, Problem> {
         result.map_err(|Problem(error)| {
             if *error.location() != Location::Unknown {
@@ -282,7 +282,7 @@ impl<'t> de::VariantAccess<'t> for Variant<'t, '_> {
 }
 
 impl Tree {
-    /// Reads the whole tree into a type of one's own, as [`from_node`].
+    /// Reads the whole tree into a custom type, as [`from_node`] does.
     ///
     /// # Errors
     /// Returns the errors of [`from_node`].

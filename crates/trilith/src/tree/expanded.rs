@@ -26,7 +26,7 @@ pub(crate) struct Expanded {
 }
 
 impl Expanded {
-    /// Knows nothing yet; `looked_for` says which nodes are.
+    /// Returns an empty set of counts; `looked_for` selects the nodes that are counted.
     pub(crate) fn new(looked_for: fn(Node<'_>) -> bool) -> Self {
         Self { looked_for, known: RefCell::default() }
     }

@@ -465,7 +465,7 @@ impl<'t> Node<'t> {
         super::children::merged(self, &mut (2 * self.tree.records.len() as u64))
     }
 
-    /// Reads the node, and all below it, into a type of one's own, as [`from_node`](super::from_node).
+    /// Reads the node, and all below it, into a custom type, as [`from_node`](super::from_node) does.
     ///
     /// # Errors
     /// Returns the errors of [`from_node`](super::from_node).

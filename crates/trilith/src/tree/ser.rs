@@ -7,7 +7,7 @@ use serde::ser::{self, Serialize};
 use super::{Data, Value};
 use crate::error::{Error, Result};
 
-/// Makes the value of a tree from a type of one's own; the other direction is [`from_node`](super::from_node).
+/// Makes the value of a tree from a custom type. The other direction is [`from_node`](super::from_node).
 ///
 /// Structs and maps become mappings, sequences and tuples lists, unit variants their name, other variants a mapping
 /// of the name and what they hold. Bytes become a list of numbers.

@@ -7,7 +7,7 @@ use crate::layout::{Entry, EntryKind, ItemId, ResolvedType};
 use crate::progress::Progress;
 
 /// Checks a Dudley stream: every item is in the file, and outside of header and layout; compressed
-/// arrays decode if `deep`. `progress` hears of the bytes that were read. Overlaps, which are legal, are
+/// arrays decode if `deep`. `progress` receives the number of bytes read. Overlaps, which are legal, are
 /// warnings, and so is what is odd about the layout.
 ///
 /// # Errors

@@ -93,7 +93,7 @@ fn pipeline(
     Ok(transforms)
 }
 
-/// Says to the source of the file which bytes the coefficients are in, so that a remote one fetches them together.
+/// Announces to the source of the file the bytes of the coefficients, so that a remote one fetches them together.
 fn fetch(item: &Item<'_>) -> Result<()> {
     let source = item.backend().source();
     if source.access() != crate::bytes::Access::Requests {

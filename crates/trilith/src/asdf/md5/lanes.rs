@@ -85,7 +85,7 @@ const PIECE: usize = 32 << 10;
 /// Fewer streams than this are hashed faster one after the other.
 const FEWEST: usize = 4;
 
-/// The MD5 of each source, on all cores and in all their lanes. `progress` hears how many bytes were read.
+/// The MD5 of each source, on all cores and in all their lanes. `progress` receives the number of bytes read.
 pub(crate) fn many(sources: &[&SourceRef], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
     many_at(Level::new(), sources, progress)
 }

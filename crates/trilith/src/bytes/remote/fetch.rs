@@ -100,7 +100,7 @@ impl Fetcher {
         self.came(&range, &wanted)
     }
 
-    /// Asks for one range: the answer, and which bytes from its start on it holds.
+    /// Requests one range. Returns the answer, and the bytes from its start on that it holds.
     fn ask_one(&self, wanted: &Range<u64>) -> Result<(Reply, Range<u64>), Failure> {
         let reply = self.ask(std::slice::from_ref(wanted))?;
         let range = self.part(&reply, reply.headers.range.as_deref())?;
@@ -155,7 +155,7 @@ impl Fetcher {
         persist(&self.target, &mut step).map_err(|error| error.at_byte(at))
     }
 
-    /// Asks for ranges of this version of the file, and judges the status of the answer.
+    /// Requests ranges of this version of the file, and judges the status of the answer.
     fn ask(&self, ranges: &[Range<u64>]) -> Result<Reply, Failure> {
         if self.gone.load(Ordering::Relaxed) {
             return Err(self.changed());

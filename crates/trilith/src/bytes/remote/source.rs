@@ -173,7 +173,7 @@ pub(super) fn open(target: Target, first: &[Range<u64>]) -> Result<SourceRef> {
 /// Size and version of a file, and some of its bytes by the places where they begin.
 type FirstParts = (u64, Version, Vec<(u64, Vec<u8>)>);
 
-/// Asks for several ranges at once; None if the server does not do that.
+/// Requests several ranges at once. Returns None if the server does not support it.
 fn first_parts(target: &Target, ranges: &[Range<u64>]) -> Result<Option<FirstParts>> {
     if matches!(target.address, Address::S3 { .. }) {
         return Ok(None);
@@ -204,7 +204,7 @@ fn first_parts(target: &Target, ranges: &[Range<u64>]) -> Result<Option<FirstPar
     Ok(found)
 }
 
-/// Asks for all of a file.
+/// Requests the whole file.
 fn whole_answer(target: &Target) -> Result<Reply> {
     let mut answer = None;
     persist(target, |_| {
@@ -311,7 +311,7 @@ impl RangedFile {
         Self { name, size, origin, options, cache, disk: None, ahead, together, told }
     }
 
-    /// Tells who watches how much came.
+    /// Reports the number of received bytes to the progress callback.
     fn tell(&self) {
         let received = self.origin.received();
         if let Some(watch) = &self.options.watch {

@@ -91,7 +91,7 @@ impl WholeFile {
         })
     }
 
-    /// Asks once more and goes past what is there already, which must be the same.
+    /// Requests the file again and skips the bytes that are there already, which must be the same.
     fn again(&self, at: u64) -> Result<Paced, Failure> {
         let target = &self.fetcher.target;
         let headers: Vec<(&str, &str)> = self.fetcher.version.condition().into_iter().collect();

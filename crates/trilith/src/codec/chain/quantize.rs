@@ -302,7 +302,7 @@ pub(super) struct Plan {
     pub(super) dither: bool,
 }
 
-/// Says for a tile by its number which of its values are those of the array, as runs in the tile's order.
+/// Returns, for a tile by its number, the values that belong to the array, as runs in the tile's order.
 pub(super) type Inside = Box<dyn Fn(u64) -> Vec<Range<u64>> + Send + Sync>;
 
 /// Writes chunks.

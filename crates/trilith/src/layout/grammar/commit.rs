@@ -95,7 +95,7 @@ impl Parser<'_> {
         self.layout.steps.push(Step::Data(draft.item));
     }
 
-    /// Tells the list around, if any, what it holds; W1 for an address in a template.
+    /// Records the content in the list around it, if there is one; W1 for an address in a template.
     fn mark(&mut self, placed: Placed, holds: Holds) {
         let at = matches!(placed.placement, Placement::At(_));
         if at {
