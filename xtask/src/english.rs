@@ -10,19 +10,19 @@ use crate::site::{files, prose};
 /// An area, and how many sentences begin with one of [`FIRST`] and how many words are in [`WORDS`] at most.
 const AREAS: &[(&str, usize, usize)] = &[
     ("README.md", 0, 0),
-    ("docs", 59, 65),
-    ("ARCHITECTURE.md", 3, 3),
-    ("CHANGELOG.md", 2, 6),
-    ("CONTRIBUTING.md", 4, 2),
-    ("SECURITY.md", 2, 1),
-    ("crates/trilith/src", 1048, 201),
-    ("crates/trilith-c", 28, 14),
-    ("crates/trilith-cli/src", 132, 23),
-    ("crates/trilith-py", 67, 15),
-    ("crates/trilith-view/src", 89, 14),
-    ("crates/trilith-wcs/src", 4, 1),
-    ("crates/trilith-web/src", 1, 0),
-    ("xtask/src", 30, 11),
+    ("docs", 0, 1),
+    ("ARCHITECTURE.md", 0, 0),
+    ("CHANGELOG.md", 0, 0),
+    ("CONTRIBUTING.md", 0, 0),
+    ("SECURITY.md", 0, 0),
+    ("crates/trilith/src", 0, 0),
+    ("crates/trilith-c", 0, 0),
+    ("crates/trilith-cli/src", 0, 0),
+    ("crates/trilith-py", 0, 0),
+    ("crates/trilith-view/src", 0, 0),
+    ("crates/trilith-wcs/src", 0, 0),
+    ("crates/trilith-web/src", 0, 0),
+    ("xtask/src", 0, 0),
 ];
 
 /// Words that begin no sentence of documentation.

@@ -82,7 +82,7 @@ impl Report {
 
 impl File {
     /// Checks structure and checksums of the bytes; with `deep` every block or array is decoded as well. `progress`
-    /// hears of the bytes that were read, [`File::verified_size`] in all.
+    /// receives the number of bytes read, [`File::verified_size`] in all.
     ///
     /// # Errors
     /// Returns an error if not even the blocks or items can be found.
