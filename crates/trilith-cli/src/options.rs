@@ -15,7 +15,7 @@ use trilith::{Error, File, Limits, OpenOptions, Result, file};
 
 use crate::item::Item;
 
-/// Options of every command, where they mean something.
+/// Options shared by all commands.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Common options")]
 pub struct Options {
@@ -73,10 +73,10 @@ pub struct Options {
     /// Read the file with this Dudley layout, whatever its first bytes are
     #[arg(long = "layout", global = true, hide_short_help = true, value_name = "L.dud")]
     pub under: Option<String>,
-    /// Give the elements of arrays as they are stored, without scale, offset, missing values and the like
+    /// Give the stored elements of arrays, without scale, offset, missing values and the like
     #[arg(long, global = true, hide_short_help = true)]
     pub stored: bool,
-    /// Byte order of data whose order neither the layout nor the file gives
+    /// Byte order of data if neither the layout nor the file gives it
     #[arg(long = "byteorder", global = true, hide_short_help = true, value_name = "ORDER")]
     pub stream_order: Option<Order>,
 }

@@ -25,7 +25,7 @@ pub struct Save {
     /// Overwrite the tree in place (with a rollback journal) if the new one fits
     #[arg(long)]
     in_place: bool,
-    /// Write to another file and leave this one as it is
+    /// Write to another file and leave this one unchanged
     #[arg(short, long, value_name = "OUT", conflicts_with = "in_place")]
     output: Option<String>,
 }

@@ -18,14 +18,14 @@ use crate::outputs::told;
 
 /// Add rows to a streamed array, at the end of its file; a crash leaves the old rows
 ///
-/// The array may lie in an exploded file: its rows are added there. In a native Dudley file the path is
-/// that of a list, which gets each row as one more of its last item, or that of an array that lies last and
-/// whose first dimension is a stored parameter, such as `"" = {…}[NREC]` (`x.bd#/""`). Several variables are
-/// appended at once, all or none of them, as NAME=ROWS.npy: lists, the members of `"" = {…}[NREC]`, or (with
-/// the path of a list) the items of its elements.
+/// The array may be in an exploded file: its rows are added there. In a native Dudley file the path is that of a
+/// list, which gets each row as one more of its last item, or that of the last array, if its first dimension is a
+/// stored parameter, such as `"" = {…}[NREC]` (`x.bd#/""`). Several variables are appended at once, all or none of
+/// them, as NAME=ROWS.npy: lists, the members of `"" = {…}[NREC]`, or (with the path of a list) the items of its
+/// elements.
 #[derive(Debug, Args)]
 pub struct Append {
-    /// The file and the path of a streamed array; the path may be left out where the rows have names
+    /// The file and the path of a streamed array; leave the path out if the rows have names
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
     /// The rows, as a .npy file of the same datatype and row shape; in a Dudley file also several, as

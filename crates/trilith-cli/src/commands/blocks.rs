@@ -18,7 +18,7 @@ use crate::output::Table;
 /// List the blocks of a file, or the items of a Dudley stream
 #[derive(Debug, Args)]
 pub struct Blocks {
-    /// Files, folders, patterns and addresses, or - for standard input
+    /// Files, folders, patterns and URLs, or - for standard input
     #[arg(value_name = "FILE", required_unless_present = "files_from")]
     files: Vec<String>,
     #[command(flatten)]

@@ -21,7 +21,7 @@ use crate::target::Target;
 /// position is in no image.
 #[derive(Debug, Args)]
 pub struct Cutout {
-    /// Files, folders, patterns and addresses; behind # the path of an image (default: the first image with coordinates)
+    /// Files, folders, patterns and URLs; after # the path of an image (default: the first image with coordinates)
     #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from")]
     files: Vec<String>,
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub struct Cutout {
     /// Size of the cutout, one length or two: 30arcsec, 0.5arcmin, 201px or 201px,101px
     #[arg(long, value_name = "SIZE")]
     size: String,
-    /// Write to this file, .asdf, .fits, .npy or .png. {stem} stands for the name of the input, {n} for the number of the
+    /// Write to this file, .asdf, .fits, .npy or .png. {stem} is the name of the input, {n} for the number of the
     /// position, from 0 on
     #[arg(short, long, value_name = "FILE")]
     output: String,

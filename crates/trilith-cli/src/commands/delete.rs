@@ -9,10 +9,10 @@ use crate::rewrite::{Save, change};
 
 /// Remove a key or an item from the tree, and the blocks of its arrays that nothing else refers to
 ///
-/// With --in-place such a block becomes an empty one, whose space a later array may take; repack drops it.
+/// With --in-place the space of such a block is kept for a later array; repack drops it.
 #[derive(Debug, Args)]
 pub struct Delete {
-    /// The file and the path of what to remove
+    /// The file and the path of the key or item to remove
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use crate::item::Item;
 use crate::options::Options;
 use crate::output::{Out, note};
 
-/// Show what the schemas say about a node: title, description, rules
+/// Show the descriptions of a node in its schemas: title, description, rules
 #[derive(Debug, Args)]
 pub struct Describe {
     /// The file and the path of the node

@@ -13,10 +13,10 @@ use crate::output::{Out, clean};
 
 /// Compare two files; exit status 0 if equal, 1 if different
 ///
-/// Values are compared, not how they are stored: compression, byte order, strides and generation do not matter. Two
+/// Values are compared, not their storage: compression, byte order, strides and generation do not matter. Two
 /// Dudley files are compared item by item; a Dudley file and an ASDF file are compared as `convert` would write the
-/// first. --layout applies to both files, or to the one that is not an ASDF file; --layout-a and --layout-b apply to
-/// one each.
+/// first. --layout applies to both files, or to the one that is not an ASDF file; --layout-a and --layout-b apply
+/// to one each.
 #[derive(Debug, Args)]
 pub struct Diff {
     /// The first file, or - for standard input

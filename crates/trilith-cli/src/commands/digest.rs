@@ -13,13 +13,13 @@ use crate::options::Options;
 use crate::output::clean;
 use crate::words::said;
 
-/// Print the SHA-256 of what each array holds
+/// Print the SHA-256 of the elements of each array
 ///
 /// The digest is of the elements in C order, packed, little-endian: it does not depend on
 /// compression, byte order, strides or generation, so that two files can be compared.
 #[derive(Debug, Args)]
 pub struct Digest {
-    /// Files, folders, patterns and addresses, or - for standard input
+    /// Files, folders, patterns and URLs, or - for standard input
     #[arg(value_name = "FILE", required_unless_present = "files_from")]
     files: Vec<String>,
     #[command(flatten)]

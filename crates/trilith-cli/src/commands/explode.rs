@@ -22,8 +22,8 @@ use crate::target::Target;
 /// Write each block to its own file; the file with the tree is then plain YAML
 ///
 /// NAME.asdf becomes NAME_exploded.asdf, which holds the tree, and NAME_exploded0000.asdf and so on, one for each
-/// block. Blocks that no array names stay in the file with the tree, which is then more than YAML. No file that is
-/// there already is replaced unless --overwrite says so.
+/// block. Blocks that no array names stay in the file with the tree, which is then more than YAML. Existing files
+/// are replaced only with --overwrite.
 #[derive(Debug, Args)]
 pub struct Explode {
     /// The file, with an optional #/path of the one array to move

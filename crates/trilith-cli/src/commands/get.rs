@@ -27,8 +27,8 @@ use crate::target::Target;
 
 /// Print or save an array, a slice of it, or a value of the tree
 ///
-/// A slice reads only what it needs: its own bytes of an uncompressed block, or the pieces of a compressed block
-/// that contain it. With --catalog the argument is the path of an item alone.
+/// A slice reads only the necessary bytes: its own bytes of an uncompressed block, or the pieces of a compressed
+/// block that contain it. With --catalog the argument is only the path of an item.
 #[derive(Debug, Args)]
 #[command(visible_alias = "cat")]
 pub struct Get {
@@ -41,9 +41,9 @@ pub struct Get {
     /// With --sky: length of the box along x and y, as 30arcsec, 0.5arcmin, 201px, or W,H for both
     #[arg(long, value_name = "SIZE", requires = "sky")]
     size: Option<String>,
-    /// Read the item from every file that this catalog lists, as one array with a leading axis (--layout
-    /// is the layout of these files, if the catalog does not hold it); files that omit it, or are not there, are named
-    /// and masked
+    /// Read the item from every file that this catalog lists, as one array with a leading axis (--layout is the
+    /// layout of these files, if the catalog does not hold it); files that omit it, or are missing, are named and
+    /// masked
     #[arg(long, value_name = "C.bd")]
     catalog: Option<String>,
     /// With --catalog: only these of its files, counted from 0; several ranges with commas: 0:10,20:
@@ -52,17 +52,17 @@ pub struct Get {
     /// With --catalog: its files have no signature, if the catalog does not record it
     #[arg(long, requires = "catalog")]
     raw: bool,
-    /// Write to a file, by its ending: .npy, .csv, .json, .yaml, .txt; raw little-endian bytes for any unknown ending.
-    /// In the name {stem} stands for the input without its ending, {item} for the path: several inputs need it
+    /// Write to a file, by its extension: .npy, .csv, .json, .yaml, .txt; raw little-endian bytes for any other. In
+    /// the name {stem} stands for the input without its extension, {item} for the path: several inputs need it
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
     /// The format, if the name of the output does not imply it
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Floats of 8 and 16 bits that are no datatype here (bfloat16, float8) as float32, not as the integers of their bits
+    /// Convert bfloat16 and float8 elements to float32 (default: the integers of their bits)
     #[arg(long)]
     widen: bool,
-    /// Print which bytes of the file would be read, without reading them
+    /// Print the bytes of the file that would be read, without reading them
     #[arg(long)]
     explain: bool,
 }

@@ -23,7 +23,7 @@ pub struct Implode {
     /// The file with the tree, with an optional #/path of the one array to take in
     #[arg(value_name = "FILE[#/path]", allow_hyphen_values = true)]
     item: String,
-    /// The file to write (default: NAME_all beside it)
+    /// The file to write (default: NAME_all next to it)
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
     /// Replace NAME_all if it already exists

@@ -10,7 +10,7 @@ use crate::rewrite::{FromArray, Save, Typed, change};
 /// Add a key to a mapping, or an item to a sequence: a value, or an array in a separate block
 #[derive(Debug, Args)]
 pub struct Insert {
-    /// The file and the path of what to add: a new key, the number to insert before, or - for the end
+    /// The file and the path of the addition: a new key, the number to insert before, or - for the end
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
     #[command(flatten)]

@@ -18,14 +18,14 @@ use crate::outputs::{Form, check_name, named, told};
 use crate::target::Target;
 use crate::words::said;
 
-/// Write where the chunks of files lie, for Kerchunk
+/// Write the places of the chunks of files, for Kerchunk
 ///
 /// Programs that read references of Kerchunk (fsspec, xarray, VirtualiZarr) then read the arrays out of the files
-/// themselves, by Zarr, without this program and without a copy. Of several files each is a group, named like the file
-/// without its ending. An array that is no grid of chunks which Zarr decodes is refused with the reason.
+/// themselves, by Zarr, without this program and without a copy. With several files each is a group, named like the
+/// file without its extension. An array that Zarr cannot decode chunk by chunk is an error; --skip leaves it out.
 #[derive(Debug, Args)]
 pub struct Manifest {
-    /// Files, folders, patterns and addresses
+    /// Files, folders, patterns and URLs
     #[arg(value_name = "FILE", required_unless_present = "files_from")]
     files: Vec<String>,
     #[command(flatten)]
@@ -33,14 +33,14 @@ pub struct Manifest {
     /// The file to write, .json; - for standard output
     #[arg(short, long, value_name = "OUT")]
     output: String,
-    /// Rows of the first axis to a chunk, where elements lie as they are; their number must divide that of the rows
+    /// Rows of the first axis in a chunk of uncompressed elements; their number must divide that of the rows
     /// (default: chunks of about 4 MiB)
     #[arg(long, value_name = "N")]
     rows: Option<u64>,
-    /// Put arrays of at most so many bytes that cannot be referred to among the references
+    /// Embed arrays of up to this number of bytes that cannot be referred to
     #[arg(long, value_name = "BYTES", default_value_t = 4096)]
     inline: u64,
-    /// Leave out what cannot be read or referred to, with a warning
+    /// Leave out arrays that cannot be read or referred to, with a warning
     #[arg(long, visible_alias = "skip-unreadable")]
     skip: bool,
 }

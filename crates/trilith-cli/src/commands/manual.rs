@@ -15,8 +15,8 @@ use crate::output::{Out, note};
 
 /// Print completions for a shell
 ///
-/// In bash, zsh and fish they complete commands, options, their values, files, and the items of a file behind
-/// `FILE#/`, for which they ask trilith.
+/// In bash, zsh and fish they complete commands, options, their values, files, and the items of a file after
+/// `FILE#/`, which they query from trilith.
 #[derive(Debug, Args)]
 pub struct Completions {
     /// The shell

@@ -16,7 +16,7 @@ use crate::words::said;
 /// List the references of a file ($ref and external sources), and whether they resolve
 #[derive(Debug, Args)]
 pub struct Refs {
-    /// Files, folders, patterns and addresses, or - for standard input
+    /// Files, folders, patterns and URLs, or - for standard input
     #[arg(value_name = "FILE", required_unless_present = "files_from")]
     files: Vec<String>,
     #[command(flatten)]

@@ -15,16 +15,16 @@ use crate::output::{Out, clean};
 use crate::outputs::{Form, check_name};
 use crate::target::Target;
 
-/// Rescue what is left of a damaged or truncated file, and report what was lost
+/// Recover the readable parts of a damaged or truncated file, and report the losses
 ///
-/// Nothing is made up: an array whose end is missing keeps its whole rows, one of which nothing is left
-/// becomes null, lines of the tree that are no YAML are left out. Of a Dudley file the layout is looked for where the
-/// header does not lead to it; --layout gives one that is lost. The new file is verified, as by
-/// `verify --deep`, before it is put into place, and what is still wrong with it is reported.
-/// Exit status 1 where something was lost or is wrong. `verify --deep` says beforehand whether a file needs it.
+/// Nothing is made up. Truncated arrays keep their complete rows, and arrays without any become null. Lines of the
+/// tree that are no YAML are left out. If the header of a Dudley file does not lead to its layout, the layout is
+/// searched for; --layout gives one that is lost. The new file is verified, as by `verify --deep`, before it is put
+/// into place, and remaining problems are reported. Exit status 1 if something was lost or is wrong. `verify
+/// --deep` shows beforehand whether a file needs repair.
 #[derive(Debug, Args)]
 pub struct Repair {
-    /// The damaged file, or - for standard input; it stays as it is
+    /// The damaged file, or - for standard input; it is not changed
     #[arg(value_name = "FILE")]
     file: String,
     /// The file to write, or - for standard output
@@ -33,7 +33,7 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Writes what is left and says what is not.
+    /// Writes the readable parts and reports the losses.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let limits = options.limits()?;
         let (source, resolve) = options.open_with(&self.file, &limits)?;
@@ -61,7 +61,7 @@ impl Repair {
         options.check_inputs(&self.output, &[&self.file])
     }
 
-    /// Puts what was written into place, and says what it is.
+    /// Puts the written file into place, and describes it.
     fn save(&self, source: &dyn Source, written: &dyn Source, report: &Report, options: &Options) -> Result<Outcome> {
         let mut target = Target::create(&self.output, Basis::Read(source))?;
         let out = target.writer();

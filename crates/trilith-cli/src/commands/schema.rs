@@ -31,7 +31,7 @@ enum SchemaCommand {
 
 /// Check schemas themselves: their keywords, references, patterns and examples
 ///
-/// Exit status 1 where one is wrong. Schemas of a folder may refer to each other and to the bundled ones.
+/// Exit status 1 if one is wrong. Schemas of a folder may refer to each other and to the bundled ones.
 #[derive(Debug, Args)]
 pub struct CheckSchemas {
     /// A folder of schemas (*.yaml, *.yml, *.json), or one schema
@@ -47,7 +47,7 @@ pub struct Sources {
     /// Also use the schemas and manifests in this folder (also TRILITH_SCHEMA_PATH, several joined by `:`)
     #[arg(long = "schema-path", value_name = "DIR")]
     paths: Vec<PathBuf>,
-    /// Also use those of installed Python packages (runs python3 -I, or what TRILITH_PYTHON names)
+    /// Also use those of installed Python packages (runs python3 -I, or the interpreter in TRILITH_PYTHON)
     #[arg(long)]
     schemas_from_python: bool,
 }

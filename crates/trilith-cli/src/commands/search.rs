@@ -22,7 +22,7 @@ use crate::words::said;
 /// searched.
 #[derive(Debug, Args)]
 pub struct Search {
-    /// Files, folders, patterns and addresses, or - for standard input
+    /// Files, folders, patterns and URLs, or - for standard input
     #[arg(value_name = "FILE", required_unless_present = "files_from")]
     files: Vec<String>,
     #[command(flatten)]
@@ -30,7 +30,7 @@ pub struct Search {
     /// The key matches this regular expression; if given several times, all must match
     #[arg(long, value_name = "RE")]
     key: Vec<String>,
-    /// The value matches this regular expression, or a comparison: '>5', '<=1e-3', '==text', '!=0'; where there are
+    /// The value matches this regular expression, or a comparison: '>5', '<=1e-3', '==text', '!=0'; if there are
     /// several, all of them
     #[arg(long, value_name = "RE|COMPARISON", allow_hyphen_values = true)]
     value: Vec<String>,

@@ -15,7 +15,7 @@ use crate::rewrite::{FromArray, Save, Typed, change};
 /// the new one takes the place of the old if it fits, else it is appended.
 #[derive(Debug, Args)]
 pub struct Set {
-    /// The file and the path of what to set; a missing key is added
+    /// The file and the path of the value to set; a missing key is added
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
     #[command(flatten)]

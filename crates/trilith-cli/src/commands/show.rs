@@ -29,7 +29,7 @@ use crate::terminal::Graphics;
 pub struct Show {
     #[command(flatten)]
     parts: Parts,
-    /// Of several arrays the first image, where no path chooses one
+    /// Take the first image of several arrays, if no path chooses one
     #[arg(long)]
     first: bool,
     /// Draw it as this (default: chosen by the shape of the array)
@@ -45,7 +45,7 @@ pub struct Show {
     /// Scale of the numbers between them: linear, sqrt, log, asinh, power:P
     #[arg(long, value_name = "STRETCH", default_value = "linear")]
     stretch: Stretch,
-    /// The colour map: gray, viridis, plasma, inferno, magma, cividis, coolwarm; turned round with _r behind it
+    /// The colour map: gray, viridis, plasma, inferno, magma, cividis, coolwarm; add _r to reverse it
     #[arg(long, value_name = "MAP", default_value = "gray")]
     cmap: ColourMap,
     /// Reduction of several elements to one pixel: mean, max, nearest
@@ -54,11 +54,11 @@ pub struct Show {
     /// Row of the array at the top of an image: the first (upper) or the last (lower), as on the sky
     #[arg(long, value_name = "ROW", default_value = "upper")]
     origin: Origin,
-    /// Width in pixels, in a terminal without graphics in characters; without it at most 1024, and what fits
+    /// Width in pixels, or in characters in a terminal without graphics (default: at most 1024, and what fits)
     #[arg(long, value_name = "N")]
     width: Option<usize>,
-    /// Write to a file: .png for an image, .svg for a plot. In the name {stem} stands for the input without its ending,
-    /// {item} for the path: several inputs need it
+    /// Write to a file: .png for an image, .svg for a plot. In the name {stem} stands for the input without its
+    /// extension, {item} for the path: several inputs need it
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
     /// Graphics protocol of the terminal

@@ -35,8 +35,8 @@ pub struct Sky {
     /// The points are world coordinates, and pixels are printed
     #[arg(long)]
     pixel: bool,
-    /// Take the points of a file: a CSV file, with names of columns as x and y or ra and dec or without, or an NPY file with
-    /// a row for each point
+    /// Take the points of a file: a CSV file, with columns named x and y or ra and dec or without names, or an NPY
+    /// file with a row for each point
     #[arg(long = "points", value_name = "IN.csv|.npy", conflicts_with = "points")]
     list: Option<String>,
     /// With --points: write the results to a file, .csv or .npy; - is CSV on standard output

@@ -16,9 +16,10 @@ use crate::words::said;
 
 /// Print statistics of arrays
 ///
-/// Of each array of numbers at the path and below it: how many elements are masked, not a number or infinite, and the
-/// smallest, the greatest, mean, standard deviation and percentiles of those that are finite and not masked. Complex
-/// numbers count by their magnitude. The array is read in pieces, so that it may be larger than the memory.
+/// For each array of numbers at the path and below it: the number of elements that are masked, not a number or
+/// infinite, and the smallest, the greatest, mean, standard deviation and percentiles of those that are finite and
+/// not masked. Complex numbers count by their magnitude. The array is read in pieces, so that it may be larger than
+/// the memory.
 #[derive(Debug, Args)]
 pub struct Stats {
     #[command(flatten)]
@@ -26,13 +27,13 @@ pub struct Stats {
     /// Percentiles, from 0 to 100
     #[arg(long, value_name = "P,P,...", value_delimiter = ',', default_value = "1,5,25,50,75,95,99")]
     percentiles: Vec<f64>,
-    /// A histogram with so many bins
+    /// Number of bins of a histogram
     #[arg(long, value_name = "N")]
     bins: Option<usize>,
-    /// From where to where the histogram goes; without it from the smallest number to the greatest
+    /// Range of the histogram (default: minimum to maximum)
     #[arg(long, value_name = "LO,HI", allow_hyphen_values = true, requires = "bins")]
     range: Option<Cuts>,
-    /// Read the array once only: percentiles are not exact, and are printed with the error that they may have
+    /// Read the array only once: percentiles are approximate, and are printed with their maximum error
     #[arg(long)]
     quick: bool,
 }

@@ -17,12 +17,12 @@ use crate::options::Options;
 use crate::output::size;
 use crate::outputs::{Form, check_name, is_stream, told};
 
-/// Add rows from standard input to a streamed array, and begin it where there is none
+/// Add rows from standard input to a streamed array, which is created if there is none
 ///
-/// Standard input holds the elements alone, row after row in C order. They go into the file at checkpoints: each
-/// one is synced, and a crash leaves the rows of the one before, all of them whole. The array is begun in a new file, or in
-/// one that has no streamed block yet. --finalise then gives its block sizes, a checksum and a place in the block
-/// index, for readers that know no streamed blocks.
+/// Standard input holds only the elements, row after row in C order. They go into the file at checkpoints: each one
+/// is synced, and a crash leaves the rows of the one before, all of them whole. The array is begun in a new file,
+/// or in one that has no streamed block yet. --finalise then gives its block sizes, a checksum and a place in the
+/// block index, for readers without support for streamed blocks.
 #[derive(Debug, Args)]
 pub struct Stream {
     /// The file, and the path of the array in its tree

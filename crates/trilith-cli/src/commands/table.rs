@@ -25,19 +25,19 @@ use crate::target::Target;
 
 /// Make a table of values: a row for each file, a column for each path
 ///
-/// The first column is the file. Values keep their types; what a file does not have is empty (null); a column with
-/// integers and floats has floats, one with any other mixture text. With --each there is a row for each item of a
-/// list. The rows are held in memory, the files are not.
+/// The first column is the file. Values keep their types. A missing value is empty (null). A column with integers
+/// and floats has floats, one with any other mixture text. With --each there is a row for each item of a list. The
+/// rows are held in memory, the files are not.
 #[derive(Debug, Args)]
 pub struct Table {
-    /// Files, folders, patterns and addresses, or - for standard input
+    /// Files, folders, patterns and URLs, or - for standard input
     #[arg(value_name = "FILE", required_unless_present = "files_from")]
     files: Vec<String>,
     #[command(flatten)]
     many: Many,
-    /// A column: its name, and where its values are; of an array also /data@shape, @dtype, @ndim, @size, @nbytes,
-    /// @codec, @min, @max, @mean, of any item @unit, @tag, @kind; of coordinates @centre, @footprint (degrees) and @scale
-    /// (arcsec), also without a path for the first image
+    /// A column: its name, and the path of its values; of an array also /data@shape, @dtype, @ndim, @size, @nbytes,
+    /// @codec, @min, @max, @mean, of any item @unit, @tag, @kind; of coordinates @centre, @footprint (degrees) and
+    /// @scale (arcsec), also without a path for the first image
     #[arg(short, long = "column", value_name = "NAME=/path", required_unless_present = "covers")]
     columns: Vec<String>,
     /// Keep only files with an image that holds this position, in degrees or as 12:30:00,-45:10:05.5, or comes within a

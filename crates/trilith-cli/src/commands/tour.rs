@@ -20,7 +20,7 @@ use crate::options::Options;
 use crate::output::Out;
 use crate::outputs::check_absent;
 
-/// Make example files and show what can be done with them
+/// Make example files and show some commands on them
 #[derive(Debug, Args)]
 pub struct Tour {
     /// The folder to write into

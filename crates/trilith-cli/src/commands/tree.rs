@@ -26,7 +26,7 @@ use crate::words::said;
 #[derive(Debug, Args)]
 #[command(visible_alias = "ls")]
 pub struct Tree {
-    /// Files, folders, patterns and addresses, or - for standard input; each with an optional #/path
+    /// Files, folders, patterns and URLs, or - for standard input; each with an optional #/path
     #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from", allow_hyphen_values = true)]
     item: Option<String>,
     /// More of them

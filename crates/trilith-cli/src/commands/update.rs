@@ -12,7 +12,7 @@ use crate::rewrite::Save;
 
 /// Replace the tree of a file by a text, or rewrite the file with room for its tree to grow
 ///
-/// The text is what to-yaml prints; its ndarrays name the blocks of the file by number.
+/// The text has the form that to-yaml prints; its ndarrays name the blocks of the file by number.
 #[derive(Debug, Args)]
 pub struct Update {
     /// The file to change

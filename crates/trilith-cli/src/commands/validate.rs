@@ -18,9 +18,9 @@ use crate::words::said;
 
 /// Check the trees of files against the schemas of their tags
 ///
-/// Of a Dudley stream: its layout, as `layout check` does, and that all addresses can be found. The
-/// verdict on others is that of Python asdf. Exit status 1 where a file is invalid or malformed. At most ten
-/// problems of a file are shown (all with --verbose); warnings are of what Python asdf would not write.
+/// Trees are judged as by Python asdf. For a Dudley file, its layout is checked, as by `layout check`, and that all
+/// offsets can be found. Exit status 1 if a file is invalid or malformed. At most ten problems of a file are shown
+/// (all with --verbose). Warnings are about content that Python asdf would not write.
 #[derive(Debug, Args)]
 pub struct Validate {
     /// A schema that the whole tree must fit, in addition: a file, or the URI of a known one
@@ -31,7 +31,7 @@ pub struct Validate {
     /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
-    /// Files, folders, patterns and addresses, or - for standard input
+    /// Files, folders, patterns and URLs, or - for standard input
     #[arg(value_name = "FILE", required_unless_present = "files_from")]
     files: Vec<String>,
     #[command(flatten)]

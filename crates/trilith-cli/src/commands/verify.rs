@@ -19,17 +19,17 @@ use crate::words::said;
 
 /// Check the structure and the checksums of files
 ///
-/// A Dudley stream has no checksums: for it, whether every item lies in the file and outside of header
-/// and layout. A checksum of the decoded bytes, as Python asdf wrote until 5.2, is accepted and reported.
+/// A Dudley file has no checksums: the check is that every item is inside the file and outside of header and
+/// layout. A checksum of the decoded bytes, as Python asdf wrote until 5.2, is accepted and reported.
 #[derive(Debug, Args)]
 pub struct Verify {
     /// Decode every block as well
     #[arg(long)]
     deep: bool,
-    /// Check the files against a document instead, sentence by sentence
+    /// Check the files against a standard instead, sentence by sentence
     #[arg(long, value_name = "DOCUMENT", conflicts_with = "deep")]
     conform: Option<String>,
-    /// Files, folders, patterns and addresses, or - for standard input
+    /// Files, folders, patterns and URLs, or - for standard input
     #[arg(value_name = "FILE", required_unless_present = "files_from")]
     files: Vec<String>,
     #[command(flatten)]

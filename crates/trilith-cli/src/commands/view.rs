@@ -4,19 +4,19 @@ use clap::Args;
 
 /// Look at files in the browser: tree, images, tables, plots
 ///
-/// The page comes from a server of this machine alone, whose address has a secret in it. It only reads. Ctrl-C ends it.
+/// Serves on localhost only, at a URL that contains a secret. It only reads. Press Ctrl-C to end it.
 #[derive(Debug, Args)]
 pub struct View {
-    /// Files, folders, patterns and addresses; one may have a #/path to begin with. Default: the current folder
+    /// Files, folders, patterns and URLs; one may have a #/path to begin with. Default: the current folder
     #[arg(value_name = "FILE[#/path]")]
     files: Vec<String>,
     /// In folders, also hidden files and folders
     #[arg(long)]
     hidden: bool,
-    /// Only print the address
+    /// Only print the URL
     #[arg(long)]
     no_browser: bool,
-    /// Let a page that knows the address show the viewer in a frame, and end when standard input does: for a notebook
+    /// Let a page that knows the URL show the viewer in a frame, and end when standard input ends: for a notebook
     #[arg(long, requires = "no_browser")]
     embed: bool,
     /// Serve at this port (default: a free one)

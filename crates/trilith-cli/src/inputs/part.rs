@@ -15,7 +15,7 @@ use crate::outputs::Outputs;
 /// The items that a command works on, and the part of each array that it takes.
 #[derive(Debug, Args)]
 pub struct Parts {
-    /// Files, folders, patterns and addresses; behind # the path of an item
+    /// Files, folders, patterns and URLs; after # the path of an item
     #[arg(value_name = "FILE#/path", required_unless_present = "files_from", allow_hyphen_values = true)]
     item: Option<String>,
     /// More of them

@@ -15,12 +15,12 @@ use crate::options::Options;
 use crate::commands::tree::{attribute_json, attributes_json};
 use crate::output::{Out, clean, size};
 
-/// Show what a file is: generation, sizes, tree, blocks, index
+/// Show the kind of a file: generation, sizes, tree, blocks, index
 ///
 /// Nothing is decoded, so the time does not depend on the size of the file.
 #[derive(Debug, Args)]
 pub struct Info {
-    /// Files, folders, patterns and addresses, or - for standard input; each with an optional #/path of one item
+    /// Files, folders, patterns and URLs, or - for standard input; each with an optional #/path of one item
     #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from")]
     files: Vec<String>,
     #[command(flatten)]

@@ -16,7 +16,7 @@ use crate::output::{Out, size};
 use crate::outputs::{Form, check_absent, check_name, told};
 use crate::target::Target;
 
-/// Write a catalog of a family: its files and the parameters of each
+/// Write a catalog of a file set: its files and the parameters of each
 ///
 /// The parameters are read under the layout. Contradictions of a file (a separate layout with other values, an end
 /// before its data end) are listed. The exit status is then 1, and no catalog is written. With --check an existing
@@ -25,7 +25,7 @@ use crate::target::Target;
 pub struct Catalog {
     #[command(flatten)]
     input: super::Input,
-    /// The files of the family, in the folder of the catalog or below it
+    /// The files of the set, in the folder of the catalog or below it
     #[arg(value_name = "FILES", conflicts_with = "check")]
     files: Vec<String>,
     /// The catalog to write

@@ -14,8 +14,7 @@ use crate::output::Out;
 
 /// Show all errors and warnings of a layout
 ///
-/// Exit status 1 where there are errors. Layouts that need no parameters are also searched for items
-/// that overlap.
+/// Exit status 1 if there are errors. Layouts that need no parameters are also searched for items that overlap.
 #[derive(Debug, Args)]
 pub struct Check {
     #[command(flatten)]

@@ -9,16 +9,16 @@ use super::print::write_layout;
 use crate::Outcome;
 use crate::options::Options;
 
-/// Write a layout of the arrays of an ASDF file, at the bytes where they are
+/// Write a layout of the arrays of an ASDF file, in their present places
 ///
-/// Uncompressed arrays become arrays, others the bytes that are stored, with attributes that say what
-/// they mean. Read the file with `--layout`.
+/// Uncompressed arrays become arrays, others the bytes that are stored, with attributes that give their meaning.
+/// Read the file with `--layout`.
 #[derive(Debug, Args)]
 pub struct Describe {
     /// The file to describe
     #[arg(value_name = "FILE")]
     file: String,
-    /// Write the layout here
+    /// Write the layout to this file
     #[arg(short, long, value_name = "L.dud")]
     output: Option<String>,
 }

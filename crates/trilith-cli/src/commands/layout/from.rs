@@ -10,7 +10,7 @@ use crate::options::Options;
 
 /// Write the layout of a file of another format, derived from the file's own metadata
 ///
-/// It is the layout under which every command reads such a file by itself: groups become dicts, attributes stand in #:
+/// It is the layout under which every command reads such a file: groups become dicts, attributes are in #:
 /// comments. Given back with --layout it reads the same arrays.
 #[derive(Debug, Args)]
 pub struct From {

@@ -11,7 +11,7 @@ use crate::options::Options;
 use crate::output::{Out, Table};
 use crate::words::said;
 
-/// Find an item in every file of a family from a catalog of parameters, without opening the files
+/// Find an item in every file of a file set from a catalog of parameters, without opening the files
 ///
 /// The catalog is a Dudley stream with `files` (text, a name for each file) and `records` (the summary
 /// struct of the layout for each file, or a vector of all stored parameters).
@@ -25,7 +25,7 @@ pub struct Locate {
     /// The path of the item, such as /group/list[3]/x or /records.time
     #[arg(value_name = "ITEM")]
     item: String,
-    /// The files have no signature: address 0 is their first byte
+    /// The files have no signature: offset 0 is their first byte
     #[arg(long)]
     raw: bool,
 }

@@ -21,8 +21,8 @@ use crate::target::Target;
 
 /// Write a layout for the arrays of a .npz archive or a folder of .npy files, or for C structs
 ///
-/// Names of an archive with / in them, and folders in a folder, become dicts. Any other file is read as C:
-/// its structs become named types, what it declares outside of them items, comments documentation.
+/// Names of an archive with / in them, and folders in a folder, become dicts. Any other file is read as C: its
+/// structs become named types, declarations outside of them items, comments documentation.
 #[derive(Debug, Args)]
 pub struct New {
     /// A .npz or .npy file, a folder, or a C source (- is one on standard input)

@@ -12,23 +12,23 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, Table};
 
-/// Show the address of every item of a layout
+/// Show the byte offset of every item of a layout
 ///
 /// The stored parameters come from --params, in the order in which they occur, or from a --data file.
 #[derive(Debug, Args)]
 pub struct Resolve {
     #[command(flatten)]
     input: Input,
-    /// Read parameters (and the byte order, if the layout does not say it) from this file
+    /// Read parameters (and the byte order, if the layout does not give it) from this file
     #[arg(long, value_name = "FILE", conflicts_with = "params")]
     data: Option<String>,
     /// The values of the stored parameters, those of struct instances included
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', allow_hyphen_values = true)]
     params: Option<Vec<i64>>,
-    /// The byte order where the layout does not say it, as --byteorder
+    /// The byte order if the layout does not give it, as --byteorder
     #[arg(long, value_name = "ORDER")]
     order: Option<Order>,
-    /// Compute addresses as in a native `.bd` file
+    /// Compute byte offsets as in a native `.bd` file
     #[arg(long)]
     native: bool,
 }

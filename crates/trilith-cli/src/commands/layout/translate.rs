@@ -25,7 +25,7 @@ pub struct Translate {
     /// Write it to this file
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
-    /// Translate even where something is lost
+    /// Translate even if something is lost
     #[arg(long)]
     allow_loss: bool,
 }

@@ -15,11 +15,11 @@ use crate::output::size;
 use crate::outputs::{Form, check_absent, check_name, told};
 use crate::target::Target;
 
-/// Write a native file under a layout, such as one of a family of restart files
+/// Write a native file under a layout, such as one of a set of restart files
 ///
-/// Every stored parameter gets its value by --param, every item its data by --from: an item, a list (its
-/// elements along the first axis), or a member of `"" = {…}[NREC]`. The layout is put at the end of the file,
-/// unless --bare leaves it beside.
+/// Every stored parameter gets its value by --param, every item its data by --from: an item, a list (its elements
+/// along the first axis), or a member of `"" = {…}[NREC]`. The layout is put at the end of the file, unless --bare
+/// leaves it out.
 #[derive(Debug, Args)]
 pub struct Write {
     #[command(flatten)]
