@@ -5,7 +5,7 @@ use trilith::bytes::RemoteOptions;
 use trilith::convert::To;
 use trilith::{Limits, asdf, codec, conform};
 
-/// The values of an option, by the command it belongs to and its id; none where it takes anything.
+/// The values of an option, by the command it belongs to and its id; none if it takes anything.
 pub fn of(path: &str, id: &str) -> Vec<String> {
     let owned = |names: &mut dyn Iterator<Item = &'static str>| names.map(str::to_owned).collect();
     match (path, id) {

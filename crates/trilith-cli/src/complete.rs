@@ -213,7 +213,7 @@ fn value(at: &Position<'_>, arg: &Arg, typed: &str, before: &[String]) -> Answer
     if name.contains('#') || at.path == "info" || arg.get_id() == "from" { item_or_file(typed, before) } else { Answer::Files }
 }
 
-/// A file, or an item behind its `#`.
+/// A file, or an item after its `#`.
 fn item_or_file(typed: &str, before: &[String]) -> Answer {
     let layout = before.windows(2).find_map(|pair| (pair.first()? == "--layout").then(|| pair.last()).flatten());
     keys::behind(typed, layout.map(String::as_str)).map_or(Answer::Files, Answer::Parts)

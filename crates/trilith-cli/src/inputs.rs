@@ -261,12 +261,12 @@ impl<'o> Job<'o> {
         &self.limits
     }
 
-    /// The path behind `#`, or the root.
+    /// The path after `#`, or the root.
     pub fn item_path(&self) -> &str {
         self.path.as_deref().unwrap_or("")
     }
 
-    /// The file with the path behind it.
+    /// The file with the path after it.
     pub fn label(&self) -> String {
         match &self.path {
             Some(path) => format!("{}#{path}", self.name),
@@ -274,7 +274,7 @@ impl<'o> Job<'o> {
         }
     }
 
-    /// A path in the file; of several, behind the name of the file.
+    /// A path in the file; of several, after the name of the file.
     pub fn labelled(&self, path: &str) -> String {
         if self.several { format!("{}#{path}", self.name) } else { path.to_owned() }
     }
@@ -341,7 +341,7 @@ impl<'o> Job<'o> {
         }
     }
 
-    /// Says that the file is malformed, where that is an answer.
+    /// Says that the file is malformed, if that is an answer.
     pub fn invalid(&mut self, error: &Error) -> Result<Outcome> {
         if self.options.json {
             self.out.json(&json!({"file": self.name, "valid": false, "problems": [error_problem(error, None, None)]}))?;

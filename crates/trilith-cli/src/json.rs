@@ -11,7 +11,7 @@ use trilith::{Diagnostic, Error, Location, Result};
 use crate::output::clean;
 use crate::words::{advice, said};
 
-/// Writes a document that `write` writes, once it is complete: where that fails, nothing is written.
+/// Writes a document that `write` writes, once it is complete: if that fails, nothing is written.
 pub fn whole(out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let document = set_aside("a document", |out| write(out))?;
     stream_source(&*document, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("writing", e)))
@@ -26,7 +26,7 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// A codec id as text, or null where it is zero.
+/// A codec id as text, or null if it is zero.
 pub fn codec(id: [u8; 4]) -> Value {
     if id == [0; 4] {
         return Value::Null;

@@ -269,7 +269,7 @@ impl Options {
     }
 
     /// The same file as its text must read where references begin at `base`. A warning says which of them lead out
-    /// of the folder there, since they are opened only where that is allowed.
+    /// of the folder there, since they are opened only if that is allowed.
     pub fn for_output(&self, file: File, base: &Base) -> Result<File> {
         let is_moved = file.as_asdf().is_some_and(|asdf| asdf.base() != *base);
         let file = file.moved_to(base)?;

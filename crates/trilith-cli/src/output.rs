@@ -365,7 +365,7 @@ fn middle_cut(text: &str, width: usize) -> Cow<'_, str> {
     text.chars().take(head).chain(['…']).chain(text.chars().skip(count - tail)).collect::<String>().into()
 }
 
-/// The beginning of a text in so many characters, `…` behind it where it is longer.
+/// The beginning of a text in so many characters, `…` after it if it is longer.
 pub fn cut(text: &str, width: usize) -> Cow<'_, str> {
     match text.char_indices().nth(width) {
         None => text.into(),

@@ -112,7 +112,7 @@ pub fn check_absent<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, overwrite:
     }
 }
 
-/// Says what was written: one JSON document on stdout, or a line on stderr; nothing where the file itself went to
+/// Says what was written: one JSON document on stdout, or a line on stderr; nothing if the file itself went to
 /// stdout.
 ///
 /// # Errors

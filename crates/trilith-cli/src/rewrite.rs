@@ -1,4 +1,4 @@
-//! Saving a file with another tree: in place where it fits and that was asked for, else beside and renamed.
+//! Saving a file with another tree: in place if it fits and that was asked for, else next to and renamed.
 
 use std::path::PathBuf;
 
@@ -91,7 +91,7 @@ pub struct FromArray {
 }
 
 impl FromArray {
-    /// The array and how to store it; None where none was asked for.
+    /// The array and how to store it; None if none was asked for.
     pub fn array(&self, options: &Options) -> Result<Option<(Array, ArrayOptions)>> {
         let Some(from) = &self.from else { return Ok(None) };
         let item = Item::parse(from);

@@ -15,7 +15,7 @@ use crate::output::limits;
 pub struct Target(NewFile);
 
 impl Target {
-    /// Starts a file at a path, or on standard output (`-`), which is refused where that is a terminal. `basis` says
+    /// Starts a file at a path, or on standard output (`-`), which is refused if that is a terminal. `basis` says
     /// what it is made from.
     pub fn create(path: &str, basis: Basis<'_>) -> Result<Self> {
         if path != "-" {

@@ -30,7 +30,7 @@ pub enum Graphics {
 
 /// Default number of columns.
 const COLUMNS: usize = 80;
-/// Pixels across where a terminal draws pixels.
+/// Pixels across if a terminal draws pixels.
 const PIXELS: usize = 800;
 /// Base64 in one piece of a message to kitty.
 const PIECE: usize = 4096;

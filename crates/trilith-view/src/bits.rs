@@ -1,4 +1,4 @@
-//! The names of quality flags, where the observatory that a file comes from gives them.
+//! The names of quality flags, if the observatory that a file comes from gives them.
 
 use trilith::File;
 
@@ -12,7 +12,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The name of a bit, counted from 0; None where it has none.
+    /// The name of a bit, counted from 0; None if it has none.
     pub fn of(&self, bit: u8) -> Option<&'static str> {
         self.names.get(usize::from(bit)).copied().filter(|name| !name.is_empty())
     }

@@ -14,7 +14,7 @@ pub const fn points(width: usize) -> usize {
     width * 2
 }
 
-/// A series as lines of Braille dots, `width` by `height` characters, the greatest at the top. Empty where nothing is
+/// A series as lines of Braille dots, `width` by `height` characters, the greatest at the top. Empty if nothing is
 /// finite.
 ///
 /// ```

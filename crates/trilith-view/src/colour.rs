@@ -92,7 +92,7 @@ const MAPS: [(&str, &[Knot]); 7] = [
 ];
 
 impl ColourMap {
-    /// The names; with `_r` behind it a map is turned round.
+    /// The names; with `_r` after it a map is turned round.
     pub fn names() -> impl Iterator<Item = &'static str> {
         MAPS.iter().map(|(name, _)| *name)
     }

@@ -128,8 +128,8 @@ fn line(_: &Array, _: &How) -> Result<Glance> {
     Err(Error::unsupported("this build draws no lines").hint("build it with the feature plot"))
 }
 
-/// A small picture and the statistics of an array as HTML, the statistics folded; None where there is nothing to draw, or
-/// where it would cost much to read. Only numbers of ours come into it.
+/// A small picture and the statistics of an array as HTML, the statistics folded; None if there is nothing to draw, or
+/// if it would cost much to read. Only numbers of ours come into it.
 pub fn html(array: &Array) -> Option<String> {
     let is_cheap = array.nbytes() <= UNASKED && array.source().access() != Access::Requests;
     if !is_cheap || array.shape().len() < 2 {

@@ -169,7 +169,7 @@ impl Raster {
         Self { width, height, values, masked }
     }
 
-    /// The number of a pixel; None where it is masked, not a number or outside.
+    /// The number of a pixel; None if it is masked, not a number or outside.
     pub fn at(&self, x: usize, y: usize) -> Option<f64> {
         let at = (x < self.width).then(|| y * self.width + x)?;
         let masked = self.masked.get(at).copied().unwrap_or(false);
@@ -195,7 +195,7 @@ fn check_size(width: usize, height: usize) -> Result<()> {
     }
 }
 
-/// Pixels repeated to a larger size; none where there are none.
+/// Pixels repeated to a larger size; none if there are none.
 fn spread<P: Copy>(pixels: &[P], from: (usize, usize), to: (usize, usize)) -> Vec<P> {
     if pixels.is_empty() {
         return Vec::new();

@@ -43,11 +43,11 @@ pub struct Cuts {
 }
 
 impl Interval {
-    /// The names, as [`str::parse`] takes them; behind `percentile` stands how many percent are between the ends, or
+    /// The names, as [`str::parse`] takes them; after `percentile` stands how many percent are between the ends, or
     /// both percentiles: `percentile:99`, `percentile:1,99.5`.
     pub const NAMES: [&'static str; 3] = ["minmax", "zscale", "percentile"];
 
-    /// The ends for all of an array; 0 and 1 where none of its numbers is finite. All of it is read.
+    /// The ends for all of an array; 0 and 1 if none of its numbers is finite. All of it is read.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if the elements are not numbers, and an error if
@@ -68,7 +68,7 @@ impl Interval {
         Ok(found.unwrap_or(Cuts { low: 0.0, high: 1.0 }))
     }
 
-    /// The ends for what a raster shows: quick where the array is large, and a little different, since its pixels are
+    /// The ends for what a raster shows: quick if the array is large, and a little different, since its pixels are
     /// means of several elements or a part of them.
     ///
     /// # Errors

@@ -227,7 +227,7 @@ pub(crate) struct Run<'a> {
     pub(crate) start: u64,
     /// The numbers, in the byte order of this machine.
     pub(crate) bytes: &'a [u8],
-    /// A byte for each: other than 0 where it is masked. Empty where there is no mask.
+    /// A byte for each: other than 0 if it is masked. Empty if there is no mask.
     pub(crate) mask: &'a [u8],
 }
 

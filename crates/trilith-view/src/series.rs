@@ -22,11 +22,11 @@ pub struct Series {
 pub struct Point {
     /// The index of the first element.
     pub first: u64,
-    /// The smallest; NaN where no element is finite.
+    /// The smallest; NaN if no element is finite.
     pub low: f64,
-    /// The greatest; NaN where no element is finite.
+    /// The greatest; NaN if no element is finite.
     pub high: f64,
-    /// The mean; NaN where no element is finite.
+    /// The mean; NaN if no element is finite.
     pub mean: f64,
 }
 
@@ -83,7 +83,7 @@ impl Series {
         Ok(Self { count, points: (0..).zip(sums).map(point).collect() })
     }
 
-    /// The smallest and the greatest of all; None where nothing is finite.
+    /// The smallest and the greatest of all; None if nothing is finite.
     pub fn range(&self) -> Option<(f64, f64)> {
         let all = self.points.iter().filter(|point| !point.low.is_nan());
         all.map(|point| (point.low, point.high)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))

@@ -125,7 +125,7 @@ pub struct Statistics {
     pub mean: Option<f64>,
     /// The standard deviation of the population, as numpy's `std` gives it.
     pub std: Option<f64>,
-    /// The percentiles that were wanted, in that order; none where no number is finite.
+    /// The percentiles that were wanted, in that order; none if no number is finite.
     pub percentiles: Vec<Percentile>,
     /// The histogram, if one was wanted and there are finite numbers.
     pub histogram: Option<Histogram>,
@@ -139,7 +139,7 @@ pub struct Percentile {
     pub percent: f64,
     /// Its value.
     pub value: f64,
-    /// By how much the value may be off at most: 0 where it is exact.
+    /// By how much the value may be off at most: 0 if it is exact.
     pub error: f64,
 }
 
@@ -266,7 +266,7 @@ impl Histogram {
         Self { low: range.low, high: range.high, counts: vec![0; bins], below: 0, above: 0 }
     }
 
-    /// From the smallest number to the greatest; where they are the same, half a unit to both sides, as numpy does it.
+    /// From the smallest number to the greatest; if they are the same, half a unit to both sides, as numpy does it.
     fn around(low: f64, high: f64, bins: usize) -> Self {
         let (low, high) = if low < high { (low, high) } else { (low - 0.5, high + 0.5) };
         Self::new(Cuts { low, high }, bins)

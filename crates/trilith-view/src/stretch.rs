@@ -23,7 +23,7 @@ pub enum Stretch {
     Sqrt,
     /// log(1000 x + 1) / log(1001): differences of what is faint.
     Log,
-    /// asinh(10 x) / asinh(10): linear where it is faint, logarithmic where it is bright.
+    /// asinh(10 x) / asinh(10): linear if it is faint, logarithmic if it is bright.
     Asinh,
     /// x to this power, which is greater than 0.
     Power(f64),
@@ -35,7 +35,7 @@ const LOG: f64 = 1000.0;
 const ASINH: f64 = 10.0;
 
 impl Stretch {
-    /// The names, as [`str::parse`] takes them; `power` may have an exponent behind it: `power:0.5`.
+    /// The names, as [`str::parse`] takes them; `power` may have an exponent after it: `power:0.5`.
     pub const NAMES: [&'static str; 5] = ["linear", "sqrt", "log", "asinh", "power"];
 
     /// The function at `x`, which is brought into 0..=1 first.

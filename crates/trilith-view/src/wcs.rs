@@ -13,7 +13,7 @@ pub struct Axis {
     pub name: String,
     /// Degrees for positions on the sky.
     pub unit: String,
-    /// The reference frame of a position on the sky, where it is given: `ICRS`, `FK5`.
+    /// The reference frame of a position on the sky, if it is given: `ICRS`, `FK5`.
     pub frame: String,
 }
 
@@ -39,7 +39,7 @@ impl Coordinate {
     }
 }
 
-/// A number in units, sixtieths and sixtieths of these, which carry where the last is rounded up.
+/// A number in units, sixtieths and sixtieths of these, which carry if the last is rounded up.
 fn sexagesimal(value: f64, [unit, minute, second]: [&str; 3], digits: usize) -> String {
     let scale = 10f64.powi(i32::try_from(digits).unwrap_or(0));
     let all = (value * 3600.0 * scale).round();

@@ -106,7 +106,7 @@ impl Explode {
     }
 }
 
-/// Writes the file with the tree, which comes first in `paths`, and the parts behind it.
+/// Writes the file with the tree, which comes first in `paths`, and the parts after it.
 fn write_all(paths: &[PathBuf], file: &AsdfFile, plan: &assemble::Exploded, options: &Options) -> Result<()> {
     let Some((main, parts)) = paths.split_first() else { return Ok(()) };
     // The blocks come first: the tree never names a file that is not there yet.

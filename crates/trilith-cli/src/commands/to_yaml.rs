@@ -1,4 +1,4 @@
-//! `trilith to-yaml FILE`: the tree as YAML text, arrays written out where that is asked for.
+//! `trilith to-yaml FILE`: the tree as YAML text, arrays written out if that is asked for.
 
 use clap::Args;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The keys behind `FILE#/`, read from the file within a second.
+//! The keys after `FILE#/`, read from the file within a second.
 
 use std::sync::mpsc;
 use std::time::Duration;

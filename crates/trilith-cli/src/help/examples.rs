@@ -157,7 +157,7 @@ pub const EXAMPLES: &[(&str, &str)] = &[
 /// At most this many are shown below one command.
 const SHOWN: usize = 3;
 
-/// The examples of a command, by what is typed to get there, under their heading; empty where there are none.
+/// The examples of a command, by what is typed to get there, under their heading; empty if there are none.
 pub fn text(path: &str) -> String {
     let prefix = format!("trilith {path} ");
     let is_of = |line: &str| format!("{line} ").contains(&prefix);

@@ -19,7 +19,7 @@ const CONNECTIONS: usize = 8;
 
 /// A file to be worked on, or what kept it from being found.
 pub struct Input {
-    /// The file, and the path behind `#`.
+    /// The file, and the path after `#`.
     pub item: Item,
     /// The reason why it is missing.
     pub problem: Option<Error>,

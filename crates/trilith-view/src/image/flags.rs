@@ -118,7 +118,7 @@ impl Flags {
         Ok(Self { width, height, values })
     }
 
-    /// Each pixel in the colour of the lowest bit that is set in it; where none is, `background` (red, green, blue,
+    /// Each pixel in the colour of the lowest bit that is set in it; if none is, `background` (red, green, blue,
     /// opacity).
     pub fn paint(&self, background: [u8; 4]) -> Picture {
         let index = |value: &u64| if *value == 0 { 0 } else { value.trailing_zeros() as u8 + 1 };

@@ -177,7 +177,7 @@ impl Picture {
         }
     }
 
-    /// The picture as a PNG file: with a palette or in shades of grey where that is enough.
+    /// The picture as a PNG file: with a palette or in shades of grey if that is enough.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](trilith::ErrorKind::Unsupported) if the encoder refuses it.

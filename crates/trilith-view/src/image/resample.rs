@@ -8,7 +8,7 @@ use crate::numbers::{Numbers, Run, Sample, with_type};
 
 /// A running reduction of the elements of a pixel.
 pub(super) trait Reduce: Copy + Default + Send {
-    /// Takes in finite elements, one after the other in a row; false where some are not finite, and nothing is taken in.
+    /// Takes in finite elements, one after the other in a row; false if some are not finite, and nothing is taken in.
     fn take_all<T: Sample>(&mut self, bytes: &[u8]) -> bool;
 
     /// Takes in one finite element.
@@ -17,7 +17,7 @@ pub(super) trait Reduce: Copy + Default + Send {
     /// Takes in what was kept of others.
     fn add(&mut self, other: &Self);
 
-    /// The number of the pixel; None where no element was finite.
+    /// The number of the pixel; None if no element was finite.
     fn value(&self) -> Option<f64>;
 }
 
@@ -94,7 +94,7 @@ impl Reduce for Most {
 #[derive(Clone, Copy, Default)]
 struct Cell<R> {
     kept: R,
-    /// The infinite number with the largest part among those that are not finite; NaN where one is not a number.
+    /// The infinite number with the largest part among those that are not finite; NaN if one is not a number.
     other: Option<f64>,
 }
 

@@ -20,7 +20,7 @@ const OFF: f64 = 2.5;
 /// Maximum number of fits of the line.
 const ROUNDS: usize = 5;
 
-/// The ends for an array; None where none of its numbers is finite.
+/// The ends for an array; None if none of its numbers is finite.
 pub(super) fn of(array: &Array) -> Result<Option<Cuts>> {
     let numbers = Numbers::new(array)?.held()?;
     with_type!(numbers, |T| of_type::<T>(&numbers))
@@ -38,7 +38,7 @@ fn of_type<T: Sample>(numbers: &Numbers) -> Result<Option<Cuts>> {
     Ok(Some(line(&doubles, median)))
 }
 
-/// Samples of the finite numbers, at equal distances; None where there are none.
+/// Samples of the finite numbers, at equal distances; None if there are none.
 fn samples<T: Sample>(numbers: &Numbers) -> Result<Option<Vec<T>>> {
     let firsts = if T::FLOAT || numbers.is_masked() { Some(counted::<T>(numbers)?) } else { None };
     let total = firsts.as_ref().map_or(numbers.len(), |(total, _)| *total);

@@ -34,7 +34,7 @@ pub(super) fn item_at<'f>(opened: &'f Opened, path: &str) -> Result<Item<'f>> {
     item.follow()
 }
 
-/// The numbers of an array, or their magnitudes where they are complex; NaN where an element is masked.
+/// The numbers of an array, or their magnitudes if they are complex; NaN if an element is masked.
 pub(super) fn numbers(array: &Array) -> Result<Vec<f64>> {
     if array.datatype().is_text() || array.datatype().as_struct().is_some() {
         return Err(Error::usage(format!("elements of type {} are not numbers", array.datatype().name())));
@@ -53,7 +53,7 @@ pub(super) fn numbers(array: &Array) -> Result<Vec<f64>> {
     Ok(numbers)
 }
 
-/// Each element as text; None where it is masked. Elements that are lists are written as lists.
+/// Each element as text; None if it is masked. Elements that are lists are written as lists.
 pub(super) fn texts(array: &Array, most: usize) -> Result<Vec<Option<String>>> {
     use trilith::array::FloatText::Shortest;
     let mut all = Vec::new();

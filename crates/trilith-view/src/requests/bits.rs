@@ -11,7 +11,7 @@ use crate::{Picture, Region, bits};
 /// The transparent colour of an overlay, for pixels without any bit set.
 const NOTHING: [u8; 4] = [0; 4];
 
-/// `bits`: the bits that are set in any element, each with its name where it is known, how many elements have it, and its
+/// `bits`: the bits that are set in any element, each with its name if it is known, how many elements have it, and its
 /// colour.
 pub(super) fn bits(session: &Session, request: &Request) -> Result<Value> {
     let (opened, array) = array_of(session, request)?;
@@ -26,7 +26,7 @@ pub(super) fn bits(session: &Session, request: &Request) -> Result<Value> {
     Ok(json!({"bits": found, "names": names.map(|names| names.whose)}))
 }
 
-/// A part of an array of flags or labels, transparent where there are none.
+/// A part of an array of flags or labels, transparent if there are none.
 pub(super) fn picture(array: &Array, region: Region, size: (usize, usize), kind: &str, request: &Request) -> Result<Picture> {
     match kind {
         "flags" => {

@@ -60,7 +60,7 @@ fn is_fetched(array: &Array) -> bool {
     array.source().access() == Access::Requests
 }
 
-/// `look`: the share of its rows that a first look at a plane takes, 1 where there is none; what all of it costs to read,
+/// `look`: the share of its rows that a first look at a plane takes, 1 if there is none; what all of it costs to read,
 /// and whether that is done unasked.
 pub(super) fn look(session: &Session, request: &Request) -> Result<Value> {
     let (_, array) = array_of(session, request)?;

@@ -24,7 +24,7 @@ const KEPT: usize = 12 << 20;
 const OVERVIEW: usize = 1024;
 /// From so many elements on a raster is made by one request at a time.
 const LARGE: u64 = 1 << 22;
-/// Bins of a histogram, where no number is given, and at most.
+/// Bins of a histogram, if no number is given, and at most.
 const BINS: usize = 256;
 const MOST_BINS: usize = 4096;
 /// The percentiles that are shown.
@@ -74,7 +74,7 @@ struct Wish {
     key: String,
 }
 
-/// The array of a request, and the one that is subtracted from it where `minus` names one.
+/// The array of a request, and the one that is subtracted from it if `minus` names one.
 fn wish(session: &Session, request: &Request) -> Result<(Arc<Opened>, Wish)> {
     let (opened, array) = array_of(session, request)?;
     let other = match request.get("minus").filter(|path| !path.is_empty()) {
@@ -234,7 +234,7 @@ pub(super) fn levels(session: &Session, request: &Request) -> Result<Value> {
     Ok(json!({"low": cuts.low, "high": cuts.high, "share": share}))
 }
 
-/// `histogram`: how many elements are in each of `bins` ranges, from `low` to `high` where those are given.
+/// `histogram`: how many elements are in each of `bins` ranges, from `low` to `high` if those are given.
 pub(super) fn histogram(session: &Session, request: &Request) -> Result<Value> {
     let (opened, wish) = wish(session, request)?;
     let range = match (request.number("low")?, request.number("high")?) {

@@ -49,7 +49,7 @@ impl Request {
         until_set(Arc::clone(&self.cancelled), work)
     }
 
-    /// The text of a parameter; empty where it is not given.
+    /// The text of a parameter; empty if it is not given.
     pub(crate) fn text(&self, key: &str) -> &str {
         self.get(key).unwrap_or("")
     }
@@ -59,7 +59,7 @@ impl Request {
         self.parameters.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
-    /// A number, where the parameter is given and not empty.
+    /// A number, if the parameter is given and not empty.
     pub(crate) fn number<T: FromStr>(&self, key: &str) -> Result<Option<T>> {
         let Some(text) = self.get(key).filter(|text| !text.is_empty()) else { return Ok(None) };
         text.parse().map(Some).map_err(|_| Error::usage(format!("{text:?} is not a number as {key} needs one")))

@@ -9,7 +9,7 @@ use super::session::locked;
 use super::{Opened, Request, Session};
 use crate::Wcs;
 
-/// The coordinates of the array that was asked about last; None where it has none.
+/// The coordinates of the array that was asked about last; None if it has none.
 pub(super) type Known = (String, Option<Arc<Wcs>>);
 
 /// `wcs`: the world coordinates of the element at `index`, a list of whole numbers, one for each axis of the array; null

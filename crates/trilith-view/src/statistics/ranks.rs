@@ -100,7 +100,7 @@ fn between(low: f64, high: f64, share: f64) -> f64 {
     if share < 0.5 { low + width * share } else { high - width * (1.0 - share) }
 }
 
-/// The groups that numbers of these ranks are in. `counts` are by the digit behind `prefix`, of numbers before which
+/// The groups that numbers of these ranks are in. `counts` are by the digit after `prefix`, of numbers before which
 /// there are `before`.
 fn groups_of(counts: &[u64], prefix: u64, before: u64, ranks: &[u64]) -> Vec<Group> {
     let mut groups = Vec::new();

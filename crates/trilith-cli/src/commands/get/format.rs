@@ -67,7 +67,7 @@ fn failed(error: std::io::Error) -> Error {
     Error::io("writing", error)
 }
 
-/// Writes an array; JSON without a line break behind it.
+/// Writes an array; JSON without a line break after it.
 pub fn array(array: &Array, format: Format, out: &mut dyn Write) -> Result<()> {
     match format {
         Format::Json => {
@@ -104,7 +104,7 @@ fn text(array: &Array, out: &mut dyn Write) -> Result<()> {
 }
 
 /// Writes an item that is not an array: a scalar as a line of text, the rest as JSON, or as what is asked for. JSON has
-/// no line break behind it.
+/// no line break after it.
 pub fn value(item: &Item<'_>, format: Format, out: &mut dyn Write) -> Result<()> {
     match format {
         Format::Text if matches!(item.kind(), ItemKind::Scalar | ItemKind::Text | ItemKind::Null) => {

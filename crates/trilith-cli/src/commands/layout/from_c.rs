@@ -169,7 +169,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// One declaration, or none of it where a layout cannot say all.
+    /// One declaration, or none of it if a layout cannot say all.
     fn declaration(&mut self) -> Result<()> {
         let (start, written) = (self.at, std::mem::take(&mut self.out));
         self.types.mark();
@@ -194,7 +194,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Goes behind a declaration: its `;`, or the body of a function.
+    /// Goes after a declaration: its `;`, or the body of a function.
     fn pass(&mut self) {
         let (mut depth, mut before, mut is_body) = (0usize, "", false);
         while let Some(token) = self.next() {

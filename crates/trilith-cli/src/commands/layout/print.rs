@@ -34,7 +34,7 @@ impl Print {
     }
 }
 
-/// Writes a layout to a file, or to stdout; with --json `report`, and the file where there is one, is printed.
+/// Writes a layout to a file, or to stdout; with --json `report`, and the file if there is one, is printed.
 /// `rewritten` are the inputs that may be replaced by it.
 pub fn write_layout(path: Option<&str>, text: &str, rewritten: &[&str], mut report: Value, options: &Options) -> Result<()> {
     if let Some(path) = path.filter(|path| *path != "-") {

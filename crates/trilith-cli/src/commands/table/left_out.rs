@@ -1,4 +1,4 @@
-//! Parquet and Arrow, where they were left out of the build.
+//! Parquet and Arrow, if they were left out of the build.
 
 use std::io::Write;
 

@@ -104,7 +104,7 @@ pub fn make(size: &Size) -> Result<Sky> {
     })
 }
 
-/// A round profile, cut off where it is lost in the noise.
+/// A round profile, cut off if it is lost in the noise.
 fn add_star(image: &mut [f32], side: usize, star: &Star) {
     const REACH: i32 = 9;
     let (cx, cy) = (star.x as i32, star.y as i32);

@@ -3,7 +3,7 @@
 use super::known::Known;
 
 /// The value of an expression of whole numbers, constants and the operators of C; None for anything else,
-/// and where it does not fit.
+/// and if it does not fit.
 pub(super) fn value(tokens: &[&str], constants: &Known<i64>) -> Option<i64> {
     let mut reader = Reader { tokens, at: 0, constants };
     let value = reader.binary(0, 0)?;
