@@ -97,7 +97,7 @@ fn lend_plain<'py>(py: Python<'py>, array: &Described) -> PyResult<Option<Bound<
     if array.mask().is_some() { Ok(None) } else { lend(py, array, true) }
 }
 
-/// The elements where they lie, read-only; nothing where they are compressed, of the other byte order,
+/// The elements where they lie, read-only; nothing if they are compressed, of the other byte order,
 /// or not in memory. `aligned` asks for addresses that any program can use.
 pub fn lend<'py>(py: Python<'py>, array: &Described, aligned: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
     if array.nbytes() == 0 || !is_native(array.datatype(), array.byteorder()) {
@@ -124,7 +124,7 @@ pub fn lend<'py>(py: Python<'py>, array: &Described, aligned: bool) -> PyResult<
     numpy(py)?.getattr(intern!(py, "ndarray"))?.call((), Some(&keywords(py, &arguments)?)).map(Some)
 }
 
-/// The elements with their mask, where there is one.
+/// The elements with their mask, if there is one.
 pub fn masked<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
     with_mask(array, load(py, array)?)
 }

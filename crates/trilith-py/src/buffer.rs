@@ -19,7 +19,7 @@ pub struct Lent {
 }
 
 impl Lent {
-    /// These bytes of the source, where it has them in memory.
+    /// These bytes of the source, if it has them in memory.
     pub fn new(source: &SourceRef, offset: u64, len: u64) -> Option<Self> {
         source.view(offset, len)?;
         let ranges = || source.stored(offset..offset.saturating_add(len)).ok();

@@ -36,7 +36,7 @@ pub fn array(given: &Bound<'_, PyAny>) -> PyResult<Array> {
 
 impl Ready<'_> {
     /// Returns the items of a stream: integers are fixed parameters, other numbers and strings are arrays without
-    /// axes. Below a list, where parameters are not seen again, integers are arrays as well.
+    /// axes. Below a list, if parameters are not seen again, integers are arrays as well.
     pub fn draft(&self, value: &Value) -> Result<Draft> {
         self.item(value, 0, false)
     }

@@ -421,7 +421,7 @@ impl File {
         self.sections().block(py, number)
     }
 
-    /// The tree as Python's `asdf` parses it, and its blocks; None where only that package can say.
+    /// The tree as Python's `asdf` parses it, and its blocks; None if only that package can say.
     #[pyo3(name = "_tagged")]
     fn tagged<'py>(
         &self,
@@ -442,7 +442,7 @@ impl File {
         parts::tagged_toward(asdf_of(&self.opened()?)?, tree, &tagged::Classes::of(classes)?)
     }
 
-    /// The headers of the blocks, as Python's `asdf` has them; None where only that package can say.
+    /// The headers of the blocks, as Python's `asdf` has them; None if only that package can say.
     #[pyo3(name = "_headers")]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
         tagged::blocks(py, asdf_of(&self.opened()?)?)

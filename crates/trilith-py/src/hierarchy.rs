@@ -71,7 +71,7 @@ pub fn _hierarchy<'py>(opened: &Bound<'py, PyAny>) -> PyResult<Found<'py>> {
     Ok((rows, found.problems.into_iter().map(|(path, error)| (path, error.to_string())).collect()))
 }
 
-/// The names that the arrays of these keys and numbers of axes have by what their group says; None where nothing says them.
+/// The names that the arrays of these keys and numbers of axes have by what their group says; None if nothing says them.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
 pub fn _conventions(group: &Bound<'_, Keyed>, arrays: Vec<(String, usize)>) -> PyResult<Vec<Option<Vec<String>>>> {

@@ -94,7 +94,7 @@ impl Way {
         Self { place: self.place.clone(), parts }
     }
 
-    /// Path, keywords of `open`, tree path and parts; nothing where no path leads there.
+    /// Path, keywords of `open`, tree path and parts; nothing if no path leads there.
     pub fn words<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let Some((home, at)) = self.place.address() else { return Ok(None) };
         let parts = PyTuple::new(py, &self.parts)?;

@@ -65,7 +65,7 @@ impl Layout {
     /// Writes a native file under the layout: a path, which is replaced only when all is written.
     ///
     /// Every stored parameter gets an integer and every item an array of the datatype and shape that the layout says:
-    /// an item, a list (its elements along the first axis), or a member of `"" = {...}[NREC]`. They are keywords, or, where
+    /// an item, a list (its elements along the first axis), or a member of `"" = {...}[NREC]`. They are keywords, or, if
     /// the name is not a keyword, entries of `values` by their paths. The layout is put at the end of the file, unless
     /// `embed` is false.
     ///

@@ -105,7 +105,7 @@ fn place(path: &str) -> String {
 }
 
 /// A file that many processes write: see `trilith.create`. As a context manager it finishes the file at the end, and aborts
-/// it where an exception is raised.
+/// it if an exception is raised.
 #[pyclass(frozen, module = "trilith")]
 pub struct ParallelWriter {
     writer: Writer,
@@ -145,7 +145,7 @@ impl ParallelWriter {
     /// Writes a region: numbers, slices and `...`, as numpy takes them. `data` has the shape of the region and the dtype of the
     /// array, in any byte order. When it returns, they are on the disk.
     ///
-    /// Any number of processes and threads may write at once, where their regions do not overlap. Whole rows of
+    /// Any number of processes and threads may write at once, if their regions do not overlap. Whole rows of
     /// megabytes go fastest.
     fn write_region(&self, py: Python<'_>, path: &str, region: &Bound<'_, PyAny>, data: &Bound<'_, PyAny>) -> PyResult<()> {
         let Wanted::Part(indices, _) = wanted(region)? else {

@@ -64,7 +64,7 @@ impl<'py> Content<'py> {
 }
 
 impl Ready<'_> {
-    /// Its bytes, where they are known to be stored as they are.
+    /// Its bytes, if they are known to be stored as they are.
     fn plain_bytes(&self) -> u64 {
         match self {
             Self::Memory(bytes, options) if options.codec.is_none() => bytes.len() as u64,
@@ -231,7 +231,7 @@ pub fn decodes(label: [u8; 4]) -> bool {
 }
 
 /// The text of a tree in which all of `new` is said, and what `old` says as well stands as it does there, with
-/// its comments; None where that cannot be.
+/// its comments; None if that cannot be.
 #[pyfunction]
 #[pyo3(name = "_toward")]
 pub fn toward(py: Python<'_>, old: &str, new: &str) -> PyResult<Option<String>> {

@@ -39,7 +39,7 @@ pub fn below<'py>(py: Python<'py>, file: &AsdfFile, node: Node<'_>, classes: &Cl
     Copier { py, classes, done: HashMap::new(), arrays: Some(file) }.copy(node)
 }
 
-/// A YAML text as `asdf` parses it, or nothing where PyYAML has to read it (and to say what is wrong with it).
+/// A YAML text as `asdf` parses it, or nothing if PyYAML has to read it (and to say what is wrong with it).
 #[pyfunction]
 #[pyo3(name = "_load_yaml")]
 pub fn load_yaml<'py>(py: Python<'py>, text: &[u8], classes: &Bound<'py, PyAny>) -> Made<'py> {
@@ -49,7 +49,7 @@ pub fn load_yaml<'py>(py: Python<'py>, text: &[u8], classes: &Bound<'py, PyAny>)
     Copier { py, classes: &classes, done: HashMap::new(), arrays: None }.copy(tree.root())
 }
 
-/// The tree of a file, or nothing where `asdf` has to read it.
+/// The tree of a file, or nothing if `asdf` has to read it.
 pub fn tree<'py>(py: Python<'py>, file: &AsdfFile, classes: &Classes<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
     if file.sections().tree().is_none() {
         return Ok(None);
@@ -62,14 +62,14 @@ struct Copier<'a, 'py> {
     classes: &'a Classes<'py>,
     /// The object made of each node: aliases are the same object.
     done: HashMap<usize, Bound<'py, PyAny>>,
-    /// The file whose arrays are read; none where they stay descriptions.
+    /// The file whose arrays are read; none if they stay descriptions.
     arrays: Option<&'a AsdfFile>,
 }
 
 type Made<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
 impl<'py> Copier<'_, 'py> {
-    /// The depth of a text is limited where it is parsed.
+    /// The depth of a text is limited if it is parsed.
     fn copy(&mut self, node: Node<'_>) -> Made<'py> {
         if node.kind() == NodeKind::Scalar {
             return self.scalar(node);
@@ -193,7 +193,7 @@ impl<'py> Copier<'_, 'py> {
     }
 }
 
-/// The value that `asdf` prints of a tagged tree, or nothing where only it can say: one object in several places, say.
+/// The value that `asdf` prints of a tagged tree, or nothing if only it can say: one object in several places, say.
 pub fn value<'py>(given: &Bound<'py, PyAny>, classes: &Classes<'py>) -> PyResult<Option<Value>> {
     FromTagged { classes, seen: HashSet::new(), depth: 0 }.value(given)
 }
@@ -291,7 +291,7 @@ impl<'py> FromTagged<'_, 'py> {
         Ok(Some(Data::Map(pairs).into()))
     }
 
-    /// A key, where it is a scalar without a tag.
+    /// A key, if it is a scalar without a tag.
     fn key(&mut self, key: &Bound<'py, PyAny>) -> PyResult<Option<Value>> {
         Ok(self.value(key)?.filter(|key| key.tag.is_none() && !matches!(key.data, Data::Seq(_) | Data::Map(_))))
     }

@@ -25,7 +25,7 @@ const DEPTH: usize = 256;
 /// The tag of what stands for an array until the file is put together; no tag of a file begins like this.
 const PLACE: &str = "\0array";
 
-/// The bytes of a numpy array in C order; none where it has no bytes.
+/// The bytes of a numpy array in C order; none if it has no bytes.
 type Held<'py> = Option<PyReadonlyArray1<'py, u8>>;
 
 /// An array in pieces, as `trilith._values` takes it apart: what gives pieces, what gives masks, shape, dtype,
@@ -82,7 +82,7 @@ pub struct Collector<'py> {
 pub type Failed = Arc<Mutex<Option<PyErr>>>;
 
 impl<'py> Collector<'py> {
-    /// Values for a file of this form; arrays of at most `inline` elements go into the tree, none where it is 0.
+    /// Values for a file of this form; arrays of at most `inline` elements go into the tree, none if it is 0.
     pub fn new(target: &'static Target, inline: u64) -> Self {
         Self {
             target,
@@ -101,7 +101,7 @@ impl<'py> Collector<'py> {
         done.map_err(|error| waiting.unwrap_or(error))
     }
 
-    /// Returns `True` if an array of so many elements goes into the tree: none does where nothing was asked for.
+    /// Returns `True` if an array of so many elements goes into the tree: none does if nothing was asked for.
     fn is_inline(&self, size: u64) -> bool {
         self.inline > 0 && size <= self.inline
     }
@@ -253,7 +253,7 @@ impl<'py> Collector<'py> {
         Ok(items.into())
     }
 
-    /// An integer; one of more than 64 bits as core/integer, where the standard has that.
+    /// An integer; one of more than 64 bits as core/integer, if the standard has that.
     fn integer(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Value> {
         if let Ok(value) = given.extract::<i64>() {
             return Ok(value.into());

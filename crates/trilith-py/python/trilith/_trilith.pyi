@@ -862,7 +862,7 @@ class Picture:
 @final
 class ParallelWriter:
     """A file that many processes write: see `trilith.create`. As a context manager it finishes the file at the end, and aborts
-    it where an exception is raised.
+    it if an exception is raised.
     """
 
     @property
@@ -881,7 +881,7 @@ class ParallelWriter:
         """Writes a region: numbers, slices and `...`, as numpy takes them. `data` has the shape of the region and the dtype of the
         array, in any byte order. When it returns, they are on the disk.
 
-        Any number of processes and threads may write at once, where their regions do not overlap. Whole rows of
+        Any number of processes and threads may write at once, if their regions do not overlap. Whole rows of
         megabytes go fastest.
         """
     def finish(self, *, fill: Any = None) -> None:
@@ -935,7 +935,7 @@ class Layout:
         """Writes a native file under the layout: a path, which is replaced only when all is written.
 
         Every stored parameter gets an integer and every item an array of the datatype and shape that the layout says:
-        an item, a list (its elements along the first axis), or a member of `"" = {...}[NREC]`. They are keywords, or, where
+        an item, a list (its elements along the first axis), or a member of `"" = {...}[NREC]`. They are keywords, or, if
         the name is not a keyword, entries of `values` by their paths. The layout is put at the end of the file, unless
         `embed` is false.
 
@@ -1259,10 +1259,10 @@ def _table(
 def _decodes(label: bytes) -> bool:
     """Returns `True` if blocks of this codec, as the file names it, can be read."""
 def _load_yaml(text: bytes, classes: tuple[type, type, type]) -> Any:
-    """A YAML text as `asdf` parses it, or nothing where PyYAML has to read it (and to say what is wrong with it)."""
+    """A YAML text as `asdf` parses it, or nothing if PyYAML has to read it (and to say what is wrong with it)."""
 def _toward(old: str, new: str) -> str | None:
     """The text of a tree in which all of `new` is said, and what `old` says as well stands as it does there, with
-    its comments; None where that cannot be.
+    its comments; None if that cannot be.
     """
 def _command(words: list[str]) -> int:
     """Runs the command `trilith` with these words, its own name first, and returns its exit status."""
@@ -1271,7 +1271,7 @@ def _hierarchy(
 ) -> tuple[list[tuple[str, dict[str, Any], Array | None, list[str], str | None, Any]], list[tuple[str, str]]]:
     """The nodes of an open file, and what cannot be reached with the reason."""
 def _conventions(group: _Keyed, arrays: list[tuple[str, int]]) -> list[list[str] | None]:
-    """The names that the arrays of these keys and numbers of axes have by what their group says; None where nothing says them."""
+    """The names that the arrays of these keys and numbers of axes have by what their group says; None if nothing says them."""
 class _AxisNames:
     """Names of the axes of arrays in a group and the groups below it."""
 
