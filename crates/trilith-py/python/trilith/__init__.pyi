@@ -37,14 +37,29 @@ def concat(
     dims: str | Iterable[str] | None = None,
     join: Literal["new", "existing"] = "new",
 ) -> Any:
-    """The arrays at a path of many files as one `xarray.DataArray`, which reads them when it is computed.
+    """Joins the arrays at a path of many files to one lazy `xarray.DataArray`.
 
-    `files` are paths, or a pattern such as `"r????.asdf"`, whose matches are sorted. The arrays are put along a new first
-    dimension `dim`, or with `join="existing"` one after the other along the dimension of that name. `dims` names the
-    dimensions of each array; without it they are those of `Array.to_xarray`. Needs xarray and dask.
+    Only the tree of each file is read at first. A task of dask opens the file that it reads. Needs xarray and dask.
 
-    Only the tree of each file is read at first; a task of dask opens the file that it reads.
+    Parameters
+    ----------
+    files : str or iterable of paths
+        Paths, or a pattern such as `"r????.asdf"`, whose matches are sorted.
+    path : str
+        Path of the array in each file.
+    dim : str
+        Name of the dimension that counts the files.
+    dims : str or iterable of str, optional
+        Names of the dimensions of each array. Without it they are those of `Array.to_xarray`.
+    join : {"new", "existing"}
+        Put the arrays along a new first dimension, or one after the other along the existing dimension `dim`.
 
+    Returns
+    -------
+    xarray.DataArray
+
+    Examples
+    --------
     >>> import numpy, tempfile, trilith
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for n in range(3):
