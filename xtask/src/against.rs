@@ -106,7 +106,7 @@ fn built(commit: &str, folder: &Path) -> Result<PathBuf, String> {
         git.current_dir(root()).args(words).arg(&tree);
         git
     };
-    // What an interrupted run left.
+    // Leftovers of an interrupted run.
     let _ = output(&mut git(&["worktree", "remove", "--force"]));
     let mut add = git(&["worktree", "add", "--quiet", "--detach"]);
     run(add.arg(hash.trim()))?;

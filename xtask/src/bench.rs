@@ -24,7 +24,7 @@ pub fn bench(arguments: &[String]) -> Result<(), String> {
         return crate::against::against(arguments);
     }
     let python = environment_for("bench-venv", &["xtask/bench/requirements.txt"])?;
-    // What it prints may be a document for another program: what cargo says goes elsewhere.
+    // The output may be a document for another program: messages of cargo go elsewhere.
     let built = cargo(["build", "--locked", "--quiet", "--profile", PUBLISHED, "--package", "trilith-cli"]).status();
     if !built.is_ok_and(|status| status.success()) {
         return Err("the command could not be built".to_owned());

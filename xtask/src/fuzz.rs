@@ -90,7 +90,7 @@ fn run_targets(cargo_fuzz: &Path, targets: &[String], seconds: u64, seed: Option
             // Seconds by the clock: a busy machine is slow, not at fault.
             "-timeout=30",
             "-rss_limit_mb=4096",
-            // What a thread keeps is taken for lost while the thread ends.
+            // Memory that a thread keeps is taken for lost while the thread ends.
             "-detect_leaks=0",
             "-print_final_stats=1",
             "-verbosity=0",

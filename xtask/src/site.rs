@@ -231,7 +231,7 @@ fn links_of_site(site: &Path) -> Result<usize, String> {
     let (mut count, mut faults) = (0, String::new());
     let mut names: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
     let is_page = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "html");
-    // What rustdoc made was checked by rustdoc; only its front door is ours.
+    // rustdoc has checked its own pages; only its front page is ours.
     let rust = site.join("rust");
     for page in files(site).into_iter().filter(is_page).filter(|page| !page.starts_with(&rust)) {
         let text = read(&page)?;

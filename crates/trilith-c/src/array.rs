@@ -397,7 +397,7 @@ fn read(array: &Array, datatype: i32, reading: Reading<'_>) -> Result<()> {
             usize::try_from(array.datatype().packed_size()).map_err(|_| Error::unsupported("an element larger than memory"))?;
         return reading.read(array, size, stored);
     }
-    // What needs no conversion is copied as it is.
+    // Elements that need no conversion are copied unchanged.
     if datatype_of(datatype)? == *array.datatype() {
         let size = usize::try_from(array.datatype().item_size()).unwrap_or(0);
         return reading.read(array, size, stored);

@@ -54,7 +54,7 @@ impl Source for Cancellable {
     }
 
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
-        // Who gets no view reads, and hears why there is none.
+        // Without a view the caller falls back to `read_at`, which reports the cancellation.
         self.go_on().ok()?;
         self.inner.view(offset, len)
     }

@@ -97,7 +97,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(Outcome::Yes) => 0,
         Ok(Outcome::No) => 1,
         Ok(Outcome::Failed) => 2,
-        // Whoever reads our output has seen enough.
+        // The reader of our output has seen enough.
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
             report(&error);

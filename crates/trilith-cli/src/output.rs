@@ -198,7 +198,7 @@ impl<W: Write> Escaped<W> {
 
 impl<W: Write> Write for Escaped<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // What is handed over are whole characters, or bytes that are none of these.
+        // The input is whole characters, or bytes that are none of these.
         match std::str::from_utf8(bytes) {
             Ok(text) if text.contains(is_bad) => {
                 for c in text.chars() {

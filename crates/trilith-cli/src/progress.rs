@@ -81,7 +81,7 @@ fn tick(doing: &str, over: &AtomicBool) {
 fn position(read: u64) -> (u64, u64) {
     let (done, to_do) = (DONE.load(Ordering::Relaxed), TO_DO.load(Ordering::Relaxed));
     let (done, total) = if to_do > 0 { (done, to_do) } else { (read, EXPECTED.load(Ordering::Relaxed)) };
-    // What is read twice is no further than the end.
+    // Bytes that are read twice are no further than the end.
     (if total > 0 { done.min(total) } else { done }, total)
 }
 

@@ -79,7 +79,7 @@ impl Site {
         let origin = header_text(headers, header::ORIGIN);
         let is_own_origin = origin.is_none_or(|origin| origin.strip_prefix("http://").is_some_and(|host| self.is_own(host)));
         let site = header_text(headers, header::HeaderName::from_static("sec-fetch-site"));
-        // What is in a frame asks for itself; that the frame begins with the page, another page asks.
+        // A page in a frame sends its own requests; another page requests the frame itself.
         let is_frame = header_text(headers, header::HeaderName::from_static("sec-fetch-dest")) == Some("iframe");
         let is_embedding = self.embedded && is_frame && origin.is_none();
         if !is_own_origin || !is_embedding && site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
@@ -109,7 +109,7 @@ impl Site {
 }
 
 fn header_text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
-    // What is no text is not ours: an empty name fits nothing.
+    // A value that is no text is not ours: an empty name fits nothing.
     headers.get(name).map(|value| value.to_str().unwrap_or(""))
 }
 
@@ -139,7 +139,7 @@ pub fn run(listener: TcpListener, site: Site) -> Result<()> {
         if !embedded {
             return served.await.unwrap_or(Ok(()));
         }
-        // Whoever shows the page in a frame of its own holds the other end, and may end without a word.
+        // A page that shows this one in a frame holds the other end, and may end without a word.
         let ended = tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink()));
         let _ = ended.await;
         Ok(())

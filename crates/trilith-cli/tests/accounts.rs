@@ -139,7 +139,7 @@ fn no_file_made_from_a_damaged_block_verifies() {
         let is_said = ["checksum", "damaged"].iter().any(|said| word.contains(said));
         let keeps_bytes = words[0] == "set" && words[2] == "tiny" || words.contains(&"-o") && ended.status == Ok(0);
         match (&ended.status, is_said) {
-            // Where the tree fits, no block is read.
+            // If the tree fits, no block is read.
             (Ok(0), false) if !keeps_bytes => Err(format!("{target} {codec:?} {words:?}: exit status 0 without a word")),
             (Ok(0..=2), _) => Ok(()),
             (status, _) => Err(format!("{words:?}: {status:?}: {word}")),
@@ -149,7 +149,7 @@ fn no_file_made_from_a_damaged_block_verifies() {
                 continue;
             }
             let verified = ran(folder, &["verify", output]);
-            // What is left of a block that cannot be decoded to its end has no checksum.
+            // The rest of a block that cannot be decoded to its end has no checksum.
             if words[0] == "repair" && text(&verified).contains("without checksum") {
                 continue;
             }
@@ -249,7 +249,7 @@ fn what_an_asdf_file_inside_a_fits_file_does_not_name_is_a_loss() {
         assert!(lost.iter().any(|loss| loss.contains("OBSERVER")), "{words:?}: {lost:?}");
         done(folder, &[words, &["--allow-loss"]].concat());
     }
-    // What this program makes itself holds nothing but its arrays.
+    // A file of this program holds nothing but its arrays.
     let mut builder = Builder::new(Target::newest());
     let node = builder.array(&Array::from_slice(&[1i16, 2, 3], &[3]).unwrap(), &ArrayOptions::default()).unwrap();
     builder.write(folder.join("own.asdf"), Value::map([("data", node.clone()), ("sci", node)])).unwrap();

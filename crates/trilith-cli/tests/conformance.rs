@@ -302,7 +302,7 @@ fn written(source: &str, target: &str, documented: bool, folder: &Path) -> Optio
     };
     // An array in a file beside the source stays there.
     let found = ask(&["verify", "--conform", &document, "--allow", &beside, &output.to_string_lossy()], folder)?;
-    // What was wrong with the tree before is so still.
+    // Faults that the tree had before remain.
     let before = ask(&["verify", "--conform", source.split('/').next()?, &input.to_string_lossy()], folder)?;
     let kept: BTreeSet<String> = before["deviations"].as_array()?.iter().map(|one| one["rule"].to_string()).collect();
     let more: Vec<&Value> =

@@ -339,7 +339,7 @@ fn no_command_replaces_a_file_that_nobody_named() {
         let scratch = laid_out();
         let before = inside(scratch.path());
         say(scratch.path(), words);
-        // What it made under a name that is none of its words.
+        // Files that it made under a name that is none of its words.
         let made: Vec<PathBuf> = inside(scratch.path())
             .difference(&before)
             .filter(|path| !words.iter().any(|word| Path::new(word) == *path))

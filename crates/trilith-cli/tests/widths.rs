@@ -47,7 +47,7 @@ fn tables_and_trees_fit_the_terminal_and_use_it() {
             assert!(text.contains("12345") && text.contains('…'), "{command} in {width}:\n{text}");
         }
     }
-    // What would run through a terminal for minutes is not begun.
+    // Output that would run through a terminal for minutes is not begun.
     let zeros = "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
                  x: !core/ndarray-1.1.0 {source: 0, datatype: uint8, shape: [400, 400], strides: [0, 0], byteorder: little}\n...\n";
     let mut bytes = zeros.as_bytes().to_vec();

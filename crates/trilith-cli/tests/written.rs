@@ -46,7 +46,7 @@ impl Folder {
 
     /// Exit status, output and messages.
     fn ended(&self, line: &str) -> (i32, String, String) {
-        // What goes on until it is interrupted is interrupted.
+        // A command that goes on until it is interrupted is interrupted.
         if line.starts_with("trilith view ") {
             let (status, printed, said) = self.ended(&format!("timeout 2 {line} --no-browser"));
             return (if status == 124 { 0 } else { status.max(1) }, printed, said);
@@ -132,7 +132,7 @@ fn every_example_of_the_help_runs() {
     let mut faults = String::new();
     for (line, _) in trilith_cli::examples() {
         let (status, said) = folder.line(line);
-        // What is rescued of a damaged file is not all of it.
+        // A damaged file is recovered only in part.
         let expected = i32::from(line.contains("repair"));
         if status != expected {
             faults.push_str(&format!("{line}\n  exit status {status}: {said}\n"));
@@ -357,7 +357,7 @@ fn named() -> Folder {
     folder.must("mkdir archive cutouts; cp observation.asdf observation-plain.asdf archive; touch archive/notes.txt");
     folder.must(&format!("base64 -d <<< {COUNTS} | gzip -d > x.h5; cp x.h5 y.h5"));
     folder.must("mkdir kept; cp *.bd kept; touch -d 2020-01-01 last-run; cp cards.fits a.fits; cp cards.fits b.fits; cp observation.asdf mine.asdf; cp cards.fits x.fits");
-    // What the tutorial writes in Python.
+    // Files that the tutorial writes in Python.
     folder.write("points.dud", "{\n  N : <i8\n}\nx = <f8[N]\nv = <f4[N]\n");
     let mut points = 5u64.to_le_bytes().to_vec();
     points.extend((0..5).flat_map(|n| f64::from(n).to_le_bytes()));

@@ -96,7 +96,7 @@ impl Keyed {
 
     fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Ok(text) = key.cast::<PyString>() else { return Ok(self.lookup(py, key)?.is_some()) };
-        // What a reference leads to does not matter for whether it is here.
+        // The target of a reference does not matter for whether it is here.
         let item = &self.0.item;
         let is_here = |text: &str| matches!(item.backend().child(item.place(), text), Ok(Some(_)));
         Ok(text.to_str().is_ok_and(|text| is_here(text) || matches!(self.0.find(py, text), Ok(Some(_)))))

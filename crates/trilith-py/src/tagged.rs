@@ -101,7 +101,7 @@ impl<'py> Copier<'_, 'py> {
     }
 
     fn scalar(&self, node: Node<'_>) -> Made<'py> {
-        // What both stand for is PyYAML's own affair.
+        // PyYAML decides what both mean.
         if matches!(node.raw(), "=" | "<<") {
             return Ok(None);
         }

@@ -287,7 +287,7 @@ impl<'w> Newton<'w> {
         }
         let wanted = &self.wanted[range.clone()];
         let is_exact = (0..axes).all(|axis| faults[axis].abs() <= self.wcs.rounding(wanted, axis));
-        // What rounding of the coordinates alone moves the pixel by.
+        // Distance that rounding of the coordinates alone moves the pixel.
         let noise = slopes
             .chunks(axes)
             .map(|row| row.iter().enumerate().map(|(axis, slope)| slope.abs() * self.wcs.rounding(wanted, axis)).sum::<f64>());

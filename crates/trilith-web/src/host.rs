@@ -119,7 +119,7 @@ impl Source for HostFile {
         let mut room = KEPT;
         for range in merged {
             let end = range.end.min(self.size);
-            // What is read in one go is not kept twice, and no more is fetched than can be kept.
+            // Bytes that are read in one go are not kept twice, and no more is fetched than can be kept.
             if end <= range.start || end - range.start > MOST || end - range.start > room {
                 continue;
             }

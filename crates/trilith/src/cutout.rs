@@ -175,7 +175,7 @@ impl<'f> Cutout<'f> {
         let fill = fill_bytes(&datatype, self.options.fill)?;
         let count = usize::try_from(count).map_err(|_| Error::limit("a cutout of more pixels than this machine can address"))?;
         let mut bytes = fill.repeat(count);
-        // Where the part begins, along each axis of the array.
+        // Start of the part along each axis of the array.
         let more = shape.len() - self.pixels.start.len();
         let begin: Vec<u64> = (0..shape.len())
             .map(|axis| if axis < more { 0 } else { (-self.pixels.start[shape.len() - 1 - axis]).max(0) as u64 })

@@ -116,7 +116,7 @@ pub fn each<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> Result<R> + Sync
 fn crew(besides: usize, work: impl Fn() + Copy + Send) {
     let busy = Busy::default();
     within(|scope| {
-        // Where the system has no thread left, those that run do the work.
+        // If the system has no thread left, those that run do the work.
         let _ = (0..besides).all(|_| {
             let turn = busy.begin();
             helper(scope, move || {
@@ -233,7 +233,7 @@ pub fn watched<R: Send + 'static>(
     let theirs = work.clone();
     let begun = lasting("trilith-work", move || {
         let work = lock(&theirs).take();
-        // Where nobody waits any more, what came of it is of no use.
+        // If the caller does not wait any more, the result is of no use.
         let _ = work.map(|work| send.send(work()));
     });
     if begun.is_none() {
@@ -376,7 +376,7 @@ pub fn in_order<J: Send, R: Send>(
         let run = &run;
         let helpers = permits.into_iter().map(Some).chain((0..waiting).map(|_| None));
         for permit in helpers {
-            // Where the system has no thread left, those that run do the work. A permit is free again when its thread
+            // If the system has no thread left, those that run do the work. A permit is free again when its thread
             // has nothing left to do.
             if !helper(scope, move || run(permit)) {
                 break;

@@ -158,7 +158,7 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Rep
         file.limits().charge_work(block.stored_len().min(file.sections().source().len()))?;
         let read_here = found.is_none();
         let report = check_block(file, block, deep, found);
-        // What was too much work is no fault of the block.
+        // Too much work is no fault of the block.
         file.limits().check_work(0)?;
         if read_here {
             progress.add(block.stored_len());

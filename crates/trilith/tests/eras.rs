@@ -52,7 +52,7 @@ enum Head {
     G,
 }
 
-// What code of an era could write: l(ong doubles), b(ool8 and masks), s(trings), t(ables), i(nline), *(streams),
+// Datatypes that code of an era could write: l(ong doubles), b(ool8 and masks), s(trings), t(ables), i(nline), *(streams),
 // h(alf floats), z(ero strides), x (an index).
 const ERAS: &[Era] = &[
     era("finf-0.1-hs43", "%FINF 0.1.0", "", FINF, "finf", "ndarray", "dtype", false, "l", Head::A),
@@ -289,7 +289,7 @@ fn block(head: Head, data: &[u8], allocated: usize, streamed: bool, compression:
         Head::G => (b"\xd3BLK", [&flags[..], compression, &allocated_size, &used, &used, &[0; 16]].concat()),
     };
     let mut bytes = [magic, &(fields.len() as u16).to_be_bytes(), &fields, data].concat();
-    // What stands behind the data are leftovers.
+    // Bytes after the data are leftovers.
     bytes.extend(std::iter::repeat_n(0xa5, allocated.saturating_sub(data.len())));
     bytes
 }

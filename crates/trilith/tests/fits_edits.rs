@@ -195,7 +195,7 @@ fn another_keyword_leaves_the_rest_of_a_card_as_it_is() {
             assert_eq!(text.trim_end(), format!("HIERARCH ESO ODD {}", &line[8..]));
         }
     }
-    // Where there are too few, those before the value go; where there is no room at all, nothing is cut.
+    // If there are too few, those before the value go; if there is no space at all, nothing is cut.
     for (blanks, room) in [(30, true), (3, false)] {
         let comment = "y".repeat(80 - "FULL    =".len() - blanks - "1.500E+00 /  ".len());
         let line = format!("FULL    ={}1.500E+00 /  {comment}", " ".repeat(blanks));
@@ -350,7 +350,7 @@ proptest! {
                 Step::Delete(_) => Err(Error::usage("the last one stays")),
             };
             let Ok(after) = asked else {
-                // What cannot be a card changes nothing, neither here nor there.
+                // A row that cannot be a card changes nothing, neither here nor there.
                 model = cards(&text, 1);
                 continue;
             };

@@ -457,7 +457,7 @@ fn documented_marks_and_enlarged_headers_are_read_in_every_row() {
             let name = if name == "asdf-0.1-hs40" && grown >= 8 { "asdf-0.1-hs48" } else { name };
             let mut mark = [&[first][..], mark].concat();
             if name == "finf-0.1-hs43" && first == 0xd3 {
-                // What code wrote: a blank where the document had 0x1a.
+                // The byte that code wrote: a blank, but the document had 0x1a.
                 mark[6] = b' ';
             }
             let blocks = [[1, 2, 3], [4, 5, 6]].map(|data| block(&mark, size + grown, &[&fields], &data));

@@ -153,7 +153,7 @@ fn a_mapping_that_is_no_array_has_not_its_tag() {
         assert_eq!(changed.tree().at("/a1").unwrap().tag(), tag);
         assert!(trilith::verify::verify(&changed, true, Default::default()).unwrap().is_ok());
     }
-    // What other tags say is not known, and the root stays one.
+    // The meaning of other tags is not known, and the root stays one.
     let file = trilith::open_asdf_bytes(
         b"#ASDF 1.0.0\n%YAML 1.1\n--- !<tag:stsci.edu:asdf/core/asdf-1.1.0>\nsoft: !<x:software> {name: a, version: b}\n...\n"
             .to_vec(),
@@ -195,7 +195,7 @@ fn bytes_of_comments_and_of_enlarged_block_headers_stay() {
     check(&out.into_inner());
     rewritten(&name).unwrap();
     check(&std::fs::read(&name).unwrap());
-    // What is encoded anew loses the bytes of the header, and that is said.
+    // A block that is encoded again loses the bytes of the header, and that is reported.
     let mut options = ConvertOptions::default();
     options.codec = trilith::convert::CodecChoice::Set(trilith::codec::named("lz4").unwrap().0);
     let done = rewrite(&file, file.tree().text(), std::io::Cursor::new(Vec::new()), &options, Default::default()).unwrap();

@@ -89,7 +89,7 @@ fn a_compressed_block_that_is_cut_keeps_the_rows_that_can_be_decoded() {
                 let values = file.array_at("/two").unwrap().load::<i32>().unwrap();
                 assert_eq!(values, (0..*rows as i32 * 3).collect::<Vec<_>>(), "{codec}");
             }
-            // What was compressed as one piece is lost as one.
+            // A block that was compressed as one piece is lost as one.
             Some((_, ArrayFate::Lost(_))) => assert!(file.tree().at("/two").unwrap().is_null(), "{codec}"),
             other => panic!("{codec}: {other:?}"),
         }

@@ -106,7 +106,7 @@ fn of_a_file_cut_anywhere_whole_rows_and_elements_are_saved() {
             let now = left.values().map(Vec::len).sum();
             assert!(now >= saved, "{dialect:?}: less is left of {cut} bytes than of one less");
             saved = now;
-            // What is missing is said, and a second repair loses nothing.
+            // Missing parts are reported, and a second repair loses nothing.
             let lost = report.arrays.iter().any(|(_, fate)| matches!(fate, ArrayFate::Cut { .. } | ArrayFate::Lost(_)));
             assert_eq!(lost, left != all, "{cut}: {report:?}");
             let (again, same) = repaired(&written, None).unwrap();
@@ -136,7 +136,7 @@ fn a_layout_is_found_wherever_the_header_leads() {
             } else {
                 address.to_be_bytes()
             });
-            // Where it leads into the layout, another one may begin there; otherwise it is the same.
+            // If it leads into the layout, another one may begin there; otherwise it is the same.
             match repaired(&broken, None) {
                 Ok((report, written)) if wrong < at || wrong >= bytes.len() => {
                     assert_eq!(arrays(&written), all, "{wrong}: {report:?}");

@@ -199,7 +199,7 @@ fn it_is_converted_to_any_form_that_arrays_have() {
     assert!(rows(&[1, 2], "x").convert_into(&options, &mut out, trilith::Progress::default()).unwrap().written);
     let made = OpenOptions::new().open_bytes(out.into_inner()).unwrap();
     assert_eq!(made.array("/rows/0").unwrap().load::<u8>().unwrap(), [1, 2]);
-    // What only a copy can be given: a chain, another alignment, a codec for each block.
+    // Options that only a copy can have: a chain, another alignment, a codec for each block.
     let mut options = ConvertOptions::default();
     options.set_codec("auto").unwrap();
     options.write.align = Some(4096);

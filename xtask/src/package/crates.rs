@@ -16,7 +16,7 @@ const WRITER: &str = "fn main() -> trilith::Result<()> {\n    let mut writer = t
      writer.set(\"/roman/meta/filter\", \"F158\")?;\n    writer.write(\"image.asdf\")\n}\n";
 
 pub fn make(place: &Place) -> Result<Vec<PathBuf>, String> {
-    // What is tried is built from these files, so that nothing is compiled twice.
+    // The tried crates are built from these files, so that nothing is compiled twice.
     let mut package = cargo(["package", "--locked", "--no-verify", "--allow-dirty", "--quiet"]);
     CRATES.iter().for_each(|name| {
         package.args(["--package", name]);

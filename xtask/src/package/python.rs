@@ -48,7 +48,7 @@ pub fn try_out(_: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), String>
     let bin = environment.join(if cfg!(windows) { "Scripts" } else { "bin" });
     let python = bin.join(format!("python{}", std::env::consts::EXE_SUFFIX));
     let mut install = Command::new(&python);
-    // What was compiled for the wheel is compiled for this.
+    // The code compiled for the wheel is compiled for this.
     install.current_dir(fresh).env("CARGO_TARGET_DIR", target());
     run(install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(files))?;
     readme::command_lines(&bin, &fresh.join("command"))?;

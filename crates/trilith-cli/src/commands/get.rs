@@ -213,7 +213,7 @@ impl Get {
 
     /// An item that is not an array: scalars as text, the rest as JSON.
     fn value(&self, item: &Item<'_>, job: &mut Job<'_>, output: Option<&str>) -> Result<Outcome> {
-        // What has no elements has no raw bytes either, unless they are asked for by name.
+        // An item without elements has no raw bytes either, unless they are requested by name.
         let is_named = self.format.is_some() || self.outputs().file().and_then(Format::of_ending).is_some();
         let format = match self.format(job.options) {
             Format::Raw if !is_named => Format::Text,
@@ -223,7 +223,7 @@ impl Get {
             let label = job.label();
             job.out.raw(&format!("{}: ", clean(&label)))?;
         }
-        // What is no scalar is JSON as text, too.
+        // An item that is no scalar is JSON as text, too.
         let ends = matches!((format, item.kind()), (Format::Text, kind) if !is_one_line(kind));
         self.save(format, None, job, output, |out| {
             format::value(item, format, out)?;

@@ -67,7 +67,7 @@ impl Repair {
         let out = target.writer();
         stream_source(written, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("writing", e)))?;
         target.commit(options)?;
-        // What was written may be standard output itself.
+        // The output may be standard output itself.
         if self.output != "-" {
             let mut out = Out::new();
             if options.json {

@@ -35,7 +35,7 @@ impl ToYaml {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let mut file = options.open_asdf(&self.file)?;
         if self.resolve {
-            // What is written out belongs to no folder.
+            // The output belongs to no folder.
             file = file.moved_to(&Base::Nowhere)?;
         }
         let text = if self.resolve {
@@ -159,7 +159,7 @@ impl Elements {
     }
 
     fn add(&mut self, array: &Array) -> Result<()> {
-        // What an element takes while it is a node of the new text.
+        // Memory of an element while it is a node of the new text.
         array.limits().charge_work(array.len().saturating_mul(128))?;
         let left = self.left.checked_sub(array.len());
         self.left = left.ok_or_else(|| Limits::exceeded("nodes", self.most, "the arrays together have elements to write"))?;

@@ -63,7 +63,7 @@ impl Tree {
     fn one(&self, job: &mut Job<'_>) -> Result<Outcome> {
         let mut file = job.open()?;
         if self.resolve && job.options.json {
-            // What is written out belongs to no folder.
+            // The output belongs to no folder.
             file = file.moved_to(&Base::Nowhere)?;
         }
         let item = file.item(job.item_path());

@@ -42,7 +42,7 @@ impl Validate {
     /// Prints what is wrong.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let sources = self.sources.load(&options.limits()?)?;
-        // What is wrong with the schemas is so for all files; and one thread after another takes a validator, in which
+        // Faults of the schemas hold for all files; and one thread after another takes a validator, in which
         // what it met is compiled.
         let ready = Mutex::new(vec![self.validator(sources.clone(), options)?]);
         inputs::run(&self.files, Form::Files, &self.many, options, |job| {

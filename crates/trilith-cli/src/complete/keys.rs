@@ -61,7 +61,7 @@ fn keys(name: &str, path: &str, layout: Option<&str>) -> Result<Vec<(String, Str
     let cut = path.rfind('/').unwrap_or(0);
     let (parent, typed) = (path.get(..cut).unwrap_or(""), path.get(cut..).unwrap_or(""));
     let above = children(&file.item(parent)?, parent, typed.trim_start_matches('/'))?;
-    // What is typed in full and holds more: what it holds.
+    // A complete name of a collection offers its items.
     let found = match above.as_slice() {
         [(only, _)] if only == path => match file.item(path) {
             Ok(item) if item.kind().is_collection() => children(&item, path, "")?,

@@ -26,7 +26,7 @@ pub fn trilith() -> Command {
         command.env_remove(name);
     }
     command.env("NO_COLOR", "1").env("COLUMNS", "100").env("TZ", "UTC").env("LC_ALL", "C.UTF-8");
-    // Where a file says when it was written, it says the same in every run.
+    // The time in a file is the same in every run.
     command.env("SOURCE_DATE_EPOCH", "1700000000");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command

@@ -60,7 +60,7 @@ fn a_process_killed_at_any_moment_leaves_the_old_content_or_the_new() {
         Array::from_slice(&vec![7.0f64; 400_000], &[200_000, 2]).unwrap().write_npy(&mut npy).unwrap();
         std::fs::write(start.path().join("rows.npy"), npy).unwrap();
         let old = read_folder(start.path());
-        // How long it takes, undisturbed.
+        // The time that it takes, undisturbed.
         let begun = std::time::Instant::now();
         assert!(command(start.path(), words).status().unwrap().success(), "{name}");
         let takes = begun.elapsed();

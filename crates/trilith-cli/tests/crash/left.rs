@@ -208,7 +208,7 @@ fn a_file_with_two_names_is_not_changed_in_place() {
             }
             let status = run(&place.folder, work.words);
             let where_ = || format!("{} of {}", work.name, target.name);
-            // Whoever reads by the other name sees what was there, to the byte.
+            // A reader by the other name sees the old content, to the byte.
             assert!(read_folder(other.path()) == old, "{}: it was changed under its other name", where_());
             if status == 0 {
                 kept += 1;

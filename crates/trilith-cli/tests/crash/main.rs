@@ -90,7 +90,7 @@ fn old_or_new(folder: &Path, work: &Work, old: &Files, new: &Files, where_: &dyn
         let content = seen(folder, name);
         let (is_old, as_after) = (content.as_ref() == old.get(name), content.as_ref() == new.get(name));
         assert!(as_after || is_old, "{}: {name} is neither old nor new", where_());
-        // What the new file no longer names may still be there.
+        // Files that the new one no longer names may still be there.
         let is_left = !new.contains_key(name);
         assert!(
             as_after || is_left || !is_new || old.get(work.main) == new.get(work.main),

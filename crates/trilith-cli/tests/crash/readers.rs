@@ -57,7 +57,7 @@ impl Readers {
         }
         assert!(seen(&self.above.join("links"), main) == content, "{}: by a link it is a mixture", where_());
         self.counts.by_links += 1;
-        // What a `$ref`, an external source and the parts of a family are opened by.
+        // This opens a `$ref`, an external source and the files of a set.
         let (source, _) = DirectoryResolver::new(&self.above, LocalOptions::default(), 8)
             .resolve(&format!("folder/{main}"))
             .unwrap_or_else(|e| panic!("{}: through a reference: {e}", where_()));

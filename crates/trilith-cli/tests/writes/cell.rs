@@ -142,7 +142,7 @@ fn lay_out(place: &Path, kind: &Kind, way: Way) {
     let (folder, name) = link_of(kind);
     symlink(Path::new("../in").join(&kind.file), place.join(folder).join(name)).expect("links can be made");
     if way == Way::HardLink {
-        // What an exploded file names must be beside each of its names.
+        // The files that an exploded file names must be next to each of its names.
         for name in kind.files.keys().filter(|name| kind.layout != Some(name)) {
             std::fs::hard_link(place.join("in").join(name), place.join("hard").join(name)).expect("links can be made");
         }
@@ -291,10 +291,10 @@ fn content_is_right(operation: &Operation, kind: &Kind, plan: &Plan, place: &Pat
     (operation.expect)(&mut expected, kind.family);
     let layout = kind.layout.map(|layout| place.join("aid").join(layout));
     let is_stream = operation.ending.is_none_or(|ending| ending == "bd");
-    // What is converted has its layout in it.
+    // A converted file has its layout in it.
     let layout = layout.filter(|_| is_stream && operation.output == Output::InPlace);
     let path = place.join(result);
-    // What came through a pipe has no folder, and its references are left as they are.
+    // Input from a pipe has no folder, and its references stay unchanged.
     let folder = if plan.input == "-" && kind.family == Kindred::Exploded {
         place.join("in")
     } else {

@@ -131,7 +131,7 @@ fn set_card(content: &mut Content, _: Kindred) {
 
 fn add_note(content: &mut Content, kindred: Kindred) {
     if kindred == Kindred::Fits {
-        // Where a new card goes is not asked: it is compared without its place.
+        // The place of a new card does not count: it is compared without it.
         let card = Card { keyword: "NOTE".into(), value: "'new'".into(), comment: String::new() };
         content.hdus.iter_mut().take(1).for_each(|hdu| hdu.cards.push(card.clone()));
     } else {

@@ -53,7 +53,7 @@ impl Raster {
             })
             .collect();
         let mut palette = colours.map.table().map(|[r, g, b]| [r, g, b, 255]);
-        // What is no number takes the place of a colour that is not needed, if there is one.
+        // NaN takes the place of a colour that is not needed, if there is one.
         let mut free = (0u8..=255).zip(used).filter(|(_, used)| !used).map(|(n, _)| n);
         let mut place = |wanted: bool, colour: [u8; 4]| {
             if !wanted {

@@ -219,7 +219,7 @@ pub(super) fn nearest(array: &Array, columns: usize, rows: usize) -> Result<Rast
         stop: None,
         step: i64::try_from(step).unwrap_or(i64::MAX),
     };
-    // Where pixels are equally far apart, one strided view has them all; else a row is read whole.
+    // If pixels are equally far apart, one strided view has them all; else a row is read whole.
     let (row_step, column_step) = (height / rows as u64, width / columns as u64);
     let is_even = |len: u64, pixels: usize| len.is_multiple_of(pixels as u64);
     if is_even(height, rows) && is_even(width, columns) {

@@ -69,7 +69,7 @@ pub(super) fn look(session: &Session, request: &Request) -> Result<Value> {
     }
     let (found, all) = (Look::of(&array)?, array.cost(GAP)?);
     let unasked = !is_fetched(&array) || all <= UNASKED;
-    // Where a few rows cost as much as all of them, the few are not worth it.
+    // If a few rows cost as much as all of them, the few are not worth it.
     let is_cheap = found.array.cost(GAP)?.saturating_mul(2) <= all;
     Ok(json!({"share": if is_cheap { found.share } else { 1.0 }, "unasked": unasked, "bytes": all}))
 }

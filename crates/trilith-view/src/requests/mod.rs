@@ -92,7 +92,7 @@ impl Response {
 /// ```
 pub fn answer(session: &Session, request: &Request) -> Response {
     let said = request.wait(|| answered(session, request)).unwrap_or_else(|error| Response::error(&error));
-    // What was given up fails somewhere: the place says nothing.
+    // A cancelled request fails somewhere: the place means nothing.
     let status = if request.is_cancelled() && said.status != 200 { 499 } else { said.status };
     Response { status, ..said }
 }

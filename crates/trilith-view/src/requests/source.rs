@@ -28,7 +28,7 @@ impl Lines {
         let mut starts = vec![0];
         starts
             .extend(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').filter_map(|(at, _)| u32::try_from(at + 1).ok()));
-        // What follows the last line break is a line only where there is something.
+        // The text after the last line break is a line only if there is something.
         if starts.last().is_some_and(|last| *last as usize == text.len()) && starts.len() > 1 {
             starts.pop();
         }

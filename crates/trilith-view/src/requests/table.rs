@@ -133,7 +133,7 @@ fn ordered(opened: &Opened, path: &str, column: &Column) -> Result<Arc<Order>> {
             keys.extend(numbers(&column.array.rows(done, PIECE.min(count - done))?)?);
         }
         let key = |row: &u32| keys.get(*row as usize).copied().unwrap_or(f64::NAN);
-        // What is masked or not a number comes last; equal ones stay in the order of the file.
+        // Masked elements and NaN come last; equal ones stay in the order of the file.
         rows.sort_by(|a, b| (key(a).is_nan(), key(a)).partial_cmp(&(key(b).is_nan(), key(b))).unwrap_or(a.cmp(b)));
     }
     let order = Arc::new(Order { path: path.to_owned(), column: column.name.clone(), rows });

@@ -97,7 +97,7 @@ impl Array {
             Ok(())
         });
         match done {
-            // What is needed is then read to the byte.
+            // The needed bytes are then read exactly.
             Err(error) if error.kind() == ErrorKind::Malformed => return Ok(false),
             done => done?,
         };
@@ -129,7 +129,7 @@ impl Array {
         }
         let piece = match source.piece_size(extent.clone()) {
             Ok(Some(piece)) if piece >= stride && piece < source.len() => piece,
-            // Who reads them one by one says where they are damaged.
+            // Reading them one by one reports the damaged place.
             Err(error) if error.kind() != ErrorKind::Malformed => return Err(error),
             _ => return Ok(None),
         };

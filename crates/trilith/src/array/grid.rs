@@ -404,7 +404,7 @@ impl Source for Grid {
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let numbers = self.numbers(ranges)?;
-        // What can be kept is decoded now, on all cores; of more only the bytes are asked for.
+        // Chunks that can be kept are decoded now, on all cores; of more only the bytes are requested.
         let size = numbers.iter().fold(0u64, |sum, number| sum.saturating_add(self.size(*number)));
         if size > KEPT.min(self.limits.memory / 4) / 2 {
             return self.chunks.source().prefetch(&self.places(numbers.into_iter())?);
@@ -475,7 +475,7 @@ impl Source for Grid {
     }
 
     fn access(&self) -> Access {
-        // Whoever says what he will read gets it decoded on all cores.
+        // A caller that announces its reads gets them decoded on all cores.
         Access::Requests
     }
 

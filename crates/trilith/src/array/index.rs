@@ -175,7 +175,7 @@ impl fmt::Display for Index {
 /// The first index and the number of indices of `start:stop:step` on an axis of `len`.
 fn resolve(start: Option<i64>, stop: Option<i64>, step: i64, len: u64) -> (u64, u64) {
     let (len, step) = (i128::from(len), i128::from(step));
-    // Where to go to at most: behind the last index, or before the first.
+    // Outermost stop: after the last index, or before the first.
     let (low, high) = if step > 0 { (0, len) } else { (-1, len - 1) };
     let clamp = |at: i64| (if at < 0 { i128::from(at) + len } else { i128::from(at) }).clamp(low, high);
     let start = start.map_or(if step > 0 { low } else { high }, clamp);

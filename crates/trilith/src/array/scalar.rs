@@ -333,7 +333,7 @@ impl Array {
             return self.nest_empty(&mut take);
         }
         let mut index = vec![0u64; self.shape.len()];
-        // How many lists begin before the next element.
+        // Number of lists that begin before the next element.
         let mut opening = self.shape.len();
         self.for_each_scalar(|scalar, masked| {
             for _ in 0..opening {

@@ -68,7 +68,7 @@ impl Array {
         let row = self.strides().first().and_then(|stride| u64::try_from(*stride).ok()).unwrap_or(0);
         let rows = self.shape().first().copied().unwrap_or(1);
         let piece = match row > 0 && self.is_c_contiguous() {
-            // What is broken shows when it is read.
+            // A broken part shows when it is read.
             true => self.piece().or_else(|error| if error.kind() == ErrorKind::Malformed { Ok(None) } else { Err(error) })?,
             false => None,
         };
@@ -152,7 +152,7 @@ impl Array {
         let (Some(row), Some(rows)) = (self.row_bytes(), self.shape().first().copied()) else { return Ok(None) };
         let (whole, chunk) = (self.nbytes(), self.grid_chunk());
         let step_of = |unit: u64| (bytes / unit.max(1)).max(1).saturating_mul(unit.max(1));
-        // Where parts end, in bytes from here on.
+        // The ends of parts, in bytes from here on.
         let (step, from) = match chunk.and_then(|chunk| chunk.first().copied()) {
             Some(chunk) => (step_of(chunk.saturating_mul(row)), 0),
             None => match self.piece()? {

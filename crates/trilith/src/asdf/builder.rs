@@ -148,7 +148,7 @@ impl<'a> Builder<'a> {
         if options.inline {
             return self.inline(array);
         }
-        // What the tree may not hold, such as integers above 63 bits, is stored all the same.
+        // Values that the tree may not hold, such as integers above 63 bits, are stored all the same.
         if array.len() <= self.inline_up_to && !options.streamed && !array.is_empty() {
             let node = self.inline(array)?;
             if node.check_subset().is_ok() {

@@ -196,7 +196,7 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
     // The blanks in front of a first word, that is no mark, say how deep it stands.
     start = line;
     let mut chunk_len = 64 << 10;
-    // What lies in memory is looked at where it is; another program may change what is mapped from a file.
+    // Bytes in memory are examined in place; another program may change those mapped from a file.
     let view = if source.local().is_none() { source.view(start, size - start) } else { None };
     let mut read = Vec::new();
     let mut have = 0;

@@ -178,7 +178,7 @@ fn infer(values: &[Value<'_>]) -> Datatype {
 
 /// One row of a structured array: a list with a value for each field.
 fn put_record(row: Node<'_>, structure: &StructType, bytes: &mut Vec<u8>, limits: &Limits) -> Result<()> {
-    // What is still to be written, last first: a node with its datatype.
+    // Nodes still to be written, last first: a node with its datatype.
     let mut todo: Vec<(Node<'_>, Datatype, Vec<u64>)> = vec![(row, Datatype::Struct(Arc::new(structure.clone())), Vec::new())];
     while let Some((node, datatype, shape)) = todo.pop() {
         limits.charge_memory(bytes.len() as u64, "inline data")?;

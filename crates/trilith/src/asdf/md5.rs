@@ -143,7 +143,7 @@ fn compress(state: &mut [u32; 4], bytes: &[u8]) {
     for piece in bytes.chunks_exact(64) {
         let words = words(piece);
         let before = (a, b, c, d);
-        // What needs `b`, the value of the step before, is added last.
+        // Terms with `b`, the value of the step before, are added last.
         macro_rules! of {
             (first, $sum:expr, $b:ident, $c:ident, $d:ident) => {
                 $sum.wrapping_add($d ^ ($b & ($c ^ $d)))

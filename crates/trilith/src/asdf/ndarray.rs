@@ -357,7 +357,7 @@ pub fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limits) -> R
         match stack.last_mut() {
             Some(outer) => outer.fields.push(made_field(done.name, Datatype::Struct(made), done.byteorder, done.shape)),
             None => {
-                // Who reads elements goes through all of them.
+                // Reading elements goes through all of them.
                 limits.charge_work(FIELD_COST.saturating_mul(made.all_fields()))?;
                 return Ok(Datatype::Struct(made));
             }

@@ -103,7 +103,7 @@ impl Sections {
             needed: None,
             trusted: false,
         };
-        // Where the bytes come from front to back, the end is too far away for a hint.
+        // If the bytes come from front to back, the end is too far away for a hint.
         let has_index = sections.header.rows.iter().any(|row| row.index);
         if has_index && sections.source.access() != Access::Forward {
             sections.index = index::find(&*sections.source, first_block.unwrap_or(from), limits)?;

@@ -191,7 +191,7 @@ impl<W: Write + Seek> FileWriter<W> {
         if !block.fits_into(self.generation) {
             return Err(Error::usage(format!("{} cannot hold block {} as it is stored", self.generation.name, block.index)));
         }
-        // What the bits of no document mean is kept where the row stays the same.
+        // Bits without a defined meaning are kept if the row stays the same.
         let unknown = match block.unknown_flags() {
             0 => 0,
             flags if block.generation == self.generation => flags,

@@ -112,7 +112,7 @@ mod tests {
         for name in ["x0001.asdf", "x0002.asdf", "x0003.asdf", "x0004.asdf", "x0009.asdf"] {
             assert!(!own(name, "{a: 1}"), "{name}");
         }
-        // What the new tree or another file refers to stays.
+        // Files that the new tree or another file refers to stay.
         assert!(!own("x0000.asdf", "{r: {$ref: 'x0000.asdf#/a'}}"));
         put("other.asdf", &[text("{r: {$ref: './x0000.asdf'}}").as_bytes()]);
         assert!(!own("x0000.asdf", "{a: 1}"));

@@ -178,7 +178,7 @@ impl Drop for Changing {
         if let Some(entry) = lock(&OPEN).get_mut(&self.id) {
             entry.now = None;
         }
-        // Where it was not finished, the file looks otherwise than they think.
+        // If it was not finished, the file differs from their expectation.
         for reader in &self.readers {
             lock(&reader.0).at_work = false;
         }

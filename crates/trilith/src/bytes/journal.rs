@@ -58,7 +58,7 @@ fn journal_path(path: &Path) -> PathBuf {
 /// Returns [`ErrorKind::Io`] if a journal that may well be the file's cannot be read.
 pub(super) fn find(path: &Path, file: &File, metadata: &Metadata, memory: u64) -> Result<Found> {
     let path = journal_path(path);
-    // What is no file is not opened at all: a pipe would wait for its writer.
+    // Only a regular file is opened: a pipe would wait for its writer.
     let Ok(there) = std::fs::symlink_metadata(&path) else { return Ok(Found::Nothing) };
     let stranger = |why: &str| {
         Ok(Found::Stranger(format!(
@@ -194,7 +194,7 @@ impl Journal {
         if let Some((_, metadata)) = &lock.there {
             owner::may_change_in_place(&lock.path, metadata)?;
         }
-        // What was read is compared as long as it can be read: undoing changes the file under it.
+        // The read bytes are compared as long as they can be read: undoing changes the file under it.
         let expected = update.read_expected(read)?;
         settle(&lock)?;
         let file = Output::open(&lock.path).map_err(fail)?;
@@ -323,7 +323,7 @@ fn write_journal(update: &Update, file: &Output, lock: &Lock, old_len: u64) -> R
         out.put(&record.print()).map_err(fail)?;
         let out = out.finish().map_err(fail)?;
         if let Some((_, metadata)) = &lock.there {
-            // Whoever may read the file must be able to read what it held before, and nobody else.
+            // Readers of the file must be able to read its old content, and no other user may.
             let _ = owner::keep(out.file(), metadata, &path, &mut Vec::new());
             out.file().set_permissions(metadata.permissions()).map_err(fail)?;
         }

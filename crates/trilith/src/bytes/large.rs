@@ -29,7 +29,7 @@ pub(crate) fn large_pages(size: usize) -> Option<LargePages> {
 }
 
 fn on_large_pages(size: usize) -> Option<LargePages> {
-    // What begins and ends with a large page is made of nothing else.
+    // A range that begins and ends with a large page is made of nothing else.
     let map = MmapMut::map_anon(size.checked_next_multiple_of(PAGE)?).ok()?;
     #[cfg(target_os = "linux")]
     let _ = map.advise(memmap2::Advice::HugePage); // Without large pages it is merely slower.

@@ -168,7 +168,7 @@ impl LocalFile {
 
     #[cold]
     fn was_changed(&self) -> Error {
-        // Where the file as a whole is what this process made of it, so are these bytes.
+        // If the whole file is the work of this process, so are these bytes.
         let by = if self.reader.is_own(&self.file) { "an update of this process" } else { "another process" };
         Error::new(crate::ErrorKind::Io, format!("{} was changed by {by} while it was open", self.name)).hint("open it again")
     }

@@ -197,7 +197,7 @@ fn lock_in_place(path: &Path) -> std::io::Result<Option<Locked>> {
         let file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Some(Locked::Nothing)),
-            // What cannot be read may be written all the same.
+            // A file that cannot be read may be written all the same.
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                 std::fs::OpenOptions::new().write(true).open(path)?
             }

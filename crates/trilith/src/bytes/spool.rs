@@ -159,7 +159,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (file, path) = private_file("test", ".x").unwrap();
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        // Where somebody has laid a link under the next name, another is taken.
+        // If another user has put a link under the next name, another is taken.
         std::fs::remove_file(&path).unwrap();
         let victim = folder.path().join("victim");
         std::os::unix::fs::symlink(&victim, &path).unwrap();

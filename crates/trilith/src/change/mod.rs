@@ -220,7 +220,7 @@ impl<'f> Change<'f> {
             walk.skip_children();
             match self.file.stored_array(visit.node) {
                 Err(error) if error.kind() == crate::ErrorKind::Malformed && !self.has_had(visit.node)? => return Err(error),
-                // What may not be opened, or is not there today, may be so tomorrow.
+                // A file that may not be opened, or is missing today, may exist tomorrow.
                 _ => {}
             }
         }

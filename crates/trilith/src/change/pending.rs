@@ -86,7 +86,7 @@ impl Pending {
         if !self.is_empty() && (moves_others || !self.leaves_alone(step.path())) {
             return Ok(Some(step));
         }
-        // What is wrong with the path is reported now, not when the file is saved.
+        // A fault of the path is reported now, not when the file is saved.
         step.apply(&mut tree.edit())?;
         let mut above = step.path().clone();
         while above.pop().is_some() && self.above.insert(above.clone()) {}

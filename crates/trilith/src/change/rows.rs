@@ -242,7 +242,7 @@ impl RowWriter {
                 Err(RecvTimeoutError::Timeout) => self.checkpoint()?,
                 Err(RecvTimeoutError::Disconnected) => return self.checkpoint(),
             }
-            // Where pieces never stop, no wait ends.
+            // If pieces never stop, no wait ends.
             if self.since.is_some_and(|since| since.elapsed() >= self.every) {
                 self.checkpoint()?;
             }

@@ -192,7 +192,7 @@ impl Change<'_> {
             write.tree_padding = room;
             return self.write_with(tree, out.writer(), &write);
         }
-        // Where the tree fits, no other byte of the file differs.
+        // If the tree fits, no other byte of the file differs.
         if !options.anew && update::tree_in_copy(file, text, out.writer())? {
             return Ok((self.unmoved(), Vec::new()));
         }

@@ -65,7 +65,7 @@ impl Opens for Zstd {
 
     fn whole(&self, stored: &SourceRef, into: &mut [u8]) -> Option<Result<()>> {
         let bytes = stored.view(0, stored.len())?;
-        // Whatever it does not like is left to the other path, which says where and why.
+        // The other path handles what this one refuses, and reports place and reason.
         match zstd::bulk::decompress_to_buffer(bytes, into) {
             Ok(n) if n == into.len() => Some(Ok(())),
             _ => None,

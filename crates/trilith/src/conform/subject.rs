@@ -24,7 +24,7 @@ pub(super) fn check(
     found.instead_of_converting(Some(BY_HAND));
     let Some(end) = header::check(&**source, law, limits, found)? else { return Ok(()) };
     match asdf::header::read(&**source, limits) {
-        // What is wrong with the line was found.
+        // The fault of the line was found.
         Err(error) if error.kind() == ErrorKind::Malformed && !found.is_empty() => return Ok(()),
         Err(error) => return found.judge(Check::First, Place::of(&error), error),
         Ok(_) => {}

@@ -19,7 +19,7 @@ pub(super) fn check(file: &AsdfFile, law: &AsdfLaw, is_sound: bool, found: &mut 
         return Ok(());
     }
     for warning in file.tree().warnings() {
-        // What the markers of the document are like is looked at in its bytes.
+        // The form of the document's markers is checked in its bytes.
         let checks = [(Rule::DuplicateKey, Check::Yaml), (Rule::KeyType, Check::Keys), (Rule::BigInteger, Check::Integers)];
         let Some((_, check)) = checks.into_iter().find(|(rule, _)| rule.name() == warning.code) else { continue };
         found.add(check, Place::text(warning.line, warning.column), warning.message);
@@ -31,7 +31,7 @@ pub(super) fn check(file: &AsdfFile, law: &AsdfLaw, is_sound: bool, found: &mut 
         reserved(visit.node, law, &path, found);
         reference(file, visit.node, law, &path, found);
     }
-    // What is wrong with a block makes its arrays wrong, too.
+    // A fault of a block makes its arrays wrong, too.
     if is_sound && !found.has_blocks() {
         arrays(file, found)?;
     }

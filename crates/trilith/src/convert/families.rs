@@ -455,7 +455,7 @@ impl<'a> ToDraft<'a> {
             let own = reserved::name_of(&name);
             let inner = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
             if inner == "/asdf_library" || (inner == "/history" && super::account::says_form_only(value)) {
-                // Who wrote this file and how; the next one says it of itself.
+                // The writer of this file and its options; the next writer adds its own.
                 continue;
             }
             if inner == "/dudley" && is_ours(value) {

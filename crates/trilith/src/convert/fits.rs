@@ -107,7 +107,7 @@ fn as_stored(fits: &FitsFile, taking: &mut Taking<'_>) -> Result<Value> {
 fn physical(fits: &FitsFile, taking: &mut Taking<'_>) -> Result<Value> {
     let mut root = Value::map::<&str, Value>([]);
     let mut headers = Value::map::<&str, Value>([]);
-    // What a file of ASDF and this tree have at the top.
+    // Keys at the top that belong to an ASDF file and this tree.
     let mut names: HashSet<String> = ["headers", "fits", "history", "asdf_library"].map(str::to_owned).into();
     let listing = fits::to_value(fits, &mut |_| Ok(None))?;
     for (hdu, item) in fits.hdus().iter().zip(listing.fits.items()) {
@@ -236,7 +236,7 @@ fn listed(file: &AsdfFile, root: Node<'_>, list: Node<'_>) -> Result<(Vec<Part>,
             take_views(&mut account, views, data, limits)?;
         }
     }
-    // Who wrote the file is no part of it.
+    // The writer of the file is no part of it.
     if let Some(library) = root.get("asdf_library") {
         account.take_all(library, limits)?;
     }
@@ -334,7 +334,7 @@ fn equal(a: &Array, b: &Array) -> Result<bool> {
 fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<(SourceRef, Vec<Diagnostic>)> {
     let blocks = file.sections().all_blocks()?;
     let mut edit = file.tree().edit();
-    // Where a block must keep its number all do, and what goes into an HDU leaves an empty one behind.
+    // If a block must keep its number all do, and an array that goes into an HDU leaves an empty block.
     let unnamed = walk::numbered(file)?;
     let keeps_numbers = !unnamed.is_empty();
     let mut kept: Vec<usize> = if keeps_numbers { unnamed.into_iter().collect() } else { Vec::new() };
@@ -454,7 +454,7 @@ pub(super) fn is_copied_out(file: &AsdfFile, options: &ConvertOptions) -> bool {
     let is_direct = match options.codec {
         CodecChoice::Keep => options.level.is_none(),
         CodecChoice::Auto => false,
-        // What lies in an embedded ASDF file has codecs of its own.
+        // An embedded ASDF file has its own codecs.
         CodecChoice::Plain | CodecChoice::Set(_) => container.hdu == 0,
     };
     is_direct && options.chunks.is_none() && options.encode.is_none() && matches!(options.to, To::Same | To::Asdf)

@@ -66,7 +66,7 @@ fn as_list(map: Value) -> Value {
                 }
                 Value::from(Data::Map(pairs)).tagged(ENTRY)
             })),
-            // Whatever else someone put there.
+            // Any other content that a program put there.
             (_, data) => {
                 let kept = Value { data, ..value };
                 let text = format!("{name} of the history");

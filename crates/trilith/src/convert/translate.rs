@@ -68,7 +68,7 @@ pub(super) fn translate(
     if target.standard.is_some() {
         notes.extend(odd.notes());
     }
-    // What was changed must still be a tree.
+    // The changed text must still be a tree.
     Ok(work.edit.finish(file.limits())?.into_text())
 }
 
@@ -166,7 +166,7 @@ impl<'t> Translation<'t> {
         let written = span.slice(self.tree.text());
         let new = self.target.tag_for(tag);
         let is_short = written.strip_prefix(PRIMARY).is_some_and(|rest| !rest.is_empty() && !rest.contains(['!', '<']));
-        // What another era could only spell out in full has a short name again.
+        // A tag that another era could only spell out in full has a short name again.
         let is_own = written.starts_with("!<") && tag.starts_with(self.target.tree.prefix);
         if new.is_some() || ((is_short || is_own) && self.primary_changes) {
             let text = self.handles.written(new.as_deref().unwrap_or(tag));

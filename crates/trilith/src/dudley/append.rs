@@ -180,7 +180,7 @@ impl Change {
         let at = self.total.max(self.start);
         let Some(mut text) = self.text else { return Ok(at) };
         let end = at.saturating_add(text.len() as u64);
-        // What is left of the old end must not be read as layout: it becomes white space.
+        // The rest of the old end must not be read as layout: it becomes white space.
         let rest = bytes::to_usize(self.source.len().saturating_sub(end))?;
         text.resize(text.len() + rest, b'\n');
         write_past(update, at, &text, self.start)?;

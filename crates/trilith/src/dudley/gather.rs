@@ -162,7 +162,7 @@ impl Catalog {
         let is_left = pieces.iter().zip(&gone).any(|(piece, gone)| piece.stored.is_some() && !gone);
         let mut omitted = Vec::new();
         for (piece, gone) in pieces.iter_mut().zip(gone) {
-            // Where no file is left, reading says why.
+            // If no file is left, reading gives the reason.
             if gone && is_left {
                 piece.stored = None;
             }

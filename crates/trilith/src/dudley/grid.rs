@@ -243,7 +243,7 @@ impl Spec<'_> {
         };
         match self.said.get(name) {
             Some(Attribute::List(list)) => list.iter().map(length).collect(),
-            // What has no axes has no numbers in brackets.
+            // A grid without axes has no numbers in brackets.
             Some(Attribute::Flag) => Ok(Vec::new()),
             Some(Attribute::Value(Literal::Text(text))) if text.is_empty() => Ok(Vec::new()),
             _ => Err(wrong()),

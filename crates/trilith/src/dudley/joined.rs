@@ -110,7 +110,7 @@ impl Joined {
             return Err(Error::malformed("it holds no data of the item"));
         };
         self.limits.charge_memory(stored.unwrap_or(0), "a compressed item")?;
-        // What is needed of a remote file comes with one request: the signature, and the item.
+        // One request fetches the needed bytes of a remote file: the signature, and the item.
         let mut ranges = vec![0..Signature::LEN];
         match (&self.filter, stored) {
             (Some(_), stored) => ranges.push(*offset..offset.saturating_add(stored.unwrap_or(0))),
@@ -195,7 +195,7 @@ impl Source for Joined {
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        // What must be decoded as a whole is held for one file at a time.
+        // An item that must be decoded as a whole is held for one file at a time.
         if self.filter.is_some() {
             return Ok(());
         }
@@ -217,7 +217,7 @@ impl Source for Joined {
             lock(&opened).insert(at, file);
             Ok(())
         });
-        // Where not all can be held open (or one is missing), reading opens one after the other, and says so.
+        // If not all can be held open (or one is missing), reading opens one after the other, and reports it.
         let opened = opened.into_inner().unwrap_or_else(PoisonError::into_inner);
         *self.last() = if done.is_ok() { opened } else { BTreeMap::new() };
         Ok(())

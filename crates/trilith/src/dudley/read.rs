@@ -350,7 +350,7 @@ impl DudleyFile {
         };
         let start = file.base.checked_add(address).ok_or_else(|| Error::malformed(format!("address {address} is too large")))?;
         let Some(filter) = filter else {
-            // What is there of an array that is cut off can be read.
+            // The existing part of a truncated array can be read.
             let end = start.saturating_add(entry.nbytes.unwrap_or(0));
             return Ok((Truncated::up_to(file.source.clone(), end), start));
         };

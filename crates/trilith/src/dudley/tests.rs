@@ -344,7 +344,7 @@ fn records_are_appended_where_the_layout_was() {
         }
         assert_eq!(file.array_at("/r[0]").unwrap().load::<f32>().unwrap(), [1.0, 2.0]);
         assert_eq!(file.array_at("/r[1]").unwrap().load::<f32>().unwrap(), [3.0, 4.0]);
-        // What does not fit leaves the file as it is.
+        // Records that do not fit leave the file unchanged.
         let before = std::fs::read(&path).unwrap();
         assert!(append_records(&path, "/r", &Array::from_slice(&[3.0f64], &[1]).unwrap(), &limits).is_err());
         assert!(append_records(&path, "/none", &Array::from_slice(&[3.0f64], &[1]).unwrap(), &limits).is_err());

@@ -64,7 +64,7 @@ pub fn presented(array: &Array) -> Result<Array> {
     let mut texts = Vec::new();
     array.for_each_scalar(|scalar, _| {
         texts.push(match scalar {
-            // What happens to be UTF-8 was taken for it.
+            // Bytes that happen to be UTF-8 were taken for it.
             ElementValue::Text(text) => s1_text(text.as_bytes()),
             ElementValue::Raw(bytes) => s1_text(&bytes),
             other => other.text(crate::array::FloatText::Shortest),

@@ -196,7 +196,7 @@ fn compress(filter: &Filter, entry: &Entry, data: Supplier<'_>) -> Result<Vec<u8
     if filter.name == "png" {
         return image(&data(entry)?, &datatype, entry, level);
     }
-    // What is no level is the usual one.
+    // An invalid level is the usual one.
     let level = u32::try_from(level).unwrap_or(6);
     let array = data(entry)?;
     bytes::deflated(level, &mut |out| {

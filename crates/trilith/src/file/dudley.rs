@@ -227,7 +227,7 @@ impl Backend for DudleyFile {
     fn attributes(&self, at: &Place) -> Result<Vec<(Cow<'_, str>, Value)>> {
         // A member of structs has none.
         let Ok(id) = self.number(at) else { return Ok(Vec::new()) };
-        // What is applied to the elements is said no more: whoever reads both would apply it twice.
+        // Attributes that are applied to the elements are left out: a reader of both would apply them twice.
         let said = self.remaining_attributes(id)?;
         Ok(said.into_iter().map(|(name, said)| (name, value_of(&said))).collect())
     }

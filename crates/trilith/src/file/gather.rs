@@ -244,7 +244,7 @@ impl Gathered {
     /// Returns `true` if a folder is entered for the first time.
     fn enter(&mut self, folder: &Path) -> bool {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        // What has no real path fails where it is listed.
+        // A folder without a real path fails when it is listed.
         std::fs::canonicalize(folder).map_or(true, |real| self.entered.insert(real))
     }
 

@@ -20,7 +20,7 @@ pub fn check_written(written: SourceRef, from: Option<&AsdfFile>, limits: &Limit
         Err(error) => Some(error.copy()),
     };
     let Some(error) = broken else { return Ok(()) };
-    // What was broken before may be so afterwards.
+    // Content that was broken before may be so afterwards.
     if from.is_some_and(|from| !matches!(walk::first_broken(from), Ok(None))) {
         return Ok(());
     }

@@ -43,7 +43,7 @@ impl Series {
         files: &[Range<Option<usize>>],
         resolve: Arc<dyn Resolve>,
     ) -> Result<Self> {
-        // Who wrote the catalog most likely wrote the files.
+        // The program that wrote the catalog most likely wrote the files.
         let order = order.or(stream.signature().map(|signature| signature.order));
         let catalog = Catalog::read(stream)?;
         if raw && catalog.is_native() == Some(true) {

@@ -43,7 +43,7 @@ pub(super) fn decode(bytes: &[u8], count: usize) -> Option<Vec<i32>> {
             _ => return None,
         }
     }
-    // What the list does not reach is zero.
+    // Pixels beyond the list are zero.
     out.resize(count, 0);
     Some(out)
 }

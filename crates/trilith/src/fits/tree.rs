@@ -421,7 +421,7 @@ pub fn meant_node(fits: &FitsFile, hdu: &Hdu) -> Result<Option<Value>> {
     if is_without_data {
         return Ok(None);
     }
-    // What is wrong with a header shows when its array is read.
+    // A fault of a header shows when its array is read.
     let (ragged, rows) = fits.ragged(hdu).unwrap_or_default();
     if ragged.is_empty() {
         return Ok(Some(node_of(&hdu.number().to_string(), fits.array(hdu))));

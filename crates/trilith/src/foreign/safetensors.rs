@@ -52,7 +52,7 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
         return Err(Error::limit(format!("a header of {length} bytes, at most {HEADER} are read")));
     }
     let json = read_vec(&**source, 8, length, limits).doing(|| "reading the header")?;
-    // What is read of the text takes a few times as many bytes as that.
+    // The parsed text takes a few times the bytes of its source.
     limits.charge_memory(length.saturating_mul(16), "the header")?;
     let Header { metadata, tensors } =
         serde_json::from_slice(&json).map_err(|error| Error::malformed(format!("the header: {error}")).at_byte(8))?;

@@ -126,7 +126,7 @@ impl AxisNames {
                 named.push(None);
                 continue;
             };
-            // Where a name would have two lengths, the later array has its own.
+            // If a name would have two lengths, the later array has its own.
             let own = said.iter().zip(*shape).enumerate().map(|(axis, (name, length))| {
                 let name = name.clone().unwrap_or_else(|| format!("{key}_{axis}"));
                 let known = *lengths.entry(name.clone()).or_insert(*length);

@@ -76,7 +76,7 @@ impl Leaf {
 /// Returns the attributes of a dict in a layout or in a file of another format.
 #[cfg(feature = "dudley")]
 pub(super) fn of_dict(item: &Item<'_>) -> Vec<(String, Json)> {
-    // What netCDF-4 keeps for itself.
+    // Attributes that netCDF-4 keeps for itself.
     let is_own = |name: &str| matches!(name, "_NCProperties" | "_nc3_strict");
     let said = typed(item.backend(), item);
     said.into_iter().filter(|(name, _)| !is_own(name)).map(|(name, said)| (name.into_owned(), json(&said))).collect()

@@ -24,7 +24,7 @@ pub(super) fn moved(layout: &Layout, translated: &str, to: Dialect) -> Option<(I
         ));
     };
     (0..TRIALS).find_map(|trial| {
-        // What one of them refuses for these values, so may the other, in other words.
+        // Values that one of them refuses, the other may refuse in other words.
         let (old, new) = (evaluated(layout, trial)?, evaluated(&new, trial)?);
         let mut left = old.entries().take(ENTRIES).map_while(Result::ok);
         let mut right = new.entries().take(ENTRIES).map_while(Result::ok);

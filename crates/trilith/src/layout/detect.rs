@@ -80,7 +80,7 @@ impl Parsed {
 pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed> {
     let limit = options.limits.text.min(u64::from(u32::MAX) - 16);
     if bytes.len() as u64 > limit {
-        // What follows a terminator need not be text and does not count.
+        // Bytes after a terminator need not be text and do not count.
         return Err(Limits::exceeded("text", limit, format_args!("the layout is {} bytes long", bytes.len())));
     }
     let bom = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
@@ -200,7 +200,7 @@ fn parse_as(text: String, known: Option<Dialect>, options: &ParseOptions) -> Res
 /// words, the text belongs to 2026 because of them.
 fn only_new(old: &grammar::Outcome, text: &str) -> Option<Diagnostic> {
     let wrong = old.diagnostics.iter().find(|diagnostic| !diagnostic.is_harmless)?;
-    // What a parameter may be is another matter in either dialect (E307): that tells them apart.
+    // The rules for parameters differ in either dialect (E307): that tells them apart.
     let is_mistake = wrong.code.starts_with("E3") && wrong.code != Code::E307.name();
     // `..` above the top is nothing in 2026: it says as little of the dialect as a name that is declared twice.
     if !is_mistake && ![Code::E205.name(), Code::E212.name()].contains(&wrong.code) {

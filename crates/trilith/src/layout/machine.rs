@@ -585,7 +585,7 @@ impl<'l> Machine<'l> {
             return Err(self.layout.fault(Code::E402, self.layout.item(param.item).span, message));
         }
         if param.varying {
-            // What was found for its last value holds no more.
+            // Results for its last value are no longer valid.
             self.age += 1;
         }
         self.values[id.0 as usize] = value;

@@ -107,7 +107,7 @@ impl Stacking<'_> {
         while let Some(entry) = walker.advance()? {
             let Some((index, found)) = self.taken(&entry) else { continue };
             let Some(found) = found else {
-                // What the first elements lack, those like them lack as well.
+                // A member that the first elements lack, those like them lack as well.
                 if is_regular && index > self.count.saturating_add(2) {
                     return Ok(None);
                 }

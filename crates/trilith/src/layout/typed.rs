@@ -104,7 +104,7 @@ impl Machine<'_> {
                 Some(made) => ResolvedType::Struct(Arc::clone(made)),
                 None => {
                     let made = Arc::new(self.structure(ty, known)?);
-                    // What depends on parameters may be another struct the next time.
+                    // A type that depends on parameters may be another struct the next time.
                     if of.size.is_some() {
                         known.insert(ty, Arc::clone(&made));
                     }

@@ -473,7 +473,7 @@ impl<'e, 'l> Walker<'e, 'l> {
             self.data_entry(data.what, spot, item)?;
             if layout.ty(data.what.ty).dynamic && spot.size > 0 {
                 self.replayed = replayed;
-                // What is below cuts the path back when the instances are done.
+                // The entry below cuts the path back when the instances are done.
                 return self.push_instances(data.what, spot.address, item);
             }
         }

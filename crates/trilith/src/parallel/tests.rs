@@ -105,7 +105,7 @@ fn what_is_not_finished_is_refused_by_name_and_leaves_the_old_file() {
     let error = ParallelWriter::create(&path, Writer::new()).unwrap_err();
     assert!(error.to_string().contains("is being written already"), "{error}");
 
-    // What a killed process noted in part does not count.
+    // Partial notes of a killed process do not count.
     use std::io::Write as _;
     let notes = names(&folder).into_iter().find(|name| name.contains("-unfinished-")).unwrap();
     let mut torn = std::fs::OpenOptions::new().append(true).open(folder.path().join(notes)).unwrap();

@@ -98,7 +98,7 @@ pub fn salvage_stream(
     };
     let (end, doubts) = look(&file, &place, &mut report)?;
     let left = match (end, data_end) {
-        // What no item describes stays, too.
+        // Bytes that no item describes stay, too.
         (Some(_), Some(end)) => Left::Same(end, text),
         (Some(end), None) => {
             if old_layout.is_none() && end < source.len() {
@@ -162,7 +162,7 @@ fn find(source: &SourceRef, order: Byteorder, resolve: &dyn Resolve, limits: &Li
         if own.as_ref().is_ok_and(|own| own.data_end == Some(place)) {
             continue;
         }
-        // What lies behind its own layout is not described by it.
+        // Bytes after its own layout are not described by it.
         if ends_before(&layout, source, order, limits, place) {
             notes.push(format!("the header does not lead to the layout, which was found at byte {place}: {why}"));
             return Ok(Found { layout, text, data_end: Some(place) });

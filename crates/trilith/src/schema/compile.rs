@@ -447,7 +447,7 @@ impl Reader {
         }
         let mut rest = self.rest(schema.get("additionalProperties"));
         if patterns.len() < schema.get("patternProperties").map_or(0, Node::len) {
-            // What a pattern that cannot be run would allow is not known.
+            // The strings that an invalid pattern would allow are not known.
             rest = Rest::Free;
         }
         if named.is_empty() && patterns.is_empty() && rest == Rest::Free {

@@ -102,7 +102,7 @@ impl Validator {
                     Rule::All(parts) => queue.extend(parts.iter()),
                     Rule::Any(parts) | Rule::One(parts) => {
                         let fitting: Vec<_> = parts.iter().filter(|part| check.fits(node, **part)).copied().collect();
-                        // Where none fits, each may be what was meant.
+                        // If none fits, each may be the intended one.
                         queue.extend(if fitting.is_empty() { parts.to_vec() } else { fitting });
                     }
                     _ => {}

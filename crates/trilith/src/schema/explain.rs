@@ -79,7 +79,7 @@ impl<'c, 'a, 't> Explain<'c, 'a, 't> {
             if self.check.holds(node, rule) {
                 continue;
             }
-            // What has the wrong type or tag breaks other rules too, which says nothing new.
+            // A wrong type or tag breaks other rules too, which adds nothing new.
             if failed
                 && matches!(rule, Rule::Any(_) | Rule::One(_) | Rule::Object(_) | Rule::Required(_))
                 && self.is_another_kind(node)

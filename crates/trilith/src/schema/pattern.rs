@@ -93,7 +93,7 @@ fn translate(source: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            // What a group found is never asked for, and remembering it takes memory for each group.
+            // The text of a group is never used, and remembering it takes memory for each group.
             '(' if !class => {
                 out.push('(');
                 if chars.peek() == Some(&'?') {

@@ -30,7 +30,7 @@ fn hash(node: Node<'_>, state: &RandomState, depth: usize, budget: &mut u64) -> 
     *budget = budget.saturating_sub(1);
     let mut hasher = state.build_hasher();
     own_tag(node).hash(&mut hasher);
-    // What lies deeper is different anyway.
+    // Deeper values are different anyway.
     if depth > DEPTH || *budget == 0 {
         return hasher.finish();
     }

@@ -25,7 +25,7 @@ impl Pattern {
 /// Greedy matching that remembers the last wildcard of each kind: at most quadratic in the lengths.
 pub(super) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
-    // Where to go on when the rest does not fit: pattern place after the wildcard, and text taken so far.
+    // Place to go on from if the rest does not fit: pattern place after the wildcard, and text taken so far.
     let mut single: Option<(usize, usize)> = None;
     let mut double: Option<(usize, usize)> = None;
     loop {

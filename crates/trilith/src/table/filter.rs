@@ -82,7 +82,7 @@ impl Comparison {
             return false;
         }
         match (self, left.compare(right)) {
-            // What does not compare is not equal either.
+            // Values that do not compare are not equal either.
             (Self::NotEqual, order) => order != Some(Ordering::Equal),
             (_, None) => false,
             (Self::Equal, Some(order)) => order.is_eq(),

@@ -363,7 +363,7 @@ impl<'t> Node<'t> {
         if record.meta & KIND != SEQUENCE || index >= record.count as usize {
             return None;
         }
-        // Where no item has children of its own, its place is known.
+        // If no item has children, its place is known.
         let first = self.target() + 1;
         if record.next - first == record.count {
             return Some(Node::new(self.tree, first + index as u32));

@@ -142,7 +142,7 @@ impl ser::Serializer for Maker {
     }
 
     fn serialize_seq(self, len: Option<usize>) -> Result<List, Problem> {
-        // What a type says of its length is a hint.
+        // The length that a type reports is a hint.
         Ok(List { items: Vec::with_capacity(len.unwrap_or(0).min(1 << 16)), variant: None })
     }
 

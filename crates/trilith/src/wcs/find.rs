@@ -58,7 +58,7 @@ impl File {
     pub fn every_wcs(&self) -> Result<Vec<Result<Found>>> {
         let root = self.root();
         let mut all = Vec::new();
-        // What was found in a mapping, or above it.
+        // Coordinates found in a mapping, or above it.
         let mut known: HashMap<String, bool> = HashMap::new();
         for entry in self.arrays()?.into_iter().take(TRIED) {
             let Ok(item) = entry.item else { continue };

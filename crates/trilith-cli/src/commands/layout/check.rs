@@ -34,7 +34,7 @@ impl Check {
                         parsed.diagnostics.extend(overlaps);
                     }
                 }
-                // What does not fit whatever the parameters are.
+                // This fault does not depend on the parameters.
                 Err(Fault::Text(fault)) if fault.code != Code::E409.name() => parsed.diagnostics.push(*fault),
                 Err(_) => {}
             }

@@ -249,7 +249,7 @@ impl<'t> Reader<'t> {
         let words: Vec<&str> = found.iter().filter(|token| token.kind != Kind::Comment).map(|token| token.text).collect();
         if let Some(value) = value(&words, &self.constants) {
             let is_new = self.constants.insert(name.to_owned(), value).is_none();
-            // What is below -1 is no parameter; a second value stands wherever it is used.
+            // A value below -1 is no parameter; a second value is written out wherever it is used.
             if value >= -1 && is_new {
                 let _ = writeln!(self.out, "{} : {value}", quoted_name(name));
                 self.types.insert(format!("#{name}"), Spelled { name: value.to_string(), is_char: false });

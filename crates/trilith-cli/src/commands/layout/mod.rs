@@ -159,7 +159,7 @@ pub fn failed(error: Error, options: &Options) -> Result<Outcome> {
         crate::output::note(&format!("trilith: {}", said(&error)));
         return Ok(Outcome::No);
     }
-    // What is wrong with a stream has no place in the text of the layout.
+    // A fault of a stream has no place in the text of the layout.
     let (line, column) = match error.location() {
         Location::Text { line, column } => (Some(*line), Some(*column)),
         _ => (None, None),

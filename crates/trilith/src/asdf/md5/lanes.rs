@@ -116,7 +116,7 @@ fn many_at(level: Level, sources: &[&SourceRef], progress: Progress<'_>) -> Vec<
 /// Returns `true` if at least [`FEWEST`] streams, that at this place of the order among them, are about as long:
 /// one alone in its lane goes at half the speed that it would have by itself.
 fn has_company(order: &[usize], sources: &[&SourceRef], place: usize) -> bool {
-    // What is not optimised is slower by lanes than one after the other.
+    // Unoptimised code is slower by lanes than one after the other.
     if cfg!(debug_assertions) && !cfg!(test) {
         return false;
     }

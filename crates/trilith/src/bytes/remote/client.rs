@@ -265,7 +265,7 @@ impl Target {
             };
             let next = url.join(location).map_err(|_| Failure::Final(self.error("a redirect leads to no address")))?;
             agent = self.redirected(agent, &url, &next).map_err(Failure::Final)?;
-            // What signs one object of S3 signs no other.
+            // A signature of one S3 object is not valid for another.
             if next.origin() != url.origin() || matches!(self.address, Address::S3 { .. }) {
                 login = None;
             }

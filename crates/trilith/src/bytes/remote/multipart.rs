@@ -22,7 +22,7 @@ pub(super) fn read(
     let mut body = BufReader::with_capacity(64 << 10, body);
     let boundary = boundary(content_type).ok_or_else(|| bad("no boundary between the parts"))?;
     let (delimiter, close) = (format!("--{boundary}"), format!("--{boundary}--"));
-    // What stands before the first delimiter says nothing.
+    // Text before the first delimiter has no meaning.
     let mut lines = 0;
     while line(&mut body)? != delimiter {
         lines += 1;

@@ -185,7 +185,7 @@ fn first_parts(target: &Target, ranges: &[Range<u64>]) -> Result<Option<FirstPar
         let reply = target.get(&[("range", &header)])?;
         let kind = reply.headers.kind.clone().unwrap_or_default();
         if reply.status != 206 || !kind.to_ascii_lowercase().starts_with("multipart/byteranges") {
-            // Whatever is wrong, the single request says it better.
+            // The single request reports any problem better.
             return Ok(());
         }
         let (version, mut parts, mut sizes) = (Version::of(&reply.headers), Vec::new(), Vec::new());
@@ -269,14 +269,14 @@ fn first_answer(target: Target, asked: &Range<u64>) -> Result<First> {
     while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
         match std::io::Read::read(&mut body, rest) {
             Ok(n) if n > 0 => done += n,
-            // What is missing is fetched as anything else is, with its retries.
+            // Missing bytes are fetched like any others, with retries.
             _ => break,
         }
     }
     drop(body);
     fetcher.received.fetch_add(done as u64, Ordering::Relaxed);
     if fetcher.version.is_nameless() {
-        // What is missing could come from another version.
+        // Missing bytes could come from another version.
         bytes.truncate(done);
     }
     let rest = bytes.get_mut(done..).unwrap_or_default();
@@ -480,7 +480,7 @@ impl Source for RangedFile {
             self.load_from_disk(&todo);
             todo = missing(&wanted);
         }
-        // What would not fit is fetched when it is read.
+        // Bytes that would not fit are fetched when they are read.
         let mut room = self.options.cache / 2;
         todo.retain_mut(|range| {
             range.end = range.end.min(range.start + room);
@@ -492,7 +492,7 @@ impl Source for RangedFile {
 
     fn stream(&self, range: Range<u64>, piece: usize, take: &mut dyn FnMut(&mut [u8]) -> Result<()>) -> Result<bool> {
         let Origin::Server(fetcher) = &self.origin else { return Ok(false) };
-        // What is kept between runs is kept by reading.
+        // Reading keeps the bytes that are kept between runs.
         let is_long = range.end <= self.size && range.end.saturating_sub(range.start) > STREAM;
         if !is_long || self.disk.is_some() || !(1..=STREAM as usize).contains(&piece) {
             return Ok(false);

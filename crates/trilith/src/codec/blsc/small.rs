@@ -8,7 +8,7 @@ fn repeat(out: &mut [u8], at: &mut usize, distance: usize, len: usize) -> Option
         let byte = *out.get(from)?;
         out.get_mut(*at..end)?.fill(byte);
     } else {
-        // What has been copied may be copied again: each step doubles it.
+        // Copied bytes may be copied again: each step doubles them.
         let mut done = *at;
         while done < end {
             let take = (done - from).min(end - done);

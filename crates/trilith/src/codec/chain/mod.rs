@@ -444,7 +444,7 @@ pub fn encoder(steps: &[Step], array: &Described, limits: &Limits) -> Result<Box
     for ((ready, _), step) in plan.into_iter().zip(&steps) {
         let next: Box<dyn Encode> = match (ready, step) {
             (Ready::Tile(grid), _) => {
-                // What is padding for a second grid is not known to be so in the first: only one grid is looked at.
+                // Padding of a second grid is not known to be so in the first: only one grid is examined.
                 inside = if inside.is_none() { grid.padding() } else { None };
                 chunk = grid.tile_items();
                 len = grid.tiled;

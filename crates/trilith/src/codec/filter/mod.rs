@@ -81,7 +81,7 @@ impl Filters {
     pub fn decode(&self, mut bytes: Vec<u8>, mask: u64, size: u64, limits: &Limits) -> Result<Vec<u8>> {
         let applied = |at: &usize| *at >= 64 || mask & (1 << *at) == 0;
         let steps: Vec<usize> = (0..self.0.len()).filter(applied).collect();
-        // How many bytes each step was given.
+        // Number of input bytes of each step.
         let mut sizes = Vec::with_capacity(steps.len());
         let mut known = Some(size);
         for at in &steps {

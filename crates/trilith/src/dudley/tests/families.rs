@@ -124,7 +124,7 @@ fn a_file_of_a_family_that_was_replaced_is_named() {
         assert!(error.contains("run0000.bd") && error.contains("replaced"), "{error}");
     }
     assert_eq!(one("2").unwrap(), [20.0, 21.0]);
-    // Where nothing tells versions apart nothing is refused.
+    // If nothing tells versions apart nothing is refused.
     files.1.lock().unwrap().remove("run0000.bd");
     assert_eq!(one("0").unwrap(), [0.0, 1.0]);
 }
@@ -174,7 +174,7 @@ fn a_file_of_a_family_that_omits_an_item_or_is_not_there_is_masked() {
                 left.1.lock().unwrap().iter().all(|file| !["run0000.bd", "run0003.bd", "run0004.bd"].contains(&file.as_str()))
             );
         }
-        // Where none of the files is there, reading says so; one that is there and cannot be read is no omission.
+        // If all files are missing, reading reports it; an existing file that cannot be read is no omission.
         let gone = catalog.array_at(&template, "/rho", &[4..5], &options, Arc::new(left)).unwrap();
         assert!(gone.mask().is_none() && gone.load::<f64>().unwrap_err().to_string().contains("run0004.bd"));
         let mut broken = files.0.clone();

@@ -118,7 +118,7 @@ impl Attribute {
     /// Its value. References become paths by `paths`.
     pub fn value(&self, file: &H5, heaps: &GlobalHeaps, paths: &dyn Fn(u64) -> String) -> Result<Value> {
         let Some(shape) = &self.space.shape else { return Ok(Value::List(Vec::new())) };
-        // What is elsewhere counts as one element.
+        // A value stored elsewhere counts as one element.
         let dims = if self.is_elsewhere() { &[][..] } else { &self.typed.dims[..] };
         let count = shape.iter().chain(dims).try_fold(1u64, |n, len| n.checked_mul(*len)).unwrap_or(u64::MAX);
         let axes = shape.len() + dims.len();

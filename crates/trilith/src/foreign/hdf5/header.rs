@@ -118,7 +118,7 @@ impl Header {
                         found
                     }
                 };
-                // What is left at the end is smaller than a message.
+                // The rest at the end is smaller than a message.
                 if at.rest().len() < length as usize {
                     break;
                 }

@@ -96,7 +96,7 @@ impl Image {
 
     /// The same, if this is the only directory of the file: of so many pages as its description says.
     pub fn alone(mut self, file: &Tiff<'_>, tags: &Directory) -> Self {
-        // What is wrong with the description is said where it becomes an attribute.
+        // A fault of the description is reported when it becomes an attribute.
         if let Some(Ok(Values::Text(text))) = tags.tag(id::DESCRIPTION).map(|tag| file.values(tag))
             && text.starts_with("ImageJ=")
         {

@@ -30,7 +30,7 @@ impl Parser<'_> {
         let mut lexer = Lexer::part(self.text, inside, Dialect::D2026);
         let mut token = lexer.next();
         while token.kind != T::End {
-            // What cannot be read is kept as it is written.
+            // An unreadable value is kept as it is written.
             let start = token.span.start;
             let rest = Note { item, said: Said::Raw(Span::new(start, inside.end)) };
             if !token.is_name() {

@@ -51,7 +51,7 @@ impl Parser<'_> {
         let text = token.span.slice(self.text);
         let before = self.text.get(..token.span.start as usize).unwrap_or("");
         let line = before.rsplit(['\n', '\r']).next().unwrap_or("");
-        // What does not fit may be what follows on the next line.
+        // A token that does not fit may belong to the next line.
         let said = if line.trim().is_empty() { before.trim_end().rsplit(['\n', '\r']).next().unwrap_or("") } else { line };
         if said.contains("//") {
             return "a comment begins with `#`".to_owned();

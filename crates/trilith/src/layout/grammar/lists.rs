@@ -180,7 +180,7 @@ impl Parser<'_> {
             (this.end, this.count, this.span) = (steps, count, count_span);
             (this.elements, this.places, this.dynamic) = (now - before, holds.places, holds.dynamic);
         }
-        // What it holds, a list that is an element holds for the list around.
+        // The content of a list that is an element counts for the list around.
         let around = self.frames.iter_mut().rev().find(|frame| !matches!(frame, Frame::Dict { step, .. } if *step != u32::MAX));
         if let Some(Frame::List { element_holds, placed: first, .. }) = around {
             element_holds.add(holds);

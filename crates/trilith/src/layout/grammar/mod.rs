@@ -276,7 +276,7 @@ impl<'t> Parser<'t> {
             let token = self.bump();
             self.layout.order = super::lexer::order_of(token.span.slice(self.text).bytes().next().unwrap_or(0));
         }
-        // Where the last error was: a second one at the same place must not be met a third time.
+        // Place of the last error: a second one at the same place must not be met a third time.
         let mut stuck = u32::MAX;
         let mut foreseen = false;
         while !self.finished {
@@ -296,7 +296,7 @@ impl<'t> Parser<'t> {
                 }
                 self.recover();
             } else if self.reported && !self.finished && !self.goes_on() {
-                // What is left of a failed item is not reported again.
+                // The rest of a failed item is not reported again.
                 self.recover();
             }
             if self.errors >= MOST_REPORTS {

@@ -26,7 +26,7 @@ impl Parser<'_> {
                 self.finished = true;
                 Ok(())
             }
-            // What opens a layout of 2025 is no stray character.
+            // The opening of a 2025 layout is no stray character.
             T::BadPrefix if first => {
                 let message = format!("expected a dict item, found {}", self.shown(self.token));
                 self.fail(Code::E201.at(self.token.span, message).hint("2025 dialect?"))

@@ -284,7 +284,7 @@ impl<'t> Edit<'t> {
         if comes_back(parent, key) {
             return Err(merged_too(path));
         }
-        // Where a key stands more than once, the last counts: all become the new one.
+        // If a key occurs more than once, the last counts: all become the new one.
         for (node, _) in found {
             self.rename_key(node, name);
         }

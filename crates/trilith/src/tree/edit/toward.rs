@@ -116,7 +116,7 @@ impl<'t> Edit<'t> {
         }
         let same = |(a, b): &(&Node<'_>, &Node<'_>)| says_what(**a, **b);
         let least = before.len().min(after.len());
-        // What comes first and last in both; of what is between, as many as there are in both change into each other.
+        // Common items at the start and the end stay; of those between, as many as both have change into each other.
         let first = before.iter().zip(&after).take_while(same).count();
         let last = before.iter().rev().zip(after.iter().rev()).take(least - first).take_while(same).count();
         let between = least - first - last;

@@ -118,7 +118,7 @@ impl<'t> Edit<'t> {
         let printed = match context {
             Context::Key(column) if lacks_colon => return self.put_below_key(node, column, &joined),
             Context::Flow if lacks_colon => format!("{}{}", colon_behind(node), joined.trim_start_matches(place::BLANKS)),
-            // What stood below a comment stays below it.
+            // Text that was below a comment stays below it.
             _ if comment && !joined.starts_with('\n') => {
                 format!("\n{}{}", " ".repeat(context.below()), joined.trim_start_matches(place::BLANKS))
             }
