@@ -43,7 +43,7 @@ fn check(job: &mut Job<'_>, document: &'static Document) -> Result<Conformity> {
 }
 
 fn text(out: &mut Out, name: &str, found: &Conformity, options: &Options) -> Result<()> {
-    /// So many of one rule are shown; `--verbose` shows all.
+    /// Number of findings of one rule that are shown; `--verbose` shows all.
     const SHOWN: usize = 3;
     let title = found.document.title;
     // They are in the order of the rules.

@@ -354,7 +354,7 @@ pub fn columns() -> Option<usize> {
     terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
 }
 
-/// A text in so many characters: what does not fit is left out in its middle, since names differ at both ends.
+/// A text in N characters: what does not fit is left out in its middle, since names differ at both ends.
 fn middle_cut(text: &str, width: usize) -> Cow<'_, str> {
     let count = text.chars().count();
     if count <= width {
@@ -365,7 +365,7 @@ fn middle_cut(text: &str, width: usize) -> Cow<'_, str> {
     text.chars().take(head).chain(['…']).chain(text.chars().skip(count - tail)).collect::<String>().into()
 }
 
-/// The beginning of a text in so many characters, `…` after it if it is longer.
+/// The beginning of a text in N characters, `…` after it if it is longer.
 pub fn cut(text: &str, width: usize) -> Cow<'_, str> {
     match text.char_indices().nth(width) {
         None => text.into(),

@@ -113,7 +113,7 @@ pub fn suspended<T>(write: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Says that so many bytes are going to be read.
+/// Announces the number of bytes that will be read.
 pub fn expect(bytes: u64) {
     EXPECTED.fetch_add(bytes, Ordering::Relaxed);
 }
@@ -124,13 +124,13 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// So many bytes are to be done.
+    /// Adds to the bytes that are to be done.
     pub fn bytes(total: u64) -> Self {
         TO_DO.fetch_add(total, Ordering::Relaxed);
         Self { at: AtomicU64::new(0) }
     }
 
-    /// So many more bytes are done.
+    /// Adds to the bytes that are done.
     pub fn add(&self, bytes: u64) {
         self.at.fetch_add(bytes, Ordering::Relaxed);
         DONE.fetch_add(bytes, Ordering::Relaxed);

@@ -5,7 +5,7 @@ use trilith::{Array, Error, Result};
 
 use crate::numbers::{Numbers, Sample, with_type};
 
-/// A row of numbers in at most so many points: each with the smallest, the greatest and the mean of the finite numbers
+/// A row of numbers in at most this number of points: each with the smallest, the greatest and the mean of the finite numbers
 /// that it stands for, so that no peak is lost.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

@@ -165,7 +165,7 @@ pub fn of(file: &dyn Backend) -> Result<Vec<Entry>> {
     Ok(file.arrays()?.into_iter().map(digest).collect())
 }
 
-/// So many arrays are kept in mind.
+/// Number of arrays that are kept in mind.
 const KNOWN: usize = 1 << 16;
 
 /// Identity of the elements of an array without a mask: equal identities have the same content.

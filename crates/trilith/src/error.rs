@@ -251,7 +251,7 @@ impl Error {
         Self::usage(format!("unknown {what} {word:?}")).hint(hint)
     }
 
-    /// A key that a mapping with these `names` does not have, or a list of so many items.
+    /// A key that a mapping with these `names` does not have, or a list of this number of items.
     #[cold]
     pub(crate) fn no_key(key: &str, names: &[&str], items: usize) -> Self {
         Self::not_found(format!("there is no {key:?} here")).instead_of(key, names, items)

@@ -28,7 +28,7 @@ impl<'p> Progress<'p> {
         Self(Some(hear))
     }
 
-    /// So many more bytes are done.
+    /// Adds to the bytes that are done.
     pub fn add(self, bytes: u64) {
         if let Some(hear) = self.0 {
             hear(bytes);

@@ -31,7 +31,7 @@ pub fn nearest<'w>(word: &str, names: impl IntoIterator<Item = &'w str>) -> Opti
         .map(|(.., name)| name)
 }
 
-/// So many of something: `1 block`, `2 blocks`, `0 entries`.
+/// A count of something: `1 block`, `2 blocks`, `0 entries`.
 ///
 /// ```
 /// use trilith::error::counted;

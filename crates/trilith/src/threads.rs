@@ -112,7 +112,7 @@ pub fn each<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> Result<R> + Sync
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Runs `work` here and on so many threads besides, until it returns everywhere.
+/// Runs `work` here and on this number of threads besides, until it returns everywhere.
 fn crew(besides: usize, work: impl Fn() + Copy + Send) {
     let busy = Busy::default();
     within(|scope| {

@@ -245,7 +245,7 @@ pub(crate) fn check_texts(array: &Array, kind: Text) -> Result<()> {
 
 /// Collects the places of the strings of one packed element.
 fn text_places(datatype: &Datatype, kind: Text, at: usize, places: &mut Vec<Range<usize>>) {
-    /// So many are looked at: a structure may repeat its fields without end.
+    /// Number that is looked at: a structure may repeat its fields without end.
     const MOST: usize = 10_000;
     let size = |datatype: &Datatype| usize::try_from(datatype.packed_size()).unwrap_or(0);
     match (datatype, kind) {

@@ -123,7 +123,7 @@ impl Edit {
     }
 }
 
-/// So many problems of a tree are looked at, and so many shown.
+/// Number of problems of a tree that are looked at, and number of those shown.
 const MOST: usize = 1000;
 const SHOWN: usize = 10;
 

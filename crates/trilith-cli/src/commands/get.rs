@@ -280,7 +280,7 @@ impl Get {
 
 /// Neighbours closer than this are read in one go.
 const GAP: u64 = 16 << 10;
-/// So many elements are printed on a terminal; more would run through it for minutes.
+/// Number of elements that are printed on a terminal; more would run through it for minutes.
 const MOST_ON_TERMINAL: u64 = 100_000;
 /// Minimum number of bytes for a progress bar: less is read before anybody could look at one.
 const LONG: u64 = 32 << 20;

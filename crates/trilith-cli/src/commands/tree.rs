@@ -287,7 +287,7 @@ fn array_text(item: &Node<'_>) -> String {
     }
 }
 
-/// So many characters of a text or a tag are shown if there is no terminal to fit it to.
+/// Number of characters of a text or a tag that are shown if there is no terminal to fit it to.
 const LONGEST: usize = 121;
 
 /// The parts of a line.

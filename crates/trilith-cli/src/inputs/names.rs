@@ -14,7 +14,7 @@ use crate::output::note;
 
 /// No name of a file is longer.
 const LONGEST: u64 = 64 << 10;
-/// Servers are asked for so many files at a time besides those that the cores work on.
+/// Servers are asked for this number of files at a time besides those that the cores work on.
 const CONNECTIONS: usize = 8;
 
 /// A file to be worked on, or what kept it from being found.

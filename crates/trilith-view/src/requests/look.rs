@@ -8,14 +8,14 @@ use super::arrays::array_of;
 use super::{Request, Session};
 use crate::Region;
 
-/// From so many elements on there is a first look.
+/// From this number of elements on there is a first look.
 const LARGE: u64 = 1 << 25;
 /// Maximum number of rows.
 const ROWS: u64 = 256;
 /// Maximum number of stored bytes: for a local file, and for one that is fetched.
 const COST: u64 = 256 << 20;
 const COST_FETCHED: u64 = 24 << 20;
-/// So many stored bytes are fetched unasked.
+/// Number of stored bytes that are fetched unasked.
 const UNASKED: u64 = 64 << 20;
 /// Ranges that are this near are read together.
 const GAP: u64 = 16 << 10;

@@ -23,7 +23,7 @@
 //! | `image` | a part of an array with two axes, as PNG |
 //! | `values` | some of its elements, as text |
 //! | `wcs` | the world coordinates of an element |
-//! | `profile` | a row or a column of it, or an array with one axis, in at most so many points |
+//! | `profile` | a row or a column of it, or an array with one axis, in at most this number of points |
 //! | `table` | rows of a table, in an order |
 
 mod arrays;

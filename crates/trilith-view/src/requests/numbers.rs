@@ -97,7 +97,7 @@ fn index(at: u64) -> Index {
     Index::At(i64::try_from(at).unwrap_or(i64::MAX))
 }
 
-/// The least and the greatest of each so many numbers; None if there is no finite one.
+/// The least and the greatest of each group of numbers; None if there is no finite one.
 struct Reduced {
     step: u64,
     seen: u64,

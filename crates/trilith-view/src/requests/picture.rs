@@ -22,7 +22,7 @@ const SIDE: usize = 4096;
 const KEPT: usize = 12 << 20;
 /// Pixels of the longer side of an overview.
 const OVERVIEW: usize = 1024;
-/// From so many elements on a raster is made by one request at a time.
+/// From this number of elements on a raster is made by one request at a time.
 const LARGE: u64 = 1 << 22;
 /// Bins of a histogram, if no number is given, and at most.
 const BINS: usize = 256;
@@ -99,7 +99,7 @@ fn wish(session: &Session, request: &Request) -> Result<(Arc<Opened>, Wish)> {
 }
 
 impl Wish {
-    /// The numbers of a region in so many pixels, made once.
+    /// The numbers of a region in this number of pixels, made once.
     fn raster(&self, opened: &Opened, region: Region, size: (usize, usize), how: Resample) -> Result<Arc<Raster>> {
         let key = format!("{}\0{region:?}{size:?}{how:?}", self.key);
         if let Some(known) = locked(&opened.planes).find(&key) {

@@ -10,7 +10,7 @@ use crate::numbers::{Numbers, Run, Sample};
 const DIGIT: u32 = 16;
 /// Values of one digit.
 const VALUES: usize = 1 << DIGIT;
-/// So many numbers are collected and put in order; more are counted by their next digit.
+/// Number of numbers that are collected and put in order; more are counted by their next digit.
 const COLLECTED: u64 = 4 << 20;
 /// Mark of a number without a group.
 const NONE: u16 = u16::MAX;

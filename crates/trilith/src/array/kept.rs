@@ -22,7 +22,7 @@ pub(super) fn join(keeper: &Arc<Mutex<Kept>>) {
     keepers.push(Arc::downgrade(keeper));
 }
 
-/// Lets go of what the others keep, if all together keep more than so many bytes: only one array is read at a time, mostly.
+/// Lets go of what the others keep, if all together keep more than this number of bytes: only one array is read at a time, mostly.
 pub(super) fn shrink_others(own: &Arc<Mutex<Kept>>, most: u64) {
     if ALL.load(Ordering::Relaxed) <= most {
         return;
@@ -78,7 +78,7 @@ impl Kept {
         }
     }
 
-    /// Lets go of the chunks that were used longest ago, if there are more than so many bytes.
+    /// Lets go of the chunks that were used longest ago, if there are more than this number of bytes.
     pub fn shrink(&mut self, most: u64) {
         if self.bytes <= most {
             return;

@@ -344,7 +344,7 @@ fn cut(lengths: &[u64], item: u64) -> Vec<u64> {
     chunk
 }
 
-/// The divisor of a length that makes chunks nearest to `wanted` rows of so many bytes.
+/// The divisor of a length that makes chunks nearest to `wanted` rows of this number of bytes.
 fn divisor(length: u64, wanted: u64, row: u64) -> u64 {
     let all = divisors(length);
     let below = all.iter().copied().filter(|n| *n <= wanted).max().unwrap_or(1);

@@ -62,7 +62,7 @@ pub(crate) enum Reading {
     Text,
     /// Text whose trailing blanks do not count.
     Trimmed,
-    /// A number written as text, with so many decimals if it has no point: `int16`, `int32`, `int64` or `float64`. A blank
+    /// A number written as text, with this number of decimals if it has no point: `int16`, `int32`, `int64` or `float64`. A blank
     /// text is 0.
     Written { scale: f64, offset: f64, decimals: i32, into: Datatype },
 }

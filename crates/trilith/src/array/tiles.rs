@@ -46,7 +46,7 @@ impl Array {
         Ok(Some(fits))
     }
 
-    /// The lengths of parts of about so many bytes whose borders are those of what is decoded together: whole chunks of a
+    /// The lengths of parts of about this number of bytes whose borders are those of what is decoded together: whole chunks of a
     /// grid, whole pieces of a compressed block if these end at rows, whole rows of anything else.
     ///
     /// # Errors
@@ -135,7 +135,7 @@ impl Array {
         Ok(Some(chunk))
     }
 
-    /// The lengths of parts of whole rows of about so many bytes, whose borders are those of what is decoded together as far
+    /// The lengths of parts of whole rows of about this number of bytes, whose borders are those of what is decoded together as far
     /// as these are rows: chunks of a grid, or the first row that begins in another piece of a compressed block, so that two
     /// parts share no more than one piece. None if rows are not together.
     ///
@@ -188,7 +188,7 @@ impl Array {
         is_all.then(|| chunk.to_vec())
     }
 
-    /// Chunks put together to about so many bytes, first along the last axis.
+    /// Chunks put together to about this number of bytes, first along the last axis.
     fn grown(&self, mut chunk: Vec<u64>, bytes: u64) -> Vec<u64> {
         let mut size = chunk.iter().fold(self.datatype().packed_size().max(1), |n, len| n.saturating_mul(*len));
         for (chunk, len) in chunk.iter_mut().zip(self.shape()).rev() {

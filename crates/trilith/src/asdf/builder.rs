@@ -74,7 +74,7 @@ enum Stored<'a> {
         streamed: bool,
         pieces: Pieces<'a>,
     },
-    /// Space of so many bytes that other processes write into.
+    /// Space of this number of bytes that other processes write into.
     Reserved(u64),
 }
 
@@ -119,7 +119,7 @@ impl<'a> Builder<'a> {
         self
     }
 
-    /// Writes arrays of at most so many elements into the tree instead of a block (default: none).
+    /// Writes arrays of at most this number of elements into the tree instead of a block (default: none).
     ///
     /// ```
     /// use trilith::{Array, ArrayOptions, Builder, Target};

@@ -260,7 +260,7 @@ pub(crate) struct Hashing {
 
 struct Hashed {
     md5: Md5Thread,
-    /// So many bytes are hashed.
+    /// Number of bytes that are hashed.
     at: u64,
     /// Bytes from further on, by where they begin, and how many they are.
     early: BTreeMap<u64, Vec<u8>>,

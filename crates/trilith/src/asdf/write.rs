@@ -317,7 +317,7 @@ impl<W: Write + Seek> FileWriter<W> {
         block.close(Some(id))
     }
 
-    /// Goes on so many bytes further on, which become zeros.
+    /// Goes on this number of bytes further on, which become zeros.
     fn leave(&mut self, len: u64) -> Result<()> {
         let Some(more) = len.checked_sub(1) else { return Ok(()) };
         self.spill().map_err(failed)?;
@@ -327,7 +327,7 @@ impl<W: Write + Seek> FileWriter<W> {
         self.out.write_all(&[0]).map_err(failed)
     }
 
-    /// Makes the data of the next block, whose header has so many bytes more than others, begin at a multiple of `align`, if
+    /// Makes the data of the next block, whose header has this number of bytes more than others, begin at a multiple of `align`, if
     /// there can be spare space before it.
     fn align(&mut self, align: u64, more: u64) -> Result<()> {
         let least = self.generation.fields.size;

@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 use crate::tree::Tree;
 
-/// So many other files of a folder are asked whether they use a part; in a folder with more it is kept.
+/// Number of other files of a folder that are searched for the use of a part; in a folder with more it is kept.
 const NEIGHBOURS: usize = 1000;
 
 /// The outcome for the parts that a tree no longer names.

@@ -35,7 +35,7 @@ pub enum Act<'a> {
     Remove(&'a Path),
     /// The names in a folder are made to last.
     SyncFolder(&'a Path),
-    /// So many bytes are read at a place of a file.
+    /// Number of bytes that are read at a place of a file.
     Read(&'a Path, u64, usize),
 }
 

@@ -225,7 +225,7 @@ impl Journal {
         self.write_at_most(usize::MAX).map(drop)
     }
 
-    /// Makes the changes in the file, but stops after so many pieces, as a killed process does; whether that was all.
+    /// Makes the changes in the file, but stops after this number of pieces, as a killed process does; whether that was all.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and an error if
@@ -428,7 +428,7 @@ mod tests {
         update
     }
 
-    /// An update that was killed after so many pieces.
+    /// An update that was killed after this number of pieces.
     fn killed(path: &Path, after: usize) {
         let mut journal = update().begin(&*opened(path)).unwrap();
         journal.write_at_most(after).unwrap();

@@ -297,7 +297,7 @@ pub struct Truncated {
 }
 
 impl Truncated {
-    /// `inner` as so many bytes as there should be, if it has fewer.
+    /// `inner`, extended to the bytes that there should be, if it has fewer.
     pub fn up_to(inner: SourceRef, len: u64) -> SourceRef {
         if len <= inner.len() { inner } else { Arc::new(Self { inner, len }) }
     }

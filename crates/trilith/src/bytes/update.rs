@@ -58,7 +58,7 @@ pub struct Content(Held);
 enum Held {
     Bytes(Vec<u8>),
     Source(SourceRef),
-    /// So many of those that [`Update::put`] took, from an offset on.
+    /// Some of those that [`Update::put`] took, from an offset on.
     Spooled(u64, u64),
 }
 

@@ -34,7 +34,7 @@ pub struct RowOptions {
     pub row_shape: Option<Vec<u64>>,
     /// The generation of a file that is begun; None is the newest.
     pub target: Option<&'static Target>,
-    /// Rows are put into the file once so many bytes of them wait.
+    /// Rows are put into the file once this number of bytes of them wait.
     pub every_bytes: u64,
     /// Rows are put into the file at the latest so long after they came ([`RowWriter::feed`]).
     pub every: Duration,

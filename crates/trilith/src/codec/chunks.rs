@@ -38,7 +38,7 @@ impl Chunk {
 
 /// The codec with which another program decodes the output of a codec.
 pub(super) enum Coding {
-    /// Each chunk by itself, with so many bytes before it.
+    /// Each chunk by itself, with this number of bytes before it.
     Chunks(&'static str, u64),
     /// The block as a whole.
     Whole(&'static str),

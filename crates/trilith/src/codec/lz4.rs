@@ -21,14 +21,14 @@ use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// Decoded bytes of a sub-block: about so many are written, more if a row has more. The fewer, the less is decoded in
+/// Decoded bytes of a sub-block: about this number is written, more if a row has more. The fewer, the less is decoded in
 /// vain for a slice, and the sooner a processor's own memory holds them.
 const SUB_BLOCK: RangeInclusive<u64> = 256 << 10..=1 << 20;
 
 /// Number of sub-blocks of a block, unless they must be small: looking for one hops over those before it.
 const COUNT: u64 = 256;
 
-/// A row of at most so many bytes is not cut.
+/// A row of at most this number of bytes is not cut.
 const ROW: u64 = 4 << 20;
 
 /// The longest sub-block that the format can hold.
@@ -103,7 +103,7 @@ pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
     Ok(Box::new(Writer { pieces: Pieces::new(len) }))
 }
 
-/// The bytes of so many rows.
+/// The bytes of this number of rows.
 fn by_rows(rows: u64, options: &EncodeOptions) -> Result<usize> {
     let row = options.row_bytes.unwrap_or(options.item_size as u64).max(1);
     let len = rows.checked_mul(row).filter(|len| (1..=LONGEST).contains(len));

@@ -357,7 +357,7 @@ pub struct EncodeOptions {
     pub item_size: usize,
     /// Bytes of one row: chunks are cut between rows if a row fits into one.
     pub row_bytes: Option<u64>,
-    /// So many rows in each piece, however many bytes these are, if the codec stores pieces that decode by themselves
+    /// Number of rows in each piece, however many bytes these are, if the codec stores pieces that decode by themselves
     /// and that every reader joins (`lz4`).
     pub rows: Option<u64>,
     /// Bytes that will be written in all, if that is known.

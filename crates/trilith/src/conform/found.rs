@@ -9,7 +9,7 @@ const WHOLE: [&str; 2] = ["convert it with", "with repack"];
 /// Remedy for a file that no command can read.
 pub(super) const BY_HAND: &str = "correct these bytes by hand: no command can read the file as it is";
 
-/// So many deviations are enough.
+/// Number of deviations that are enough.
 const MOST: usize = 1000;
 
 /// The place of a deviation from a standard.

@@ -135,7 +135,7 @@ pub struct ConvertOptions {
     pub level: Option<i32>,
     /// The codec inside of a Blosc buffer, if the codec is `blsc`.
     pub blosc: Blosc,
-    /// So many rows of its array in each piece that a block is compressed in, which is lz4 then. A piece decodes by itself, so
+    /// Number of rows of its array in each piece of a block, which is then compressed with lz4. A piece decodes by itself, so
     /// that it can be a chunk of Zarr. A block whose array does not begin with it, or is in another order than C, has
     /// the usual pieces.
     pub rows: Option<u64>,

@@ -240,7 +240,7 @@ impl Forms {
     }
 }
 
-/// A mask of the pieces that are not stored, for items with so many axes; None if all are.
+/// A mask of the pieces that are not stored, for items with this number of axes; None if all are.
 fn mask_of(pieces: &[Piece], axes: usize) -> Result<Option<Array>> {
     if pieces.iter().all(|piece| piece.stored.is_some()) {
         return Ok(None);

@@ -392,7 +392,7 @@ fn format_long(head: &str, quoted: &str, comment: &str) -> Vec<u8> {
     out
 }
 
-/// Cuts text into pieces of at most so many characters, after a blank if there is one.
+/// Cuts text into pieces of at most this number of characters, after a blank if there is one.
 fn pieces(text: &str, first: usize, others: usize) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     let (mut pieces, mut from, mut most) = (Vec::new(), 0, first);

@@ -16,7 +16,7 @@ use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// Parameters beyond so many are refused, as columns of a table are.
+/// More parameters are refused, as columns of a table are.
 const MOST: u64 = 999;
 
 /// The groups of an HDU: a field for each parameter, and `DATA`.

@@ -16,7 +16,7 @@ use crate::bytes::{Cursor, read_vec, to_usize};
 use crate::error::{Context, Error, Result};
 use crate::tree::Value;
 
-/// Cells beyond so many are not described one by one in a tree.
+/// More cells are not described one by one in a tree.
 pub(super) const MOST_CELLS: u64 = 100_000;
 
 /// The place of the values of one cell.

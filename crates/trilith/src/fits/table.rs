@@ -154,7 +154,7 @@ impl Column {
         }
     }
 
-    /// Bytes of so many values in the heap.
+    /// Bytes of this number of values in the heap.
     pub(super) fn heap_bytes(&self, count: u64) -> Option<u64> {
         if self.rest.starts_with('X') { Some(count.div_ceil(8)) } else { count.checked_mul(self.heap_unit()) }
     }

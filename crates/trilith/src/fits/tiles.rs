@@ -273,7 +273,7 @@ impl Tiles {
         table.get(at..at.saturating_add(to_usize(size)?)).ok_or_else(missing)
     }
 
-    /// Refuses tiles of so many values that need far more memory than those of an honest image of so many stored bytes.
+    /// Refuses tiles of this number of values that need far more memory than those of an honest image of this number of stored bytes.
     fn check_memory(&self, count: u64) -> Result<()> {
         // The last is what a tile needs for each byte of its values.
         let (name, ratio, needed) = match self.plan.method {
@@ -383,7 +383,7 @@ impl Tiles {
     }
 }
 
-/// Big-endian whole numbers of so many bytes.
+/// Big-endian whole numbers of this number of bytes.
 fn wholes(bytes: &[u8], width: usize) -> Option<Vec<i32>> {
     Some(match width {
         1 => bytes.iter().map(|b| i32::from(*b)).collect(),

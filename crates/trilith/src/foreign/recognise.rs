@@ -30,7 +30,7 @@ pub(super) fn is_fortran(_: &[u8], source: &dyn Source) -> bool {
     Marks::of(source).is_some()
 }
 
-/// So many pieces tell that a file has records; on a server each costs a request, so that fewer have to do.
+/// Number of pieces that tell that a file has records; on a server each costs a request, so that fewer have to do.
 const ENOUGH: usize = 1 << 20;
 const ENOUGH_REMOTE: usize = 4;
 

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct ReferenceOptions {
     /// Number of rows of the first axis in a chunk of uncompressed elements; see [`Array::manifest`].
     pub rows: Option<u64>,
-    /// Arrays of at most so many bytes that cannot be referred to be among the references themselves.
+    /// Arrays of at most this number of bytes that cannot be referred to be among the references themselves.
     pub inline: u64,
 }
 

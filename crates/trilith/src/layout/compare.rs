@@ -9,7 +9,7 @@ use super::resolve::Evaluation;
 use super::typed::ResolvedType;
 use crate::Limits;
 
-/// So many sets of values are tried, and so many entries looked at for each.
+/// Number of sets of values that are tried, and number of entries looked at for each.
 const TRIALS: u64 = 8;
 const ENTRIES: usize = 100_000;
 

@@ -14,9 +14,9 @@ use crate::diagnostic::Diagnostic;
 /// The extent of a layout along a longer one that begins with it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Reached {
-    /// So many steps outside of lists that occupy the stream are the same.
+    /// Number of steps outside of lists that occupy the stream that are the same.
     pub places: usize,
-    /// Of the next, an extension, so many repetitions.
+    /// Of the next, an extension, this number of repetitions.
     pub again: u64,
 }
 

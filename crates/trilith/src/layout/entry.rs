@@ -117,7 +117,7 @@ impl Machine<'_> {
         out.push_str(primitive.name());
     }
 
-    /// The datatype of an element, typedefs unfolded, in at most so many bytes.
+    /// The datatype of an element, typedefs unfolded, in at most this number of bytes.
     pub fn spell(&mut self, ty: TypeId, limit: u64) -> Result<String, Unspelled> {
         let mut out = String::new();
         self.spell_into(&mut out, ty, limit, &mut Spelled::default())?;

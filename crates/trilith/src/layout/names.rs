@@ -79,7 +79,7 @@ impl Names {
         self.ends.len()
     }
 
-    /// Makes room for so many more names.
+    /// Makes space for more names.
     pub fn reserve(&mut self, more: usize) {
         self.ends.reserve(more);
         let size = ((self.ends.len() + more + 1) * 2).next_power_of_two();
@@ -226,7 +226,7 @@ impl<V: Copy> Scope<V> {
         self.len == 0
     }
 
-    /// Makes room for so many more names.
+    /// Makes space for more names.
     pub fn reserve(&mut self, more: usize) {
         self.first.reserve(more);
     }

@@ -46,7 +46,7 @@ pub enum Supply {
     Value(i64),
     /// Its bytes as stored, in the first places.
     Bytes([u8; 8]),
-    /// The stream ends before it; it has so many bytes.
+    /// The stream ends before it; it has this number of bytes.
     Short(u64),
     /// Unknown: only the length of a compressed array may be.
     Unknown,

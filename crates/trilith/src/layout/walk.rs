@@ -37,7 +37,7 @@ enum Work {
         /// Length of the path of the innermost open item.
         open: usize,
     },
-    /// A list body, so many times more.
+    /// A list body, this number of times more.
     Loop { from: u32, to: u32, left: u64, drop_at: bool, open: usize, list: ItemId },
     /// Instances of a struct, one after the other.
     Instances { ty: TypeId, base: u64, done: u64, at: u64, count: u64, dims: Vec<u64>, open: usize, item: ItemId },
@@ -77,7 +77,7 @@ pub(crate) struct Walker<'e, 'l> {
     known: Known,
     /// Repetitions since the last entry.
     idle: u64,
-    /// So many repetitions of the extension that comes first are after already.
+    /// Number of repetitions of the extension that comes first that are after already.
     passed: u64,
 }
 
@@ -314,7 +314,7 @@ impl<'e, 'l> Walker<'e, 'l> {
         Ok(())
     }
 
-    /// A list has so many more elements.
+    /// Adds elements to a list.
     pub fn lengthen(&mut self, list: ItemId, more: u64) {
         let length = self.lengths.entry(list).or_default();
         *length = length.saturating_add(more);
@@ -514,7 +514,7 @@ impl<'e, 'l> Walker<'e, 'l> {
         Ok(())
     }
 
-    /// The datatype of an item in words. It counts as work, and may have only so many members: few types are
+    /// The datatype of an item in words. It counts as work, and may have only this number of members: few types are
     /// millions of them, and few lines a million items of these.
     fn spelled(&mut self, ty: TypeId, members: u64, item: ItemId) -> Result<String, Fault> {
         let limits = &self.evaluation.limits;

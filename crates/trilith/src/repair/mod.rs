@@ -258,7 +258,7 @@ fn fate(node: Node<'_>, pieces: &[blocks::Piece], limits: &Limits) -> Result<Opt
     if rows == 0 || rows >= *of { Err(error) } else { Ok(Some(ArrayFate::Cut { rows, of: *of })) }
 }
 
-/// So many bytes, of which only the number matters.
+/// Bytes of which only the number matters.
 struct Extent(u64);
 
 impl Source for Extent {

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Location, Result};
 use crate::limits::Limits;
 use crate::tree::{Origin, Tree};
 
-/// So many lines are left out one by one; then everything after the last key that can be kept goes.
+/// Number of lines that are left out one by one; then everything after the last key that can be kept goes.
 const SINGLE: usize = 64;
 
 /// The text without what is no YAML, ended as it should be; and each line left out, counted from 1, with the reason.

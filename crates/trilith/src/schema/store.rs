@@ -56,7 +56,7 @@ pub enum Tagged {
 pub enum Added {
     /// A schema with this URI.
     Schema(String),
-    /// A manifest with so many tags.
+    /// A manifest with this number of tags.
     Manifest(usize),
     /// Neither: it has no `id`.
     Other,

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::file::{Found, OpenOptions};
 use crate::threads::in_order;
 
-/// Servers are asked for so many files at a time besides those that the cores work on.
+/// Servers are asked for this number of files at a time besides those that the cores work on.
 const CONNECTIONS: usize = 8;
 
 /// The result of [`collect`].

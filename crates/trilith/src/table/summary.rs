@@ -8,7 +8,7 @@ use super::cell::Cell;
 use crate::array::{Array, Byteorder, Datatype, ElementValue};
 use crate::error::Result;
 
-/// So many bytes are gone through at a time: they stay in the cache.
+/// Number of bytes that are gone through at a time: they stay in the cache.
 const PIECE: usize = 1 << 18;
 
 /// Least, greatest and mean of the elements that are numbers, not NaN and not masked.

@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::{Span, line_column};
 use crate::yaml::shortened;
 
-/// So many warnings are enough.
+/// Number of warnings that are enough.
 const MOST: usize = 10_000;
 
 /// The subject of a warning about a tree.

@@ -13,7 +13,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use trilith::table::{Cell, CellType, Row, Table};
 use trilith::{Error, Result};
 
-/// So many rows are turned into columns at a time.
+/// Number of rows that are turned into columns at a time.
 const BATCH: usize = 16 << 10;
 
 /// Both can be written.

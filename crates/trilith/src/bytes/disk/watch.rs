@@ -11,7 +11,7 @@ use super::Act;
 pub enum Answer {
     /// It is done.
     Go,
-    /// Only so many bytes are written.
+    /// Only this number of bytes are written.
     Short(usize),
     /// It fails.
     Fail(io::Error),

@@ -21,7 +21,7 @@ use crate::threads::lock;
 const LEAST: usize = 4096;
 /// Bytes of the digest after the data.
 const SUM: usize = 16;
-/// After so many new bytes old files are looked for.
+/// Number of new bytes after which old files are looked for.
 const SWEEP: u64 = 64 << 20;
 
 /// The pieces of one version of one file.

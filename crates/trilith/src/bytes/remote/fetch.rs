@@ -14,9 +14,9 @@ use crate::error::{Error, Result};
 /// The first pause before a request is repeated; each one is twice as long as the last.
 const PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// An answer that brought so many bytes before it broke off does not count as a failure.
+/// An answer that brought this number of bytes before it broke off does not count as a failure.
 const PROGRESS: usize = 64 << 10;
-/// Fewer bytes than this in a second, over so many times the time in which something must come, are a stall.
+/// Fewer bytes than this in a second, over this number of times the time in which something must come, are a stall.
 const SLOWEST: u64 = 1024;
 const WINDOW: u32 = 4;
 

@@ -173,7 +173,7 @@ impl Header {
     }
 }
 
-/// Returns `true` if exactly so many parts, each with its size before it, fill these bytes.
+/// Returns `true` if exactly this number of parts, each with its size before it, fill these bytes.
 fn is_cut(mut bytes: &[u8], parts: usize) -> bool {
     for _ in 0..parts {
         let Some((size, rest)) = bytes.split_first_chunk::<4>() else { return false };

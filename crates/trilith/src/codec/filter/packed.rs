@@ -47,7 +47,7 @@ impl Arguments<'_> {
         Ok(if self.get(at)? == 0 { Byteorder::Little } else { Byteorder::Big })
     }
 
-    /// The bytes of a number, and how many numbers there are, which fit into so many bytes.
+    /// The bytes of a number, and how many numbers there are, which fit into this number of bytes.
     fn sizes(&self, width: usize, count: usize, most: usize) -> Result<(usize, usize)> {
         let (width, count) = (to_usize(self.get(width)?)?, to_usize(self.get(count)?)?);
         if !(1..=8).contains(&width) {

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 const BIG: u64 = 16;
 /// Differences of neighbours are coded, not the numbers.
 const DIFFERENCES: u64 = 32;
-/// So many blocks of zeros represent all that are left of a segment.
+/// Number of blocks of zeros that means the rest of a segment.
 const REST_OF_SEGMENT: u64 = 5;
 /// Blocks of a segment.
 const SEGMENT: u64 = 64;
@@ -34,7 +34,7 @@ struct Form {
     word: usize,
 }
 
-/// Decodes at most so many bytes.
+/// Decodes at most this number of bytes.
 pub(super) fn undo(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u8>> {
     let form = Form::of(arguments)?;
     let cut = || Error::malformed("the bits are cut short");

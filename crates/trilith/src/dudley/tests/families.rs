@@ -17,7 +17,7 @@ impl crate::bytes::Resolve for Files {
     }
 }
 
-/// A family of so many files, file k with `nx(k)` cells that hold 10k, 10k + 1, …; catalog, template, files.
+/// A family of this number of files, file k with `nx(k)` cells that hold 10k, 10k + 1, …; catalog, template, files.
 fn family(count: usize, nx: impl Fn(usize) -> i64, text: &str, order: Byteorder) -> (Catalog, Layout, Arc<Files>) {
     use crate::array::Array;
     let template = Layout::read(text.as_bytes()).unwrap();

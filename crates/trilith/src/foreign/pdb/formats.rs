@@ -69,7 +69,7 @@ impl Formats {
     }
 }
 
-/// A whole number of so many bytes.
+/// A whole number of this number of bytes.
 pub(super) fn whole(size: u64, is_big: bool) -> Result<Number> {
     let spelled = match (size, is_big) {
         (1, _) => "i1",

@@ -94,7 +94,7 @@ impl Image {
         Ok(image)
     }
 
-    /// The same, if this is the only directory of the file: of so many pages as its description says.
+    /// The same, if this is the only directory of the file: of the pages that its description lists.
     pub fn alone(mut self, file: &Tiff<'_>, tags: &Directory) -> Self {
         // A fault of the description is reported when it becomes an attribute.
         if let Some(Ok(Values::Text(text))) = tags.tag(id::DESCRIPTION).map(|tag| file.values(tag))
@@ -112,7 +112,7 @@ impl Image {
         self.dims.insert(0, name);
     }
 
-    /// The words of what chunks went through, whose rows have so many pixels of so many samples.
+    /// The words of what chunks went through, whose rows have this number of pixels of this number of samples.
     fn filters(&mut self, file: &Tiff<'_>, tags: &Directory, row: (u64, u64), packed: Option<u64>) -> Result<String> {
         let mut words = Vec::new();
         let (columns, beside) = row;

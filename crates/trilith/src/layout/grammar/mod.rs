@@ -212,10 +212,10 @@ pub(super) struct Parser<'t> {
     finished: bool,
 }
 
-/// After so many items the size of the rest is estimated.
+/// After this number of items the size of the rest is estimated.
 const FORESEE: usize = 4096;
 
-/// After so many errors a text is not looked at further.
+/// After this number of errors a text is not looked at further.
 const MOST_REPORTS: usize = 1000;
 
 /// Parses `text` in `dialect`.

@@ -134,7 +134,7 @@ pub(super) struct Scanner<'t, 'r, R> {
 
 /// The first content after blank lines and comments.
 enum Content {
-    /// At this byte, indented by so many spaces.
+    /// At this byte, indented by this number of spaces.
     At(usize, usize),
     /// The end of the text, or `...` whose rest is at this byte.
     End(Option<usize>),
