@@ -16,6 +16,7 @@ mod fuzz;
 mod interop;
 mod package;
 mod peers;
+mod programs;
 mod python;
 mod remote;
 mod shell;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::shell::{cargo, in_ci, root, run, shared};
-use crate::{c, english, files, fuzz, interop, python, remote, site, wasm, web};
+use crate::{c, english, files, fuzz, interop, programs, python, remote, site, wasm, web};
 
 /// The result of a part that did not fail.
 pub enum Done {
@@ -239,11 +239,8 @@ fn tests(share: Share) -> Result<Done, String> {
         run(&mut command)?;
         return Ok(Done::Passed);
     }
-    let mut command = cargo(["test", "--locked", "--workspace", "--no-fail-fast"]);
-    if let (Share::First, Some(seed)) = (share, SEED.get()) {
-        command.env("TRILITH_SAMPLE", seed.to_string());
-    }
-    run(command.args(["--", "--skip", "corpus_"]))?;
+    let sample = SEED.get().filter(|_| share == Share::First).map(|seed| ("TRILITH_SAMPLE", seed.to_string()));
+    programs::run_all("corpus_", sample.as_slice())?;
     Ok(Done::Passed)
 }
 

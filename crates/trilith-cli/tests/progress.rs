@@ -13,7 +13,7 @@ use trilith::{Array, Value};
 
 /// The numbers of the block: so many pieces of it that a fast machine, too, is still at several of them
 /// after the time that the bar waits before it appears.
-const COUNT: u32 = 16 << 20;
+const COUNT: u32 = 8 << 20;
 
 /// One plain block that takes seconds to compress.
 fn one_block(path: &std::path::Path) {
