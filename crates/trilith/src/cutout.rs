@@ -79,7 +79,7 @@ impl File {
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the image has no coordinates, and as [`File::wcs`] and
     /// [`Found::pixel_box`].
     pub fn cutout(&self, path: &str, position: [f64; 2], size: Size, options: CutoutOptions) -> Result<Option<Cutout<'_>>> {
-        let (path, found, shape) = self.image(path)?;
+        let (path, found, shape) = self.image_at(path)?;
         let Some(mut pixels) = found.pixel_box(position, size)? else { return Ok(None) };
         let Some(inside) = pixels.inside(&shape) else { return Ok(None) };
         let axes = pixels.start.len();
@@ -98,35 +98,20 @@ impl File {
     }
 
     /// The image at a path, with its coordinates and its shape.
-    fn image(&self, path: &str) -> Result<(String, Found, Vec<u64>)> {
+    fn image_at(&self, path: &str) -> Result<(String, Found, Vec<u64>)> {
         let none = || {
             let name = self.source().name();
             Error::unsupported(format!("cannot cut out of {name}: no image with coordinates"))
                 .hint("name the path of an array: FILE#/path")
         };
-        let found = self.wcs(path)?.ok_or_else(none)?;
-        if let Some(array) = found.array.as_ref().filter(|_| !path.trim_matches('/').is_empty()) {
-            let shape = self.item(array)?.describe()?.shape;
-            return Ok((array.clone(), found, shape));
+        let mut found = self.wcs(path)?.ok_or_else(none)?;
+        if found.array.is_none() {
+            // The coordinates are named, or what holds them.
+            found = self.every_wcs()?.into_iter().flatten().find(|other| other.path == found.path).ok_or_else(none)?;
         }
-        // The coordinates were named, or nothing was: they may have arrays beside them that are no images.
-        let mut candidates: Vec<(bool, u64, String, Vec<u64>)> = Vec::new();
-        for entry in self.arrays()? {
-            let Some(about) = entry.item.ok().and_then(|item| item.describe().ok()) else { continue };
-            if about.shape.len() >= found.wcs.pixel_axes().max(1) && about.datatype.as_struct().is_none() {
-                let elements = about.shape.iter().fold(1u64, |product, length| product.saturating_mul(*length));
-                candidates.push((entry.path.ends_with("/data"), elements, entry.path, about.shape));
-            }
-        }
-        // The first of those that are alike.
-        candidates.sort_by_key(|(is_data, elements, ..)| std::cmp::Reverse((*is_data, *elements)));
-        for (_, _, path, shape) in candidates {
-            let its = self.wcs(&path).ok().flatten().filter(|its| its.path == found.path && its.describes(&shape));
-            if let Some(its) = its {
-                return Ok((path, its, shape));
-            }
-        }
-        Err(none())
+        let array = found.array.clone().ok_or_else(none)?;
+        let shape = self.item(&array)?.describe()?.shape;
+        Ok((array, found, shape))
     }
 }
 
@@ -134,6 +119,12 @@ impl<'f> Cutout<'f> {
     /// Path of the image.
     pub fn path(&self) -> &str {
         &self.path
+    }
+
+    /// Returns the format that keeps most of the file: FITS for a FITS file without ASDF, else ASDF.
+    pub fn form(&self) -> Form {
+        let around = self.file.as_asdf().and_then(AsdfFile::container);
+        if around.is_some_and(|container| container.hdu == 0) { Form::Fits } else { Form::Asdf }
     }
 
     /// Pixels of the image that the cutout has, x first.
@@ -268,7 +259,7 @@ impl<'f> Cutout<'f> {
             let mut whole = std::io::Cursor::new(Vec::new());
             self.file.convert_into(&options, &mut whole, crate::Progress::default())?;
             let file = OpenOptions::new().limits(self.file.limits().clone()).open_bytes(whole.into_inner())?;
-            let (path, found, shape) = file.image(&self.path)?;
+            let (path, found, shape) = file.image_at(&self.path)?;
             let (pixels, options) = (self.pixels.clone(), self.options.clone());
             return Cutout { file: &file, found, path, shape, pixels, options }.write_asdf(out);
         }

@@ -15,6 +15,7 @@ mod fits;
 #[path = "file/left_out.rs"]
 mod fits;
 mod gather;
+mod image;
 mod item;
 mod open;
 mod permissions;
@@ -37,6 +38,7 @@ pub use fits::{Inner, toward, write_around};
 pub use fits::{fits_around, open_fits, open_fits_file};
 #[doc(hidden)]
 pub use gather::{Found, Gather, Gathered};
+pub(crate) use image::preference;
 pub use item::{ArrayEntry, Children, File, Item, ItemKind, Notes, Visit, Walk};
 pub use open::{OpenOptions, open};
 #[doc(hidden)]

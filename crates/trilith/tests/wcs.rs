@@ -265,3 +265,37 @@ fn headers_give_the_positions_of_the_samples() {
         }
     }
 }
+
+#[test]
+fn without_a_path_the_image_of_the_file_is_meant() {
+    let array = |shape: &str| format!("!core/ndarray-1.1.0 {{source: 0, datatype: float32, byteorder: little, shape: {shape}}}");
+    let header =
+        "{ctype1: RA---TAN, ctype2: DEC--TAN, crpix1: 1, crpix2: 1, crval1: 10.0, crval2: 20.0, cdelt1: -0.1, cdelt2: 0.1}";
+    let tree = |arrays: &str| format!("roman:\n  meta: {header}\n{arrays}");
+    let file = |arrays: &str| {
+        let mut bytes = format!("{HEAD}{}\n...\n", tree(arrays)).into_bytes();
+        bytes.extend(b"\xd3BLK\x00\x30\x00\x00\x00\x00\x00\x00\x00\x00");
+        [400u64, 400, 400].iter().for_each(|size| bytes.extend(size.to_be_bytes()));
+        bytes.extend([0u8; 16 + 400]);
+        OpenOptions::new().open_bytes(bytes).unwrap()
+    };
+    let (small, large, cube) = (array("[3, 4]"), array("[5, 6]"), array("[2, 5, 7]"));
+    // An array `data` comes before a larger one, a larger one before those that come first.
+    for (arrays, expected) in [
+        (format!("  amp33: {cube}\n  data: {small}\n  err: {large}"), "/roman/data"),
+        (format!("  amp33: {small}\n  image: {large}"), "/roman/image"),
+        (format!("  table: {}\n  image: {small}", array("[40]")), "/roman/image"),
+    ] {
+        let file = file(&arrays);
+        let found = file.wcs("").unwrap().expect("there are coordinates");
+        assert_eq!((found.array.as_deref(), found.path.as_str()), (Some(expected), "/roman/meta"), "{arrays}");
+        assert_eq!(file.image().unwrap().as_deref(), Some(expected));
+        let every = file.every_wcs().unwrap();
+        assert_eq!(every.len(), 1, "{arrays}");
+        // The extent is that of the image.
+        let shape = file.item(expected).unwrap().describe().unwrap().shape;
+        assert_eq!(found.wcs.pixel_shape().unwrap(), [shape[1], shape[0]]);
+        let cutout = file.cutout("", [10.0, 20.0], "1px".parse().unwrap(), Default::default()).unwrap().expect("inside");
+        assert_eq!(cutout.path(), expected);
+    }
+}

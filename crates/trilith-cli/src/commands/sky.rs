@@ -26,7 +26,7 @@ use crate::words::said;
 /// outside of the bounding box.
 #[derive(Debug, Args)]
 pub struct Sky {
-    /// The file, and the path of an array or of its coordinates; without a path the first array that has coordinates
+    /// The file, and the path of an array or of its coordinates (default: the image of the file)
     #[arg(value_name = "FILE[#/PATH]", allow_hyphen_values = true)]
     item: String,
     /// Pixels, or with --pixel world coordinates

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Found, Wcs, keywords, nodes};
 use crate::error::{Error, Result};
-use crate::file::{File, Item, ItemKind};
+use crate::file::{File, Item, ItemKind, preference};
 
 /// Places of a GWCS below a mapping.
 const WORLDS: [&str; 2] = ["/meta/wcs", "/wcs"];
@@ -16,7 +16,7 @@ const TRIED: usize = 1000;
 impl File {
     /// Returns the coordinates of the array at a path, or those that the item at the path is or holds; `None` if there are none.
     ///
-    /// The empty path represents the first array of the file that has coordinates.
+    /// The empty path stands for the image of the file that has coordinates: an array `data`, or the largest.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if coordinates are described by something that Trilith does
@@ -27,27 +27,19 @@ impl File {
         if !path.trim_matches('/').is_empty() {
             return of_item(&self.root(), path, &self.item(path)?);
         }
-        let root = self.root();
-        if let Some(found) = below(&root, "")? {
-            if found.wcs.extent().is_some() {
-                return Ok(Some(found));
-            }
-            // An array gives the number of pixels.
-            let with_array = self.every_wcs()?.into_iter().flatten().find(|other| other.path == found.path);
-            return Ok(Some(with_array.unwrap_or(found)));
-        }
+        let described = below(&self.root(), "")?;
         let mut refused = None;
-        for entry in self.arrays()?.into_iter().take(TRIED) {
-            let Ok(item) = entry.item else { continue };
-            match of_item(&root, &entry.path, &item) {
-                Ok(Some(found)) => return Ok(Some(found)),
-                Ok(None) => {}
-                Err(error) => {
-                    refused.get_or_insert(error);
-                }
+        for found in self.every_wcs()? {
+            match found {
+                Ok(found) if described.as_ref().is_none_or(|described| described.path == found.path) => return Ok(Some(found)),
+                Ok(_) => {}
+                Err(error) => drop(refused.get_or_insert(error)),
             }
         }
-        refused.map_or(Ok(None), Err)
+        match (described, refused) {
+            (None, Some(error)) => Err(error),
+            (described, _) => Ok(described),
+        }
     }
 
     /// Returns all coordinates that the file describes for its arrays, each once; in place of those that cannot be built the reason,
@@ -57,29 +49,46 @@ impl File {
     /// Returns an error if the arrays cannot be listed.
     pub fn every_wcs(&self) -> Result<Vec<Result<Found>>> {
         let root = self.root();
-        let mut all = Vec::new();
-        // Coordinates found in a mapping, or above it.
-        let mut known: HashMap<String, bool> = HashMap::new();
+        let mut all: Vec<Result<Found>> = Vec::new();
+        // The coordinates that were found in a mapping, or above it.
+        let mut known: HashMap<String, Option<usize>> = HashMap::new();
+        let mut arrays = Vec::new();
         for entry in self.arrays()?.into_iter().take(TRIED) {
             let Ok(item) = entry.item else { continue };
             let mut passed = Vec::new();
-            let mut is_there = false;
+            let mut place = None;
             for above in aboves(&entry.path) {
                 if let Some(found) = known.get(above) {
-                    is_there = *found;
+                    place = *found;
                     break;
                 }
                 passed.push(above.to_owned());
-                if let Some(mut found) = below(&root, above).transpose() {
-                    if let Ok(found) = &mut found {
-                        shaped(found, &entry.path, &item);
+                if let Some(found) = below(&root, above).transpose() {
+                    let is_same = |other: &Result<Found>| matches!((other, &found), (Ok(a), Ok(b)) if a.path == b.path);
+                    place = Some(all.iter().position(is_same).unwrap_or(all.len()));
+                    if place == Some(all.len()) {
+                        all.push(found);
                     }
-                    all.push(found);
-                    is_there = true;
                     break;
                 }
             }
-            known.extend(passed.into_iter().map(|above| (above, is_there)));
+            known.extend(passed.into_iter().map(|above| (above, place)));
+            if let (Some(place), Ok(about)) = (place, item.describe())
+                && about.datatype.as_struct().is_none()
+            {
+                arrays.push((place, preference(&entry.path, &about), entry.path, about.shape));
+            }
+        }
+        // The first of those that are alike.
+        arrays.sort_by_key(|(_, preference, ..)| std::cmp::Reverse(*preference));
+        for (place, _, path, shape) in arrays {
+            if let Some(Ok(found)) = all.get_mut(place)
+                && found.array.is_none()
+                && !path.starts_with(&format!("{}/", found.path))
+                && found.describes(&shape)
+            {
+                shaped(found, &path, &shape);
+            }
         }
         if all.is_empty() {
             all.extend(below(&root, "").transpose());
@@ -155,19 +164,19 @@ fn of_item(root: &Item<'_>, path: &str, item: &Item<'_>) -> Result<Option<Found>
     }
     for above in aboves(path) {
         if let Some(mut found) = below(root, above)? {
-            shaped(&mut found, path, &item);
+            if let (ItemKind::Array, Ok(about)) = (item.kind(), item.describe()) {
+                shaped(&mut found, path, &about.shape);
+            }
             return Ok(Some(found));
         }
     }
     Ok(None)
 }
 
-/// Adds what an array is to its coordinates.
-fn shaped(found: &mut Found, path: &str, item: &Item<'_>) {
-    let shape = if item.kind() == ItemKind::Array { item.describe().ok().map(|about| about.shape) } else { None };
-    let pixels: Vec<u64> = shape.iter().flatten().rev().take(found.wcs.pixel_axes()).copied().collect();
-    found.wcs.set_pixel_shape(pixels);
-    found.array = shape.is_some().then(|| path.to_owned());
+/// Adds the path and the shape of an array to its coordinates.
+fn shaped(found: &mut Found, path: &str, shape: &[u64]) {
+    found.wcs.set_pixel_shape(shape.iter().rev().take(found.wcs.pixel_axes()).copied().collect());
+    found.array = Some(path.to_owned());
 }
 
 /// The coordinates that are described in a mapping.

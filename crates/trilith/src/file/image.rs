@@ -1,0 +1,36 @@
+//! The image of a file: the array that a user most likely means.
+
+use super::{Description, File};
+use crate::error::Result;
+
+/// Arrays that are looked at.
+const TRIED: usize = 1000;
+
+/// The rank of an array among the images of its file: an array `data` comes before others, a larger one before a smaller one, and a
+/// table last.
+pub(crate) fn preference(path: &str, about: &Description) -> impl Ord + Copy + use<> {
+    let is_image = about.shape.len() > 1 && about.datatype.as_struct().is_none();
+    let elements = about.shape.iter().fold(1u64, |product, length| product.saturating_mul(*length));
+    (is_image, path.rsplit('/').next() == Some("data"), elements)
+}
+
+impl File {
+    /// Returns the path of the image of the file: an array `data` with at least two axes, or else the largest array that has them.
+    /// `None` if no array has. Nothing but descriptions of arrays is read.
+    ///
+    /// # Errors
+    /// Returns the error that listing the arrays ends with.
+    #[doc(hidden)]
+    pub fn image(&self) -> Result<Option<String>> {
+        let mut best = None;
+        for entry in self.arrays()?.into_iter().take(TRIED) {
+            let Ok(Ok(about)) = entry.item.map(|item| item.describe()) else { continue };
+            let is_image = about.shape.iter().filter(|length| **length > 1).count() > 1 && about.datatype.as_struct().is_none();
+            let rank = preference(&entry.path, &about);
+            if is_image && best.as_ref().is_none_or(|(known, _)| rank > *known) {
+                best = Some((rank, entry.path));
+            }
+        }
+        Ok(best.map(|(_, path)| path))
+    }
+}
