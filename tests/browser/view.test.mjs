@@ -6,6 +6,7 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 
 import { drawn, eventually, launch, newPage, pictures, pixel, serve } from "./browser.mjs";
 import { flagged, hostile, observation, wide, write } from "./files.mjs";
@@ -20,7 +21,8 @@ before(async () => {
   write(files, "flagged.asdf", flagged());
   write(files, "other.asdf", flagged());
   browser = await launch();
-  site = await serve(join(files, "observation.asdf"), join(files, "wide.asdf"), join(files, "flagged.asdf"), join(files, "other.asdf"));
+  const gwcs = fileURLToPath(new URL("../../crates/trilith-c/tests/programs/roman.asdf", import.meta.url));
+  site = await serve(join(files, "observation.asdf"), join(files, "wide.asdf"), join(files, "flagged.asdf"), join(files, "other.asdf"), gwcs);
 });
 after(async () => { await browser?.close(); site?.stop(); });
 
@@ -50,6 +52,37 @@ test("the tree is walked by mouse and keys, and searched", async () => {
   await page.waitForFunction(() => document.querySelectorAll(".tree .row:not([hidden])").length === 1);
   assert.match(await tree.innerText(), /\/exposure\/filters\/2/);
   await shoot(page, "search");
+  assert.deepEqual(page.problems, []);
+});
+
+test("a file opens on its image, which goes to a position on the sky", async () => {
+  const page = await newPage(browser);
+  await page.goto(at(""));
+  await drawn(page);
+  assert.equal(await page.locator("#head h1").textContent(), "/image");
+  await page.getByLabel("Position to go to").fill("270.94,-29.13");
+  await page.keyboard.press("Enter");
+  await eventually(async () => assert.match(await page.locator(".status").innerText(), /\[600, 600\].*RA 18h03m45\.600s/s));
+  assert.match(page.url(), /x=600\.5&y=600\.5/);
+  await page.getByLabel("Position to go to").fill("18:03:45.6,-29:07:48.108");
+  await page.keyboard.press("Enter");
+  await eventually(async () => assert.match(await page.locator(".status").innerText(), /\[599, 600\]/));
+  await page.getByLabel("Position to go to").fill("90,45");
+  await page.keyboard.press("Enter");
+  await page.getByText("90,45 is not in this image").waitFor();
+  await page.getByRole("treeitem").first().click();
+  assert.deepEqual(page.problems, []);
+});
+
+test("the pointer shows the coordinates of a GWCS", async () => {
+  const page = await newPage(browser);
+  await page.goto(at("#file=4"));
+  await drawn(page);
+  assert.equal(await page.locator("#head h1").textContent(), "/roman/data");
+  const box = await page.locator(".picture").boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await eventually(async () => assert.match(await page.locator("#world").innerText(), /ICRS/));
+  await shoot(page, "gwcs");
   assert.deepEqual(page.problems, []);
 });
 

@@ -2,7 +2,7 @@
 // other axes, and another array to compare with.
 
 import { json, isGivenUp } from "./api.js";
-import { bytes, canvas, colour, el, rested, short } from "./dom.js";
+import { bytes, canvas, colour, copy, el, rested, short } from "./dom.js";
 import { Bits } from "./flags.js";
 import { Levels } from "./levels.js";
 import { saved } from "./line.js";
@@ -56,6 +56,7 @@ export class ImageView {
     if (this.isColour) this.restyle({});
     else this.levels.load(this.levelled());
     this.overlay();
+    if (!this.isColour) await this.locate({ x: 0, y: 0 });
   }
 
   /** Says how much of the array is shown. */
@@ -92,7 +93,7 @@ export class ImageView {
     this.masking = el("button", { type: "button", "aria-pressed": String(state.get("mask") !== "0"), title: "Show what is masked in its own colour (M)", onclick: () => this.toggleMask() }, "Mask");
     more.append(button("Fit", "The whole picture (0)", () => this.fit()), button("1:1", "One pixel for each element (1)", () => this.scale(1)),
       button("+", "Zoom in (+)", () => this.scale(this.view.zoom * 2)), button("−", "Zoom out (-)", () => this.scale(this.view.zoom / 2)),
-      this.profiling, this.masking, button("Save picture", "What is in sight, as PNG", () => this.save()), this.comparing(), this.flagging());
+      this.profiling, this.masking, button("Save picture", "What is in sight, as PNG", () => this.save()), this.comparing(), this.flagging(), this.going());
     this.bits = new Bits(more, () => this.overlay(), (error) => this.note(error.message));
     this.stage = el("div", { class: "stage" });
     const box = el("div", { class: "picture", tabindex: "0", "aria-label": "Picture. The arrows move, plus and minus zoom, 0 fits, 1 shows one pixel for each element." });
@@ -275,16 +276,20 @@ export class ImageView {
     if (this.world?.index === index) this.status.append(el("span", { id: "world" }, this.world.text));
   }
 
-  /** World coordinates, of an array that has them. */
-  async locate() {
+  /** World coordinates of an element, of an array that has them. */
+  async locate(at = this.spot) {
     if (this.world === null) return;
-    const index = [...this.index, this.spot.y, this.spot.x].join(", ");
+    const index = [...this.index, at.y, at.x].join(", ");
     this.locating?.abort();
     this.locating = new AbortController();
     try {
-      const { coordinates } = await json("wcs", { ...this.wants, index }, this.locating.signal);
-      this.world = coordinates && { index, text: coordinates.map(({ name, text, frame }) => `${name} ${text}${frame ? ` ${frame}` : ""}`).join("  ") };
-      this.say();
+      const { coordinates, sky } = await json("wcs", { ...this.wants, index }, this.locating.signal);
+      this.position.hidden = !sky;
+      this.world = coordinates && {
+        index, position: coordinates.map(({ value }) => value).join(","),
+        text: coordinates.map(({ name, text, frame }) => `${name} ${text}${frame ? ` ${frame}` : ""}`).join("  "),
+      };
+      if (this.spot) this.say();
     } catch (error) {
       if (!isGivenUp(error)) this.world = null;
     }
@@ -323,7 +328,7 @@ export class ImageView {
       "+": () => this.scale(this.view.zoom * 2), "=": () => this.scale(this.view.zoom * 2), "-": () => this.scale(this.view.zoom / 2),
       "0": () => this.fit(), "1": () => this.scale(1), ArrowLeft: () => this.move(-step, 0), ArrowRight: () => this.move(step, 0),
       ArrowUp: () => this.move(0, -step), ArrowDown: () => this.move(0, step), p: () => this.toggleProfiles(), m: () => this.toggleMask(),
-      h: () => this.levels?.showHistogram(), b: () => this.blinkOnce(),
+      h: () => this.levels?.showHistogram(), b: () => this.blinkOnce(), c: () => this.world && copy(this.world.position),
     };
     if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
     keys[event.key]();
@@ -454,6 +459,30 @@ export class ImageView {
     const place = (file, path) => (this.otherFile ? `${this.files[Number(file)]?.name ?? ""}#${path}` : path);
     this.note(this.second ? place(this.otherFile, this.other) : place(this.wants.file, this.wants.path));
     this.drawn.draw();
+  }
+
+  // ---- positions on the sky
+
+  /** A field for a position to go to, for an image that has coordinates. */
+  going() {
+    const field = el("input", { type: "text", class: "mono", placeholder: "83.6,-5.4 or 05:34:24,-05:24:00", size: "26", "aria-label": "Position to go to" });
+    field.addEventListener("change", () => this.goTo(field.value).catch((error) => { if (!isGivenUp(error)) this.note(error.message); }));
+    this.position = el("label", { hidden: true, title: "Longitude and latitude, in degrees or in hours and degrees. C copies the position under the pointer." }, "Go to", field);
+    return this.position;
+  }
+
+  async goTo(position) {
+    if (!position.trim()) return;
+    const { pixel } = await json("wcs", { ...this.wants, position }, this.looking.signal);
+    if (!pixel) return this.note(`${position} is not in this image`);
+    this.note("");
+    const [x, y] = pixel;
+    this.spot = { x: Math.max(0, Math.min(this.width - 1, Math.round(x))), y: Math.max(0, Math.min(this.height - 1, Math.round(y))) };
+    const zoom = Math.max(this.view.zoom, 1);
+    this.view = { zoom, left: x + 0.5 - this.box.clientWidth / zoom / 2, top: y + 0.5 - this.box.clientHeight / zoom / 2 };
+    this.moved();
+    this.say();
+    this.reading();
   }
 
   // ---- quality flags

@@ -70,6 +70,8 @@ async function follow() {
       by("about").textContent = facts.filter(Boolean).join(" · ");
       by("about").title = about.warnings.join("\n");
       if (about.warnings.length) by("about").append(" · ", el("span", { class: "bad" }, `${about.warnings.length} warnings`));
+      // A file begins with its image, unless something else is asked for.
+      if (about.image && !state.get("path") && !state.get("view")) state.set({ path: about.image });
       await tree.load(index);
     }
     tree.rows.refresh();
@@ -175,7 +177,7 @@ try { const theme = localStorage.getItem("theme"); if (theme) document.documentE
 const KEYS = [
   ["/", "search"], ["?", "these keys"], ["Escape", "give up what is going on"], ["Arrows, Enter", "in the tree: move, open, choose"],
   ["+ − 0 1", "in a picture: zoom in, zoom out, fit, one pixel for each element"], ["Arrows", "in a picture or a plot: move"],
-  ["P  H  M  B", "in a picture: profiles, histogram, mask, blink"], ["Home, End, Page keys", "in tables and texts"],
+  ["P  H  M  B", "in a picture: profiles, histogram, mask, blink"], ["C", "in a picture: copy the position on the sky"], ["Home, End, Page keys", "in tables and texts"],
 ];
 by("keys").append(el("h2", {}, "Keys"), el("table", { class: "facts" }, ...KEYS.map(([key, what]) => el("tr", {}, el("th", {}, key), el("td", {}, what)))),
   el("form", { method: "dialog" }, el("button", {}, "Close")));

@@ -2,8 +2,8 @@
 //!
 //! [`trilith::wcs`] finds and computes them, for GWCS and for the keywords of FITS headers; here they are written for people.
 
-use trilith::File;
 use trilith::wcs::Options;
+use trilith::{File, Result};
 
 /// An axis of the coordinates.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +65,21 @@ impl Wcs {
     /// ```
     pub fn of(file: &File, path: &str) -> Option<Self> {
         file.wcs(path).ok().flatten().map(|found| Self(found.wcs))
+    }
+
+    /// Returns true if two of the axes are a position on the sky.
+    pub fn has_sky(&self) -> bool {
+        self.0.sky().is_some()
+    }
+
+    /// Returns the pixel of a position on the sky, longitude and latitude in degrees: x first. `None` if no pixel has it.
+    ///
+    /// # Errors
+    /// Returns the error of the inverse transform.
+    pub fn pixel(&self, position: [f64; 2]) -> Result<Option<[f64; 2]>> {
+        let found = self.0.sky_to_pixel(&[position], Options::default()).map_err(trilith::Error::from)?;
+        let of = |axis: usize| found.get(axis).and_then(|column| column.first()).copied().filter(|x| x.is_finite());
+        Ok(of(0).zip(of(1)).map(|(x, y)| [x, y]))
     }
 
     /// The coordinates of an element: `index` counts from 0, in the order of the array's axes.

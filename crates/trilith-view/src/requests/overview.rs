@@ -25,7 +25,7 @@ pub(super) fn file(session: &Session, request: &Request) -> Result<Value> {
     let opened = session.file(request)?;
     let file = &opened.file;
     let mut said = json!({
-        "family": file.family(), "size": file.source().len(), "warnings": file.warnings(),
+        "family": file.family(), "size": file.source().len(), "warnings": file.warnings(), "image": file.image().ok().flatten(),
         "name": session.named(request.number("file")?.unwrap_or(0)).map(|(name, _)| name),
     });
     if let (Some(asdf), Some(object)) = (file.as_asdf(), said.as_object_mut()) {

@@ -13,23 +13,30 @@ use crate::Wcs;
 pub(super) type Known = (String, Option<Arc<Wcs>>);
 
 /// `wcs`: the world coordinates of the element at `index`, a list of whole numbers, one for each axis of the array; null
-/// for an array that has none that are known here.
+/// for an array that has none that are known here. With `position`, longitude and latitude as people write them, the pixel that has
+/// it, x first; null if none has.
 pub(super) fn wcs(session: &Session, request: &Request) -> Result<Value> {
     let opened = session.file(request)?;
+    if !request.text("position").is_empty() {
+        let position = trilith::wcs::position(request.text("position"))?;
+        let pixel = of(&opened, request.text("path")).map(|wcs| wcs.pixel(position)).transpose()?;
+        return Ok(json!({"pixel": pixel.flatten()}));
+    }
     let text = request.text("index");
     let index: Vec<u64> = text
         .split(',')
         .map(|number| number.trim().parse())
         .collect::<Result<_, _>>()
         .map_err(|_| Error::usage(format!("{text:?} is not an index")).hint("give whole numbers, as index=3,7"))?;
-    let found = of(&opened, request.text("path")).map(|wcs| {
+    let wcs = of(&opened, request.text("path"));
+    let found = wcs.as_ref().map(|wcs| {
         let line = |found: crate::Coordinate| {
             let text = found.text();
             json!({"name": found.axis.name, "value": found.value, "text": text, "unit": found.axis.unit, "frame": found.axis.frame})
         };
         wcs.at(&index).into_iter().map(line).collect::<Vec<_>>()
     });
-    Ok(json!({"coordinates": found}))
+    Ok(json!({"coordinates": found, "sky": wcs.is_some_and(|wcs| wcs.has_sky())}))
 }
 
 /// The coordinates of the array at a path, found once.
