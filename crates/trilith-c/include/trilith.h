@@ -766,6 +766,18 @@ int32_t trilith_wcs_contains(const trilith_wcs *wcs,
                              trilith_error **error);
 
 /*
+ Cards of a FITS header that describes the coordinates: 80 characters each, without line ends and without END, as wcslib (wcspih) and
+ AST (astPutCards) take them. `order` is the degree of the SIP polynomials: 1 for a tangent plane alone, 0 for the lowest that keeps
+ `max_error`, in pixels; 0.0 stands for 0.001, or for any if an order is given. TRILITH_UNSUPPORTED if the coordinates are not
+ those of an image of the sky, or if no degree is good enough. Freed with trilith_string_free.
+ */
+int32_t trilith_wcs_fits_header(const trilith_wcs *wcs,
+                                uint32_t order,
+                                double max_error,
+                                char **out,
+                                trilith_error **error);
+
+/*
  Frees coordinates; null is left alone.
  */
 void trilith_wcs_free(trilith_wcs *wcs);

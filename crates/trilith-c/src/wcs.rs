@@ -2,13 +2,13 @@
 
 use std::ffi::{CString, c_char};
 
-use library::wcs::{Inverse, Options, Wcs};
+use library::wcs::{FitOptions, Inverse, Options, Wcs, fits_cards};
 use library::{Error, Result};
 
 use crate::failure::{c_text, guard, trilith_error};
 use crate::handle::{free, handle, look, put, wanted};
 use crate::open::trilith_file;
-use crate::text::optional;
+use crate::text::{give, optional};
 
 /// Compute coordinates of points outside of the bounding box, too.
 pub const TRILITH_WCS_NO_BOX: u32 = 1;
@@ -193,6 +193,32 @@ pub unsafe extern "C" fn trilith_wcs_contains(
         guard(error, || {
             wanted(out)?;
             put(out, i32::from(look(wcs)?.wcs.contains(&[[longitude, latitude]])?.contains(&true)))
+        })
+    }
+}
+
+/// Cards of a FITS header that describes the coordinates: 80 characters each, without line ends and without END, as wcslib (wcspih) and
+/// AST (astPutCards) take them. `order` is the degree of the SIP polynomials: 1 for a tangent plane alone, 0 for the lowest that keeps
+/// `max_error`, in pixels; 0.0 stands for 0.001, or for any if an order is given. TRILITH_UNSUPPORTED if the coordinates are not
+/// those of an image of the sky, or if no degree is good enough. Freed with trilith_string_free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_wcs_fits_header(
+    wcs: *const trilith_wcs,
+    order: u32,
+    max_error: f64,
+    out: *mut *mut c_char,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let mut options = FitOptions::default();
+            options.degree = (order > 0).then_some(order as usize);
+            options.max_error = (max_error > 0.0).then_some(max_error);
+            let cards = fits_cards(&look(wcs)?.wcs, &options)?;
+            let text: String = cards.iter().map(|card| String::from_utf8_lossy(card.bytes())).collect();
+            put(out, give(&text))
         })
     }
 }

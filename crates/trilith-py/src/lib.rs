@@ -82,6 +82,7 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hierarchy::_manifest, module)?)?;
     module.add_function(wrap_pyfunction!(hierarchy::_tiles, module)?)?;
     module.add_function(wrap_pyfunction!(hierarchy::_read_together, module)?)?;
+    module.add_function(wrap_pyfunction!(wcs::_cutout, module)?)?;
     module.add_function(wrap_pyfunction!(wcs::_wcs_at, module)?)?;
     module.add_function(wrap_pyfunction!(wcs::_wcs_of_array, module)?)?;
     module.add_function(wrap_pyfunction!(command, module)?)?;

@@ -1,10 +1,13 @@
 //! The base of `trilith.WCS`: world coordinates of a file, evaluated without the interpreter.
 
 use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use trilith::wcs::{Found, Inverse, Options};
+use pyo3::types::{PyBytes, PyDict};
+use trilith::convert::ConvertOptions;
+use trilith::wcs::{CardValue, FitOptions, Found, Inverse, Options};
+use trilith::{CutoutOptions, Edge};
 
 use crate::array::Array;
 use crate::calm::calm;
@@ -16,6 +19,9 @@ use crate::file::File;
 pub struct Wcs {
     pub found: Found,
 }
+
+/// A card of a FITS header: keyword, value and comment.
+type Card<'py> = (String, Bound<'py, PyAny>, &'static str);
 
 /// Points in columns, a column for each axis.
 type Columns<'py> = Vec<Bound<'py, PyArray1<f64>>>;
@@ -90,6 +96,23 @@ impl Wcs {
         self.found.wcs.jacobian(&pixel).map_err(trilith::Error::from).or_raise(About::Argument)
     }
 
+    /// Cards of a FITS header: keyword, value and comment.
+    fn fits_header<'py>(&self, py: Python<'py>, order: Option<usize>, max_error: Option<f64>) -> PyResult<Vec<Card<'py>>> {
+        let mut how = FitOptions::default();
+        (how.degree, how.max_error) = (order, max_error);
+        let header = calm(py, || self.found.wcs.to_fits(&how))?.map_err(trilith::Error::from).or_raise(About::Argument)?;
+        let card = |card: trilith::wcs::Card| {
+            let value = match card.value {
+                CardValue::Text(text) => text.into_bound_py_any(py)?,
+                CardValue::Number(number) => number.into_bound_py_any(py)?,
+                CardValue::Integer(number) => number.into_bound_py_any(py)?,
+                other => return Err(PyValueError::new_err(format!("a card with the value {other}"))),
+            };
+            Ok((card.keyword, value, card.comment))
+        };
+        header.cards.into_iter().map(card).collect()
+    }
+
     /// Corners of the extent on the sky, in degrees.
     fn footprint(&self) -> Option<[[f64; 2]; 4]> {
         self.found.wcs.footprint()
@@ -133,4 +156,37 @@ pub fn _wcs_at(opened: &Bound<'_, File>, path: &str) -> PyResult<Option<Wcs>> {
     let file = opened.get().opened()?;
     let found = calm(opened.py(), || file.wcs(path))?.or_raise(About::Key)?;
     Ok(found.map(|found| Wcs { found }))
+}
+
+/// The pixels around a position, as the bytes of a file, and remarks about them; None if there is no cutout.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
+pub fn _cutout<'py>(
+    py: Python<'py>,
+    opened: &Bound<'_, File>,
+    path: &str,
+    sky: [f64; 2],
+    size: &str,
+    edge: &str,
+    fill: Option<f64>,
+    only: Vec<String>,
+) -> PyResult<Option<(Bound<'py, PyBytes>, Vec<String>)>> {
+    let mut how = CutoutOptions::default();
+    how.edge = match edge {
+        "fill" => Edge::Fill,
+        "trim" => Edge::Trim,
+        "skip" => Edge::Skip,
+        other => return Err(PyValueError::new_err(format!("edge is \"fill\", \"trim\" or \"skip\", not {other:?}"))),
+    };
+    (how.fill, how.only) = (fill, only);
+    let size = size.parse().or_raise(About::Argument)?;
+    let file = opened.get().opened()?;
+    let made = calm(py, || {
+        let Some(cutout) = file.cutout(path, sky, size, how)? else { return Ok(None) };
+        let mut out = std::io::Cursor::new(Vec::new());
+        let notes = cutout.write(cutout.form(), &ConvertOptions::default(), &mut out)?;
+        Ok(Some((out.into_inner(), notes)))
+    });
+    let made = made?.or_raise(About::Argument)?;
+    Ok(made.map(|(bytes, notes)| (PyBytes::new(py, &bytes), notes)))
 }

@@ -96,6 +96,42 @@ def test_files_that_hold_a_position(tmp_path):
         trilith.table(tmp_path, {}, covers=(13.0, 100.0))
 
 
+def test_a_cutout_is_a_file_with_coordinates_of_its_own(file, tmp_path):
+    wcs = file["sci/data"].wcs
+    lon, lat = wcs.pixel_to_world_values(10, 30)
+    cutout = trilith.cutout(file, sky=(lon, lat), size="5px,3px", fill=-1)
+    assert isinstance(cutout, trilith.File) and cutout["sci/data"].shape == (3, 5) and "other" in cutout
+    assert numpy.allclose(cutout["sci/data"].wcs.pixel_to_world_values(2, 1), (lon, lat), rtol=0, atol=1e-12)
+    cutout.write_to(tmp_path / "cut.asdf")
+    assert trilith.open(tmp_path / "cut.asdf")["sci/data"].shape == (3, 5)
+    lon, lat = wcs.pixel_to_world_values(0, 0)
+    filled = trilith.cutout(file, "sci/data", sky=(lon, lat), size=(3, 3), fill=-1)["sci/data"]
+    assert filled[...].tolist() == [[-1, -1, -1], [-1, 0, 0], [-1, 0, 0]]
+    assert numpy.allclose(filled.wcs.pixel_to_world_values(1, 1), (lon, lat), rtol=0, atol=1e-12)
+    assert trilith.cutout(file, sky=(lon, lat), size=3, edge="trim")["sci/data"].shape == (2, 2)
+    assert trilith.cutout(file, sky=(lon, lat), size=3, edge="skip") is None
+    assert trilith.cutout(file, sky=(200.0, -10.0), size=3) is None
+    path = tmp_path / "x.asdf"
+    path.write_bytes(trilith.dumps({"header": HEADER, "data": numpy.zeros(SHAPE), "err": numpy.ones(SHAPE)}))
+    assert list(trilith.cutout(path, sky=(lon, lat), size=3, only="err")) == ["header", "err", "history"]
+    for wrong in ({"size": "3 stones"}, {"size": 3, "edge": "wrap"}):
+        with pytest.raises(ValueError):
+            trilith.cutout(file, sky=(lon, lat), **wrong)
+    with pytest.raises(NotImplementedError):
+        trilith.cutout(trilith.open(trilith.dumps({"data": numpy.zeros(SHAPE)})), sky=(lon, lat), size=3)
+
+
+def test_the_cards_of_a_header(file):
+    cards = file["sci/data"].wcs.to_fits_header()
+    assert cards["CTYPE1"] == "RA---TAN" and cards["CRPIX1"] == 30.5 and cards["RADESYS"] == "ICRS"
+    with pytest.raises(NotImplementedError):
+        wave().to_fits_header()
+    astropy = pytest.importorskip("astropy.wcs")
+    x, y = numpy.meshgrid(numpy.arange(60), numpy.arange(40))
+    found = astropy.WCS(cards).pixel_to_world_values(x, y)
+    assert numpy.abs(numpy.array(found) - numpy.array(trilith.wcs(file).pixel_to_world_values(x, y))).max() < 1e-11
+
+
 def test_astropy_takes_it(file):
     pytest.importorskip("astropy")
     from astropy.io import fits

@@ -16,6 +16,7 @@ int main(int argc, char **argv) {
     trilith_file *file;
     trilith_wcs *wcs;
     const char *name, *unit;
+    char *header;
     double pixel[2], sky[2], corners[8];
     int32_t is_inside;
 
@@ -34,6 +35,9 @@ int main(int argc, char **argv) {
     check(trilith_wcs_world_to_pixel(wcs, 1, sky, pixel, 0, &error));
     check(trilith_wcs_footprint(wcs, corners, &error));
     printf("pixel %.6f %.6f, inside %d, corner %.6f %.6f\n", pixel[0], pixel[1], (int)is_inside, corners[0], corners[1]);
+    check(trilith_wcs_fits_header(wcs, 0, 0.0, &header, &error));
+    printf("%.30s\n", header);
+    trilith_string_free(header);
     trilith_wcs_free(wcs);
     trilith_close(file);
     return 0;

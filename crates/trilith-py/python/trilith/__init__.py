@@ -38,7 +38,7 @@ from ._concat import concat
 from ._table import Table, table
 from ._values import Pieces, Reserved, TaggedDict, TaggedList, TaggedString
 from ._view import View, view
-from ._wcs import WCS, covering, wcs
+from ._wcs import WCS, covering, cutout, wcs
 
 from . import _habits, _numpy  # isort: skip
 
@@ -67,6 +67,7 @@ __all__ = [
     "convert",
     "covering",
     "create",
+    "cutout",
     "dumps",
     "open",
     "resume",

@@ -69,6 +69,61 @@ def concat(
     >>> sizes, last
     ({'time': 3, 'y': 4, 'x': 5}, 2)
     """
+def cutout(
+    file: File | str | os.PathLike[str],
+    path: str = "",
+    *,
+    sky: tuple[float, float],
+    size: str | int | tuple[int, int],
+    edge: Literal["fill", "trim", "skip"] = "fill",
+    fill: float | None = None,
+    only: Iterable[str] = (),
+) -> File | None:
+    """Return the pixels around a position on the sky, as an open file in memory.
+
+    The cutout of an ASDF file has all arrays of the shape of the image, their metadata, and coordinates that are right for the
+    cutout. The cutout of a FITS file has its images with their headers. `write_to` saves it.
+
+    Parameters
+    ----------
+    file : File, path or URL
+        An open file, or one to open. Only the pixels of the cutout are read.
+    path : str
+        Path of the image; without it the array `data`, or the largest image that has coordinates.
+    sky : tuple of float
+        Longitude and latitude of the middle, in degrees, in the frame of the image.
+    size : str, int or tuple of int
+        Length of the sides: an angle such as `"30arcsec"` or `"0.5arcmin,1arcmin"`, or a number of pixels, for two lengths x
+        first.
+    edge : {"fill", "trim", "skip"}
+        At the edge of the image: fill the pixels beyond, end there, or return None.
+    fill : float, optional
+        Value of pixels beyond the edge. By default NaN for floats, and 0 for integers.
+    only : sequence of str
+        Names of the arrays that the cutout has; all of the shape of the image by default.
+
+    Returns
+    -------
+    File or None
+        None if the position is outside of the image, or if the cutout reaches beyond its edge and `edge` is `"skip"`.
+
+    Raises
+    ------
+    NotImplementedError
+        If the image has no coordinates, or is in a file of another format.
+
+    Examples
+    --------
+    >>> import numpy, trilith
+    >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 5, "crpix2": 5, "crval1": 10.0, "crval2": 20.0}
+    >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001}
+    >>> f = trilith.open(trilith.dumps({"header": header, "data": numpy.arange(81.0).reshape(9, 9)}))
+    >>> cutout = trilith.cutout(f, sky=(10.0, 20.0), size=3)
+    >>> cutout["data"][...].tolist()
+    [[30.0, 31.0, 32.0], [39.0, 40.0, 41.0], [48.0, 49.0, 50.0]]
+    >>> [round(value, 6) for value in cutout["data"].wcs.pixel_to_world_values(1, 1)]
+    [10.0, 20.0]
+    """
 def covering(
     files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     lon: float,
@@ -119,7 +174,7 @@ def wcs(file: File | str | os.PathLike[str], path: str = "") -> WCS | None:
     file : File or path
         An open file, or one to open.
     path : str
-        Path of an array, of a GWCS or of a header; without it the first array that has coordinates counts.
+        Path of an array, of a GWCS or of a header; without it the array `data`, or the largest image that has coordinates.
 
     Raises
     ------
@@ -360,6 +415,33 @@ class WCS:
         Returns
         -------
         bool or array of bool
+        """
+    def to_fits_header(self, order: int | None = None, max_error: float | None = None) -> dict[str, str | float | int]:
+        """Return the cards of a FITS header that describes the coordinates, as a dictionary that astropy takes.
+
+        Tangent planes and other projections of FITS are exact. For the rest Trilith fits a tangent plane with SIP polynomials.
+
+        Parameters
+        ----------
+        order : int, optional
+            Degree of the polynomials; 1 for a tangent plane alone. By default the lowest that keeps `max_error`.
+        max_error : float, optional
+            Largest error in pixels. By default 0.001, or any if `order` is given.
+
+        Raises
+        ------
+        NotImplementedError
+            If the coordinates are not those of an image of the sky, or if no degree is good enough.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+        >>> f = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))
+        >>> cards = f["data"].wcs.to_fits_header()
+        >>> cards["CTYPE1"], cards["CRVAL2"]
+        ('RA---TAN', 20.0)
         """
     def jacobian(self, *pixel: float) -> numpy.typing.NDArray[numpy.float64]:
         """Return the derivatives of the world coordinates (rows) by the pixel coordinates (columns) at a pixel."""

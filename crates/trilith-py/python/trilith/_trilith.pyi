@@ -1303,8 +1303,14 @@ class _Wcs:
         """Derivatives of the world coordinates at a pixel, row by row."""
     def footprint(self) -> list[list[float]] | None:
         """Corners of the extent on the sky, in degrees."""
+    def fits_header(self, order: int | None, max_error: float | None) -> list[tuple[str, Any, str]]:
+        """Cards of a FITS header: keyword, value and comment."""
     def about(self) -> dict[str, Any]:
         """Describes the coordinates, by name."""
+def _cutout(
+    opened: File, path: str, sky: list[float], size: str, edge: str, fill: float | None, only: list[str]
+) -> tuple[bytes, list[str]] | None:
+    """The pixels around a position, as the bytes of a file, and remarks about them; None if there is no cutout."""
 def _wcs_at(opened: File, path: str) -> _Wcs | None:
     """The coordinates at a path of an open file."""
 def _wcs_of_array(array: Array) -> _Wcs | None:

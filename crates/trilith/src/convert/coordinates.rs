@@ -8,7 +8,7 @@ use crate::asdf::AsdfFile;
 use crate::error::{Error, Result};
 use crate::file::{Backend, Item};
 use crate::fits::{Card, Part};
-use crate::wcs::{CardValue, FitOptions, Wcs};
+use crate::wcs::{FitOptions, Wcs, fits_cards};
 
 /// Headers of the coordinates of a file. Arrays of one shape that share coordinates have one header, which is computed once.
 pub(super) struct Headers {
@@ -55,16 +55,7 @@ impl Headers {
 fn cards(coordinates: &Wcs, how: Coordinates) -> Result<Vec<Card>> {
     let mut options = FitOptions::default();
     options.degree = (how == Coordinates::Tan).then_some(1);
-    let mut cards = Vec::new();
-    for card in coordinates.to_fits(&options)?.cards {
-        cards.push(match card.value {
-            CardValue::Text(text) => Card::new(&card.keyword, text.as_str(), card.comment)?,
-            CardValue::Number(number) => Card::new(&card.keyword, number, card.comment)?,
-            CardValue::Integer(number) => Card::new(&card.keyword, number, card.comment)?,
-            _ => continue,
-        });
-    }
-    Ok(cards)
+    fits_cards(coordinates, &options)
 }
 
 /// Returns the paths of the coordinates in a tree, which headers have in their own form.

@@ -25,7 +25,7 @@ mod units;
 
 pub use place::{Length, PixelBox, Size, latitude, longitude, position};
 pub use points::Points;
-pub use trilith_wcs::{Axis, CardValue, FitOptions, FitsHeader, Frame, Inverse, Options, Wcs};
+pub use trilith_wcs::{Axis, Card, CardValue, FitOptions, FitsHeader, Frame, Inverse, Options, Wcs};
 
 use std::borrow::Cow;
 
@@ -70,6 +70,26 @@ pub fn in_degrees(wcs: &Wcs, world: &mut [Vec<f64>]) {
             }
         }
     }
+}
+
+/// Returns the cards of a FITS header for an image with these coordinates, as the file holds them.
+///
+/// # Errors
+/// Returns [`ErrorKind::Unsupported`] if the coordinates are not those of an image of the sky, or if no header is as exact as the
+/// options ask.
+#[cfg(feature = "fits")]
+#[doc(hidden)]
+pub fn fits_cards(wcs: &Wcs, options: &FitOptions) -> Result<Vec<crate::fits::Card>> {
+    let mut cards = Vec::new();
+    for card in wcs.to_fits(options)?.cards {
+        cards.push(match card.value {
+            CardValue::Text(text) => crate::fits::Card::new(&card.keyword, text.as_str(), card.comment)?,
+            CardValue::Number(number) => crate::fits::Card::new(&card.keyword, number, card.comment)?,
+            CardValue::Integer(number) => crate::fits::Card::new(&card.keyword, number, card.comment)?,
+            _ => continue,
+        });
+    }
+    Ok(cards)
 }
 
 /// The tag of an item.
