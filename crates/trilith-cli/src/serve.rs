@@ -197,7 +197,7 @@ async fn respond(site: Arc<Site>, request: hyper::Request<Incoming>) -> Result<h
             let said = match tokio::time::timeout(ANSWER, work).await {
                 Ok(Ok(said)) => said,
                 Ok(Err(_)) => {
-                    Response::error(&Error::unsupported("the request failed in a way that it should not: please report this"))
+                    Response::error(&Error::unsupported("internal error while handling the request; please report it"))
                 }
                 Err(_) => Response::error(&Error::unsupported("the answer took longer than ten minutes, and was given up")),
             };

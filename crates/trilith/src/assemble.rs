@@ -144,7 +144,7 @@ pub(crate) fn write_copied<W: Write + Seek>(
     codec: Option<Option<CodecId>>,
 ) -> Result<Vec<Diagnostic>> {
     let _call = file.limits().call();
-    // Without the tree of the file it is a part that gets a file of its own.
+    // Without the tree of the file it is a part that gets a separate file.
     let is_whole = tree.is_some() || file.sections().tree().is_none();
     let has_blocks = !blocks.is_empty() || codec.is_some();
     let mut damaged = Vec::new();

@@ -167,7 +167,7 @@ impl<'a> Writer<'a> {
 
     fn put(&mut self, path: &str, value: Value) -> Result<()> {
         let path = TreePath::parse(path)?;
-        let taken = || Error::usage("there is something here already").at_path(path.to_string());
+        let taken = || Error::usage("the path already exists").at_path(path.to_string());
         let Some((last, way)) = path.keys().split_last() else { return Err(taken()) };
         let mut at = &mut self.tree;
         for key in way {

@@ -99,7 +99,7 @@ impl Stream {
         rows.target = self.to.as_deref().map(generation).transpose()?;
         rows.every_bytes = parse_size(&self.every_bytes).map_err(|error| error.context("--every-bytes"))?;
         let seconds = Duration::try_from_secs_f64(self.every_seconds);
-        rows.every = seconds.map_err(|_| Error::usage("a number of seconds is not negative").context("--every-seconds"))?;
+        rows.every = seconds.map_err(|_| Error::usage("seconds must not be negative").context("--every-seconds"))?;
         Ok(rows)
     }
 

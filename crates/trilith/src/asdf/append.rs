@@ -152,7 +152,7 @@ fn growable(holder: &AsdfFile, block: &Block) -> Result<()> {
         return Err(Error::unsupported(
             "rows cannot be added to a file inside a FITS file, or one that was compressed as a whole",
         )
-        .hint("convert writes it as a file of its own"));
+        .hint("convert writes it as a separate file"));
     }
     if block.checksum.is_some() {
         return Err(Error::usage("the streamed block states a checksum, which more rows would make wrong")

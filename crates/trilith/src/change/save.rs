@@ -104,7 +104,7 @@ impl Change<'_> {
         self.check_tree()?;
         let _call = file.limits().call();
         if output.is_some() && self.has_new_files() {
-            return Err(Error::usage("the new array gets a file of its own, beside the file that is changed")
+            return Err(Error::usage("the new array gets a separate file, next to the file that is changed")
                 .hint("write no other file, or implode this one first"));
         }
         let own = self.own_path()?;
@@ -207,7 +207,7 @@ impl Change<'_> {
         let Some(local) = self.file().sections().source().local() else { return Ok(None) };
         if self.has_new_files() && local.path().and_then(Path::parent) != local.given_path().and_then(Path::parent) {
             return Err(Error::usage(format!(
-                "{} is a link into another folder, and the new array gets a file of its own beside the file",
+                "{} is a link into another folder, and the new array gets a separate file next to the file",
                 self.file().sections().source().name()
             ))
             .hint("name the file itself"));

@@ -136,7 +136,7 @@ fn write_anew(
     let source = sections.source();
     if file.container().is_some() || source.is_apart() {
         return Err(Error::unsupported("a file inside a FITS file, or compressed as a whole, cannot have a streamed block")
-            .hint("convert writes it as a file of its own"));
+            .hint("convert writes it as a separate file"));
     }
     let blocks = sections.all_blocks()?;
     let row = blocks.first().map(|block| block.generation).or_else(|| sections.generation());

@@ -313,7 +313,7 @@ fn check(target: &Target, options: &ConvertOptions) -> Result<()> {
             return Err(Error::usage(format!("{} has no encoding chains", target.name)).hint("asdf-0.1 has them"));
         }
         if options.codec != CodecChoice::Keep {
-            return Err(Error::usage("a codec and an encoding chain exclude each other").hint("put zlib into the chain"));
+            return Err(Error::usage("a codec and an encoding chain are mutually exclusive").hint("put zlib into the chain"));
         }
         encode::check(steps)?;
     }
