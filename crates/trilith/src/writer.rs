@@ -39,12 +39,12 @@ impl Default for Writer<'_> {
 }
 
 impl<'a> Writer<'a> {
-    /// A file of the newest standard, without content yet.
+    /// Creates a writer for a file of the newest standard, without content yet.
     pub fn new() -> Self {
         Self::for_target(Target::newest())
     }
 
-    /// A file of a generation, such as `asdf-1.5` or `finf-0.1`.
+    /// Creates a writer for a file of a generation, such as `asdf-1.5` or `finf-0.1`.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name, with those that are known.
@@ -65,7 +65,7 @@ impl<'a> Writer<'a> {
         Ok(self)
     }
 
-    /// Adds an array at a path; mappings on the way are made.
+    /// Adds an array at a path, and makes the mappings on the way.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a datatype that the generation lacks, and if
@@ -99,7 +99,7 @@ impl<'a> Writer<'a> {
         path: &str,
         view: impl Into<ndarray::ArrayView<'a, T, D>>,
     ) -> Result<()> {
-        /// Elements that are copied at a time, if they are not one after the other.
+        /// Number of elements that are copied at a time, if they are not contiguous.
         const PIECE: usize = 1 << 16;
         let view = view.into();
         let shape: Vec<u64> = view.shape().iter().map(|len| *len as u64).collect();
@@ -143,7 +143,7 @@ impl<'a> Writer<'a> {
         self.put(path, node)
     }
 
-    /// The arrays, and the tree with their nodes.
+    /// Returns the arrays, and the tree with their nodes.
     pub(crate) fn into_parts(self) -> (Builder<'a>, Value) {
         (self.builder, self.tree)
     }

@@ -43,7 +43,7 @@ pub struct Array {
 static DEFAULT_LIMITS: LazyLock<Arc<Limits>> = LazyLock::new(|| Arc::new(Limits::default()));
 
 impl Array {
-    /// Elements that are one after the other in C order from byte `offset` of `source` on.
+    /// Creates an array of contiguous elements in C order from byte `offset` of `source` on.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they are not all inside the source.
@@ -70,7 +70,7 @@ impl Array {
         array.checked()
     }
 
-    /// A streamed array (`shape: ['*', …]`): as many rows as the source has whole ones.
+    /// Creates a streamed array (`shape: ['*', …]`), with the whole rows that the source has.
     ///
     /// # Errors
     /// Returns the errors of [`Array::new`], and an error for rows without bytes.
@@ -81,7 +81,7 @@ impl Array {
         Self::new(source, offset, datatype, byteorder, shape)
     }
 
-    /// Elements in memory, in C order.
+    /// Creates an array from bytes in memory, in C order.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if `bytes` are too few.
@@ -89,7 +89,7 @@ impl Array {
         Self::new(Arc::new(MemorySource::new(bytes, "memory")), 0, datatype, byteorder, shape)
     }
 
-    /// A copy of numbers in memory, in C order.
+    /// Creates an array from a copy of numbers, in C order.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `shape` has another number of elements.
@@ -123,19 +123,20 @@ impl Array {
         Ok(Self { is_void: true, ..self.with_mask(Mask::Array(Arc::new(mask)))? })
     }
 
-    /// Returns `true` if the file declares the masked elements missing, so that what is stored there is no value.
+    /// Returns `true` if the file declares the masked elements missing, so that the stored numbers there are no
+    /// values.
     pub(crate) fn is_void(&self) -> bool {
         self.is_void
     }
 
-    /// The array without its mask.
+    /// Returns the array without its mask.
     #[must_use]
     pub fn without_mask(mut self) -> Self {
         (self.mask, self.is_void) = (None, false);
         self
     }
 
-    /// The array with other limits for what it allocates.
+    /// Returns the array with other limits on its allocations.
     #[must_use]
     pub fn with_limits(mut self, limits: Arc<Limits>) -> Self {
         self.limits = limits;
@@ -147,7 +148,7 @@ impl Array {
         &self.source
     }
 
-    /// The byte of the source at which the first element (all indices 0) starts.
+    /// Returns the byte offset in the source of the first element (all indices 0).
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -157,17 +158,17 @@ impl Array {
         &self.datatype
     }
 
-    /// The byte order of the elements; the fields of a struct have their own.
+    /// Returns the byte order of the elements; the fields of a struct have their own.
     pub fn byteorder(&self) -> Byteorder {
         self.byteorder
     }
 
-    /// Lengths of the axes, the slowest first; empty for a single element.
+    /// Returns the lengths of the axes, the slowest first; empty for a single element.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
-    /// Bytes from one index to the next, for each axis.
+    /// Returns the bytes from one index to the next, for each axis.
     pub fn strides(&self) -> &[i64] {
         &self.strides
     }
@@ -177,7 +178,7 @@ impl Array {
         self.mask.as_ref()
     }
 
-    /// The limits in force.
+    /// Returns the limits in force.
     pub fn limits(&self) -> &Arc<Limits> {
         &self.limits
     }
@@ -193,24 +194,24 @@ impl Array {
         self.shape.contains(&0)
     }
 
-    /// Bytes of all elements, packed.
+    /// Returns the number of bytes of all elements, packed.
     pub fn nbytes(&self) -> u64 {
         self.len().saturating_mul(self.datatype.packed_size())
     }
 
-    /// The bytes of the source between the first and the last that belong to an element.
+    /// Returns the range of the source from the first to the last byte that belongs to an element.
     pub fn extent(&self) -> Range<u64> {
         // Checked when the array was made.
         shape::extent(self.offset, &self.shape, &self.strides, self.datatype.item_size(), self.source.len())
             .unwrap_or(self.offset..self.offset)
     }
 
-    /// Returns `true` if the elements are one after the other in C order.
+    /// Returns `true` if the elements are contiguous in C order.
     pub fn is_c_contiguous(&self) -> bool {
         shape::is_c_contiguous(&self.shape, &self.strides, self.datatype.item_size())
     }
 
-    /// Returns `true` if the elements are one after the other in Fortran order.
+    /// Returns `true` if the elements are contiguous in Fortran order.
     pub fn is_fortran_contiguous(&self) -> bool {
         shape::is_fortran_contiguous(&self.shape, &self.strides, self.datatype.item_size())
     }

@@ -20,7 +20,7 @@ use crate::percent::leniently_decoded;
 use crate::tree::{Node, PrintOptions, Tree, TreePath, Value, print_document};
 use crate::yaml::Scalar;
 
-/// An open file: a tree of named items whose leaves are arrays, whatever its format.
+/// An open file of any format: a tree of named items whose leaves are arrays.
 ///
 /// ```
 /// let text = b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: !<tag:stsci.edu:asdf/core/ndarray-1.0.0> [1, 2], b: {c: x}}\n...\n";
@@ -45,7 +45,7 @@ impl File {
         Self { backend: Arc::new(backend) }
     }
 
-    /// The name of its family: `asdf`, `finf`, `fits` or `dudley`.
+    /// Returns the name of its format family: `asdf`, `finf`, `fits` or `dudley`.
     pub fn family(&self) -> &str {
         self.backend.family()
     }
@@ -71,7 +71,7 @@ impl File {
         self.family()
     }
 
-    /// The bytes that the file is read from.
+    /// Returns the source of the file's bytes.
     pub fn source(&self) -> &SourceRef {
         self.backend.source()
     }
@@ -81,7 +81,7 @@ impl File {
         self.backend.limits()
     }
 
-    /// Problems that do not keep the file from being read.
+    /// Returns the problems that do not keep the file from being read.
     pub fn warnings(&self) -> Vec<String> {
         self.backend.warnings()
     }
@@ -91,7 +91,7 @@ impl File {
         &*self.backend
     }
 
-    /// The root item.
+    /// Returns the root item.
     pub fn root(&self) -> Item<'_> {
         Item::new(&*self.backend, self.backend.root())
     }
@@ -122,7 +122,7 @@ impl File {
         }
     }
 
-    /// The array at a path, as [`Item::array`].
+    /// Returns the array at a path, as [`Item::array`] does.
     ///
     /// # Errors
     /// Returns the errors of [`File::item`] and [`Item::array`].
@@ -132,7 +132,7 @@ impl File {
         backend.array(&found.place)
     }
 
-    /// Every array with its path, in the order of the file; references are followed.
+    /// Lists every array with its path, in the order of the file. References are followed.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many.
@@ -142,18 +142,19 @@ impl File {
         Ok(self.backend.arrays()?.into_iter().map(entry).collect())
     }
 
-    /// The file as one of the ASDF family, FITS included: tags, edits, blocks, generations.
+    /// Returns the file as one of the ASDF family, FITS included: tags, edits, blocks, generations.
     pub fn as_asdf(&self) -> Option<&AsdfFile> {
         (&*self.backend as &dyn Any).downcast_ref()
     }
 
-    /// The file as a Dudley stream: layout, parameters, addresses.
+    /// Returns the file as a Dudley file: layout, parameters, byte offsets.
     #[cfg(feature = "dudley")]
     pub fn as_dudley(&self) -> Option<&DudleyFile> {
         (&*self.backend as &dyn Any).downcast_ref()
     }
 
-    /// The file as a family of files under one layout, see [`OpenOptions::family`](super::OpenOptions::family).
+    /// Returns the file as a set of files under one layout, see
+    /// [`OpenOptions::family`](super::OpenOptions::family).
     #[cfg(feature = "dudley")]
     pub fn as_family(&self) -> Option<&Series> {
         (&*self.backend as &dyn Any).downcast_ref()
@@ -182,7 +183,7 @@ impl File {
         owned(any.downcast().map_err(|_| wrong_family(&family, wanted))?)
     }
 
-    /// The same file, with references in its text as they must read where they begin at `base`.
+    /// Returns the same file, with the references in its text rewritten so that they are relative to `base`.
     ///
     /// # Errors
     /// Returns the errors of [`AsdfFile::moved_to`].
@@ -218,7 +219,7 @@ impl From<DudleyFile> for File {
 pub struct ArrayEntry<'f> {
     /// The path from the root of the file.
     pub path: String,
-    /// The item, or why it cannot be reached.
+    /// The item, or the reason why it cannot be reached.
     pub item: Result<Item<'f>>,
 }
 
@@ -243,7 +244,7 @@ pub enum ItemKind {
 }
 
 impl ItemKind {
-    /// The word for it.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mapping => "mapping",
@@ -302,12 +303,12 @@ impl<'f> Item<'f> {
         Self { held: found.other.map_or(from, Held::Shared), place: found.place }
     }
 
-    /// The item at a place of what a file is made on.
+    /// Returns the item at a place of a backend.
     pub fn new(backend: &'f dyn Backend, place: Place) -> Self {
         Item { held: Held::Borrowed(backend), place }
     }
 
-    /// The file that the item is in.
+    /// Returns the backend of the item's file.
     pub fn backend(&self) -> &dyn Backend {
         match &self.held {
             Held::Borrowed(backend) => *backend,
@@ -315,7 +316,7 @@ impl<'f> Item<'f> {
         }
     }
 
-    /// The item as a node of a tree and the file of that, if the file has a tree.
+    /// Returns the item as a node of a tree, and the file of that, if the file has a tree.
     pub fn as_asdf(&self) -> Option<(&AsdfFile, Node<'_>)> {
         let any: &dyn Any = self.backend();
         any.downcast_ref::<AsdfFile>().zip(self.backend().node(&self.place))
@@ -340,7 +341,7 @@ impl<'f> Item<'f> {
         self.backend().node(&self.place).is_some_and(|node| node.anchor().is_some())
     }
 
-    /// Another item of the same file.
+    /// Returns another item of the same file.
     #[must_use]
     pub fn at(&self, place: Place) -> Item<'f> {
         Item { held: self.held.clone(), place }
@@ -361,7 +362,7 @@ impl<'f> Item<'f> {
         self.backend().unreadable(&self.place)
     }
 
-    /// The children of a mapping or a list in the order of the file; nothing for everything else.
+    /// Returns the children of a mapping or a list in the order of the file; nothing for everything else.
     ///
     /// # Errors
     /// Returns an error if the children cannot be read.
@@ -374,7 +375,7 @@ impl<'f> Item<'f> {
         Ok(self.backend().children(&self.place)?.into_iter().map(child).collect())
     }
 
-    /// The child of this number, counted from 0; None if there are fewer.
+    /// Returns the child of this number, counted from 0, or None if there are fewer.
     ///
     /// # Errors
     /// Returns the errors of [`Item::children`].
@@ -508,7 +509,7 @@ impl<'f> Item<'f> {
         self.kind() == ItemKind::List && self.backend().lists_are_histories()
     }
 
-    /// The array that the item is; in a Dudley file also that of a list of equal arrays.
+    /// Returns the array that the item is; in a Dudley file also that of a list of equal arrays.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it is none.
@@ -525,7 +526,7 @@ impl<'f> Item<'f> {
         self.backend().as_array(&self.place)
     }
 
-    /// The array as people read it: with its text decoded.
+    /// Returns the array with its text decoded.
     ///
     /// # Errors
     /// Returns an error if the text cannot be decoded.
@@ -542,7 +543,7 @@ impl<'f> Item<'f> {
         self.backend().widened(&self.place, array)
     }
 
-    /// The value of a scalar, a text or a null.
+    /// Returns the value of a scalar, a text or a null.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for anything else.
@@ -550,7 +551,7 @@ impl<'f> Item<'f> {
         self.backend().value(&self.place)
     }
 
-    /// A scalar or a text as the file spells it.
+    /// Returns a scalar or a text as the file spells it.
     ///
     /// # Errors
     /// Returns the errors of [`Item::value`].
@@ -582,7 +583,7 @@ impl<'f> Item<'f> {
         self.backend().summary(&self.place)
     }
 
-    /// The item that a reference leads to; the item itself if it is none.
+    /// Returns the target of a reference, or the item itself if it is none.
     ///
     /// # Errors
     /// Returns an error if the other file cannot be opened.
@@ -602,7 +603,7 @@ impl<'f> Item<'f> {
         self.backend().expand(&self.place, options, &mut take)
     }
 
-    /// The item as a value that can be printed as YAML, and the handles of its tags.
+    /// Returns the item as a value that can be printed as YAML, and the handles of its tags.
     ///
     /// # Errors
     /// Returns the errors of [`Item::expand`].
@@ -677,7 +678,7 @@ struct Level<'w> {
 }
 
 impl<'w> Walk<'w> {
-    /// The next item, or None at the end.
+    /// Returns the next item, or None at the end.
     ///
     /// # Errors
     /// Returns an error if the children cannot be read, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) after
@@ -709,12 +710,12 @@ impl<'w> Walk<'w> {
         Ok(Some(Visit { name, index, depth: self.levels.len(), item }))
     }
 
-    /// Leaves out what is below the item of the last step.
+    /// Leaves out the items below that of the last step.
     pub fn skip_children(&mut self) {
         self.entering = None;
     }
 
-    /// The path, from the start of the walk, of the item of the last step.
+    /// Returns the path, from the start of the walk, of the item of the last step.
     pub fn path(&self) -> String {
         let visited = self.levels.iter().filter_map(|level| Some((level.last.as_ref()?, level.index.saturating_sub(1))));
         // A path may be known to the child alone, and then begins at the root of the file.
@@ -724,7 +725,7 @@ impl<'w> Walk<'w> {
     }
 }
 
-/// A scalar as text.
+/// Returns a scalar as text.
 pub(super) fn text_of(value: Scalar<'_>) -> Cow<'_, str> {
     match value {
         Scalar::Null => "null".into(),

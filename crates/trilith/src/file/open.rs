@@ -130,15 +130,15 @@ impl OpenOptions {
         self
     }
 
-    /// The byte order of what layout and file leave open.
+    /// Sets the byte order of data if neither layout nor file gives it.
     #[must_use]
     pub fn byteorder(mut self, order: impl Into<Option<Byteorder>>) -> Self {
         self.byteorder = order.into();
         self
     }
 
-    /// The file is a catalog, and this the layout of the files that it lists; None if the catalog holds it. Each item is one
-    /// array, whose first axis counts the files.
+    /// Opens a catalog with the layout of the files that it lists, or None if the catalog holds it. Each item is
+    /// one
     #[cfg(feature = "dudley")]
     #[must_use]
     pub fn family(mut self, template: impl Into<Option<Layout>>) -> Self {
@@ -156,7 +156,7 @@ impl OpenOptions {
         self
     }
 
-    /// Of a family: only these of its files, counted from 0, in this order; None is the first or the last.
+    /// Selects files of a file set, counted from 0, in this order; None is the first or the last.
     #[cfg(feature = "dudley")]
     #[must_use]
     pub fn files(mut self, ranges: Vec<std::ops::Range<Option<usize>>>) -> Self {
@@ -166,7 +166,7 @@ impl OpenOptions {
         self
     }
 
-    /// Opens a file at a path or an address, as [`open`].
+    /// Opens a file at a path or a URL, as [`open`] does.
     ///
     /// # Errors
     /// Returns the errors of [`open`].
@@ -174,7 +174,7 @@ impl OpenOptions {
         settled(|| self.source(&path_or_url), |source, resolve| self.open_source(source, resolve))
     }
 
-    /// The bytes of a file at a path or an address, and what opens the files that it refers to.
+    /// Returns the bytes of a file at a path or a URL, and the resolver of the files that it refers to.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if it cannot be read.
@@ -231,7 +231,7 @@ impl OpenOptions {
         self.open_source(Arc::new(MemorySource::new(bytes, "memory")), Arc::new(NoReferences))
     }
 
-    /// Opens a file from bytes that are open already; `resolve` opens what it refers to.
+    /// Opens a file from an open source; `resolve` opens the files that it refers to.
     ///
     /// # Errors
     /// Returns the errors of [`open`].
@@ -254,7 +254,8 @@ impl OpenOptions {
         asdf_of(source, &start, resolve, &self.limits, self.stored).map(File::new)
     }
 
-    /// The layout of a file of a foreign format, from its own metadata: that under which [`OpenOptions::open`] reads it.
+    /// Returns the layout of a file of a foreign format, from its own metadata: that under which
+    /// [`OpenOptions::open`] reads it.
     ///
     /// # Errors
     /// Returns the errors of [`foreign::derive`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for
@@ -274,7 +275,7 @@ impl OpenOptions {
         Err(Error::unsupported(format!("{name} is not a file of a foreign format, whose layout can be derived")).hint(hint))
     }
 
-    /// A Dudley file, a family of them, or whatever a layout is given for; None for anything else.
+    /// Opens a Dudley file, a set of them, or any file for which a layout is given. Returns None for anything else.
     #[cfg(feature = "dudley")]
     fn stream(&self, source: &SourceRef, start: &[u8], resolve: &Arc<dyn Resolve>) -> Result<Option<File>> {
         // A layout given with a family is that of its files: the catalog has its own.
@@ -308,7 +309,7 @@ impl OpenOptions {
     }
 }
 
-/// A file of the ASDF family, by its first bytes.
+/// Opens a file of the ASDF family, by its first bytes.
 fn asdf_of(source: SourceRef, start: &[u8], resolve: Arc<dyn Resolve>, limits: &Limits, stored: bool) -> Result<AsdfFile> {
     match FileKind::detect(start) {
         Some(FileKind::Asdf) => {
@@ -323,7 +324,7 @@ fn asdf_of(source: SourceRef, start: &[u8], resolve: Arc<dyn Resolve>, limits: &
     }
 }
 
-/// Opens a file of the ASDF family from bytes that are open already.
+/// Opens a file of the ASDF family from an open source.
 ///
 /// # Errors
 /// Returns the errors of [`open`].
@@ -336,7 +337,7 @@ pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits
     asdf_of(source, &start, resolve, limits, false)
 }
 
-/// Opens a file of the ASDF family at a path or an address, as [`open`].
+/// Opens a file of the ASDF family at a path or a URL, as [`open`] does.
 ///
 /// # Errors
 /// Returns the errors of [`open`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of
