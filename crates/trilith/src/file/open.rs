@@ -138,7 +138,7 @@ impl OpenOptions {
     }
 
     /// Opens a catalog with the layout of the files that it lists, or None if the catalog holds it. Each item is
-    /// one
+    /// one array, whose first axis counts the files.
     #[cfg(feature = "dudley")]
     #[must_use]
     pub fn family(mut self, template: impl Into<Option<Layout>>) -> Self {
