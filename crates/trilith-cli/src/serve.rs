@@ -196,9 +196,7 @@ async fn respond(site: Arc<Site>, request: hyper::Request<Incoming>) -> Result<h
             let work = tokio::task::spawn_blocking(move || answer(&site.session, &asked));
             let said = match tokio::time::timeout(ANSWER, work).await {
                 Ok(Ok(said)) => said,
-                Ok(Err(_)) => {
-                    Response::error(&Error::unsupported("internal error while handling the request; please report it"))
-                }
+                Ok(Err(_)) => Response::error(&Error::unsupported("internal error while handling the request; please report it")),
                 Err(_) => Response::error(&Error::unsupported("the answer took longer than ten minutes, and was given up")),
             };
             drop(waiting);
