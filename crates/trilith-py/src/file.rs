@@ -616,7 +616,7 @@ impl File {
         match self.opened() {
             Ok(file) => {
                 let tree = show::tree_html(&file.root(), &format!("trilith.File {}", show::file(&file)));
-                tree + &py.detach(|| crate::picture::first_of(&file)).unwrap_or_default()
+                tree + &py.detach(|| crate::picture::image_of(&file)).unwrap_or_default()
             }
             Err(_) => "<div class=\"trilith\"><b>trilith.File</b>, closed</div>".to_owned(),
         }

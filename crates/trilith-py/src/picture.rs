@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use trilith::bytes::{AtomicFile, Basis};
-use trilith::{Array as Described, Error, ItemKind};
+use trilith::{Array as Described, Error};
 use trilith_view::glance::{self, Glance, How};
 use trilith_view::{Cuts, Interval};
 
@@ -164,18 +164,8 @@ fn described(array: &Bound<'_, PyAny>) -> PyResult<Described> {
     Described::from_bytes(bytes, datatype, order, shape).or_raise(About::Argument)
 }
 
-/// A small picture of the first image of a file.
-pub fn first_of(file: &trilith::File) -> Option<String> {
-    const LOOKED_AT: usize = 2000;
-    let root = file.root();
-    let mut walk = root.walk();
-    for _ in 0..LOOKED_AT {
-        let item = walk.step().ok()??.item;
-        if item.kind() == ItemKind::Array
-            && let Some(found) = item.array().ok().and_then(|array| glance::html(&array))
-        {
-            return Some(found);
-        }
-    }
-    None
+/// A small picture of the image of a file.
+pub fn image_of(file: &trilith::File) -> Option<String> {
+    let path = file.image().ok()??;
+    glance::html(&file.array(&path).ok()?)
 }

@@ -38,7 +38,8 @@ pub use fits::{Inner, toward, write_around};
 pub use fits::{fits_around, open_fits, open_fits_file};
 #[doc(hidden)]
 pub use gather::{Found, Gather, Gathered};
-pub(crate) use image::preference;
+#[doc(hidden)]
+pub use image::preference;
 pub use item::{ArrayEntry, Children, File, Item, ItemKind, Notes, Visit, Walk};
 pub use open::{OpenOptions, open};
 #[doc(hidden)]

@@ -29,7 +29,7 @@ use crate::terminal::Graphics;
 pub struct Show {
     #[command(flatten)]
     parts: Parts,
-    /// Take the first image of several arrays, if no path chooses one
+    /// Take the image of several arrays, if no path chooses one: the array `data`, or the largest
     #[arg(long)]
     first: bool,
     /// Draw it as this (default: chosen by the shape of the array)

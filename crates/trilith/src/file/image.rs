@@ -1,6 +1,7 @@
 //! The image of a file: the array that a user most likely means.
 
-use super::{Description, File};
+use super::File;
+use crate::array::Datatype;
 use crate::error::Result;
 
 /// Arrays that are looked at.
@@ -8,9 +9,10 @@ const TRIED: usize = 1000;
 
 /// The rank of an array among the images of its file: an array `data` comes before others, a larger one before a smaller one, and a
 /// table last.
-pub(crate) fn preference(path: &str, about: &Description) -> impl Ord + Copy + use<> {
-    let is_image = about.shape.len() > 1 && about.datatype.as_struct().is_none();
-    let elements = about.shape.iter().fold(1u64, |product, length| product.saturating_mul(*length));
+#[doc(hidden)]
+pub fn preference(path: &str, datatype: &Datatype, shape: &[u64]) -> (bool, bool, u64) {
+    let is_image = shape.len() > 1 && datatype.as_struct().is_none();
+    let elements = shape.iter().fold(1u64, |product, length| product.saturating_mul(*length));
     (is_image, path.rsplit('/').next() == Some("data"), elements)
 }
 
@@ -26,7 +28,7 @@ impl File {
         for entry in self.arrays()?.into_iter().take(TRIED) {
             let Ok(Ok(about)) = entry.item.map(|item| item.describe()) else { continue };
             let is_image = about.shape.iter().filter(|length| **length > 1).count() > 1 && about.datatype.as_struct().is_none();
-            let rank = preference(&entry.path, &about);
+            let rank = preference(&entry.path, &about.datatype, &about.shape);
             if is_image && best.as_ref().is_none_or(|(known, _)| rank > *known) {
                 best = Some((rank, entry.path));
             }

@@ -76,7 +76,7 @@ impl File {
             if let (Some(place), Ok(about)) = (place, item.describe())
                 && about.datatype.as_struct().is_none()
             {
-                arrays.push((place, preference(&entry.path, &about), entry.path, about.shape));
+                arrays.push((place, preference(&entry.path, &about.datatype, &about.shape), entry.path, about.shape));
             }
         }
         // The first of those that are alike.

@@ -1,7 +1,7 @@
 //! Subject of a drawing: the array that an item is or holds, and the kind of drawing.
 
 use trilith::array::Index;
-use trilith::file::{Item, ItemKind};
+use trilith::file::{Item, ItemKind, preference};
 use trilith::{Array, Datatype, Error, Result};
 use trilith_view::{found, is_numeric};
 
@@ -97,7 +97,7 @@ fn suggested(array: &Array) -> Result<What> {
     }
 }
 
-/// The array that an item is, or the only one in it, or of several the `first` image; several of one axis and one length
+/// The array that an item is, or the only one in it, or of several the image if `first` asks for it; several of one axis and one length
 /// are the columns of a table.
 fn chosen(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Array, Columns)> {
     match item.array() {
@@ -116,7 +116,11 @@ fn chosen(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Array, Co
     }
     if first {
         let image = |found: &found::Found| found.array.as_ref().is_ok_and(|array| matches!(suggested(array), Ok(What::Image | What::Colours)));
-        let found = all.into_iter().find(image).ok_or_else(|| Error::usage("none of the arrays is an image"))?;
+        let rank = |found: &found::Found| {
+            found.array.as_ref().ok().map(|array| std::cmp::Reverse(preference(&found.path, array.datatype(), array.shape())))
+        };
+        let found = all.into_iter().filter(image).min_by_key(rank);
+        let found = found.ok_or_else(|| Error::usage("none of the arrays is an image"))?;
         return Ok((format!("{path}{}", found.path), found.array?, Vec::new()));
     }
     let lengths: Vec<Option<u64>> = all.iter().map(|found| found.array.as_ref().ok().and_then(length)).collect();
