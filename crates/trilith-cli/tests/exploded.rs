@@ -225,3 +225,91 @@ fn what_was_exploded_implodes_to_the_same_blocks_in_every_generation() {
         assert!(report.is_ok(), "{}: {report:?}", row.name);
     }
 }
+
+/// The headers of the blocks of a file, magic number included, by what the blocks hold. The allocated size, which is not
+/// copied, counts as 0.
+fn headers(path: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let bytes = std::fs::read(path).unwrap();
+    let file = trilith::open_asdf(path).unwrap();
+    let blocks = file.sections().blocks().unwrap();
+    let of_block = |block: &&trilith::asdf::Block| {
+        let (start, data) = (usize::try_from(block.offset).unwrap(), usize::try_from(block.data_offset).unwrap());
+        let end = data + usize::try_from(block.stored_len()).unwrap();
+        let mut header = bytes[start..data].to_vec();
+        let fields = header.len() - usize::from(block.header_size);
+        header[fields + usize::from(block.generation.fields.allocated.at)..][..8].fill(0);
+        // The plain block and the stream hold the same.
+        let kind = block.flags.to_be_bytes();
+        ([&kind[..], &bytes[data..end]].concat(), header)
+    };
+    blocks.iter().map(of_block).collect()
+}
+
+/// FINF 0.1.0, "Exploded form": a block has "exactly the same content as the block in the original file (including the block
+/// header)". It holds for every command that copies blocks, in every generation, with either magic number, and with the 8 bytes
+/// of a checksum that nobody can compute.
+#[test]
+fn headers_of_early_blocks_are_kept_by_every_command_that_copies_them() {
+    for row in GENERATIONS {
+        for magic in [row.magic, row.magic_documented] {
+            let scratch = tempfile::tempdir().unwrap();
+            let folder = scratch.path();
+            let mut bytes = file_of(row);
+            for at in (0..bytes.len()).filter(|at| bytes[*at..].starts_with(row.magic)).collect::<Vec<_>>() {
+                bytes[at..at + magic.len()].copy_from_slice(magic);
+                let fields = at + magic.len() + 2;
+                if row.fields.checksum.len == 8 {
+                    let sum = [0x0e, 0xe0, 0x64, 0x6c, 0x1c, 0x77, 0xd8, at as u8];
+                    bytes[fields + usize::from(row.fields.checksum.at)..][..8].copy_from_slice(&sum);
+                }
+                if let Some(version) = row.fields.version {
+                    bytes[fields + usize::from(version.at)..][..3].copy_from_slice(&[0, 1, 7]);
+                }
+            }
+            std::fs::write(folder.join("x.asdf"), bytes).unwrap();
+            let has_sums = row.fields.checksum.len == 16;
+            let known = |path: &Path| {
+                let mut headers = headers(path);
+                // An MD5 is added to blocks that have none.
+                let end = |header: &mut Vec<u8>| header.truncate(header.len() - if has_sums { 16 } else { 0 });
+                headers.values_mut().for_each(end);
+                headers
+            };
+            let before = known(&folder.join("x.asdf"));
+            assert!(!before.is_empty());
+            let text = "x".repeat(3000);
+            say(folder, &["explode", "x.asdf", "-o", "parts", "--quiet"]);
+            say(folder, &["implode", "parts/x_exploded.asdf", "-o", "imploded.asdf", "--quiet"]);
+            say(folder, &["repack", "x.asdf", "repacked.asdf", "--quiet"]);
+            say(folder, &["resolve", "x.asdf", "resolved.asdf", "--quiet"]);
+            say(folder, &["repair", "x.asdf", "-o", "repaired.asdf", "--quiet"]);
+            say(folder, &["set", "x.asdf#/note", &text, "-o", "set.asdf", "--quiet"]);
+            for name in ["imploded", "repacked", "resolved", "repaired", "set"] {
+                let after = known(&folder.join(format!("{name}.asdf")));
+                assert_eq!(after, before, "{} {}: {name}", row.name, magic.escape_ascii());
+            }
+            let mut parts = BTreeMap::new();
+            for entry in std::fs::read_dir(folder.join("parts")).unwrap() {
+                parts.extend(known(&entry.unwrap().path()));
+            }
+            assert_eq!(parts, before, "{} {}: exploded", row.name, magic.escape_ascii());
+            // New blocks of a file have the magic number of its old ones.
+            for how in ["--in-place", "--no-in-place"] {
+                let options = if how == "--in-place" { vec![how] } else { vec![] };
+                std::fs::copy(folder.join("imploded.asdf"), folder.join("grown.asdf")).unwrap();
+                if row.fields.flags.is_some() {
+                    say(folder, &["delete", "grown.asdf#/stream", "--quiet"]);
+                }
+                say(folder, &["update", "grown.asdf", "--quiet"]);
+                let insert = ["set", "grown.asdf#/new", "--from", "x.asdf#/plain", "--quiet"];
+                say(folder, &[&insert[..], &options].concat());
+                let bytes = std::fs::read(folder.join("grown.asdf")).unwrap();
+                let file = trilith::open_asdf(folder.join("grown.asdf")).unwrap();
+                for block in file.sections().blocks().unwrap() {
+                    let found = &bytes[usize::try_from(block.offset).unwrap()..][..magic.len()];
+                    assert_eq!(found, magic, "{} {how}: block {}", row.name, block.index);
+                }
+            }
+        }
+    }
+}

@@ -171,27 +171,19 @@ fn write_alone<W: Write + Seek>(
     let row = row.ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
     let decoded = blocks.iter().map(|copied| copied.block()).filter(|block| codec.is_some() || !block.fits_into(row));
     file.check_decoding(decoded)?;
-    let mut options = options.clone();
+    let mut writer = FileWriter::new(out, row, options.clone());
+    writer.follow(file.sections())?;
     // A block in another file has "exactly the same content …, including the block header" (FINF, Exploded form).
-    for copied in blocks {
-        options.as_documented |= match copied {
-            Copied::Of(file, _) => file.sections().is_as_documented()?,
-            Copied::New(_) => false,
-        };
-    }
-    let mut writer = FileWriter::new(out, row, options);
-    if file.sections().filling()? == b' ' {
-        writer.keep_spaces();
+    if let (None, Some(Copied::Of(other, _))) = (file.sections().first_block(), blocks.first()) {
+        writer.mark_as(other.sections().is_as_documented()?);
     }
     let header = file.sections().header();
     writer.header_of_bytes(&header.line, &header.raw_comments, tree)?;
     for (position, copied) in blocks.iter().enumerate() {
         let (block, doing) = (copied.block(), || copied.label());
         let stored = copied.stored().doing(doing)?;
-        if block.is_streamed() {
-            let mut how = BlockOptions::default();
-            how.streamed = position + 1 == blocks.len();
-            writer.block(&*stored, &how)
+        if block.is_streamed() && position + 1 == blocks.len() {
+            writer.copy_last(&stored, block)
         } else if codec.is_some() || !block.fits_into(row) {
             let data = copied.decoded(file.limits()).doing(doing)?;
             let mut how = BlockOptions::default();

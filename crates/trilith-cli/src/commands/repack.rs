@@ -81,6 +81,8 @@ impl Repack {
             kept.iter().filter_map(|index| all.get(*index).map(|block| (&file, *block))).collect();
         let mut how = WriteOptions::default();
         how.align = self.align;
+        // So that rows can be added.
+        how.stream_checksum = false;
         check_name(&self.output, Form::of(&file), "name it otherwise, or convert the file")?;
         options.check_inputs(&self.output, &[&self.input])?;
         let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;

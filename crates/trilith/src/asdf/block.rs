@@ -3,7 +3,7 @@
 //! ASDF 1.x, "Block header"; ASDF 0.1.0, "Block header" and "Block encoding"; FINF 0.1, "Blocks".
 
 use super::checksum::{Stated, Sum};
-use super::generation::{self, Generation};
+use super::generation::{self, Generation, VERSION};
 use crate::bytes::{Cursor, Source, SourceRef, Window, read_vec};
 use crate::codec::CodecId;
 use crate::error::{Error, Result};
@@ -31,6 +31,8 @@ pub struct Block {
     pub header_size: u16,
     /// First byte after the header.
     pub data_offset: u64,
+    /// The version that the header of the first FINF draft states; 0.1.0 where the header has none.
+    pub version: [u8; 3],
     /// Flag bits as stored.
     pub flags: u32,
     /// Codec id as stored; zeros mean none.
@@ -255,7 +257,9 @@ pub(super) fn row_of(
         }
         let Some(best) = found.iter().min_by_key(|block| {
             let is_preferred = preferred.is_some_and(|preferred| std::ptr::eq(block.generation, preferred));
-            (!is_preferred, block.is_streamed(), block.generation.fields.data_size.is_none())
+            // A stream states no sizes: the row without bytes that nobody knows is meant.
+            let is_enlarged = block.is_streamed() && block.header_size != block.generation.fields.size;
+            (!is_preferred, block.is_streamed(), is_enlarged, block.generation.fields.data_size.is_none())
         }) else {
             break;
         };
@@ -346,6 +350,7 @@ fn parse(
         offset,
         header_size,
         data_offset,
+        version: f.version.map(field).transpose()?.and_then(|bytes| bytes.try_into().ok()).unwrap_or(VERSION),
         flags,
         compression: [0; 4],
         codes: [0; 16],

@@ -15,6 +15,9 @@ pub const DRAFT_MAGIC: [u8; 8] = *b"\xd3BFF\x0d\x0a\x20\x0a";
 /// The same as its document spelt it.
 pub const DRAFT_MAGIC_DOCUMENTED: [u8; 8] = *b"\x89BFF\x0d\x0a\x1a\x0a";
 
+/// The version that each block of the draft of March 2014 held.
+pub(super) const VERSION: [u8; 3] = [0, 1, 0];
+
 /// A place in the block header: offset after `header_size`, and length in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

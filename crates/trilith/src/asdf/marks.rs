@@ -46,6 +46,15 @@ pub(super) fn mark_at(source: &dyn Source, at: u64) -> Result<Vec<u8>> {
     Ok(bytes.get(..len).unwrap_or(&[]).to_vec())
 }
 
+/// Returns `true` if the mark at `at` is that of the document of one of `rows`, which no program wrote.
+///
+/// # Errors
+/// As [`Source::read_at`].
+pub(crate) fn is_as_documented(source: &dyn Source, rows: &[&'static Generation], at: u64) -> Result<bool> {
+    let mark = mark_at(source, at)?;
+    Ok(rows.iter().any(|row| row.magic != row.magic_documented && mark == row.magic_documented))
+}
+
 /// Returns `true` if there is a block mark at a byte.
 pub(super) fn is_block(source: &dyn Source, at: Option<u64>) -> bool {
     let Some(at) = at.filter(|at| *at < source.len()) else { return false };

@@ -61,6 +61,7 @@ pub use index::BlockIndex;
 #[doc(hidden)]
 pub use inline::complex;
 #[doc(hidden)]
+pub(crate) use marks::is_as_documented;
 pub use marks::next_block;
 #[doc(hidden)]
 pub use ndarray::{Ndarray, datatype_named};

@@ -9,7 +9,7 @@ use super::block::{self, Block};
 use super::generation::{self, Generation};
 use super::header::{self, Header, TreeExtent};
 use super::index::{self, BlockIndex};
-use super::marks::{first_block, is_block, mark_at, next_block};
+use super::marks::{first_block, is_as_documented, is_block, next_block};
 use crate::bytes::{Access, ReadAhead, Source, SourceRef, read_vec};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -233,9 +233,7 @@ impl Sections {
     /// # Errors
     /// Returns the errors of [`Source::read_at`].
     pub(crate) fn is_as_documented(&self) -> Result<bool> {
-        let Some(at) = self.first_block else { return Ok(false) };
-        let mark = mark_at(&*self.source, at)?;
-        Ok(self.rows.iter().any(|row| row.magic != row.magic_documented && mark == row.magic_documented))
+        self.first_block.map_or(Ok(false), |at| is_as_documented(&*self.source, &self.rows, at))
     }
 
     /// Refuses text between the tree and the first block, because a writer would lose it. It is no unused space.
@@ -682,7 +680,7 @@ fn starts_index(source: &SourceRef, at: u64) -> Result<bool> {
 const BLANKS: &[u8] = b"\0 \t\r\n";
 
 /// The first byte of the range that is no blank.
-fn find_content(source: &SourceRef, from: u64, to: u64, blanks: &[u8], limits: &Limits) -> Result<Option<u64>> {
+pub(super) fn find_content(source: &SourceRef, from: u64, to: u64, blanks: &[u8], limits: &Limits) -> Result<Option<u64>> {
     let mut at = from;
     while at < to {
         let bytes = read_vec(&**source, at, (to - at).min(1 << 20), limits)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::block::Block;
 use super::checksum::{Md5Thread, md5_of};
-use super::generation::Generation;
+use super::generation::{Generation, VERSION};
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{Source, SourceRef, Spooled, Window};
 use crate::codec::{self, CodecId, Encode, EncodeOptions};
@@ -197,6 +197,7 @@ fn header(row: &'static Generation, compression: [u8; 4], used: u64, data_size: 
         offset: 0,
         header_size: row.fields.size,
         data_offset: 0,
+        version: VERSION,
         flags: 0,
         compression,
         codes: [0; 16],

@@ -15,10 +15,12 @@ use super::block::Block;
 use super::generation::Generation;
 use super::index;
 use super::read::AsdfFile;
+use super::sections::{Sections, find_content};
 use super::stored::StoredBlock;
 use super::write::fill_fields;
 use crate::bytes::{Source, Update, to_usize};
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 
 /// Bytes that an update saves before it overwrites them; if more would be, the new block is appended.
 const SAVED_AT_MOST: u64 = 64 << 20;
@@ -31,12 +33,19 @@ fn is_apart(file: &AsdfFile) -> bool {
     file.container().is_some() || file.sections().source().is_apart()
 }
 
-/// Room for a tree in a file: the bytes from its start to the first block; None if it has no tree or no block.
-pub fn room(file: &AsdfFile) -> Option<u64> {
+/// Room for a tree in a file: the bytes from its start to the first block, or to the end of a file without blocks if only
+/// blanks follow the tree. `None` if it has no tree or no room.
+///
+/// # Errors
+/// As [`Source::read_at`].
+fn room(file: &AsdfFile) -> Result<Option<u64>> {
     let sections = file.sections();
-    let tree = sections.tree()?;
-    let first = sections.block(0).ok()?.offset;
-    Some(first - tree.start)
+    let (Some(tree), size) = (sections.tree(), sections.source().len()) else { return Ok(None) };
+    if sections.first_block().is_some() {
+        return Ok(sections.block(0).ok().map(|first| first.offset - tree.start));
+    }
+    let is_blank = tree.end < size && find_content(sections.source(), tree.end, size, b"\0 ", &Limits::default())?.is_none();
+    Ok(is_blank.then(|| size - tree.start))
 }
 
 /// Overwrites the tree in the file that `file` was opened from, if the new text fits; whether it did. One that is
@@ -47,7 +56,7 @@ pub fn room(file: &AsdfFile) -> Option<u64> {
 /// Returns the errors of [`Update::commit`](crate::bytes::Update::commit). After an
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) the file has its old content, at once or after the next opening.
 pub fn tree_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
-    if is_apart(file) || room(file).is_none() {
+    if is_apart(file) || room(file)?.is_none() {
         return Ok(false);
     }
     Placement::default().apply(file, text)
@@ -59,11 +68,12 @@ pub fn tree_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
 pub fn tree_in_copy<W: Write + ?Sized>(file: &AsdfFile, text: &str, out: &mut W) -> Result<bool> {
-    let (Some(tree), Some(room)) = (file.sections().tree(), room(file)) else { return Ok(false) };
+    let (Some(tree), Some(room)) = (file.sections().tree(), room(file)?) else { return Ok(false) };
     if file.container().is_some() {
         return Ok(false);
     }
-    let Some(bytes) = padded(file, text, room)? else { return Ok(false) };
+    let has_blocks = file.sections().first_block().is_some();
+    let Some(bytes) = padded(file, text, room, has_blocks)? else { return Ok(false) };
     let source = file.sections().source();
     copy_out(&**source, 0..tree.start, out)?;
     out.write_all(&bytes).map_err(|e| Error::io("writing", e))?;
@@ -72,7 +82,7 @@ pub fn tree_in_copy<W: Write + ?Sized>(file: &AsdfFile, text: &str, out: &mut W)
 }
 
 /// The text of a tree with the unused space that fills its room; None if it does not fit.
-fn padded(file: &AsdfFile, text: &str, room: u64) -> Result<Option<Vec<u8>>> {
+fn padded(file: &AsdfFile, text: &str, room: u64, has_blocks: bool) -> Result<Option<Vec<u8>>> {
     file.sections().check_filling()?;
     let mut bytes = text.as_bytes().to_vec();
     if !bytes.ends_with(b"\n") {
@@ -82,7 +92,7 @@ fn padded(file: &AsdfFile, text: &str, room: u64) -> Result<Option<Vec<u8>>> {
         return Ok(None);
     }
     // As the file is filled already, or as a new one is written: see `FileWriter::finish`.
-    let has_row = file.sections().generation().is_some_and(|row| row.index);
+    let has_row = has_blocks && file.sections().generation().is_some_and(|row| row.index);
     bytes.resize(to_usize(room)?, if has_row { file.sections().filling()? } else { b' ' });
     Ok(Some(bytes))
 }
@@ -189,14 +199,17 @@ impl<'b> Placement<'b> {
         let Some(tree) = sections.tree() else { return Ok(None) };
         let touches_none = self.taken.is_empty() && self.emptied.is_empty() && self.appended.is_empty();
         let (blocks, old_len) = (if touches_none { Vec::new() } else { sections.blocks()? }, sections.source().len());
-        let (old_room, has_row) = (room(file), sections.generation().is_some_and(|row| row.index));
+        let is_first = sections.first_block().is_none() && !self.appended.is_empty();
+        let old_room = if is_first { None } else { room(file)? };
+        let has_row = sections.generation().is_some_and(|row| row.index);
         let len = text.len() as u64 + u64::from(!text.ends_with('\n'));
         // A file without blocks gets room for its tree to grow.
         let room = old_room.unwrap_or(if self.appended.is_empty() { len } else { len + len / 4 + 1024 });
         if old_room.is_none() && tree.start + room < old_len {
             return Ok(None);
         }
-        let Some(bytes) = padded(file, text, room)? else { return Ok(None) };
+        let has_blocks = is_first || sections.first_block().is_some();
+        let Some(bytes) = padded(file, text, room, has_blocks)? else { return Ok(None) };
         let has_index = sections.index_offset().is_some() || (old_room.is_none() && has_row);
         let mut update = Update::new();
         // The text that the new one was made from must be what is there.
@@ -218,13 +231,14 @@ impl<'b> Placement<'b> {
         }
         if !self.appended.is_empty() {
             let end = blocks.last().and_then(|block| block.end()).unwrap_or(tree.start + room);
-            self.append(&mut update, &blocks, end, has_index)?;
+            self.append(&mut update, sections, (end, has_index))?;
         }
         Ok(Some(update))
     }
 
-    /// The new blocks after the last one, and the index after them.
-    fn append(&self, update: &mut Update, blocks: &[&Block], end: u64, has_index: bool) -> Result<()> {
+    /// The new blocks after the last one, which ends at a byte, and after them the index, if there is one.
+    fn append(&self, update: &mut Update, sections: &Sections, (end, has_index): (u64, bool)) -> Result<()> {
+        let (blocks, documented) = (sections.blocks()?, sections.is_as_documented()?);
         let mut offsets: Vec<u64> = blocks.iter().map(|block| block.offset).collect();
         let mut at = end;
         for (i, new) in self.appended.iter().enumerate() {
@@ -247,7 +261,7 @@ impl<'b> Placement<'b> {
             }
             at += padding;
             offsets.push(at);
-            let mut header = row.magic.to_vec();
+            let mut header = if documented { row.magic_documented } else { row.magic }.to_vec();
             header.extend_from_slice(&row.fields.size.to_be_bytes());
             header.extend(new_fields(row.fields.size, &new.block, new.block.used));
             update.write(at, header);

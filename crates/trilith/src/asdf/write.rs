@@ -8,8 +8,9 @@ use std::io::{Seek, SeekFrom, Write};
 
 use super::block::{Block, ENCODED, RESERVED, STREAMED};
 use super::checksum::{self, UNDAMAGED};
-use super::generation::{BlockFields, Generation, Slot};
+use super::generation::{BlockFields, Generation, Slot, VERSION};
 use super::index;
+use super::sections::Sections;
 use super::stored::{BlockOptions, Encoding};
 use crate::bytes::{Source, SourceRef};
 use crate::codec;
@@ -27,7 +28,9 @@ pub struct WriteOptions {
     pub align: Option<u64>,
     /// `true` if to write MD5 checksums of the stored bytes.
     pub checksums: bool,
-    /// `true` if to write a block index (if the generation has one).
+    /// `true` if a streamed block that is copied keeps its MD5, which more rows would make wrong.
+    pub stream_checksum: bool,
+    /// `true` to write a block index (if the generation has one).
     pub index: bool,
     /// Spare bytes after the tree, for growing it in place later.
     pub tree_padding: u64,
@@ -38,7 +41,7 @@ pub struct WriteOptions {
 
 impl Default for WriteOptions {
     fn default() -> Self {
-        Self { align: None, checksums: true, index: true, tree_padding: 0, as_documented: false }
+        Self { align: None, checksums: true, stream_checksum: true, index: true, tree_padding: 0, as_documented: false }
     }
 }
 
@@ -119,10 +122,20 @@ impl<W: Write + Seek> FileWriter<W> {
         }
     }
 
-    /// Keeps the spaces after the tree, which a rewritten file already has. Otherwise they become zeros if the
-    /// generation has an index.
-    pub fn keep_spaces(&mut self) {
-        self.keeps_spaces = true;
+    /// Spells the new file as an existing one that it takes the place of: the magic number of its blocks, if that is the one of
+    /// the document, and spaces after the tree, which otherwise become zeros if the generation has an index.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Io`] if the existing file cannot be read.
+    pub fn follow(&mut self, sections: &Sections) -> Result<()> {
+        self.keeps_spaces |= sections.filling()? == b' ';
+        self.mark_as(sections.is_as_documented()?);
+        Ok(())
+    }
+
+    /// Writes the magic number of the document, if `documented`, and not that of the programs.
+    pub(crate) fn mark_as(&mut self, documented: bool) {
+        self.options.as_documented |= documented;
     }
 
     /// Writes header line, comments and tree (the whole YAML document, `%YAML` to `...`).
@@ -188,21 +201,33 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Returns [`ErrorKind::Usage`] if this generation cannot hold the block as it is, [`ErrorKind::Malformed`] if its bytes
     /// differ from its checksum and this generation has no place for one, [`ErrorKind::Io`], and what reading `stored` returns.
     pub fn copy(&mut self, stored: &SourceRef, block: &Block) -> Result<Written> {
+        self.copy_as(stored, block, false)
+    }
+
+    /// The same for the last block of a file: if it is streamed, it stays so.
+    ///
+    /// # Errors
+    /// As [`FileWriter::copy`]; [`ErrorKind::Usage`] also if this generation has no streamed blocks.
+    pub fn copy_last(&mut self, stored: &SourceRef, block: &Block) -> Result<Written> {
+        self.copy_as(stored, block, block.is_streamed())
+    }
+
+    fn copy_as(&mut self, stored: &SourceRef, block: &Block, streams: bool) -> Result<Written> {
         if !block.fits_into(self.generation) {
             return Err(Error::usage(format!("{} cannot hold block {} as it is stored", self.generation.name, block.index)));
         }
-        // Bits without a defined meaning are kept if the row stays the same.
-        let unknown = match block.unknown_flags() {
-            0 => 0,
-            flags if block.generation == self.generation => flags,
-            _ => 0,
-        };
-        let flags = unknown | if block.is_encoded() { ENCODED } else { 0 };
-        let extra = if block.generation == self.generation { block.extra.as_slice() } else { &[] };
+        // What no document defines, and what nobody can compute, is kept if the row stays the same.
+        let is_same = block.generation == self.generation;
+        let unknown = if is_same { block.unknown_flags() } else { 0 };
+        let flags = unknown | if block.is_encoded() { ENCODED } else { 0 } | if streams { STREAMED } else { 0 };
+        let extra = if is_same { block.extra.as_slice() } else { &[] };
         let stated = block.sum();
         let mut copy = self.begin_raw(block.compression, flags, None, extra)?;
         copy.encoding.codes = block.codes;
-        let is_hashed = copy.encoding.is_hashed();
+        if is_same {
+            (copy.version, copy.open_sizes) = (block.version, (block.allocated, block.used, block.data_size));
+        }
+        let is_hashed = copy.encoding.is_hashed() || (streams && copy.file.options.stream_checksum);
         if stated.is_some() {
             copy.encoding.hash();
         }
@@ -214,7 +239,8 @@ impl<W: Write + Seek> FileWriter<W> {
             _ => None,
         };
         let Some(Err(error)) = compared else {
-            return copy.close(found.as_ref().filter(|_| is_hashed));
+            let kept = block.checksum.as_deref().filter(|_| is_same && stated.is_none());
+            return copy.close(found.as_ref().filter(|_| is_hashed).map(<[u8; 16]>::as_slice).or(kept));
         };
         if error.kind() != ErrorKind::Malformed || copy.file.generation.fields.checksum.len != 16 {
             return Err(error.at_byte(block.offset).hint(UNDAMAGED).context(format!(
@@ -225,7 +251,7 @@ impl<W: Write + Seek> FileWriter<W> {
         }
         let message = format!("block {} of {} is damaged: {}", block.index, stored.name(), error.message());
         copy.file.damaged.push(Diagnostic::lost(message));
-        copy.close(stated.as_ref().map(|stated| &stated.md5))
+        copy.close(stated.as_ref().map(|stated| stated.md5.as_slice()))
     }
 
     /// Writes a block whose encoding chain was applied already: `stored` is its YAML and the data (generation E).
@@ -303,7 +329,8 @@ impl<W: Write + Seek> FileWriter<W> {
         self.put(&header)?;
         self.offsets.push(offset);
         self.streamed = flags & STREAMED != 0;
-        Ok(BlockWriter { file: self, offset, fields_at, header_size: fields.size, encoding })
+        let (version, open_sizes) = (VERSION, (0, 0, 0));
+        Ok(BlockWriter { file: self, offset, fields_at, header_size: fields.size, encoding, version, open_sizes })
     }
 
     /// Leaves room for a block that other processes write into; `id` tells the file from every other until it is finished.
@@ -314,7 +341,7 @@ impl<W: Write + Seek> FileWriter<W> {
         let mut block = self.begin_with(Encoding::new([0; 4], RESERVED, None, false), &[])?;
         block.file.leave(len)?;
         (block.encoding.used, block.encoding.data_size) = (len, len);
-        block.close(Some(id))
+        block.close(Some(id.as_slice()))
     }
 
     /// Goes on this number of bytes further on, which become zeros.
@@ -450,6 +477,10 @@ pub struct BlockWriter<'a, W: Write + Seek> {
     /// Bytes of the fields.
     header_size: u16,
     encoding: Encoding,
+    /// The version, where the header has one.
+    version: [u8; 3],
+    /// The sizes that the header of a streamed block states, which nobody reads.
+    open_sizes: (u64, u64, u64),
 }
 
 impl<W: Write + Seek> BlockWriter<'_, W> {
@@ -497,18 +528,20 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     /// the codec.
     pub fn finish(mut self) -> Result<Written> {
         let checksum = self.encoding.finish(&mut Appended(self.file))?;
-        self.close(checksum.as_ref())
+        self.close(checksum.as_ref().map(<[u8; 16]>::as_slice))
     }
 
     /// Fills in the header.
-    fn close(self, checksum: Option<&[u8; 16]>) -> Result<Written> {
+    fn close(self, checksum: Option<&[u8]>) -> Result<Written> {
         let Encoding { used, data_size, flags, compression, codes, .. } = self.encoding;
-        let streamed = flags & STREAMED != 0;
-        let size = |n: u64| if streamed { 0 } else { n };
         let fields = self.file.generation.fields;
-        let sizes = (size(used), size(used), size(data_size));
+        let sizes = if flags & STREAMED != 0 { self.open_sizes } else { (used, used, data_size) };
         let kind = (flags, compression, codes);
-        let header = fill_fields(&fields, self.header_size, kind, sizes, checksum.map(<[u8; 16]>::as_slice));
+        let mut header = fill_fields(&fields, self.header_size, kind, sizes, checksum);
+        if let Some(slot) = fields.version {
+            let place = header.get_mut(usize::from(slot.at)..).and_then(|rest| rest.first_chunk_mut());
+            place.into_iter().for_each(|place| *place = self.version);
+        }
         self.file.patch(self.fields_at, &header)?;
         let field = self.fields_at + u64::from(fields.allocated.at);
         self.file.spare = Spare::Block { field, allocated: used };
@@ -530,8 +563,7 @@ pub(super) fn fill_fields(
             place.copy_from_slice(value);
         }
     };
-    // The draft of March 2014 held its version, 0.1.0, in each block.
-    set(fields.version, &[0, 1, 0]);
+    set(fields.version, &VERSION);
     set(fields.flags, &flags.to_be_bytes());
     set(fields.compression, &compression);
     set(Some(fields.allocated), &allocated.to_be_bytes());

@@ -16,6 +16,7 @@ impl Change<'_> {
     pub(super) fn write_part(&self, path: &Path, new: &StoredBlock) -> Result<()> {
         let mut out = AtomicFile::create(path, Basis::Absent)?;
         let mut writer = FileWriter::new(BufWriter::new(&mut out), new.block.generation, WriteOptions::default());
+        writer.follow(self.file.sections())?;
         writer.header(&self.file.sections().header().line, &[], None)?;
         writer.copy(&new.stored, &new.block)?;
         refuse_damaged(&writer.finish()?)?;

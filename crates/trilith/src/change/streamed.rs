@@ -145,9 +145,7 @@ fn write_anew(
     let mut how = WriteOptions::default();
     how.tree_padding = sections.padding().min(1 << 20);
     let mut writer = FileWriter::new(out.writer(), row, how);
-    if sections.filling()? == b' ' {
-        writer.keep_spaces();
-    }
+    writer.follow(sections)?;
     let header = sections.header();
     writer.header_of_bytes(&header.line, &header.raw_comments, Some(text))?;
     for block in blocks.into_iter().filter(|block| !block.is_streamed()) {

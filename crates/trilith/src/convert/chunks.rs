@@ -80,9 +80,7 @@ pub(super) fn convert<W: Write + Seek>(
     )?;
     let hints = block_hints(file)?;
     let mut writer = FileWriter::new(out, generation, options.write.clone());
-    if sections.filling()? == b' ' {
-        writer.keep_spaces();
-    }
+    writer.follow(sections)?;
     writer.header_of_bytes(
         &sections.header().line,
         &sections.header().raw_comments,

@@ -367,14 +367,13 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<(Sour
     let generation = file.sections().generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
     let mut out = std::io::Cursor::new(Vec::new());
     let mut writer = FileWriter::new(&mut out, generation, crate::asdf::WriteOptions::default());
+    writer.follow(file.sections())?;
     writer.header_of_bytes(&header.line, &header.raw_comments, file.sections().tree().map(|_| text.as_str()))?;
     let last = kept.iter().max().copied().filter(|_| keeps_numbers);
     let order = last.map_or_else(|| kept.clone(), |last| (0..=last).collect());
     for block in order.into_iter().filter_map(|index| blocks.get(index)) {
         if !kept.contains(&block.index) {
             writer.block(&MemorySource::new(Vec::new(), "nothing"), &BlockOptions::default())?;
-        } else if block.is_streamed() {
-            writer.block(&*file.block_data(block.index as i64)?, &BlockOptions::default())?;
         } else {
             writer.copy(&block.stored(file.sections().source())?, block)?;
         }
@@ -522,6 +521,7 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
     let text = edit.finish(file.limits())?.into_text();
     let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
     let mut writer = FileWriter::new(out, generation, options.write.clone());
+    writer.follow(sections)?;
     writer.header_of_bytes(&sections.header().line, &sections.header().raw_comments, sections.tree().map(|_| text.as_str()))?;
     for block in sized {
         writer.copy(&block.stored(sections.source())?, block)?;
@@ -530,9 +530,7 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
         write_hdu(&mut writer, &array, options)?;
     }
     for block in streamed {
-        let mut how = BlockOptions::default();
-        how.streamed = true;
-        writer.block(&*block.stored(sections.source())?, &how)?;
+        writer.copy_last(&block.stored(sections.source())?, block)?;
     }
     let mut losses = writer.finish()?;
     if let Some(fits) = fits {

@@ -315,9 +315,7 @@ fn write_alone<W: Write + Seek>(
     let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
     file.check_decoding(sections.all_blocks()?.into_iter().filter(|block| !copies(block, options)))?;
     let mut writer = FileWriter::new(out, generation, options.write.clone());
-    if sections.filling()? == b' ' {
-        writer.keep_spaces();
-    }
+    writer.follow(sections)?;
     writer.header_of_bytes(&sections.header().line, &sections.header().raw_comments, tree)?;
     let blocks = sections.all_blocks()?;
     // Only encoders want to know.
@@ -344,7 +342,7 @@ fn write_old<W: Write + Seek>(
     let stored = block.stored(file.sections().source())?;
     let written =
         write_block(file, writer, block, &stored, options, hints.get(&block.index)).doing(|| format!("block {}", block.index))?;
-    if !copies(block, options) {
+    if !block.is_streamed() && !copies(block, options) {
         done.notes.extend(lost_of_header(block));
     }
     done.count(&written);
@@ -361,12 +359,8 @@ fn write_block<W: Write + Seek>(
     hint: Option<&Hint>,
 ) -> Result<Written> {
     let mut how = BlockOptions::default();
-    if block.is_streamed() {
-        how.streamed = true;
-        return writer.block(&**stored, &how);
-    }
-    if copies(block, options) {
-        return writer.copy(stored, block);
+    if block.is_streamed() || copies(block, options) {
+        return writer.copy_last(stored, block);
     }
     let data = file.block_data(block.index as i64)?;
     how.codec = match options.codec {
@@ -395,14 +389,16 @@ fn copies(block: &Block, options: &ConvertOptions) -> bool {
         }
 }
 
-/// Describes the parts of a block that its generation does not define and that are lost: flags, and bytes of its
-/// header.
+/// Describes the parts of a block that its generation does not define and that are lost: flags, bytes of its header, and a
+/// checksum that cannot be computed again.
 fn lost_of_header(block: &Block) -> impl Iterator<Item = String> {
     let (index, unknown, extra) = (block.index, block.unknown_flags(), block.extra.len());
+    let sum = block.checksum.as_deref().filter(|sum| sum.len() == 8);
+    let sum = sum.map(|_| format!("block {index}: its checksum of 8 bytes, which no document says how to compute, is left out"));
     let flags = (unknown != 0).then(|| format!("block {index}: the unknown flags {unknown:#x} are left out"));
     let bytes = (extra > 0)
         .then(|| format!("block {index}: the last {extra} bytes of its header, which no document defines, are left out"));
-    flags.into_iter().chain(bytes)
+    flags.into_iter().chain(bytes).chain(sum)
 }
 
 /// Properties of the arrays in the bytes of a block.

@@ -110,7 +110,7 @@ impl Plan<'_> {
         let mut out: BlockWriter<'_, W> = match (&planned.form, &planned.data) {
             (Form::Copy, Data::Block(index)) => {
                 let block = sections.block(*index as i64)?;
-                return writer.copy(&block.stored(sections.source())?, block);
+                return writer.copy_last(&block.stored(sections.source())?, block);
             }
             (Form::Encoded { text, bytes, len }, _) => {
                 let stored = MemorySource::new([text.as_bytes(), bytes].concat(), "encoded");

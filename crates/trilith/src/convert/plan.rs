@@ -189,7 +189,7 @@ impl<'f> Plan<'f> {
                     self.notes.extend(lost_of_header(block));
                 }
                 if block.is_streamed() {
-                    let form = if self.row().fields.flags.is_some() { Form::Streamed } else { Form::Codec(None) };
+                    let form = if self.row().fields.flags.is_some() { Form::Copy } else { Form::Codec(None) };
                     return Ok(Planned { data, form });
                 }
                 let fits = uses.iter().filter(|item| item.block == Some(index)).find_map(|item| {

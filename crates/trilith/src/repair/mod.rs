@@ -21,7 +21,7 @@ use std::sync::Arc;
 use crate::array::{Datatype, element_count};
 use crate::asdf::ndarray::{self, Dim, Ndarray, Origin};
 use crate::asdf::uris::moved_tree;
-use crate::asdf::{BlockOptions, FileWriter, Generation, Header, WriteOptions, header};
+use crate::asdf::{BlockOptions, FileWriter, Generation, Header, WriteOptions, header, is_as_documented};
 use crate::bytes::{Base, MemorySource, Resolve, Source, SourceRef, gunzip, is_gzip, read_vec, set_aside};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{self, FileKind};
@@ -332,15 +332,16 @@ impl Salvage {
 
     fn write_alone<W: Write + Seek>(&self, out: W) -> Result<()> {
         let mut writer = FileWriter::new(out, self.generation, WriteOptions::default());
+        if let Some(first) = self.pieces.iter().find_map(|piece| piece.block.as_ref()) {
+            writer.mark_as(is_as_documented(&*self.source, &self.header.rows, first.offset)?);
+        }
         writer.header_of_bytes(&self.header.line, &self.header.raw_comments, self.tree.as_deref())?;
         for (number, piece) in self.pieces.iter().enumerate() {
             match (&piece.block, &piece.data) {
                 (Some(block), None) if piece.fate.fate.is_kept() => {
                     let stored = block.stored(&self.source)?;
-                    if block.is_streamed() {
-                        let mut how = BlockOptions::default();
-                        how.streamed = number + 1 == self.pieces.len();
-                        writer.block(&*stored, &how)?;
+                    if number + 1 == self.pieces.len() {
+                        writer.copy_last(&stored, block)?;
                     } else {
                         writer.copy(&stored, block)?;
                     }
