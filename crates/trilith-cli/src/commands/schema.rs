@@ -6,8 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use trilith::error::counted;
 use trilith::bytes::read_text;
-use trilith::schema::{Examination, Schemas, Validator};
-use trilith::tree::Tree;
+use trilith::schema::{Examination, Example, Schemas, examine_all};
 use trilith::{Error, ErrorKind, Limits, Result};
 
 use crate::Outcome;
@@ -170,37 +169,34 @@ impl Schema {
 impl CheckSchemas {
     fn run(&self, options: &Options) -> Result<Outcome> {
         let limits = options.limits()?;
-        let mut schemas = self.more.load(&limits)?;
-        let texts = texts_in(&self.folder, &limits)?;
-        let mut trees = Vec::new();
-        let mut failed = Vec::new();
-        for (path, text) in texts {
-            match schemas.add(text.as_str(), &limits).and_then(|_| Tree::parse(text, &limits)) {
-                Ok(tree) if tree.root().get("id").is_some() => trees.push((path, tree)),
-                Ok(_) => options.warn(&format!("{} is not a schema: it has no id", path.display())),
-                Err(error) => failed.push((path, error)),
-            }
-        }
-        let mut validator = Validator::new(schemas).with_limits(limits);
-        let mut right = failed.is_empty();
-        let mut out = Out::new();
-        let mut list = Vec::new();
-        for (path, error) in failed {
-            if options.json {
-                list.push(
-                    json!({"file": path.to_string_lossy(), "valid": false, "problems": [error_problem(&error, None, None)]}),
-                );
-            } else {
-                out.line(&format!("{}: {}", path.display(), said(&error)))?;
-            }
-        }
-        for (path, tree) in trees {
-            let found = validator.examine(&tree)?;
+        let schemas = self.more.load(&limits)?;
+        let files = texts_in(&self.folder, &limits)?;
+        let texts: Vec<&str> = files.iter().map(|(_, text)| text.as_str()).collect();
+        let (mut right, mut out, mut list) = (true, Out::new(), Vec::new());
+        for (found, (path, _)) in examine_all(schemas, &texts, &limits)?.into_iter().zip(&files) {
+            let found = match found {
+                Ok(Some(found)) => found,
+                Ok(None) if self.folder.is_dir() => {
+                    options.warn(&format!("{} is not a schema: it has no id", path.display()));
+                    continue;
+                }
+                unread => {
+                    let error = unread.err().unwrap_or_else(|| Error::malformed("this is not a schema: it has no id"));
+                    right = false;
+                    if options.json {
+                        let problems = [error_problem(&error, None, None)];
+                        list.push(json!({"file": path.to_string_lossy(), "valid": false, "problems": problems}));
+                    } else {
+                        out.line(&format!("{}: {}", path.display(), said(&error)))?;
+                    }
+                    continue;
+                }
+            };
             right &= found.is_ok();
             if options.json {
-                list.push(examination_json(&path, &found));
+                list.push(examination_json(path, &found));
             } else {
-                print(&mut out, &path, &found, options)?;
+                print(&mut out, path, &found, options)?;
             }
         }
         if options.json {
@@ -213,11 +209,13 @@ impl CheckSchemas {
 
 fn print(out: &mut Out, path: &Path, found: &Examination, options: &Options) -> Result<()> {
     let name = path.display();
-    if found.is_ok() {
-        if options.verbose > 0 || !options.quiet {
-            out.verdict(&name.to_string(), Ink::Good, "OK", &format!(", {}", counted(found.example_count, "example")))?;
-        }
-        return Ok(());
+    for warning in &found.warnings {
+        options.warn(&format!("{name}: {warning}"));
+    }
+    if found.is_ok() && (options.verbose > 0 || !options.quiet) {
+        let open = if found.unchecked.is_empty() { String::new() } else { format!(", {} not checked", found.unchecked.len()) };
+        let count = counted(found.example_count, "example");
+        out.verdict(&name.to_string(), Ink::Good, "OK", &format!(", {count}{open}"))?;
     }
     for problem in &found.report.problems {
         out.line(&format!("{name}: {problem}"))?;
@@ -225,8 +223,10 @@ fn print(out: &mut Out, path: &Path, found: &Examination, options: &Options) -> 
     for note in &found.notes {
         out.line(&format!("{name}: {note}"))?;
     }
-    for example in &found.examples {
-        out.line(&format!("{name}: example {} ({}) is wrong:", example.index, example.title))?;
+    let wrong = found.examples.iter().map(|example| (example, "wrong"));
+    let open = found.unchecked.iter().map(|example| (example, "not checked")).filter(|_| !options.quiet);
+    for (example, verdict) in wrong.chain(open) {
+        out.line(&format!("{name}: example {} ({}) is {verdict}:", example.index, example.title))?;
         for problem in &example.problems {
             out.line(&format!("  {problem}"))?;
         }
@@ -235,17 +235,17 @@ fn print(out: &mut Out, path: &Path, found: &Examination, options: &Options) -> 
 }
 
 fn examination_json(path: &Path, found: &Examination) -> serde_json::Value {
-    let examples: Vec<_> = found
-        .examples
-        .iter()
-        .map(|example| {
+    let listed = |examples: &[Example]| -> Vec<_> {
+        let listed = examples.iter().map(|example| {
             let problems: Vec<_> = example.problems.iter().map(|problem| clean(problem).into_owned()).collect();
             json!({"index": example.index, "title": example.title, "problems": problems})
-        })
-        .collect();
+        });
+        listed.collect()
+    };
     let problems: Vec<_> = found.report.problems.iter().map(diagnostic_json).collect();
     json!({
         "file": path.to_string_lossy(), "schema": found.uri, "valid": found.is_ok(), "problems": problems,
-        "notes": found.notes, "examples": {"count": found.example_count, "wrong": examples},
+        "notes": found.notes, "warnings": found.warnings,
+        "examples": {"count": found.example_count, "wrong": listed(&found.examples), "unchecked": listed(&found.unchecked)},
     })
 }

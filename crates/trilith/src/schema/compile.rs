@@ -175,6 +175,11 @@ impl Program {
         types
     }
 
+    /// Makes the next use of a URI read its text again.
+    pub(super) fn forget(&mut self, uri: &str) {
+        self.by_uri.remove(uri);
+    }
+
     /// The node of a place.
     pub(super) fn node(&self, place: Place) -> Option<Node<'_>> {
         self.documents.get(place.document as usize)?.tree.node(place.node?)
@@ -376,7 +381,10 @@ impl Reader {
             "anyOf" => Rule::Any(self.wants(value.items())),
             "oneOf" => Rule::One(self.wants(value.items())),
             "not" => Rule::Not(self.want(value)),
-            "required" | "requiredProperties" => Rule::Required(words(value)?),
+            "required" | "requiredProperties" => Rule::Required(words(value).or_else(|| {
+                self.gaps.push(format!("{keyword} is not checked: {} is no list of names", value.raw()));
+                None
+            })?),
             "minProperties" => Rule::Properties { least: limit()?, most: u64::MAX },
             "maxProperties" => Rule::Properties { least: 0, most: limit()? },
             "dependencies" => Rule::Dependencies(self.dependencies(value)),

@@ -32,7 +32,7 @@ mod validate;
 mod words;
 
 pub use describe::{Description, kind_of};
-pub use examine::{Examination, Example};
+pub use examine::{Examination, Example, examine_all};
 pub use hints::Hints;
 pub use packages::package_of;
 pub use report::Report;

@@ -12,6 +12,9 @@ use super::instance::{Json, Pairs, json, key_text};
 use super::survey::Survey;
 use crate::tree::Node;
 
+/// A key and its value.
+type Pair<'t> = (Node<'t>, Node<'t>);
+
 /// Maximum number of findings.
 const MOST: usize = 1000;
 
@@ -21,7 +24,7 @@ pub(super) fn misplaced<'t>(
     survey: &Survey<'t>,
     root: Node<'t>,
     parts: &[PartId],
-) -> Vec<(Node<'t>, Vec<String>)> {
+) -> Vec<(Pair<'t>, Vec<String>)> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     let mut todo = vec![(root, closure(program, parts.to_vec()))];
@@ -34,7 +37,7 @@ pub(super) fn misplaced<'t>(
             Json::Object => {
                 let pairs: Vec<_> = Pairs::of(node, &survey.odd).collect();
                 let order = Hints::of(program, &parts).order;
-                found.extend(late_key(&pairs, &order).map(|key| (key, order.clone())));
+                found.extend(late_key(&pairs, &order).map(|late| (late, order.clone())));
                 for (key, value) in pairs.into_iter().rev() {
                     if let Some(name) = key_text(key) {
                         todo.push((value, below(program, &parts, &name)));
@@ -57,13 +60,13 @@ fn below(program: &Program, parts: &[PartId], key: &str) -> Vec<PartId> {
     closure(program, next)
 }
 
-/// The first key that is named before one that it follows.
-fn late_key<'t>(pairs: &[(Node<'t>, Node<'t>)], order: &[String]) -> Option<Node<'t>> {
+/// The first key, with its value, that is named before one that it follows.
+fn late_key<'t>(pairs: &[Pair<'t>], order: &[String]) -> Option<Pair<'t>> {
     let mut last = 0;
-    for (key, _) in pairs {
+    for (key, value) in pairs {
         let Some(place) = key_text(*key).and_then(|name| order.iter().position(|known| **known == *name)) else { continue };
         if place < last {
-            return Some(*key);
+            return Some((*key, *value));
         }
         last = place;
     }

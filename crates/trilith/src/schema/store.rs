@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use super::bundled;
+use super::instance::Json;
 use super::uri::{name_and_version, split_fragment};
 use crate::error::{Context, Error, Result, Setting};
 use crate::limits::Limits;
 use crate::spelling::nearest;
-use crate::tree::Tree;
+use crate::tree::{Node, Tree};
 
 /// A set of schemas by URI, and the manifests that say which schema a tag has.
 ///
@@ -58,7 +59,9 @@ pub enum Added {
     Schema(String),
     /// A manifest with this number of tags.
     Manifest(usize),
-    /// Neither: it has no `id`.
+    /// A schema without `id`, to which nothing can refer.
+    WithoutId,
+    /// Neither.
     Other,
 }
 
@@ -160,7 +163,9 @@ impl Schemas {
         if let Some(tags) = root.get("tags").filter(|tags| tags.is_sequence() && root.get("extension_uri").is_some()) {
             return self.add_manifest(&tree, tags.items());
         }
-        let Some(id) = text_of("id") else { return Ok(Added::Other) };
+        let Some(id) = text_of("id") else {
+            return Ok(if root.get("id").is_some() || is_schema(root) { Added::WithoutId } else { Added::Other });
+        };
         let uri = split_fragment(&id).0.to_owned();
         if let Some(tag) = text_of("tag").filter(|tag| !tag.contains('*')) {
             self.bind(&tag, Requirement::default(), vec![uri.clone()]);
@@ -169,7 +174,7 @@ impl Schemas {
         Ok(Added::Schema(uri))
     }
 
-    fn add_manifest<'t>(&mut self, tree: &Tree, tags: impl Iterator<Item = crate::tree::Node<'t>>) -> Result<Added> {
+    fn add_manifest<'t>(&mut self, tree: &Tree, tags: impl Iterator<Item = Node<'t>>) -> Result<Added> {
         let needs = match tree.root().get("asdf_standard_requirement") {
             None => Requirement::default(),
             Some(node) if node.is_mapping() => {
@@ -237,7 +242,7 @@ impl Schemas {
     pub fn of_tag(&self, tag: &str, standard: Option<&str>) -> Tagged {
         let version = standard.and_then(version_of);
         let Some(bindings) = self.tags.get(tag) else {
-            return match by_name(tag).filter(|uri| self.texts.contains_key(uri)) {
+            return match by_name(tag).filter(|uri| self.leads_by_name(tag, uri)) {
                 Some(uri) => Tagged::Schemas(vec![uri]),
                 None => Tagged::Unknown,
             };
@@ -253,6 +258,16 @@ impl Schemas {
             }
         }
         if any { Tagged::Schemas(uris) } else { Tagged::OtherStandard }
+    }
+
+    /// Whether a tag that no manifest lists leads to the schema of its name: those of 2014 and 2015 do, and those that were
+    /// added. Of the others Python asdf knows only what the manifests list.
+    fn leads_by_name(&self, tag: &str, uri: &str) -> bool {
+        match self.texts.get(uri) {
+            Some(Text::Owned(_)) => true,
+            Some(Text::Static(_)) => tag.contains("/0.1.0/") || tag.ends_with("-0.1.0"),
+            None => false,
+        }
     }
 
     /// A tag that may have been meant: of the same name in another version that the standard has, or one
@@ -284,10 +299,16 @@ impl Schemas {
     }
 }
 
-/// The schema that a tag of 2014 or 2015 leads to.
+/// The schema that a tag leads to by its name.
 fn by_name(tag: &str) -> Option<String> {
-    let rest = tag.strip_prefix("tag:stsci.edu:")?;
-    (rest.contains("/0.1.0/") || rest.ends_with("-0.1.0")).then(|| format!("http://stsci.edu/schemas/{rest}"))
+    tag.strip_prefix("tag:stsci.edu:").map(|rest| format!("http://stsci.edu/schemas/{rest}"))
+}
+
+/// Whether a text without `id` is a schema all the same.
+fn is_schema(root: Node<'_>) -> bool {
+    const PARTS: [&str; 7] = ["$schema", "properties", "patternProperties", "allOf", "anyOf", "oneOf", "requiredProperties"];
+    let is_type = |node: Node<'_>| node.as_str().is_some_and(|name| Json::bits_of(&name).is_some());
+    PARTS.iter().any(|part| root.get(part).is_some()) || root.get("type").is_some_and(is_type)
 }
 
 /// The error for a schema that is not there.

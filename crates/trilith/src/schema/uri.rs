@@ -92,6 +92,13 @@ pub(super) fn join(base: &str, reference: &str) -> String {
     format!("{head}{}{fragment}", without_dots(&whole))
 }
 
+/// Whether a text is a whole URI: a scheme, and only characters that a URI may have (RFC 3986).
+pub(super) fn is_uri(text: &str) -> bool {
+    let is_plain =
+        |c: char| !c.is_whitespace() && !c.is_control() && !matches!(c, '<' | '>' | '"' | '{' | '}' | '|' | '\\' | '^' | '`');
+    has_scheme(text) && !text.ends_with(':') && text.chars().all(is_plain)
+}
+
 fn has_scheme(reference: &str) -> bool {
     let Some((scheme, _)) = reference.split_once(':') else { return false };
     scheme.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -143,9 +143,14 @@ impl Validator {
         self.run(tree, &survey, &work, &mut found)?;
         found.of_the_standard(tree, &survey, standard);
         if !self.custom.is_empty() {
-            for (key, order) in order::misplaced(&self.program, &survey, tree.root(), &self.custom) {
+            for ((key, value), order) in order::misplaced(&self.program, &survey, tree.root(), &self.custom) {
                 let message = format!("the key {} comes too late", key.raw());
-                found.warn(|| warning(tree, key, message, Some(format!("propertyOrder states {}", order.join(", ")))));
+                found.warn(|| {
+                    let mut problem = warning(tree, value, message, Some(format!("propertyOrder states {}", order.join(", "))));
+                    (problem.line, problem.column) = key.line_column();
+                    problem.span = key.span();
+                    problem
+                });
             }
         }
         for (node, bound) in unknown {
@@ -226,6 +231,11 @@ impl Validator {
         Ok(found.into_report())
     }
 
+    /// Makes every tag look for its schemas again.
+    pub(super) fn forget_tags(&mut self) {
+        self.bound.clear();
+    }
+
     /// Compiles a schema and all it refers to; what could not be compiled, in words.
     pub(super) fn compile(&mut self, uri: &str) -> Result<Vec<String>> {
         self.program.part(&self.schemas, uri, true, &self.limits)?.ok_or_else(|| missing(uri))?;
@@ -293,7 +303,7 @@ impl Findings {
         let restricted = standard.and_then(version_of).is_some_and(|version| version >= [1, 6, 0]);
         for node in &survey.large {
             self.warn(|| {
-                let message = format!("the integer {} does not fit 64 bits in every reader", node.raw());
+                let message = format!("the integer {} does not fit int64 (64 bits with sign)", node.raw());
                 warning(tree, *node, message, Some("write it as !core/integer, or as a float".into()))
             });
         }
