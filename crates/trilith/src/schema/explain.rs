@@ -81,7 +81,10 @@ impl<'c, 'a, 't> Explain<'c, 'a, 't> {
             }
             // A wrong type or tag breaks other rules too, which adds nothing new.
             if failed
-                && matches!(rule, Rule::Any(_) | Rule::One(_) | Rule::Object(_) | Rule::Required(_))
+                && matches!(
+                    rule,
+                    Rule::Any(_) | Rule::One(_) | Rule::Object(_) | Rule::Required(_) | Rule::Words(_) | Rule::Enum(_)
+                )
                 && self.is_another_kind(node)
             {
                 continue;
@@ -270,7 +273,7 @@ impl<'c, 'a, 't> Explain<'c, 'a, 't> {
             Rule::Type { bits, .. } => {
                 sort = Sort::Kind;
                 hint = type_hint(node, *bits);
-                let found = if node.is_scalar() { shown(node) } else { "this".to_owned() };
+                let found = if node.is_scalar() && json(node) != Json::Null { shown(node) } else { "this".to_owned() };
                 (format!("{found} is {}", json(node).words()), types(*bits))
             }
             Rule::Tag(pattern) => {

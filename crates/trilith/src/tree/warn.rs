@@ -98,7 +98,7 @@ impl Tree {
         }
         // Shorter integers fit.
         if record.meta & KIND == SCALAR && record.end - record.start >= 17 && matches!(node.scalar(), Scalar::BigInt(_)) {
-            let message = format!("the integer {} does not fit in 64 bits", shortened(node.raw()));
+            let message = format!("the integer {} does not fit in 64 bits with sign", shortened(node.raw()));
             note(Rule::BigInteger, message, node.span());
         }
         if record.meta & KIND != MAPPING {
