@@ -116,7 +116,12 @@ impl Get {
                 Some(part) => self.array(&part, job, output.as_deref()),
                 None => Ok(Outcome::No),
             },
-            (Some(array), None) => self.array(&self.parts.of(array)?, job, output.as_deref()),
+            (Some(array), None) => {
+                let is_padded = array.much_padded()?.is_some();
+                let part = self.parts.of(array)?;
+                let part = if is_padded { self.unpadded(&item, part, job)? } else { part };
+                self.array(&part, job, output.as_deref())
+            }
             (None, _) => self.value(&item, job, output.as_deref()),
         }
     }
@@ -141,7 +146,7 @@ impl Get {
         let is_text = format != Format::Raw;
         match item.array() {
             Ok(array) if self.widen => return item.widened(array).map(Some),
-            Ok(array) if is_text && !self.explain => return item.presented(array).map(Some),
+            Ok(array) if is_text && !self.explain && array.much_padded()?.is_none() => return item.presented(array).map(Some),
             Ok(array) => return Ok(Some(array)),
             Err(error) if !is_no(&error) || item.kind() == ItemKind::Array => return Err(error),
             Err(_) => {}
@@ -152,6 +157,26 @@ impl Get {
             });
         }
         Ok(None)
+    }
+
+    /// The part of an array of strings of variable length: as it is for text, where each costs what it holds, and as other
+    /// programs have strings for the other formats.
+    fn unpadded(&self, item: &Item<'_>, part: Array, job: &Job<'_>) -> Result<Array> {
+        let format = self.format(job.options);
+        match part.much_padded()? {
+            Some(_) if self.explain || !format.is_binary() => return Ok(part),
+            Some(held) => {
+                // A character of numpy takes four bytes.
+                let times = if format == Format::Npy { 4 } else { 1 };
+                let (label, form, padded) = (job.label(), format.form().name(), size(part.nbytes().saturating_mul(times)));
+                let advice = "CSV and JSON keep each as long as it is";
+                job.options.warn(&format!(
+                    "{label}: strings of {} take {padded} in {form}, which pads each to the longest; {advice}", size(held)
+                ));
+            }
+            None => {}
+        }
+        if format == Format::Raw { Ok(part) } else { item.presented(part) }
     }
 
     /// The pixels of an array around a position; `None` if it has none there.

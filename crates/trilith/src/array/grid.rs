@@ -42,6 +42,12 @@ pub(crate) trait Chunks: Send + Sync {
     /// Returns the errors of the filters of the chunk.
     fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>>;
 
+    /// Returns the bytes of a chunk without those that pad it, if the chunk is padded. `None` if it is not.
+    fn unpadded(&self, number: u64) -> Option<Result<Vec<u8>>> {
+        let _ = number;
+        None
+    }
+
     /// Returns the encoding steps of a chunk and, for each chunk, the steps that it skipped, as bits. The list of
     /// bits is empty if no chunk skipped any. Returns None if no other program could undo the steps.
     fn steps(&self) -> Option<(Vec<Step>, Vec<u64>)> {
@@ -381,6 +387,12 @@ impl Part<'_> {
     }
 }
 
+/// Bytes without the zeros at their end.
+fn trimmed(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    bytes.get(..end).unwrap_or(bytes)
+}
+
 impl Source for Grid {
     fn len(&self) -> u64 {
         self.len
@@ -402,11 +414,25 @@ impl Source for Grid {
         Ok(())
     }
 
+    fn unpadded(&self, offset: u64, size: u64) -> Option<Result<Vec<u8>>> {
+        let is_one = self.cut.item == size && size > 0 && self.cut.chunk.iter().all(|len| *len == 1);
+        if !is_one || !offset.is_multiple_of(size) || offset >= self.len {
+            return None;
+        }
+        let number = offset / size;
+        match self.chunks.place(number) {
+            Ok(Some(_)) => Some(self.chunks.unpadded(number)?.map_err(|e| e.context(format!("{} {number}", self.chunks.name())))),
+            // Only a source that pads its strings has them without padding.
+            Ok(None) => self.chunks.unpadded(number).map(|_| Ok(trimmed(&self.fill).to_vec())),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let numbers = self.numbers(ranges)?;
         // Chunks that can be kept are decoded now, on all cores; of more only the bytes are requested.
         let size = numbers.iter().fold(0u64, |sum, number| sum.saturating_add(self.size(*number)));
-        if size > KEPT.min(self.limits.memory / 4) / 2 {
+        if size > KEPT.min(self.limits.memory / 4) / 2 || self.unpadded(0, self.cut.item).is_some() {
             return self.chunks.source().prefetch(&self.places(numbers.into_iter())?);
         }
         let missing: Vec<u64> = {

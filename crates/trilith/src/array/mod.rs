@@ -30,6 +30,7 @@ mod npy;
 mod number;
 mod pages;
 mod program;
+mod ragged;
 mod scalar;
 mod shape;
 #[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "layouts name them"))]

@@ -265,6 +265,14 @@ pub(crate) fn json_text(text: &str) -> String {
     out
 }
 
+/// Returns the string of a datatype that bytes are: as long as they are, and no longer.
+pub(super) fn string(datatype: &Datatype, bytes: Vec<u8>) -> ElementValue {
+    match decode_text(datatype, &bytes) {
+        Some(text) => ElementValue::Text(text),
+        None => ElementValue::Raw(bytes),
+    }
+}
+
 /// Bytes of work that an element is worth which is taken by itself: it costs many times more than its bytes do.
 const SCALAR: u64 = 16;
 
@@ -298,6 +306,9 @@ impl Array {
     pub fn for_each_scalar(&self, mut take: impl FnMut(ElementValue, bool) -> Result<()>) -> Result<()> {
         self.charge_visits()?;
         self.limits.charge_work(self.len().saturating_mul(SCALAR))?;
+        if self.is_padded() {
+            return self.for_each_unpadded(&mut take);
+        }
         let (size, is_by_field) = (to_usize(self.marks())?, self.mask.as_ref().is_some_and(Mask::is_by_field));
         for block in self.row_blocks(1 << 18) {
             let mask = block.mask_bytes()?;

@@ -106,6 +106,13 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// Returns the `size` bytes from `offset` on without the zeros that pad them, if these bytes are one string that the
+    /// source makes as long as the longest of its strings. `None` for all other sources and ranges.
+    fn unpadded(&self, offset: u64, size: u64) -> Option<Result<Vec<u8>>> {
+        let _ = (offset, size);
+        None
+    }
+
     /// In what form the bytes are in the file, for programs that read it without this library. Lengths of pieces are
     /// read; nothing is decoded.
     ///

@@ -29,6 +29,8 @@ mod bzp2;
 pub mod chain;
 mod chunks;
 #[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "chunks are said by layouts"))]
+pub(crate) mod collection;
+#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "chunks are said by layouts"))]
 pub(crate) mod filter;
 mod framed;
 mod input;

@@ -129,6 +129,21 @@ fn tree_of(file: &DudleyFile, reading: Reading, stored: &mut Stored<'_>) -> Resu
     Ok((root, walk.losses))
 }
 
+/// The form of an array in a tree.
+enum Held {
+    Array(Array),
+    /// Strings of variable length, each as long as it is.
+    Strings(Value),
+}
+
+/// Whether the strings of an array are a list in a tree, since an array would be many times larger than they are.
+///
+/// # Errors
+/// As [`Array::much_padded`].
+pub(super) fn is_list(array: &Array) -> Result<bool> {
+    Ok(array.len() <= array.limits().nodes && array.much_padded()?.is_some())
+}
+
 struct ToTree<'a, 'f, 's> {
     items: &'a Items<'f>,
     outline: &'a Outline,
@@ -204,7 +219,8 @@ impl ToTree<'_, '_, '_> {
             }
             Thing::Null => Value::null(),
             Thing::Data(entry) => match self.array(entry, path) {
-                Ok(array) => self.arrays.node(&array).map_err(|e| e.context(path.to_owned()))?,
+                Ok(Held::Array(array)) => self.arrays.node(&array).map_err(|e| e.context(path.to_owned()))?,
+                Ok(Held::Strings(list)) => list,
                 Err(why) => {
                     self.losses.push(skipped(path, why, self.reading.skip)?);
                     return Ok(None);
@@ -220,13 +236,16 @@ impl ToTree<'_, '_, '_> {
     }
 
     /// The array of an item, in a datatype that ASDF has.
-    fn array(&mut self, entry: &Entry, path: &str) -> Result<Array> {
+    fn array(&mut self, entry: &Entry, path: &str) -> Result<Held> {
         let array = if self.reading.physical { self.items.file().array_of(entry)? } else { self.items.array(entry)? };
+        if matches!(self.arrays, Stored::Blocks(..)) && is_list(&array)? {
+            return asdf::outline::nested(&array, "").map(Held::Strings);
+        }
         let array = self.held(&array, path)?;
         if self.reading.skip {
             read_through(&array)?;
         }
-        Ok(array)
+        Ok(Held::Array(array))
     }
 
     /// The node of the one array that the items of a list are, if that is asked for and they are equal.

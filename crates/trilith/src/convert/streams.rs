@@ -1,7 +1,7 @@
 //! Dudley streams written in any form, and files of the ASDF family as Dudley streams.
 
 use super::any::{as_new_asdf, through_asdf};
-use super::families::{asdf_to_draft_with, stream_to_asdf_with};
+use super::families::{asdf_to_draft_with, is_list, stream_to_asdf_with};
 use super::loss::{refuses, skipped};
 use super::stored::Reading;
 use super::{CodecChoice, ConvertOptions, Converted, To};
@@ -11,7 +11,7 @@ use crate::codec::CodecId;
 use crate::diagnostic::Diagnostic;
 use crate::dudley::{DudleyFile, Rewrite};
 use crate::error::{Error, Result, Setting};
-use crate::layout::{Byteorder, Dialect, Packing, StoredAs, UNREADABLE};
+use crate::layout::{Byteorder, Dialect, Entry, Packing, StoredAs, UNREADABLE};
 use crate::progress::Progress;
 
 /// A file of the ASDF family as a native Dudley file.
@@ -42,7 +42,8 @@ pub(super) fn of_stream(
     let physical = options.physical || matches!(options.to, To::Fits);
     let reading = Reading { stack: options.stack, skip: options.skip_unreadable, physical };
     let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| stream_to_asdf_with(file, target, how, reading, out);
-    let notes = if physical { Vec::new() } else { stored_notes(file)? };
+    let mut notes: Vec<String> = if physical { None } else { stored_notes(file)? }.into_iter().collect();
+    notes.extend(list_notes(file, options)?);
     let To::Dudley(dialect) = options.to else {
         let mut done = as_new_asdf("a Dudley stream", file.limits(), options, out, progress, &write)?;
         done.notes.splice(0..0, notes);
@@ -67,24 +68,34 @@ pub(super) fn of_stream(
 const NAMED: usize = 5;
 
 /// The arrays that keep stored values which are not their physical ones.
-fn stored_notes(file: &DudleyFile) -> Result<Vec<String>> {
+fn stored_notes(file: &DudleyFile) -> Result<Option<String>> {
+    Ok(named(file, |entry| file.is_packed(entry))?.map(|paths| {
+        format!("the stored values of {paths} are kept, which are not the physical ones that attributes declare: --physical writes those")
+    }))
+}
+
+/// The arrays of strings of variable length that are lists in a tree, or that grow by padding.
+fn list_notes(file: &DudleyFile, options: &ConvertOptions) -> Result<Option<String>> {
+    let is_list = |entry: &Entry| file.stored_array_of(entry).and_then(|array| is_list(&array)).unwrap_or(false);
+    Ok(named(file, is_list)?.map(|paths| match options.to {
+        To::Dudley(_) => format!("the strings of {paths} become much larger, since each is padded to the length of the longest"),
+        _ => format!("the strings of {paths} become lists, since arrays would pad each to the length of the longest"),
+    }))
+}
+
+/// The paths of the arrays that fit, as a note names them; `None` if there are none.
+fn named(file: &DudleyFile, fits: impl Fn(&Entry) -> bool) -> Result<Option<String>> {
     let outline = file.outline()?;
     let mut paths: Vec<&str> = Vec::new();
     let mut more = "";
-    for (_, entry) in outline.arrays().filter(|(_, entry)| file.is_packed(entry)) {
+    for (_, entry) in outline.arrays().filter(|(_, entry)| fits(entry)) {
         if paths.len() == NAMED {
             more = ", …";
             break;
         }
         paths.push(&entry.path);
     }
-    if paths.is_empty() {
-        return Ok(Vec::new());
-    }
-    Ok(vec![format!(
-        "the stored values of {}{more} are kept, which are not the physical ones that attributes declare: --physical writes those",
-        paths.join(", ")
-    )])
+    Ok((!paths.is_empty()).then(|| format!("{}{more}", paths.join(", "))))
 }
 
 /// The items of which the layout says that they cannot be read, if they are skipped.

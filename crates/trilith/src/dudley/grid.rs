@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::datatype::datatype_of;
+use super::strings::Strings;
 use super::table::{Column, Piece, Places, Table};
 use crate::array::grid::{Chunks, Cut, Grid, from_columns};
 use crate::array::{Array, Byteorder, Datatype, fortran_strides};
@@ -52,6 +53,8 @@ pub(crate) struct GridArray {
     mask: Arc<Vec<u64>>,
     fill: Vec<u8>,
     columns: bool,
+    /// Elements whose strings are elsewhere, or are padded.
+    strings: Option<Arc<Strings>>,
 }
 
 /// Grids while the items of a file are gone through, by the paths of the items that are annotated.
@@ -175,6 +178,10 @@ impl Spec<'_> {
             return Err(Error::malformed("the chunks of a grid cut its texts"));
         }
         let cut_edges = self.word("grid_edge", &["full", "cut"])? == 1;
+        let strings = match self.said.contains_key("grid_strings") {
+            true => Some(Arc::new(Strings::of(&self.lengths("grid_strings")?, datatype.item_size())?)),
+            false => None,
+        };
         let cut = Cut { shape, chunk, item: datatype.item_size(), cut_edges };
         let words = self.text("grid_filters")?.unwrap_or("");
         let places = self.places(entries, &cut, base)?;
@@ -189,6 +196,7 @@ impl Spec<'_> {
             words: words.to_owned(),
             mask: Arc::new(if self.has_masks() { self.lengths("grid_mask")? } else { Vec::new() }),
             columns: self.word("grid_order", &["C", "F"])? == 1,
+            strings,
         })
     }
 
@@ -327,6 +335,7 @@ impl GridArray {
         if let ([piece], true) = (read.pieces.as_slice(), self.filters.is_empty())
             && self.cut.shape == self.cut.chunk
             && piece.len > 0
+            && self.strings.is_none()
         {
             // One chunk as it is, in whatever order.
             let strides = match self.columns {
@@ -342,6 +351,7 @@ impl GridArray {
             filters: self.filters.clone(),
             mask: read.masks,
             columns: self.columns.then(|| self.cut.clone()),
+            strings: self.strings.clone(),
             limits: Arc::clone(&limits),
         };
         let grid = Grid::new(self.cut.clone(), Box::new(stored), self.fill.clone(), Arc::clone(&limits))?;
@@ -369,6 +379,7 @@ struct Stored {
     filters: Filters,
     mask: Arc<Vec<u64>>,
     columns: Option<Cut>,
+    strings: Option<Arc<Strings>>,
     limits: Arc<Limits>,
 }
 
@@ -382,7 +393,12 @@ impl Chunks for Stored {
         let place = self.place(number)?.unwrap_or(0..0);
         let bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
         let mask = usize::try_from(number).ok().and_then(|number| self.mask.get(number)).copied().unwrap_or(0);
-        let bytes = self.filters.decode(bytes, mask, size, &self.limits)?;
+        let stored = self.strings.as_ref().map_or(size, |strings| strings.stored_size(size));
+        let bytes = self.filters.decode(bytes, mask, stored, &self.limits)?;
+        let bytes = match &self.strings {
+            Some(strings) if bytes.len() as u64 == stored => strings.read(&bytes, size, &self.source, &self.limits)?,
+            _ => bytes,
+        };
         let Some(cut) = &self.columns else { return Ok(bytes) };
         if bytes.len() as u64 != size {
             return Ok(bytes);
@@ -390,8 +406,22 @@ impl Chunks for Stored {
         Ok(from_columns(&bytes, &cut.lengths(number), crate::bytes::to_usize(cut.item)?))
     }
 
+    fn unpadded(&self, number: u64) -> Option<Result<Vec<u8>>> {
+        let filters = self.filters.without_padding().filter(|_| self.columns.is_none() && self.strings.is_none())?;
+        let read = || {
+            let place = self.place(number)?.unwrap_or(0..0);
+            let bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
+            let size = bytes.len() as u64;
+            if usize::try_from(number).is_ok_and(|number| self.mask.get(number).is_some_and(|mask| *mask != 0)) {
+                return Err(Error::unsupported("a padded chunk without all of its filters"));
+            }
+            if filters.is_empty() { Ok(bytes) } else { filters.decode(bytes, 0, size, &self.limits) }
+        };
+        Some(read())
+    }
+
     fn steps(&self) -> Option<(Vec<Step>, Vec<u64>)> {
-        Some((self.filters.steps(), self.mask.to_vec()))
+        self.strings.is_none().then(|| (self.filters.steps(), self.mask.to_vec()))
     }
 
     fn is_in_columns(&self) -> bool {

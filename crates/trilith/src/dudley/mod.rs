@@ -31,6 +31,7 @@ mod seen;
 mod signature;
 mod stack;
 mod store;
+mod strings;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,8 @@
 //! Text as the Dudley document decodes it: `S1` is cp1252, or else latin1.
 
-use crate::array::{Array, Byteorder, Datatype, ElementValue};
+use std::sync::Arc;
+
+use crate::array::{Array, Byteorder, Datatype, ElementValue, Field, StructType};
 use crate::error::{Error, Result};
 
 /// The characters of cp1252 from 0x80 to 0x9f; NUL if it has none.
@@ -49,8 +51,13 @@ pub fn s1_bytes(text: &str) -> Option<Vec<u8>> {
 pub fn presented(array: &Array) -> Result<Array> {
     match array.datatype() {
         Datatype::Ascii(_) => {}
-        Datatype::Utf8(_) | Datatype::Ucs2(_) => return wide(&array.load_texts()?, array.shape()),
+        Datatype::Utf8(_) | Datatype::Ucs2(_) => {
+            // A character of `ucs4` takes four bytes, also of strings that are padded to the longest.
+            array.limits().charge_memory(array.nbytes().saturating_mul(4), "padded strings")?;
+            return wide(&array.load_texts()?, array.shape());
+        }
         Datatype::Complex32 => return widened(array),
+        Datatype::Struct(fields) if array.mask().is_none() && has_utf8(fields) => return with_strings(array, fields),
         _ => return Ok(array.clone()),
     }
     let mut plain = true;
@@ -72,6 +79,52 @@ pub fn presented(array: &Array) -> Result<Array> {
         Ok(())
     })?;
     Array::from_texts(&texts, array.shape())
+}
+
+/// Whether a struct has strings of `utf8`. As deep as types nest.
+fn has_utf8(fields: &StructType) -> bool {
+    fields.fields().iter().any(|field| match &field.datatype {
+        Datatype::Struct(inner) => has_utf8(inner),
+        datatype => matches!(datatype, Datatype::Utf8(_)),
+    })
+}
+
+/// The struct with strings of `ascii` or of `ucs4` in place of those of `utf8`, packed. As deep as types nest.
+fn without_utf8(fields: &StructType, is_ascii: bool) -> Result<StructType> {
+    let made = fields.fields().iter().map(|field| {
+        let datatype = match &field.datatype {
+            Datatype::Struct(inner) => Datatype::Struct(Arc::new(without_utf8(inner, is_ascii)?)),
+            Datatype::Utf8(length) if is_ascii => Datatype::Ascii(*length),
+            Datatype::Utf8(length) => Datatype::Ucs4(*length),
+            other => other.clone(),
+        };
+        Ok(Field { datatype, byteorder: Byteorder::Little, ..field.clone() })
+    });
+    StructType::packed_from(made.collect::<Result<_>>()?)
+}
+
+/// Whether an element has characters beyond ASCII. As deep as types nest.
+fn is_ascii(element: &ElementValue) -> bool {
+    match element {
+        ElementValue::Struct(parts) | ElementValue::List(parts) => parts.iter().all(is_ascii),
+        ElementValue::Text(text) => text.is_ascii(),
+        ElementValue::Raw(bytes) => bytes.is_ascii(),
+        _ => true,
+    }
+}
+
+/// An array of structs in the strings that other programs have.
+fn with_strings(array: &Array, fields: &StructType) -> Result<Array> {
+    let mut all_ascii = true;
+    array.for_each_scalar(|element, _| {
+        all_ascii &= is_ascii(&element);
+        Ok(())
+    })?;
+    let datatype = Datatype::Struct(Arc::new(without_utf8(fields, all_ascii)?));
+    array.limits().charge_memory(array.len().saturating_mul(datatype.item_size()), "structs with strings")?;
+    let mut bytes = Vec::new();
+    array.for_each_scalar(|element, _| element.encode(&datatype, Byteorder::Little, &mut bytes))?;
+    Array::from_bytes(bytes, datatype, Byteorder::Little, array.shape().to_vec())
 }
 
 /// An array of `ucs4` as long as the longest text.

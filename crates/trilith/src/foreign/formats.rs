@@ -118,6 +118,8 @@ pub(super) const FORMATS: &[Format] = &[
         START,
         "trilith repair FILE -o OUT rescues what is left",
     ),
+    // A longer header of somebody else is seldom, so that all others come first.
+    derived!("hdf5", "HDF5", "an HDF5 file (as netCDF-4 files are)", Mark::Check(recognise::is_hdf5), hdf5),
     // It has no mark: nothing else may fit.
     derived!("dudley", "Fortran records", "a file of unformatted Fortran records", Mark::Check(recognise::is_fortran), fortran),
 ];

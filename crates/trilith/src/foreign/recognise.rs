@@ -120,3 +120,15 @@ fn piece(source: &dyn Source, marks: Marks, at: u64, follows: bool) -> Result<Pi
     }
     Ok(Piece { begin, len, is_continued })
 }
+
+/// Whether the superblock of HDF5 is behind a user block of more than the bytes that are looked at first.
+pub(super) fn is_hdf5(start: &[u8], source: &dyn Source) -> bool {
+    if source.access() == Access::Requests || start.len() < super::LOOK as usize {
+        return false;
+    }
+    let places = std::iter::successors(Some(super::LOOK), |at| at.checked_mul(2));
+    places.take_while(|at| at.saturating_add(8) <= source.len()).any(|at| {
+        let mut bytes = [0; 8];
+        source.read_at(at, &mut bytes).is_ok() && &bytes == b"\x89HDF\r\n\x1a\n"
+    })
+}

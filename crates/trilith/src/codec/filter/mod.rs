@@ -68,6 +68,14 @@ impl Filters {
         self.0.is_empty()
     }
 
+    /// Returns the filters after `pad`, if that is the first one.
+    pub fn without_padding(&self) -> Option<Self> {
+        match self.0.as_slice() {
+            [first, rest @ ..] if first.name == "pad" => Some(Self(rest.to_vec())),
+            _ => None,
+        }
+    }
+
     /// The filters, in the order in which they were applied.
     pub fn steps(&self) -> Vec<Step> {
         self.0.iter().map(|filter| Step::new(&filter.name, filter.arguments.clone())).collect()

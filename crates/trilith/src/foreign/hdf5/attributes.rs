@@ -1,12 +1,14 @@
 //! Attributes: their values, and where those are.
 
+use super::elsewhere::Elsewhere;
 use super::file::H5;
 use super::header::{Header, Message, kind, shared};
 use super::heaps::{FractalHeap, GlobalHeaps};
 use super::trees;
-use super::types::{Element, Space, Special, Typed, whole};
+use super::types::{Element, Pad, Space, Special, Typed, whole};
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
+use crate::foreign::text::LayoutText;
 use crate::layout::Literal;
 use crate::limits::Limits;
 
@@ -118,14 +120,14 @@ impl Attribute {
     /// Its value. References become paths by `paths`.
     pub fn value(&self, file: &H5, heaps: &GlobalHeaps, paths: &dyn Fn(u64) -> String) -> Result<Value> {
         let Some(shape) = &self.space.shape else { return Ok(Value::List(Vec::new())) };
-        // A value stored elsewhere counts as one element.
-        let dims = if self.is_elsewhere() { &[][..] } else { &self.typed.dims[..] };
+        let dims = self.typed.axes();
         let count = shape.iter().chain(dims).try_fold(1u64, |n, len| n.checked_mul(*len)).unwrap_or(u64::MAX);
         let axes = shape.len() + dims.len();
         if axes > 1 || count as usize > MOST {
             return Ok(Value::Item);
         }
         let is_one = count == 1;
+        let spaced = self.typed.pads.iter().any(|(_, pad)| *pad == Pad::Spaced);
         if let Special::Sequence(element) = &self.typed.special {
             let lists = self.sequences(file, heaps)?;
             let [list] = lists.as_slice() else { return Ok(Value::Item) };
@@ -142,6 +144,7 @@ impl Attribute {
             let width = usize::try_from(element.datatype.item_size()).unwrap_or(usize::MAX).max(1);
             for bytes in self.data.chunks_exact(width).take(count as usize) {
                 match literal(bytes, &element, paths) {
+                    Some(Literal::Text(text)) if spaced => values.push(Literal::Text(text.trim_end_matches(' ').to_owned())),
                     Some(value) => values.push(value),
                     None => return Ok(Value::Item),
                 }
@@ -156,9 +159,27 @@ impl Attribute {
         }
     }
 
-    /// Returns `true` if its elements are in a heap.
-    pub fn is_elsewhere(&self) -> bool {
-        matches!(self.typed.special, Special::Text | Special::Sequence(_))
+    /// Writes it as an item.
+    pub fn write(&self, file: &H5, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
+        let shape = self.space.shape.as_deref().unwrap_or(&[]);
+        let here = Elsewhere { file, heaps, typed: &self.typed, shape, bytes: &self.data };
+        match &self.typed.special {
+            Special::Text => return here.texts(name, text),
+            Special::Sequence(element) => return here.lists(name, element, text),
+            _ if self.address == 0 => return Err(Error::unsupported("an attribute whose value has no place of its own")),
+            _ => {}
+        }
+        let (at, all) = (self.address.saturating_add(file.base), [shape, &self.typed.dims].concat());
+        if !self.typed.has_strings() {
+            return text.array(name, &self.typed.datatype, self.typed.order, &all, at);
+        }
+        let shown = here.shown()?;
+        let size = shape.iter().fold(self.typed.size, |n, len| n.saturating_mul(*len));
+        text.item(name, &format!("u1[{size}] @{at}"))?;
+        text.grid(shape, &shape.iter().map(|len| (*len).max(1)).collect::<Vec<_>>())?;
+        text.elements(&shown.datatype, self.typed.order, &self.typed.dims)?;
+        text.attribute("grid_strings", shown.strings.as_slice())?;
+        here.members(name, text)
     }
 
     /// A text of variable length.

@@ -4,12 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::chunks::{Chunk, Chunked, Storage};
+use super::elsewhere::Elsewhere;
 use super::file::H5;
 use super::header::{Header, kind};
 use super::heaps::GlobalHeaps;
-use super::types::{Element, Space, Special, Typed};
+use super::types::{Space, Special, Typed};
 use crate::array::grid::{Chunks, Cut, Grid};
-use crate::array::{Byteorder, Datatype};
 use crate::bytes::{Source, SourceRef, read_vec, to_usize};
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
@@ -69,9 +69,13 @@ impl Dataset {
             text.item(name, "{}")?;
             return text.doc("an empty dataset: it has a datatype, but no elements");
         };
+        let is_elsewhere = matches!(self.typed.special, Special::Text | Special::Sequence(_)) || self.typed.has_elsewhere();
+        let bytes = if is_elsewhere && !shape.contains(&0) { self.descriptors(file, source, shape)? } else { Vec::new() };
+        let here = Elsewhere { file, heaps, typed: &self.typed, shape, bytes: &bytes };
         match &self.typed.special {
-            Special::Text => return self.texts(file, source, heaps, (name, shape), text),
-            Special::Sequence(element) => return self.lists(file, source, heaps, (name, shape, element), text),
+            Special::Text => return here.texts(name, text),
+            Special::Sequence(element) => return here.lists(name, element, text),
+            _ if self.typed.has_strings() => return self.strings(file, &here, name, text),
             _ => {}
         }
         let all: Vec<u64> = shape.iter().chain(&self.typed.dims).copied().collect();
@@ -91,8 +95,15 @@ impl Dataset {
                 }
                 self.grid(file, (name, shape), chunked, &pieces, text)
             }
-            Storage::Virtual => Err(Error::unsupported("it is put together from other datasets (a virtual dataset)")),
+            Storage::Virtual => Err(is_virtual()),
         }
+    }
+
+    /// Writes the members of structs that are lists of variable length, as items of their own.
+    pub fn members(&self, file: &H5, source: &SourceRef, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
+        let (Some(shape), false) = (&self.space.shape, self.typed.lists.is_empty()) else { return Ok(()) };
+        let Ok(bytes) = self.descriptors(file, source, shape) else { return Ok(()) };
+        Elsewhere { file, heaps, typed: &self.typed, shape, bytes: &bytes }.members(name, text)
     }
 
     /// A dataset of which nothing was written: one chunk, which is missing.
@@ -134,21 +145,35 @@ impl Dataset {
             Some(chunk) if self.count == 0 => format!("{whole} @{}", chunk.address.saturating_add(file.base)),
             Some(chunk) => format!("u1[{}] @{}", chunk.size, chunk.address.saturating_add(file.base)),
         };
+        self.chunks(name, shape, chunked, pieces, spelled, text)?;
+        text.elements(&self.typed.datatype, self.typed.order, &self.typed.dims)?;
+        if pieces.iter().any(Option::is_none) {
+            self.write_fill(text)?;
+        }
+        Ok(())
+    }
+
+    /// The items of chunks, and how they are stored.
+    fn chunks(
+        &self,
+        name: &str,
+        shape: &[u64],
+        chunked: &Chunked,
+        pieces: &Pieces,
+        spelled: impl Fn(&Option<Chunk>) -> String,
+        text: &mut LayoutText,
+    ) -> Result<()> {
         match pieces.as_slice() {
             [only] => text.item(name, &spelled(only))?,
             all => text.list(name, all.iter().map(spelled))?,
         }
         text.grid(shape, &chunked.chunk)?;
-        text.elements(&self.typed.datatype, self.typed.order, &self.typed.dims)?;
         if !self.filters.is_empty() {
             text.attribute("grid_filters", self.filters.as_str())?;
         }
         let masks: Vec<u64> = pieces.iter().map(|piece| piece.map_or(0, |piece| piece.mask)).collect();
         if masks.iter().any(|mask| *mask != 0) {
             text.attribute("grid_mask", masks.as_slice())?;
-        }
-        if pieces.iter().any(Option::is_none) {
-            self.write_fill(text)?;
         }
         Ok(())
     }
@@ -161,6 +186,11 @@ impl Dataset {
         text.attribute("grid_fill", format!("0x{}", digits.get(..one).unwrap_or(&digits)).as_str())
     }
 
+    /// The bytes of an element that was never written.
+    fn unset(&self) -> Result<Vec<u8>> {
+        Ok(self.fill.clone().unwrap_or(vec![0; to_usize(self.typed.size)?]))
+    }
+
     /// The stored elements, in C order: descriptors of what is elsewhere.
     fn descriptors(&self, file: &H5, source: &SourceRef, shape: &[u64]) -> Result<Vec<u8>> {
         let count = shape.iter().try_fold(1u64, |n, len| n.checked_mul(*len)).filter(|count| *count <= MOST);
@@ -168,7 +198,10 @@ impl Dataset {
         let size = count.saturating_mul(self.typed.size);
         match &self.storage {
             Storage::Compact(at) | Storage::Contiguous(Some(at)) => file.bytes(*at, size),
-            Storage::Contiguous(None) => Ok(vec![0; to_usize(size)?]),
+            Storage::Contiguous(None) => {
+                file.limits.charge_memory(size, "elements of variable length")?;
+                Ok(self.unset()?.repeat(to_usize(count)?))
+            }
             Storage::Chunked(chunked) => {
                 let stored = Stored {
                     pieces: self.pieces(file, chunked, shape)?,
@@ -179,88 +212,51 @@ impl Dataset {
                 };
                 let (shape, chunk) = (shape.to_vec(), chunked.chunk.clone());
                 let cut = Cut { shape, chunk, item: self.typed.size, cut_edges: false };
-                let fill = vec![0; to_usize(self.typed.size)?];
-                let grid = Grid::new(cut, Box::new(stored), fill, Arc::new(file.limits.clone()))?;
+                let grid = Grid::new(cut, Box::new(stored), self.unset()?, Arc::new(file.limits.clone()))?;
                 read_vec(&grid, 0, grid.len().min(size), &file.limits)
             }
-            Storage::Virtual => Err(Error::unsupported("it is put together from other datasets (a virtual dataset)")),
+            Storage::Virtual => Err(is_virtual()),
         }
     }
 
-    /// Returns the places of the elements of variable length: count, offset.
-    fn places(&self, file: &H5, source: &SourceRef, heaps: &GlobalHeaps, shape: &[u64]) -> Result<Vec<(u64, u64)>> {
-        let bytes = self.descriptors(file, source, shape)?;
-        let mut at = file.fields(&bytes, 0);
-        let mut places = Vec::new();
-        while at.rest().len() >= 8 + file.offset_size() {
-            let (count, heap, index) = (at.uint(4)?, at.address()?, at.uint(4)?);
-            places.push(match heap.filter(|heap| *heap != 0 && count > 0) {
-                Some(heap) => {
-                    let (address, _) = heaps.object(file, heap, index)?;
-                    (count, address.saturating_add(file.base))
-                }
-                None => (0, 0),
-            });
-        }
-        Ok(places)
-    }
-
-    /// Texts of variable length: each where it is, all together an array of the longest.
-    fn texts(
-        &self,
-        file: &H5,
-        source: &SourceRef,
-        heaps: &GlobalHeaps,
-        (name, shape): (&str, &[u64]),
-        text: &mut LayoutText,
-    ) -> Result<()> {
+    /// Writes elements with strings, as they are read; `bytes` are the stored ones if some of them are elsewhere.
+    fn strings(&self, file: &H5, here: &Elsewhere<'_>, name: &str, text: &mut LayoutText) -> Result<()> {
+        let (shape, shown) = (here.shape, here.shown()?);
+        let mut typed = String::new();
         if shape.contains(&0) {
-            let mut typed = String::new();
-            spell(&Datatype::Utf8(1), Byteorder::Little, shape, &mut typed)?;
+            let all: Vec<u64> = shape.iter().chain(&self.typed.dims).copied().collect();
+            spell(&shown.datatype, self.typed.order, &all, &mut typed)?;
             return text.item(name, &typed);
         }
-        let places = self.places(file, source, heaps, shape)?;
-        let most = places.iter().map(|(count, _)| *count).max().unwrap_or(0).max(1);
-        let spelled = |(count, at): &(u64, u64)| match count {
-            0 => "u1[0]".to_owned(),
-            count => format!("U1[{count}] @{at}"),
+        let count = shape.iter().fold(self.typed.size, |n, len| n.saturating_mul(*len));
+        let is_written = match &self.storage {
+            Storage::Compact(at) | Storage::Contiguous(Some(at)) => {
+                text.item(name, &format!("u1[{count}] @{}", at.saturating_add(file.base)))?;
+                text.grid(shape, shape)?;
+                true
+            }
+            Storage::Contiguous(None) => {
+                text.item(name, "u1[0]")?;
+                text.grid(shape, shape)?;
+                false
+            }
+            Storage::Chunked(chunked) => {
+                let pieces = self.pieces(file, chunked, shape)?;
+                let spelled = |piece: &Option<Chunk>| match piece {
+                    None => "u1[0]".to_owned(),
+                    Some(chunk) => format!("u1[{}] @{}", chunk.size, chunk.address.saturating_add(file.base)),
+                };
+                self.chunks(name, shape, chunked, &pieces, spelled, text)?;
+                pieces.iter().all(Option::is_some)
+            }
+            Storage::Virtual => return Err(is_virtual()),
         };
-        match (places.as_slice(), shape) {
-            // Nothing has to be put together.
-            ([only @ (1.., _)], []) => return text.item(name, &spelled(only)),
-            ([only], _) => text.item(name, &spelled(only))?,
-            (all, _) => text.list(name, all.iter().map(spelled))?,
+        text.elements(&shown.datatype, self.typed.order, &self.typed.dims)?;
+        text.attribute("grid_strings", shown.strings.as_slice())?;
+        match &self.fill {
+            Some(_) if !is_written && self.typed.datatype.as_struct().is_none() => self.write_fill(text),
+            _ => Ok(()),
         }
-        text.grid(shape, &vec![1; shape.len()])?;
-        text.attribute("grid_type", format!("U1[{most}]").as_str())?;
-        text.attribute("grid_filters", "pad")
-    }
-
-    /// Lists of variable length: one item each.
-    fn lists(
-        &self,
-        file: &H5,
-        source: &SourceRef,
-        heaps: &GlobalHeaps,
-        (name, shape, element): (&str, &[u64], &Element),
-        text: &mut LayoutText,
-    ) -> Result<()> {
-        if !element.is_plain {
-            return Err(Error::unsupported("lists of variable length in lists of variable length"));
-        }
-        let places = if shape.contains(&0) { Vec::new() } else { self.places(file, source, heaps, shape)? };
-        let mut all = Vec::with_capacity(places.len());
-        for (count, at) in &places {
-            let mut typed = String::new();
-            let dims: Vec<u64> = std::iter::once(*count).chain(element.dims.iter().copied()).collect();
-            spell(&element.datatype, element.order, &dims, &mut typed)?;
-            all.push(if *count == 0 { typed } else { format!("{typed} @{at}") });
-        }
-        match (all.as_slice(), shape) {
-            ([only], []) => return text.item(name, only),
-            _ => text.list(name, all.into_iter())?,
-        }
-        if shape.len() == 1 { Ok(()) } else { text.attribute("list_shape", shape) }
     }
 
     /// Writes remarks on the elements besides their datatype.
@@ -277,6 +273,10 @@ impl Dataset {
             Special::None | Special::Text | Special::Sequence(_) => Ok(()),
         }
     }
+}
+
+fn is_virtual() -> Error {
+    Error::unsupported("it is put together from other datasets (a virtual dataset)")
 }
 
 /// The chunks of a dataset in its file.

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use super::file::{H5, width};
 use super::trees;
+use crate::codec::collection;
 use crate::error::{Error, Result};
 
 /// A heap of names.
@@ -218,26 +219,8 @@ impl GlobalHeaps {
 
 fn read_collection(file: &H5, address: u64) -> Result<HashMap<u64, (u64, u64)>> {
     let head = file.bytes(address, (8 + file.length_size()) as u64)?;
-    file.signed(&head, b"GCOL", address)?;
-    let mut at = file.fields(&head, address);
-    at.skip(8)?;
-    let size = at.length()?;
-    let bytes = file.bytes(address, size)?;
-    let mut at = file.fields(&bytes, address);
-    at.skip(8 + file.length_size())?;
-    let mut found = HashMap::new();
-    while at.rest().len() >= 8 + file.length_size() {
-        let index = at.uint(2)?;
-        at.skip(6)?;
-        let len = at.length()?;
-        if index == 0 {
-            break;
-        }
-        found.insert(index, (address.saturating_add(at.done() as u64), len));
-        let padded = usize::try_from(len).ok().and_then(|len| len.checked_next_multiple_of(8));
-        // The last one need not be padded.
-        let padded = padded.unwrap_or(usize::MAX).min(at.rest().len());
-        at.skip(padded)?;
-    }
-    Ok(found)
+    file.signed(&head, collection::SIGNATURE, address)?;
+    let size = collection::size(&head, file.length_size()).unwrap_or(0);
+    let objects = collection::objects(&file.bytes(address, size)?, file.length_size());
+    Ok(objects.into_iter().map(|(index, (at, len))| (index, (address.saturating_add(at), len))).collect())
 }

@@ -7,6 +7,7 @@
 mod attributes;
 mod chunks;
 mod dataset;
+mod elsewhere;
 mod extensible;
 mod file;
 mod header;
@@ -240,7 +241,8 @@ impl Writer<'_> {
         let (items, more) = self.attributes(&attributes, hidden)?;
         refused.retain(|refused| !hidden.contains(&refused.name.as_str()));
         refused.extend(more);
-        self.attribute_items(name, items, refused)
+        self.attribute_items(name, items, refused)?;
+        dataset.members(&self.file, self.source, &self.heaps, name, &mut self.text)
     }
 
     /// The attributes of a group or a datatype, whose item is written already.
@@ -322,15 +324,8 @@ impl Writer<'_> {
     fn attribute_items(&mut self, owner: &str, attributes: Vec<&Attribute>, refused: Vec<Refused>) -> Result<()> {
         for attribute in attributes {
             let name = format!("{owner}@{}", attribute.name);
-            let shape = attribute.space.shape.clone().unwrap_or_default();
-            let shape: Vec<u64> = shape.into_iter().chain(attribute.typed.dims.iter().copied()).collect();
-            if attribute.address == 0 || attribute.is_elsewhere() {
-                self.text.unreadable(&name, &Error::unsupported("an attribute of many elements of variable length"))?;
-                continue;
-            }
-            let at = attribute.address.saturating_add(self.file.base);
-            self.text
-                .or_unreadable(&name, |text| text.array(&name, &attribute.typed.datatype, attribute.typed.order, &shape, at))?;
+            let (file, heaps) = (&self.file, &self.heaps);
+            self.text.or_unreadable(&name, |text| attribute.write(file, heaps, &name, text))?;
         }
         for Refused { name, why } in refused {
             let name = if name.is_empty() { "attributes" } else { &name };

@@ -19,6 +19,30 @@ pub(super) struct Typed {
     /// Bytes of an element as they are stored.
     pub size: u64,
     pub special: Special,
+    /// Bytes of a struct at which strings of variable length are led to: of members that are arrays the first.
+    pub texts: Vec<u64>,
+    /// Fixed strings that are padded by something else than NULs, likewise; of no struct at 0.
+    pub pads: Vec<(u64, Pad)>,
+    /// Members of a struct that are lists of variable length.
+    pub lists: Vec<List>,
+}
+
+/// The end of a fixed string.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Pad {
+    /// A NUL, with anything after it.
+    Ended,
+    /// Spaces.
+    Spaced,
+}
+
+/// A member of a struct that is a list of variable length.
+#[derive(Debug, Clone)]
+pub(super) struct List {
+    pub path: String,
+    pub offset: u64,
+    /// Its elements; `None` if the member is an array of lists.
+    pub element: Option<Element>,
 }
 
 /// A property that no datatype of a layout can express.
@@ -53,12 +77,13 @@ pub(super) struct Element {
 impl Typed {
     fn plain(datatype: Datatype, order: Byteorder) -> Self {
         let size = datatype.item_size();
-        Self { datatype, order, dims: Vec::new(), size, special: Special::None }
+        let (texts, pads, lists) = (Vec::new(), Vec::new(), Vec::new());
+        Self { datatype, order, dims: Vec::new(), size, special: Special::None, texts, pads, lists }
     }
 
     fn raw(size: u64, what: impl Into<String>) -> Self {
-        let (datatype, order) = (Datatype::Uint8, Byteorder::Little);
-        Self { datatype, order, dims: vec![size], size, special: Special::Raw(what.into()) }
+        let special = Special::Raw(what.into());
+        Self { dims: vec![size], size, special, ..Self::plain(Datatype::Uint8, Byteorder::Little) }
     }
 
     /// Reads a datatype message.
@@ -100,7 +125,12 @@ impl Typed {
                 let length = u32::try_from(size).unwrap_or(u32::MAX);
                 let utf8 = bits >> 4 & 15 == 1;
                 let datatype = if utf8 { Datatype::Utf8(length) } else { Datatype::Ascii(length) };
-                Ok(Self::plain(datatype, Byteorder::Little))
+                let pad = match bits & 15 {
+                    0 if size > 1 => Some(Pad::Ended),
+                    2 => Some(Pad::Spaced),
+                    _ => None,
+                };
+                Ok(Self { pads: pad.map(|pad| (0, pad)).into_iter().collect(), ..Self::plain(datatype, Byteorder::Little) })
             }
             5 => {
                 let tag = at.take((bits & 0xff) as usize)?;
@@ -140,8 +170,7 @@ impl Typed {
     /// Returns a remark on it as a member of a struct.
     fn within(&self, name: &str) -> Option<String> {
         match &self.special {
-            Special::None => None,
-            Special::Text | Special::Sequence(_) => Some(format!("{name} is of variable length: its descriptors are shown")),
+            Special::None | Special::Text | Special::Sequence(_) => None,
             Special::Reference => Some(format!("{name} has addresses of objects")),
             Special::Enum(names, values) => Some(format!("{name} is one of {}", pairs(names, values))),
             Special::Raw(what) | Special::Within(what) => Some(format!("{name}: {what}")),
@@ -151,7 +180,8 @@ impl Typed {
     /// The elements of it as an array.
     pub fn element(&self) -> Element {
         let is_reference = self.special == Special::Reference;
-        let is_plain = is_reference || matches!(self.special, Special::None | Special::Enum(..) | Special::Raw(_));
+        let is_plain = !self.has_elsewhere()
+            && (is_reference || matches!(self.special, Special::None | Special::Enum(..) | Special::Raw(_)));
         let (datatype, order, dims) = (self.datatype.clone(), self.order, self.dims.clone());
         Element { datatype, order, dims, size: self.size, is_plain, is_reference }
     }
@@ -159,7 +189,28 @@ impl Typed {
     /// The datatype of an element of a list.
     pub fn of(element: &Element) -> Self {
         let (datatype, order, dims) = (element.datatype.clone(), element.order, element.dims.clone());
-        Self { datatype, order, dims, size: element.size, special: Special::None }
+        Self { dims, size: element.size, ..Self::plain(datatype, order) }
+    }
+
+    /// Whether it is a struct with members of variable length.
+    pub fn has_elsewhere(&self) -> bool {
+        !self.texts.is_empty() || !self.lists.is_empty()
+    }
+
+    /// Whether strings have to be made of what is stored.
+    pub fn has_strings(&self) -> bool {
+        let is_struct = self.datatype.as_struct().is_some();
+        // A NUL ends the strings of structs, too; they stay as they are, so that structs can be had in place.
+        self.has_elsewhere() || self.pads.iter().any(|(_, pad)| !is_struct || *pad == Pad::Spaced)
+    }
+
+    /// The axes of an element.
+    pub fn axes(&self) -> &[u64] {
+        match self.special {
+            // The last one is that of the bytes which lead to what is elsewhere.
+            Special::Text | Special::Sequence(_) => self.dims.split_last().map_or(&[], |(_, axes)| axes),
+            _ => &self.dims,
+        }
     }
 
     fn float(at: &mut Fields<'_>, bits: u64, size: u64, order: Byteorder) -> Result<Self> {
@@ -185,6 +236,7 @@ impl Typed {
     fn compound(file: &H5, at: &mut Fields<'_>, version: u64, count: u64, size: u64, depth: usize) -> Result<Self> {
         let mut fields = Vec::new();
         let mut within = None;
+        let (mut texts, mut pads, mut lists) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..count {
             let before = at.done();
             let name = at.text()?;
@@ -204,6 +256,21 @@ impl Typed {
             if let (None, Some(what)) = (&within, member.within(&name)) {
                 within = Some(what);
             }
+            match &member.special {
+                Special::Text => texts.push(offset),
+                Special::Sequence(element) => {
+                    let element = if dims.len() == 1 { Some(Element::clone(element)) } else { None };
+                    lists.push(List { path: name.clone(), offset, element });
+                }
+                _ => {}
+            }
+            texts.extend(member.texts.iter().map(|at| offset.saturating_add(*at)));
+            pads.extend(member.pads.iter().map(|(at, pad)| (offset.saturating_add(*at), *pad)));
+            lists.extend(member.lists.iter().map(|list| List {
+                path: format!("{name}.{}", list.path),
+                offset: offset.saturating_add(list.offset),
+                element: list.element.clone().filter(|_| member.dims.is_empty()),
+            }));
             fields.push(Field::new(name, member.datatype, member.order).with_shape(dims).at(offset));
         }
         let names: Vec<Option<&str>> = fields.iter().map(|field| field.name.as_deref()).collect();
@@ -216,7 +283,7 @@ impl Typed {
         }
         let datatype = Datatype::Struct(Arc::new(StructType::with_offsets(fields, size)?));
         let special = within.map_or(Special::None, Special::Within);
-        Ok(Self { special, ..Self::plain(datatype, Byteorder::Little) })
+        Ok(Self { special, texts, pads, lists, ..Self::plain(datatype, Byteorder::Little) })
     }
 
     fn enumeration(file: &H5, at: &mut Fields<'_>, version: u64, count: u64, depth: usize) -> Result<Self> {

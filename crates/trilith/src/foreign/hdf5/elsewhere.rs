@@ -1,0 +1,266 @@
+//! Elements of variable length: what leads to them lies at the place of the dataset, they themselves in a heap.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::file::H5;
+use super::heaps::GlobalHeaps;
+use super::types::{Element, Pad, Typed};
+use crate::array::{Byteorder, Datatype, Field, StructType};
+use crate::bytes::to_usize;
+use crate::error::{Error, Result};
+use crate::foreign::text::{LayoutText, spell};
+
+/// Parts of a struct with strings.
+const PARTS: usize = 1 << 12;
+
+/// Elements with parts that lie elsewhere.
+pub(super) struct Elsewhere<'a> {
+    pub file: &'a H5,
+    pub heaps: &'a GlobalHeaps,
+    pub typed: &'a Typed,
+    /// The lengths of the axes of the dataset.
+    pub shape: &'a [u64],
+    /// The elements as they are stored, in C order.
+    pub bytes: &'a [u8],
+}
+
+/// Elements with their strings: what a layout says of them.
+pub(super) struct Shown {
+    pub datatype: Datatype,
+    /// The attribute `grid_strings`.
+    pub strings: Vec<u64>,
+}
+
+impl Elsewhere<'_> {
+    /// The axes of the dataset, and those of its elements.
+    fn axes(&self) -> Vec<u64> {
+        self.shape.iter().chain(self.typed.axes()).copied().collect()
+    }
+
+    /// Where the elements lie: count, byte of the file.
+    fn places(&self, bytes: &[u8]) -> Result<Vec<(u64, u64)>> {
+        let mut at = self.file.fields(bytes, 0);
+        let mut places = Vec::new();
+        while at.rest().len() >= 8 + self.file.offset_size() {
+            let (count, heap, index) = (at.uint(4)?, at.address()?, at.uint(4)?);
+            places.push(match heap.filter(|heap| *heap != 0 && count > 0) {
+                Some(heap) => {
+                    let (address, _) = self.heaps.object(self.file, heap, index)?;
+                    (count, address.saturating_add(self.file.base))
+                }
+                None => (0, 0),
+            });
+        }
+        Ok(places)
+    }
+
+    /// Writes strings of variable length: each where it lies, all together an array of the longest.
+    pub fn texts(&self, name: &str, text: &mut LayoutText) -> Result<()> {
+        let shape = &self.axes();
+        if shape.contains(&0) {
+            let mut typed = String::new();
+            spell(&Datatype::Utf8(1), Byteorder::Little, shape, &mut typed)?;
+            return text.item(name, &typed);
+        }
+        let places = self.places(self.bytes)?;
+        let most = places.iter().map(|(count, _)| *count).max().unwrap_or(0).max(1);
+        let spelled = |(count, at): &(u64, u64)| match count {
+            0 => "u1[0]".to_owned(),
+            count => format!("U1[{count}] @{at}"),
+        };
+        match (places.as_slice(), shape.as_slice()) {
+            // Nothing has to be put together.
+            ([only @ (1.., _)], []) => return text.item(name, &spelled(only)),
+            ([only], _) => text.item(name, &spelled(only))?,
+            (all, _) => text.list(name, all.iter().map(spelled))?,
+        }
+        text.grid(shape, &vec![1; shape.len()])?;
+        text.attribute("grid_type", format!("U1[{most}]").as_str())?;
+        text.attribute("grid_filters", "pad")
+    }
+
+    /// Writes lists of variable length: one item each.
+    pub fn lists(&self, name: &str, element: &Element, text: &mut LayoutText) -> Result<()> {
+        self.lists_at(name, element, self.bytes, &self.axes(), text)
+    }
+
+    fn lists_at(&self, name: &str, element: &Element, bytes: &[u8], shape: &[u64], text: &mut LayoutText) -> Result<()> {
+        if !element.is_plain {
+            return Err(Error::unsupported("lists of variable length in lists of variable length"));
+        }
+        let places = if shape.contains(&0) { Vec::new() } else { self.places(bytes)? };
+        let mut all = Vec::with_capacity(places.len());
+        for (count, at) in &places {
+            let mut typed = String::new();
+            let dims: Vec<u64> = std::iter::once(*count).chain(element.dims.iter().copied()).collect();
+            spell(&element.datatype, element.order, &dims, &mut typed)?;
+            all.push(if *count == 0 { typed } else { format!("{typed} @{at}") });
+        }
+        match (all.as_slice(), shape) {
+            ([only], []) => return text.item(name, only),
+            _ => text.list(name, all.into_iter())?,
+        }
+        if shape.len() == 1 { Ok(()) } else { text.attribute("list_shape", shape) }
+    }
+
+    /// Writes the members of structs that are lists of variable length: an item for each, `NAME@member`.
+    pub fn members(&self, name: &str, text: &mut LayoutText) -> Result<()> {
+        for list in &self.typed.lists {
+            let name = format!("{name}@{}", list.path);
+            text.or_unreadable(&name, |text| {
+                let element = list.element.as_ref().filter(|_| self.typed.dims.is_empty());
+                let element = element.ok_or_else(|| Error::unsupported("lists of variable length in arrays in structs"))?;
+                let mut bytes = Vec::new();
+                for stored in self.bytes.chunks_exact(to_usize(self.typed.size)?.max(1)) {
+                    let from = stored.get(to_usize(list.offset)?..).unwrap_or(&[]);
+                    bytes.extend_from_slice(from.get(..8 + self.file.offset_size()).unwrap_or(from));
+                }
+                self.lists_at(&name, element, &bytes, self.shape, text)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Returns the elements with their strings, as they are read.
+    ///
+    /// # Errors
+    /// Returns `Unsupported` for structs of too many parts.
+    pub fn shown(&self) -> Result<Shown> {
+        let file = self.file;
+        let stored = self.typed.datatype.item_size();
+        let mut strings = vec![stored, file.offset_size() as u64, file.length_size() as u64, file.base];
+        let datatype = match (&self.typed.datatype, self.typed.pads.first()) {
+            (Datatype::Struct(fields), _) => {
+                let mut all = BTreeMap::new();
+                self.find(fields, 0, &[0], &mut all)?;
+                let lengths = self.longest(to_usize(stored)?, &all)?;
+                let (fields, parts) = self.with_strings(fields, 0, &lengths)?;
+                parts.iter().for_each(|part| strings.extend(part));
+                Datatype::Struct(Arc::new(fields))
+            }
+            (other, pad) => {
+                strings.extend([pad.map_or(0, |(_, pad)| pad.kind()), 0, 0, stored]);
+                other.clone()
+            }
+        };
+        Ok(Shown { datatype, strings })
+    }
+
+    fn is_text(&self, field: &Field, at: u64) -> bool {
+        field.datatype == Datatype::Uint8 && self.typed.texts.contains(&at)
+    }
+
+    /// The places in an element of all strings, by the place of the first of each member. As deep as types nest.
+    fn find(&self, fields: &StructType, first: u64, starts: &[u64], all: &mut BTreeMap<u64, Vec<u64>>) -> Result<()> {
+        for field in fields.fields() {
+            let at = first.saturating_add(field.offset);
+            let (count, size) = match &field.datatype {
+                Datatype::Struct(_) => (field.count(), field.datatype.item_size()),
+                _ if self.is_text(field, at) => (self.count(field), self.descriptor()),
+                _ => continue,
+            };
+            if count.saturating_mul(starts.len() as u64) > PARTS as u64 {
+                return Err(Error::unsupported(format!("structs with more than {PARTS} strings")));
+            }
+            let places = starts.iter().flat_map(|start| {
+                (0..count).map(move |n| start.saturating_add(field.offset).saturating_add(n.saturating_mul(size)))
+            });
+            let places: Vec<u64> = places.collect();
+            match &field.datatype {
+                Datatype::Struct(inner) => self.find(inner, at, &places, all)?,
+                _ => drop(all.insert(at, places)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The length of the longest string of each member.
+    fn longest(&self, stored: usize, all: &BTreeMap<u64, Vec<u64>>) -> Result<BTreeMap<u64, u64>> {
+        let mut lengths: BTreeMap<u64, u64> = all.keys().map(|at| (*at, 1)).collect();
+        for element in self.bytes.chunks_exact(stored.max(1)) {
+            for (member, places) in all {
+                for place in places {
+                    let mut at = self.file.fields(element.get(to_usize(*place)?..).unwrap_or(&[]), 0);
+                    let (count, heap) = (at.uint(4)?, at.address()?);
+                    if let Some(most) = lengths.get_mut(member).filter(|_| heap.is_some_and(|heap| heap != 0)) {
+                        *most = (*most).max(count);
+                    }
+                }
+            }
+        }
+        Ok(lengths)
+    }
+
+    fn descriptor(&self) -> u64 {
+        8 + self.file.offset_size() as u64
+    }
+
+    /// How many strings a member is.
+    fn count(&self, field: &Field) -> u64 {
+        field.count() / self.descriptor()
+    }
+
+    /// A struct with its strings, and the parts of which its bytes are made. As deep as types nest.
+    fn with_strings(&self, fields: &StructType, first: u64, lengths: &BTreeMap<u64, u64>) -> Result<(StructType, Vec<[u64; 4]>)> {
+        let (mut made, mut parts) = (Vec::new(), Vec::new());
+        let mut to = 0u64;
+        for field in fields.fields() {
+            let at = first.saturating_add(field.offset);
+            if self.typed.lists.iter().any(|list| list.offset == at) && field.datatype == Datatype::Uint8 {
+                continue;
+            }
+            let mut shown = Field { offset: to, ..field.clone() };
+            if let Datatype::Struct(inner) = &field.datatype {
+                let (inner_shown, inner_parts) = self.with_strings(inner, at, lengths)?;
+                for n in 0..field.count() {
+                    let (from, into) = (n.saturating_mul(inner.item_size()), n.saturating_mul(inner_shown.item_size()));
+                    let moved = |[kind, a, b, len]: &[u64; 4]| [*kind, field.offset + from + a, to + into + b, *len];
+                    parts.extend(inner_parts.iter().map(moved));
+                    check(parts.len())?;
+                }
+                shown.datatype = Datatype::Struct(Arc::new(inner_shown));
+            } else if self.is_text(field, at) {
+                let len = lengths.get(&at).copied().unwrap_or(1);
+                shown.shape.pop();
+                shown.datatype = Datatype::with_length("utf8", len)?;
+                for n in 0..self.count(field) {
+                    parts.push([1, field.offset + n * self.descriptor(), to + n * len, len]);
+                    check(parts.len())?;
+                }
+            } else {
+                let (size, pad) = (field.datatype.item_size(), self.typed.pads.iter().find(|(offset, _)| *offset == at));
+                match pad {
+                    None => parts.push([0, field.offset, to, field.count().saturating_mul(size)]),
+                    Some((_, pad)) => {
+                        parts.extend(
+                            (0..field.count().min(PARTS as u64 + 1))
+                                .map(|n| [pad.kind(), field.offset + n * size, to + n * size, size]),
+                        );
+                    }
+                }
+                check(parts.len())?;
+            }
+            to = to.saturating_add(shown.count().saturating_mul(shown.datatype.item_size()));
+            made.push(shown);
+        }
+        Ok((StructType::with_offsets(made, to)?, parts))
+    }
+}
+
+fn check(parts: usize) -> Result<()> {
+    if parts > PARTS {
+        return Err(Error::unsupported(format!("structs with strings that have more than {PARTS} parts")));
+    }
+    Ok(())
+}
+
+impl Pad {
+    /// The number by which `grid_strings` says it.
+    fn kind(self) -> u64 {
+        match self {
+            Pad::Ended => 2,
+            Pad::Spaced => 3,
+        }
+    }
+}

@@ -1,0 +1,177 @@
+"""Strings and lists of variable length in HDF5 files, wherever they may be: datasets, members of structs, attributes."""
+
+import importlib.util
+import itertools
+import json
+import resource
+import subprocess
+import unittest
+
+import asdf
+import numpy as np
+from peer import PROGRAM, Case, trilith, trilith_json
+
+HAS_H5PY = importlib.util.find_spec("h5py") is not None
+if HAS_H5PY:
+    import h5py
+
+#: Megabytes that a process may take for strings of a few hundred kilobytes.
+MOST = 100
+
+
+def limited():
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST << 20, MOST << 20))
+
+
+def within(*arguments):
+    """What a command prints that may take little memory and time."""
+    ended = subprocess.run(
+        [PROGRAM, "--threads", "1", *map(str, arguments)], capture_output=True, timeout=20, check=False, preexec_fn=limited
+    )
+    if ended.returncode:
+        raise AssertionError(ended.stderr.decode())
+    return ended.stdout, ended.stderr.decode()
+
+
+def plain(value):
+    """A value of h5py as JSON has it."""
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, np.ndarray):
+        return [plain(item) for item in value]
+    if isinstance(value, np.void):
+        return [plain(value[name]) for name in value.dtype.names]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+@unittest.skipUnless(HAS_H5PY, "h5py is not installed")
+class Strings(Case):
+    def test_strings_cost_what_they_hold(self):
+        texts = [f"x{i}" for i in range(20_000)] + ["\u00e9" * 250_000]
+        for number, how in enumerate(({}, {"chunks": (1000,), "compression": "gzip"}, {"chunks": (7,)})):
+            path = self.folder / f"{number}.h5"
+            with h5py.File(path, "w") as f:
+                f.create_dataset("text", data=texts, dtype=h5py.string_dtype(), **how)
+            with self.subTest(how=how):
+                self.assertEqual(json.loads(within("get", f"{path}#/text", "--json")[0]), texts)
+                lines = "".join(f"{text}\n" for text in texts).encode()
+                self.assertEqual(within("get", f"{path}#/text", "--format", "csv")[0], lines)
+                self.assertEqual(within("get", f"{path}#/text")[0].decode().split(), texts)
+                self.assertEqual(within("get", f"{path}#/text", "--slice", "::-9999")[0].decode().split(), texts[::-9999])
+                made = path.with_suffix(".asdf")
+                said = within("convert", path, made)[1]
+                self.assertIn("the strings of /text become lists", said)
+                trilith("validate", made)
+                with asdf.open(made) as af:
+                    self.assertEqual(list(af["text"]), texts)
+
+    def test_padding_that_multiplies_a_file_is_told(self):
+        path, out = self.folder / "a.h5", self.folder / "a.npy"
+        with h5py.File(path, "w") as f:
+            f.create_dataset("text", data=["x"] * 2000 + ["y" * 5000], dtype=h5py.string_dtype())
+        ended = subprocess.run([PROGRAM, "get", f"{path}#/text", "-o", out], capture_output=True, check=True)
+        self.assertIn(b"pads each to the longest", ended.stderr)
+        self.assertEqual([str(text) for text in np.load(out)], ["x"] * 2000 + ["y" * 5000])
+
+    def test_structs_show_strings_and_not_addresses(self):
+        text, path = h5py.string_dtype(), self.folder / "a.h5"
+        simple = np.dtype([("id", "i4"), ("name", text), ("v", ">f8")])
+        deep = np.dtype([("k", "i2"), ("in", [("label", text), ("fix", "S4")]), ("more", text, (2,))])
+        values = {
+            "simple": np.array([(1, "alpha", 0.5), (2, "", 1.5), (3, "\u00fcber", -2)], simple),
+            "deep": np.array([(1, ("one", b"ab"), ["p", "qq"]), (2, ("three", b"c"), ["", "r"])], deep),
+        }
+        kept = {}
+        for version in ("earliest", "latest"):
+            with h5py.File(path, "w", libver=version, userblock_size=512) as f:
+                for name, data in values.items():
+                    f.create_dataset(f"{name}/plain", data=data)
+                    f.create_dataset(f"{name}/packed", data=data, chunks=(2,), compression="gzip", shuffle=True)
+                    f.create_dataset(f"{name}/scalar", data=data[0])
+                    f.create_dataset(f"{name}/none", (0,), data.dtype)
+                    f.create_dataset(f"{name}/unwritten", (2,), data.dtype, chunks=(1,))
+                    f.attrs[name] = data
+            with h5py.File(path) as f:
+                for name, kind in itertools.product(values, ("plain", "packed", "scalar", "none", "unwritten")):
+                    kept[f"{name}/{kind}"] = plain(f[f"{name}/{kind}"][()])
+                kept |= {f"@{name}": plain(data) for name, data in values.items()}
+            for name, data in kept.items():
+                with self.subTest(version=version, name=name):
+                    self.assertEqual(trilith_json("get", f"{path}#/{name}"), data)
+        rows = trilith("get", f"{path}#/simple/plain", "--format", "csv").decode().splitlines()
+        self.assertEqual(rows, ["id,name,v", "1,alpha,0.5", "2,,1.5", "3,\u00fcber,-2.0"])
+        made = self.folder / "a.asdf"
+        trilith("convert", path, made)
+        trilith("verify", "--deep", made)
+        with asdf.open(made) as af:
+            self.assertEqual([str(row["name"]) for row in af["simple"]["packed"]], ["alpha", "", "\u00fcber"])
+
+    def test_lists_in_structs_are_items(self):
+        path = self.folder / "a.h5"
+        with h5py.File(path, "w") as f:
+            typed = np.dtype([("id", "i4"), ("list", h5py.vlen_dtype("i2")), ("name", h5py.string_dtype())])
+            made = np.empty(2, typed)
+            made[0], made[1] = (1, np.array([1, 2], "i2"), "a"), (2, np.array([3], "i2"), "bc")
+            f.create_dataset("t", data=made)
+        self.assertEqual(trilith_json("get", f"{path}#/t"), [[1, "a"], [2, "bc"]])
+        self.assertEqual(trilith_json("get", f"{path}#/t@list"), [[1, 2], [3]])
+
+    def test_attributes_of_many_strings_and_lists(self):
+        path, text = self.folder / "a.h5", h5py.string_dtype()
+        pair = np.empty(2, object)
+        pair[0], pair[1] = np.array([1, 2], "i4"), np.array([3], "i4")
+        with h5py.File(path, "w") as f:
+            d = f.create_dataset("d", data=[1])
+            d.attrs.create("plane", np.array([["a", "bb"], ["", "c\u00e9"]], object), dtype=text)
+            d.attrs.create("many", [f"x{i}" for i in range(1500)], dtype=text)
+            d.attrs.create("ragged", pair, dtype=h5py.vlen_dtype("i4"))
+        self.assertEqual(trilith_json("get", f"{path}#/d@plane"), [["a", "bb"], ["", "c\u00e9"]])
+        self.assertEqual(trilith_json("get", f"{path}#/d@many"), [f"x{i}" for i in range(1500)])
+        self.assertEqual(trilith_json("get", f"{path}#/d@ragged"), [[1, 2], [3]])
+
+    def test_fill_values_of_strings(self):
+        path, text = self.folder / "a.h5", h5py.string_dtype()
+        with h5py.File(path, "w") as f:
+            for name, how in {"plain": {}, "chunks": {"chunks": (2,)}}.items():
+                f.create_dataset(name, (3,), text, fillvalue="none", **how)
+                f.create_dataset(name + "fixed", (3,), "S6", fillvalue=b"none", **how)
+            f["chunks"][0] = "set"
+        with h5py.File(path, "r+") as f:
+            for name in f:
+                self.assertEqual(trilith_json("get", f"{path}#/{name}"), plain(f[name][()]), name)
+
+    def test_padding_of_fixed_strings_is_no_text(self):
+        path = self.folder / "a.h5"
+        kinds = {"nulls": h5py.h5t.STR_NULLPAD, "ended": h5py.h5t.STR_NULLTERM, "spaces": h5py.h5t.STR_SPACEPAD}
+        stored = {"nulls": b"sw\0\0", "ended": b"sw\0x", "spaces": b"sw  "}
+        with h5py.File(path, "w") as f:
+            for name, kind in kinds.items():
+                typed = h5py.h5t.C_S1.copy()
+                typed.set_size(4)
+                typed.set_strpad(kind)
+                data = np.frombuffer(stored[name] + stored[name], "S4")
+                f.create_group(name)
+                for how in ("plain", "chunks"):
+                    creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+                    if how == "chunks":
+                        creation.set_chunk((1,))
+                        creation.set_deflate(3)
+                    made = h5py.h5d.create(f[name].id, how.encode(), typed, h5py.h5s.create_simple((2,)), dcpl=creation)
+                    made.write(h5py.h5s.ALL, h5py.h5s.ALL, data, typed)
+                attribute = h5py.h5a.create(f[name].id, b"said", typed, h5py.h5s.create_simple((1,)))
+                attribute.write(data[:1], typed)
+        for name, how in itertools.product(kinds, ("plain", "chunks")):
+            self.assertEqual(trilith_json("get", f"{path}#/{name}/{how}"), ["sw", "sw"], (name, how))
+        tree = trilith("tree", path, "--attributes").decode()
+        self.assertEqual(tree.count('@said: "sw"'), 3)
+
+    def test_user_blocks_of_any_size(self):
+        for size in (512, 2048, 4096, 32768, 1 << 20):
+            path = self.folder / f"{size}.h5"
+            with h5py.File(path, "w", userblock_size=size) as f:
+                f["d"] = np.arange(3)
+            self.assertEqual(trilith_json("get", f"{path}#/d"), [0, 1, 2])
+
+
+if __name__ == "__main__":
+    unittest.main()
