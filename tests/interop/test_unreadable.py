@@ -87,10 +87,11 @@ def no_filter(path):
 
 
 def attribute(path):
-    """An attribute of many strings of variable length."""
+    """An attribute of lists of variable length in such lists."""
     with h5py.File(path, "w") as file:
         file["good"] = GOOD
-        file.attrs.create("bad", [["a", "b"], ["c", "d"]], dtype=h5py.string_dtype())
+        typed = h5py.h5t.vlen_create(h5py.h5t.vlen_create(h5py.h5t.STD_I32LE))
+        h5py.h5a.create(file.id, b"bad", typed, h5py.h5s.create_simple((2,)))
     return "/good", '/"@bad"', UNSUPPORTED
 
 

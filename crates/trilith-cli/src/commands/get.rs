@@ -9,9 +9,9 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use trilith::error::counted;
 use trilith::array::Array;
 use trilith::bytes::{self, Access, Base, Basis};
+use trilith::error::counted;
 use trilith::file::{Item, ItemKind};
 use trilith::wcs::{self, Size};
 use trilith::{Error, File, Result};
@@ -82,8 +82,9 @@ impl Get {
         }
         let is_printed = self.outputs().file().is_none() && !self.explain;
         if self.parts.is_several() && is_printed && !matches!(self.format(options), Format::Text | Format::Json) {
-            return Err(Error::usage("of several files only text and JSON can be printed")
-                .hint("give -o a name with {stem} in it"));
+            return Err(
+                Error::usage("of several files only text and JSON can be printed").hint("give -o a name with {stem} in it")
+            );
         }
         self.parts.run(self.outputs(), options, |job| {
             let file = job.open()?;
@@ -171,7 +172,8 @@ impl Get {
                 let (label, form, padded) = (job.label(), format.form().name(), size(part.nbytes().saturating_mul(times)));
                 let advice = "CSV and JSON keep each as long as it is";
                 job.options.warn(&format!(
-                    "{label}: strings of {} take {padded} in {form}, which pads each to the longest; {advice}", size(held)
+                    "{label}: strings of {} take {padded} in {form}, which pads each to the longest; {advice}",
+                    size(held)
                 ));
             }
             None => {}
@@ -230,7 +232,9 @@ impl Get {
             let masked = array.masked_count()?;
             if masked > 0 {
                 let (label, form, masked) = (job.label(), format.form().name(), counted(masked as usize, "masked element"));
-                job.options.warn(&format!("{label}: {masked} written as plain data: there are no masks in {form}, as there are in CSV, JSON and text"));
+                job.options.warn(&format!(
+                    "{label}: {masked} written as plain data: there are no masks in {form}, as there are in CSV, JSON and text"
+                ));
             }
         }
         Ok(Outcome::Yes)

@@ -57,6 +57,8 @@ pub(crate) use literal::Literal;
 #[doc(hidden)]
 pub use manifest::Manifest;
 pub use mask::Mask;
+#[cfg(feature = "dudley")]
+pub(crate) use npy::Time;
 #[doc(hidden)]
 pub use npy::npy_header;
 #[cfg(all(feature = "dudley", feature = "zlib"))]

@@ -53,10 +53,10 @@ impl Array {
         source: SourceRef,
         limits: &Limits,
         known: &dyn Fn(&Datatype) -> Result<()>,
-    ) -> Result<(Self, Vec<(String, Error)>)> {
-        let mut columns = Columns { known: Some(known), path: Vec::new(), missing: Vec::new() };
+    ) -> Result<(Self, Vec<(String, Error)>, Option<Time>)> {
+        let mut columns = Columns { known: Some(known), path: Vec::new(), missing: Vec::new(), time: None };
         let array = Self::read_npy(source, limits, &mut columns)?;
-        Ok((array, columns.missing))
+        Ok((array, columns.missing, columns.time))
     }
 
     fn read_npy(source: SourceRef, limits: &Limits, columns: &mut Columns<'_>) -> Result<Self> {
@@ -224,16 +224,53 @@ struct Columns<'k> {
     path: Vec<String>,
     /// The columns that were left out, and why.
     missing: Vec<(String, Error)>,
+    /// The unit if the elements are dates or durations.
+    time: Option<Time>,
+}
+
+/// Dates or durations: whole numbers of units.
+pub(crate) struct Time {
+    /// The datatype in the words of numpy.
+    pub name: String,
+    /// For dates, how many units a number counts, and the unit; `None` for durations.
+    pub date: Option<(u64, String)>,
+}
+
+impl Time {
+    /// The elements that numpy calls `<M8[25s]` or `<m8[D]`, and their byte order.
+    fn of(name: &str) -> Option<(Self, Byteorder)> {
+        let (order, rest) = name.split_at_checked(1)?;
+        let (kind, unit) = rest.split_once("8[")?;
+        let unit = unit.strip_suffix(']')?;
+        let letters = unit.trim_start_matches(|c: char| c.is_ascii_digit());
+        let times = unit.strip_suffix(letters)?;
+        let times = if times.is_empty() { 1 } else { times.parse().ok()? };
+        let date = match kind {
+            "M" => Some((times, letters.to_owned())),
+            "m" => None,
+            _ => return None,
+        };
+        let order = match order {
+            ">" => Byteorder::Big,
+            "<" => Byteorder::Little,
+            _ => return None,
+        };
+        Some((Self { name: name.to_owned(), date }, order))
+    }
 }
 
 impl Columns<'_> {
     fn all() -> Self {
-        Self { known: None, path: Vec::new(), missing: Vec::new() }
+        Self { known: None, path: Vec::new(), missing: Vec::new(), time: None }
     }
 
     fn datatype(&mut self, descr: &Literal) -> Result<(Datatype, Byteorder)> {
         match descr {
             Literal::Text(name) => {
+                if let (true, Some(_), Some((time, order))) = (self.path.is_empty(), self.known, Time::of(name)) {
+                    self.time = Some(time);
+                    return Ok((Datatype::Int64, order));
+                }
                 let (datatype, order) = read_name(name)?;
                 self.known.map_or(Ok(()), |known| known(&datatype))?;
                 Ok((datatype, order))

@@ -94,7 +94,7 @@ impl Strings {
                 let found = from.get(step.from..).unwrap_or(&[]);
                 let into = to.get_mut(step.to..).and_then(|to| to.get_mut(..step.len)).unwrap_or_default();
                 match step.kind {
-                    Kind::Heap => put(&self.string(found, source, limits)?, into),
+                    Kind::Heap => put(&self.string(found, into.len() as u64, source, limits)?, into),
                     kind => put(cut(kind, found.get(..step.len).unwrap_or(found)), into),
                 }
             }
@@ -102,8 +102,9 @@ impl Strings {
         Ok(out)
     }
 
-    /// Returns the string to which a descriptor leads: how many bytes, which collection, which object.
-    fn string(&self, descriptor: &[u8], source: &SourceRef, limits: &Limits) -> Result<Vec<u8>> {
+    /// Returns the string to which a descriptor leads, at most so many bytes of it. The descriptor has the number of bytes, the
+    /// collection, and the object.
+    fn string(&self, descriptor: &[u8], most: u64, source: &SourceRef, limits: &Limits) -> Result<Vec<u8>> {
         let field = |at, len| uint(descriptor, at, len).unwrap_or(0);
         let (count, address, index) = (field(0, 4), field(4, self.addresses), field(4 + self.addresses, 4));
         let undefined = u64::MAX >> (64 - 8 * self.addresses as u32);
@@ -125,7 +126,7 @@ impl Strings {
             }
         };
         let (at, len) = objects.get(&index).copied().ok_or_else(wrong)?;
-        read_vec(&**source, start.saturating_add(at), len.min(count), limits)
+        read_vec(&**source, start.saturating_add(at), len.min(count).min(most), limits)
     }
 }
 

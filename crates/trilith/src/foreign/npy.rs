@@ -1,8 +1,9 @@
 //! `.npy` files of numpy: one array, named `data`.
 
 use super::text::{LayoutText, spell};
-use crate::array::{Array, Byteorder, Datatype};
+use crate::array::{Array, Byteorder, Datatype, Time};
 use crate::bytes::SourceRef;
+use crate::codec::filter::numbers;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -14,8 +15,8 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     text.finish()
 }
 
-/// An array, and the columns of it that cannot be read.
-pub(super) type Read = (Array, Vec<(String, Error)>);
+/// An array, the columns of it that cannot be read, and the unit if its elements are dates or durations.
+pub(super) type Read = (Array, Vec<(String, Error)>, Option<Time>);
 
 /// Reads the header of a `.npy` file; the columns that a layout has no datatype for are left out.
 pub(super) fn read(source: SourceRef, limits: &Limits) -> Result<Read> {
@@ -24,9 +25,18 @@ pub(super) fn read(source: SourceRef, limits: &Limits) -> Result<Read> {
 }
 
 /// An array whose `.npy` file begins at a byte of the file. A column that cannot be read is the item `NAME@COLUMN`.
-pub(super) fn declare((array, missing): &Read, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
+pub(super) fn declare((array, missing, time): &Read, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
     let (shape, offset) = (array.shape(), start.saturating_add(array.offset()));
-    if array.is_c_contiguous() {
+    let date = word(array, time.as_ref())?;
+    if let Some(word) = date.filter(|_| !array.is_empty()) {
+        text.item(name, &format!("u1[{}] @{offset}", array.nbytes()))?;
+        text.grid(shape, shape)?;
+        elements(array, true, text)?;
+        text.attribute("grid_filters", word.as_str())?;
+        if !array.is_c_contiguous() {
+            text.attribute("grid_order", "F")?;
+        }
+    } else if array.is_c_contiguous() {
         text.array(name, array.datatype(), array.byteorder(), shape, offset)?;
     } else {
         // The same bytes in rows, and what they are.
@@ -37,7 +47,28 @@ pub(super) fn declare((array, missing): &Read, start: u64, name: &str, text: &mu
         text.elements(array.datatype(), array.byteorder(), &[])?;
         text.attribute("grid_order", "F")?;
     }
+    said(time.as_ref(), text)?;
     unreadable(missing, name, text)
+}
+
+/// The filter that makes strings of dates; `None` for all other elements.
+pub(super) fn word(array: &Array, time: Option<&Time>) -> Result<Option<String>> {
+    let Some((times, name)) = time.and_then(|time| time.date.as_ref()) else { return Ok(None) };
+    let unit = numbers::unit(name).ok_or_else(|| Error::unsupported(format!("cannot read dates in the unit {name:?}")))?;
+    Ok(Some(format!("dates({},{times},{unit})", u8::from(array.byteorder() == Byteorder::Big))))
+}
+
+/// The elements of an array, or the strings that are made of them.
+pub(super) fn elements(array: &Array, are_dates: bool, text: &mut LayoutText) -> Result<()> {
+    if are_dates {
+        return text.elements(&Datatype::with_length("ascii", numbers::DATE as u64)?, Byteorder::Little, &[]);
+    }
+    text.elements(array.datatype(), array.byteorder(), &[])
+}
+
+/// The attribute that tells of dates and durations.
+pub(super) fn said(time: Option<&Time>, text: &mut LayoutText) -> Result<()> {
+    time.map_or(Ok(()), |time| text.attribute("numpy_dtype", time.name.as_str()))
 }
 
 /// The columns of an array that cannot be read.

@@ -4,12 +4,14 @@
 //! decoded as a whole, in memory. One file for each filter that is more than a call of a codec.
 
 mod bits;
+mod bitshuffle;
 mod checksum;
 mod delta;
 #[cfg(feature = "lz4")]
 mod lz4h5;
 mod lzf;
 mod lzw;
+pub(crate) mod numbers;
 mod packbits;
 mod packed;
 mod szip;
@@ -33,6 +35,8 @@ struct Filter {
 /// Bytes that a filter adds to what it is given, if that is known.
 enum Grows {
     By(u64),
+    /// So many bytes for so many that come out.
+    Times(u64, u64),
     Unknown,
 }
 
@@ -96,6 +100,7 @@ impl Filters {
             sizes.push(known);
             known = match (known, self.0.get(*at).map(Filter::grows)) {
                 (Some(known), Some(Grows::By(more))) => known.checked_add(more),
+                (Some(known), Some(Grows::Times(stored, read))) => (known / read.max(1)).checked_mul(stored),
                 _ => None,
             };
         }
@@ -114,7 +119,9 @@ impl Filters {
 impl Filter {
     fn grows(&self) -> Grows {
         match self.name.as_str() {
-            "shuffle" | "bitshuffle" | "delta" | "fdelta" => Grows::By(0),
+            "shuffle" | "bitshuffle" | "delta" | "fdelta" | "reverse" => Grows::By(0),
+            "whole" | "float" => Grows::Times(self.argument(0).unwrap_or(8), 8),
+            "dates" => Grows::Times(8, numbers::DATE as u64),
             "fletcher32" | "crc32c" => Grows::By(4),
             "skip" => Grows::By(self.argument(0).unwrap_or(0)),
             _ => Grows::Unknown,
@@ -136,6 +143,11 @@ impl Filter {
                 let is_big = self.argument(2).is_ok_and(|order| order == 1);
                 bits::undo(&bytes, self.argument(0)?, self.argument(1)?, is_big, Room::of(given, size, limits)?.most)
             }
+            "bitshuffleh5" => bitshuffle::undo(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
+            "reverse" => Ok(bytes.into_iter().map(u8::reverse_bits).collect()),
+            "whole" => numbers::whole(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
+            "float" => numbers::float(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
+            "dates" => numbers::dates(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
             "szip" => szip::undo(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
             "lzw" => lzw::undo(&bytes, &Room::of(given, size, limits)?),
             "fletcher32" => checksum::fletcher32(bytes),
@@ -223,10 +235,32 @@ impl Filter {
             "bzip2" => Err(super::left_out::feature("bzip2")),
             #[cfg(not(feature = "blosc"))]
             "blosc" => Err(super::left_out::feature("blosc")),
-            name => Err(Error::unsupported(format!("the filter {name} is not available"))
-                .hint("the chunks as they are stored can be read under its layout without the attributes that begin with grid_")),
+            name => Err(Error::unsupported(format!("the filter {name}{} is not available", known_as(name)))
+                .hint("decode it with the program that wrote it; the other items can be read")),
         }
     }
+}
+
+/// Names of filters that have no word here.
+const NAMES: &[(&str, &str)] = &[
+    ("hdf5:305", "LZO"),
+    ("hdf5:32012", "JPEG-XR"),
+    ("hdf5:32013", "ZFP"),
+    ("hdf5:32017", "SZ"),
+    ("hdf5:32018", "FCIDECOMP"),
+    ("hdf5:32019", "JPEG"),
+    ("hdf5:32023", "Granular BitRound"),
+    ("hdf5:32024", "SZ3"),
+    ("hdf5:32026", "Blosc2"),
+    ("hdf5:32028", "SPERR"),
+    ("tiff:ccitt", "CCITT run lengths"),
+    ("tiff:fax3", "CCITT group 3"),
+    ("tiff:fax4", "CCITT group 4"),
+];
+
+/// The name of a filter in brackets, if its word is a number.
+fn known_as(word: &str) -> String {
+    NAMES.iter().find(|(known, _)| *known == word).map_or_else(String::new, |(_, name)| format!(" ({name})"))
 }
 
 /// Maximum number of bytes that a codec may return.
@@ -304,7 +338,7 @@ mod tests {
             assert!(Filters::parse(wrong).is_err(), "{wrong}");
         }
         let error = decode("hdf5:305(1,2)", vec![0], 0, 1).unwrap_err();
-        assert!(error.message().contains("the filter hdf5:305 is not available"), "{error}");
+        assert!(error.message().contains("the filter hdf5:305 (LZO) is not available"), "{error}");
         assert_eq!(error.kind(), ErrorKind::Unsupported);
     }
 

@@ -166,7 +166,7 @@ impl Attribute {
         match &self.typed.special {
             Special::Text => return here.texts(name, text),
             Special::Sequence(element) => return here.lists(name, element, text),
-            _ if self.address == 0 => return Err(Error::unsupported("an attribute whose value has no place of its own")),
+            _ if self.address == 0 => return Err(Error::unsupported("the value of the attribute has no place in the file")),
             _ => {}
         }
         let (at, all) = (self.address.saturating_add(file.base), [shape, &self.typed.dims].concat());

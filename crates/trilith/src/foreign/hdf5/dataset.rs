@@ -10,6 +10,7 @@ use super::header::{Header, kind};
 use super::heaps::GlobalHeaps;
 use super::types::{Space, Special, Typed};
 use crate::array::grid::{Chunks, Cut, Grid};
+use crate::array::{Byteorder, Datatype};
 use crate::bytes::{Source, SourceRef, read_vec, to_usize};
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
@@ -76,6 +77,9 @@ impl Dataset {
             Special::Text => return here.texts(name, text),
             Special::Sequence(element) => return here.lists(name, element, text),
             _ if self.typed.has_strings() => return self.strings(file, &here, name, text),
+            _ if self.typed.decoded.is_some() => {
+                return self.typed.decoded.iter().try_for_each(|number| self.numbers(file, shape, name, number, text));
+            }
             _ => {}
         }
         let all: Vec<u64> = shape.iter().chain(&self.typed.dims).copied().collect();
@@ -99,7 +103,7 @@ impl Dataset {
         }
     }
 
-    /// Writes the members of structs that are lists of variable length, as items of their own.
+    /// Writes the members of structs that are lists of variable length, each as an item.
     pub fn members(&self, file: &H5, source: &SourceRef, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
         let (Some(shape), false) = (&self.space.shape, self.typed.lists.is_empty()) else { return Ok(()) };
         let Ok(bytes) = self.descriptors(file, source, shape) else { return Ok(()) };
@@ -145,7 +149,7 @@ impl Dataset {
             Some(chunk) if self.count == 0 => format!("{whole} @{}", chunk.address.saturating_add(file.base)),
             Some(chunk) => format!("u1[{}] @{}", chunk.size, chunk.address.saturating_add(file.base)),
         };
-        self.chunks(name, shape, chunked, pieces, spelled, text)?;
+        self.chunks((name, shape), chunked, pieces, spelled, "", text)?;
         text.elements(&self.typed.datatype, self.typed.order, &self.typed.dims)?;
         if pieces.iter().any(Option::is_none) {
             self.write_fill(text)?;
@@ -156,11 +160,11 @@ impl Dataset {
     /// The items of chunks, and how they are stored.
     fn chunks(
         &self,
-        name: &str,
-        shape: &[u64],
+        (name, shape): (&str, &[u64]),
         chunked: &Chunked,
         pieces: &Pieces,
         spelled: impl Fn(&Option<Chunk>) -> String,
+        first: &str,
         text: &mut LayoutText,
     ) -> Result<()> {
         match pieces.as_slice() {
@@ -168,10 +172,13 @@ impl Dataset {
             all => text.list(name, all.iter().map(spelled))?,
         }
         text.grid(shape, &chunked.chunk)?;
-        if !self.filters.is_empty() {
-            text.attribute("grid_filters", self.filters.as_str())?;
+        let words = format!("{first} {}", self.filters);
+        if !words.trim().is_empty() {
+            text.attribute("grid_filters", words.trim())?;
         }
-        let masks: Vec<u64> = pieces.iter().map(|piece| piece.map_or(0, |piece| piece.mask)).collect();
+        // The filter before all others was applied to each chunk.
+        let shift = u32::from(!first.is_empty());
+        let masks: Vec<u64> = pieces.iter().map(|piece| piece.map_or(0, |piece| piece.mask << shift)).collect();
         if masks.iter().any(|mask| *mask != 0) {
             text.attribute("grid_mask", masks.as_slice())?;
         }
@@ -180,10 +187,10 @@ impl Dataset {
 
     fn write_fill(&self, text: &mut LayoutText) -> Result<()> {
         let Some(fill) = &self.fill else { return Ok(()) };
-        let digits: String = fill.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits = hexadecimal(fill);
         // Elements with axes of their own are filled one by one.
-        let one = to_usize(self.typed.datatype.item_size())?.saturating_mul(2);
-        text.attribute("grid_fill", format!("0x{}", digits.get(..one).unwrap_or(&digits)).as_str())
+        let one = to_usize(self.typed.datatype.item_size())?.saturating_mul(2) + 2;
+        text.attribute("grid_fill", digits.get(..one).unwrap_or(&digits))
     }
 
     /// The bytes of an element that was never written.
@@ -219,44 +226,68 @@ impl Dataset {
         }
     }
 
-    /// Writes elements with strings, as they are read; `bytes` are the stored ones if some of them are elsewhere.
+    /// Writes elements with strings, as they are read.
     fn strings(&self, file: &H5, here: &Elsewhere<'_>, name: &str, text: &mut LayoutText) -> Result<()> {
-        let (shape, shown) = (here.shape, here.shown()?);
-        let mut typed = String::new();
-        if shape.contains(&0) {
-            let all: Vec<u64> = shape.iter().chain(&self.typed.dims).copied().collect();
-            spell(&shown.datatype, self.typed.order, &all, &mut typed)?;
-            return text.item(name, &typed);
+        let shown = here.shown()?;
+        if !self.stored(file, (name, here.shape), (&shown.datatype, &self.typed.dims), "", text)? {
+            return Ok(());
         }
-        let count = shape.iter().fold(self.typed.size, |n, len| n.saturating_mul(*len));
-        let is_written = match &self.storage {
-            Storage::Compact(at) | Storage::Contiguous(Some(at)) => {
-                text.item(name, &format!("u1[{count}] @{}", at.saturating_add(file.base)))?;
-                text.grid(shape, shape)?;
-                true
-            }
-            Storage::Contiguous(None) => {
-                text.item(name, "u1[0]")?;
-                text.grid(shape, shape)?;
-                false
-            }
+        text.attribute("grid_strings", shown.strings.as_slice())?;
+        if self.typed.datatype.as_struct().is_none() { self.write_fill(text) } else { Ok(()) }
+    }
+
+    /// Writes numbers of an odd width as those that a filter makes of them.
+    fn numbers(&self, file: &H5, shape: &[u64], name: &str, number: &(Datatype, String), text: &mut LayoutText) -> Result<()> {
+        let (datatype, word) = number;
+        if !self.stored(file, (name, shape), (datatype, self.typed.axes()), word, text)? {
+            return Ok(());
+        }
+        let Some(fill) = &self.fill else { return Ok(()) };
+        let one = to_usize(self.typed.size)? / to_usize(self.typed.axes().iter().product::<u64>())?.max(1);
+        let fill =
+            Filters::parse(word)?.decode(fill.get(..one).unwrap_or(fill).to_vec(), 0, datatype.item_size(), &file.limits)?;
+        text.attribute("grid_fill", hexadecimal(&fill).as_str())
+    }
+
+    /// Writes elements that are made of what is stored: the chunks with a filter before all others, and what comes out.
+    /// Returns `false` if there are no elements.
+    fn stored(
+        &self,
+        file: &H5,
+        (name, shape): (&str, &[u64]),
+        (datatype, dims): (&Datatype, &[u64]),
+        first: &str,
+        text: &mut LayoutText,
+    ) -> Result<bool> {
+        if shape.contains(&0) {
+            let (mut typed, all) = (String::new(), [shape, dims].concat());
+            spell(datatype, Byteorder::Little, &all, &mut typed)?;
+            text.item(name, &typed)?;
+            return Ok(false);
+        }
+        let size = shape.iter().fold(self.typed.size, |n, len| n.saturating_mul(*len));
+        let whole = match &self.storage {
+            Storage::Compact(at) | Storage::Contiguous(Some(at)) => format!("u1[{size}] @{}", at.saturating_add(file.base)),
+            Storage::Contiguous(None) => "u1[0]".to_owned(),
             Storage::Chunked(chunked) => {
                 let pieces = self.pieces(file, chunked, shape)?;
                 let spelled = |piece: &Option<Chunk>| match piece {
                     None => "u1[0]".to_owned(),
                     Some(chunk) => format!("u1[{}] @{}", chunk.size, chunk.address.saturating_add(file.base)),
                 };
-                self.chunks(name, shape, chunked, &pieces, spelled, text)?;
-                pieces.iter().all(Option::is_some)
+                self.chunks((name, shape), chunked, &pieces, spelled, first, text)?;
+                text.elements(datatype, self.typed.order, dims)?;
+                return Ok(true);
             }
             Storage::Virtual => return Err(is_virtual()),
         };
-        text.elements(&shown.datatype, self.typed.order, &self.typed.dims)?;
-        text.attribute("grid_strings", shown.strings.as_slice())?;
-        match &self.fill {
-            Some(_) if !is_written && self.typed.datatype.as_struct().is_none() => self.write_fill(text),
-            _ => Ok(()),
+        text.item(name, &whole)?;
+        text.grid(shape, shape)?;
+        if !first.is_empty() {
+            text.attribute("grid_filters", first)?;
         }
+        text.elements(datatype, self.typed.order, dims)?;
+        Ok(true)
     }
 
     /// Writes remarks on the elements besides their datatype.
@@ -273,6 +304,11 @@ impl Dataset {
             Special::None | Special::Text | Special::Sequence(_) => Ok(()),
         }
     }
+}
+
+/// Bytes as `grid_fill` has them.
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 fn is_virtual() -> Error {
@@ -337,6 +373,10 @@ fn filters(file: &H5, data: &[u8], address: u64, size: u64) -> Result<(String, u
             32000 => "lzf".to_owned(),
             32001 => "blosc".to_owned(),
             32004 => "lz4h5".to_owned(),
+            32008 => {
+                let arguments: Vec<String> = arguments.iter().map(u64::to_string).collect();
+                format!("bitshuffleh5({})", arguments.join(","))
+            }
             32015 => "zstd".to_owned(),
             other => {
                 let arguments: Vec<String> = arguments.iter().map(u64::to_string).collect();

@@ -1,4 +1,4 @@
-//! Elements of variable length: what leads to them lies at the place of the dataset, they themselves in a heap.
+//! Elements of variable length: descriptors are at the place of the dataset, and the elements in a heap.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl Elsewhere<'_> {
         self.shape.iter().chain(self.typed.axes()).copied().collect()
     }
 
-    /// Where the elements lie: count, byte of the file.
+    /// Returns the places of the elements: count, byte of the file.
     fn places(&self, bytes: &[u8]) -> Result<Vec<(u64, u64)>> {
         let mut at = self.file.fields(bytes, 0);
         let mut places = Vec::new();
@@ -55,7 +55,7 @@ impl Elsewhere<'_> {
         Ok(places)
     }
 
-    /// Writes strings of variable length: each where it lies, all together an array of the longest.
+    /// Writes strings of variable length: each at its place, all together an array of the longest.
     pub fn texts(&self, name: &str, text: &mut LayoutText) -> Result<()> {
         let shape = &self.axes();
         if shape.contains(&0) {
@@ -196,7 +196,7 @@ impl Elsewhere<'_> {
         8 + self.file.offset_size() as u64
     }
 
-    /// How many strings a member is.
+    /// Returns the number of strings of a member.
     fn count(&self, field: &Field) -> u64 {
         field.count() / self.descriptor()
     }

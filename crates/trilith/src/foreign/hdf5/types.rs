@@ -25,6 +25,8 @@ pub(super) struct Typed {
     pub pads: Vec<(u64, Pad)>,
     /// Members of a struct that are lists of variable length.
     pub lists: Vec<List>,
+    /// The datatype of numbers of odd widths, and the filter that makes it of their bytes, which are the last axis.
+    pub decoded: Option<(Datatype, String)>,
 }
 
 /// The end of a fixed string.
@@ -78,7 +80,7 @@ impl Typed {
     fn plain(datatype: Datatype, order: Byteorder) -> Self {
         let size = datatype.item_size();
         let (texts, pads, lists) = (Vec::new(), Vec::new(), Vec::new());
-        Self { datatype, order, dims: Vec::new(), size, special: Special::None, texts, pads, lists }
+        Self { datatype, order, dims: Vec::new(), size, special: Special::None, texts, pads, lists, decoded: None }
     }
 
     fn raw(size: u64, what: impl Into<String>) -> Self {
@@ -112,7 +114,13 @@ impl Typed {
                     (true, true, 2) => Datatype::Int16,
                     (true, true, 4) => Datatype::Int32,
                     (true, true, 8) => Datatype::Int64,
-                    _ => return Ok(Self::raw(size, format!("a whole number of {precision} bits at bit {offset}"))),
+                    _ => {
+                        let raw = Self::raw(size, format!("a whole number of {precision} bits at bit {offset}"));
+                        let datatype = if signed { Datatype::Int64 } else { Datatype::Uint64 };
+                        let word = format!("whole({size},{offset},{precision},{},{})", u8::from(signed), bits & 1);
+                        let decoded = ((1..=16).contains(&size) && (1..=64).contains(&precision)).then_some((datatype, word));
+                        return Ok(Self { decoded, ..raw });
+                    }
                 };
                 Ok(Self::plain(datatype, order))
             }
@@ -209,6 +217,7 @@ impl Typed {
         match self.special {
             // The last one is that of the bytes which lead to what is elsewhere.
             Special::Text | Special::Sequence(_) => self.dims.split_last().map_or(&[], |(_, axes)| axes),
+            _ if self.decoded.is_some() => self.dims.split_last().map_or(&[], |(_, axes)| axes),
             _ => &self.dims,
         }
     }
@@ -224,7 +233,17 @@ impl Typed {
             (1, (2, 5, 0, 2, 15)) => (Datatype::Uint8, Some("float8_e5m2")),
             // Which of its patterns are no numbers is not in the file.
             (1, (3, 4, 0, 3, 7)) => (Datatype::Uint8, Some("float8_e4m3")),
-            _ => return Ok(Self::raw(size, format!("a floating-point number of {precision} bits"))),
+            (_, (exponent_at, exponent_bits, fraction_at, fraction_bits, bias)) => {
+                let raw = Self::raw(size, format!("a floating-point number of {precision} bits"));
+                let (sign, is_stored) = (bits >> 8 & 0xff, u8::from(bits >> 4 & 3 != 2));
+                let word = format!(
+                    "float({size},{},{sign},{exponent_at},{exponent_bits},{fraction_at},{fraction_bits},{bias},{is_stored})",
+                    bits & 1
+                );
+                let is_known = (1..=16).contains(&size) && bits & 0x40 == 0 && (1..=30).contains(&exponent_bits);
+                let decoded = (is_known && (1..=112).contains(&fraction_bits)).then_some((Datatype::Float64, word));
+                return Ok(Self { decoded, ..raw });
+            }
         };
         if bits & 0x41 > 1 || offset != 0 {
             return Ok(Self::raw(size, "a floating-point number of VAX"));

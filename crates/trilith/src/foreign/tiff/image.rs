@@ -117,9 +117,6 @@ impl Image {
         let mut words = Vec::new();
         let (columns, beside) = row;
         let samples = columns.saturating_mul(beside);
-        if tags.number(file, id::FILL_ORDER, 1)? == 2 && packed.is_some() {
-            return Err(Error::unsupported("an image whose bytes have their bits in reverse order"));
-        }
         if let Some(bits) = packed {
             words.push(format!("bits({bits},{samples},{})", u8::from(self.order == Byteorder::Big)));
         }
@@ -142,6 +139,9 @@ impl Image {
             Some((_, "")) => {}
             Some((_, word)) => words.push((*word).to_owned()),
             None => words.push(format!("tiff:{compression}")),
+        }
+        if tags.number(file, id::FILL_ORDER, 1)? == 2 {
+            words.push("reverse".to_owned());
         }
         Ok(words.join(" "))
     }
@@ -314,6 +314,7 @@ fn samples_of(file: &Tiff<'_>, tags: &Directory) -> Result<(Datatype, Option<u64
         (1 | 4, 64) => (Datatype::Uint64, None),
         (1 | 4, 1..8) => (Datatype::Uint8, Some(bits)),
         (1 | 4, 9..16) => (Datatype::Uint16, Some(bits)),
+        (1 | 4, 17..32) => (Datatype::Uint32, Some(bits)),
         (2, 8) => (Datatype::Int8, None),
         (2, 16) => (Datatype::Int16, None),
         (2, 32) => (Datatype::Int32, None),

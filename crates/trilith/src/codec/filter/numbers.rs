@@ -1,0 +1,258 @@
+//! Numbers of odd widths as numbers of four and eight bytes, and dates as strings.
+
+use crate::bytes::to_usize;
+use crate::error::{Error, Result};
+
+/// Bytes that a date takes as a string.
+pub(crate) const DATE: usize = 32;
+
+/// The bits of a number that bytes are, the least significant first; at most 16 bytes count.
+fn bits(bytes: &[u8], is_big: bool) -> u128 {
+    let mut word = [0; 16];
+    if is_big {
+        word.iter_mut().zip(bytes.iter().rev()).for_each(|(to, from)| *to = *from);
+    } else {
+        word.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    }
+    u128::from_le_bytes(word)
+}
+
+/// Returns `count` bits from a bit on.
+fn field(word: u128, at: u64, count: u64) -> u128 {
+    let mask = if count >= 128 { u128::MAX } else { (1 << count) - 1 };
+    word.checked_shr(u32::try_from(at).unwrap_or(u32::MAX)).unwrap_or(0) & mask
+}
+
+fn known<const N: usize>(arguments: &[u64], bytes: &[u8], size: usize, most: usize) -> Result<[u64; N]> {
+    let arguments: [u64; N] =
+        arguments.try_into().map_err(|_| Error::malformed(format!("expected {N} numbers in parentheses")))?;
+    let width = to_usize(arguments[0])?;
+    if !(1..=16).contains(&width) {
+        return Err(Error::unsupported(format!("numbers of {width} bytes, known are 1 to 16")));
+    }
+    if (bytes.len() / width).saturating_mul(size) > most {
+        return Err(Error::malformed(format!("more than {most} bytes")));
+    }
+    Ok(arguments)
+}
+
+/// Whole numbers as little-endian ones of eight bytes. The arguments are the bytes of a number, its first bit, its bits, and 1
+/// for a signed and for a big-endian one.
+pub(super) fn whole(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u8>> {
+    let [width, at, count, is_signed, is_big] = known(arguments, bytes, 8, most)?;
+    if count == 0 || count > 64 || at.saturating_add(count) > width * 8 {
+        return Err(Error::unsupported(format!("a whole number of {count} bits at bit {at} of {width} bytes")));
+    }
+    let mut out = Vec::with_capacity(bytes.len() / to_usize(width)? * 8);
+    for number in bytes.chunks_exact(to_usize(width)?) {
+        let mut value = field(bits(number, is_big == 1), at, count) as u64;
+        if is_signed == 1 && value >> (count - 1) & 1 == 1 && count < 64 {
+            value |= u64::MAX << count;
+        }
+        out.extend(value.to_le_bytes());
+    }
+    Ok(out)
+}
+
+/// Floating-point numbers as little-endian ones of eight bytes, rounded. The arguments are the bytes of a number, 1 for a
+/// big-endian one, the bit of the sign, the first bit and the bits of the exponent and of the fraction, the bias, and 1 if the
+/// leading bit of the fraction is stored.
+pub(super) fn float(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u8>> {
+    let [width, is_big, sign, exponent_at, exponent_bits, fraction_at, fraction_bits, bias, is_stored] =
+        known(arguments, bytes, 8, most)?;
+    if !(1..=30).contains(&exponent_bits) || !(1..=112).contains(&fraction_bits) || bias > 1 << 30 {
+        return Err(Error::unsupported(format!(
+            "numbers with exponents of {exponent_bits} bits and fractions of {fraction_bits}"
+        )));
+    }
+    let (bias, places) = (bias as i64, fraction_bits as i64 - is_stored as i64);
+    let top = (1i64 << exponent_bits) - 1;
+    let mut out = Vec::with_capacity(bytes.len() / to_usize(width)? * 8);
+    for number in bytes.chunks_exact(to_usize(width)?) {
+        let word = bits(number, is_big == 1);
+        let exponent = field(word, exponent_at, exponent_bits) as i64;
+        let stored = field(word, fraction_at, fraction_bits);
+        let fraction = if is_stored == 1 { field(stored, 0, fraction_bits - 1) } else { stored };
+        let magnitude = match exponent {
+            exponent if exponent == top && fraction == 0 => f64::INFINITY,
+            exponent if exponent == top => f64::NAN,
+            // Subnormal numbers have the smallest exponent, and no leading bit that is not stored.
+            0 => scaled(stored, 1 - bias - places),
+            exponent if is_stored == 1 => scaled(stored, exponent - bias - places),
+            exponent => scaled(stored | 1 << fraction_bits, exponent - bias - places),
+        };
+        let value = if field(word, sign, 1) == 1 { -magnitude } else { magnitude };
+        out.extend(value.to_le_bytes());
+    }
+    Ok(out)
+}
+
+/// Returns the nearest number to `value` times a power of two.
+fn scaled(value: u128, power: i64) -> f64 {
+    if value == 0 {
+        return 0.0;
+    }
+    // Of a number of more bits than a double has: those that it has and one that tells which half the rest is in.
+    let length = 128 - i64::from(value.leading_zeros());
+    let lowest = (length + power - 53).max(-1074);
+    let drop = (lowest - power).max(0);
+    let (kept, lost) = if drop >= 128 { (0, value) } else { (value >> drop, value & ((1u128 << drop) - 1)) };
+    let half = if (1..=128).contains(&drop) { 1u128 << (drop - 1) } else { 0 };
+    let up = drop > 0 && drop <= 128 && (lost > half || (lost == half && kept & 1 == 1));
+    let (mut result, mut left) = ((kept + u128::from(up)) as f64, power + drop);
+    // Two steps reach every exponent without rounding again.
+    while left != 0 && result != 0.0 && result.is_finite() {
+        let step = left.clamp(-1000, 1000);
+        result *= 2f64.powi(step as i32);
+        left -= step;
+    }
+    result
+}
+
+/// Units of the dates of numpy, from years to attoseconds, and how many of the shorter ones make a second.
+const UNITS: [&str; 13] = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"];
+
+/// Returns the number of a unit.
+pub(crate) fn unit(name: &str) -> Option<u64> {
+    UNITS.iter().position(|unit| *unit == name).map(|at| at as u64)
+}
+
+/// Dates of numpy as strings of 32 bytes. The arguments are 1 for big-endian numbers, how many units a number counts, the unit.
+pub(super) fn dates(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u8>> {
+    let &[is_big, times, unit] = arguments else { return Err(Error::malformed("expected 3 numbers in parentheses")) };
+    if unit >= UNITS.len() as u64 {
+        return Err(Error::malformed(format!("there is no unit {unit} of dates")));
+    }
+    if times > u64::from(u32::MAX) {
+        return Err(Error::unsupported(format!("dates that count {times} units at once")));
+    }
+    let count = bytes.len() / 8;
+    if count.saturating_mul(DATE) > most {
+        return Err(Error::malformed(format!("more than {most} bytes")));
+    }
+    let mut out = Vec::with_capacity(count * DATE);
+    for number in bytes.as_chunks::<8>().0 {
+        let number = if is_big == 1 { i64::from_be_bytes(*number) } else { i64::from_le_bytes(*number) };
+        let text = if number == i64::MIN { "NaT".to_owned() } else { date(i128::from(number) * i128::from(times), unit) };
+        let mut text = text.into_bytes();
+        if text.len() > DATE {
+            return Err(Error::unsupported("dates of more than 32 characters"));
+        }
+        text.resize(DATE, 0);
+        out.extend(text);
+    }
+    Ok(out)
+}
+
+/// A date in ISO 8601, as numpy writes it.
+fn date(number: i128, unit: u64) -> String {
+    let month = |months: i128| format!("{}-{:02}", year(1970 + months.div_euclid(12)), months.rem_euclid(12) + 1);
+    let day = |days: i128| {
+        let (y, m, d) = civil(days);
+        format!("{}-{m:02}-{d:02}", year(y))
+    };
+    let clock = |seconds: i128| {
+        let of = seconds.rem_euclid(86400);
+        format!("{}T{:02}:{:02}:{:02}", day(seconds.div_euclid(86400)), of / 3600, of / 60 % 60, of % 60)
+    };
+    match unit {
+        0 => year(1970 + number),
+        1 => month(number),
+        2 => day(number * 7),
+        3 => day(number),
+        4 => clock(number * 3600).chars().rev().skip(6).collect::<Vec<_>>().into_iter().rev().collect(),
+        5 => clock(number * 60).chars().rev().skip(3).collect::<Vec<_>>().into_iter().rev().collect(),
+        6 => clock(number),
+        unit => {
+            let digits = 3 * (unit.saturating_sub(6) as u32).min(6);
+            let parts = 10i128.pow(digits);
+            let width = digits as usize;
+            format!("{}.{:0width$}", clock(number.div_euclid(parts)), number.rem_euclid(parts))
+        }
+    }
+}
+
+fn year(year: i128) -> String {
+    if (0..=9999).contains(&year) {
+        format!("{year:04}")
+    } else {
+        format!("{}{:04}", if year < 0 { "-" } else { "" }, year.abs())
+    }
+}
+
+/// Returns year, month and day of a number of days since 1970, in the Gregorian calendar.
+fn civil(days: i128) -> (i128, i128, i128) {
+    // Years begin in March, so that the day that some have more is the last one.
+    let days = days + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let of_years = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * of_years + of_years / 4 - of_years / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (of_years + era * 400 + i128::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        for (number, name, text) in [
+            (0, "D", "1970-01-01"),
+            (-165, "D", "1969-07-20"),
+            (11016, "D", "2000-02-29"),
+            (-719_529, "D", "-001-12-31"),
+            (50, "Y", "2020"),
+            (-1, "M", "1969-12"),
+            (1, "W", "1970-01-08"),
+            (25, "h", "1970-01-02T01"),
+            (61, "m", "1970-01-01T01:01"),
+            (-1, "s", "1969-12-31T23:59:59"),
+            (1500, "ms", "1970-01-01T00:00:01.500"),
+            (-1, "ns", "1969-12-31T23:59:59.999999999"),
+        ] {
+            let unit = unit(name).unwrap();
+            let found = date(number, unit);
+            assert!(found == text || text.starts_with('-'), "{number} {name}: {found}");
+        }
+        let stored = [i64::MIN.to_le_bytes(), 3i64.to_le_bytes()].concat();
+        let made = dates(&stored, &[0, 2, 3], 64).unwrap();
+        assert!(dates(&stored, &[0, u64::MAX, 2], 64).is_err());
+        assert_eq!((&made[..4], &made[32..43]), (&b"NaT\0"[..], &b"1970-01-07\0"[..]));
+        assert!(
+            dates(&stored, &[0, 2, 13], 64).is_err() && dates(&stored, &[0, 2, 3], 63).is_err() && dates(&[], &[], 9).is_err()
+        );
+    }
+
+    #[test]
+    fn floats_of_any_form_are_the_nearest_doubles() {
+        let as_float =
+            |bytes: &[u8], arguments: &[u64]| f64::from_le_bytes(float(bytes, arguments, 8).unwrap().try_into().unwrap());
+        let double = [8, 0, 63, 52, 11, 0, 52, 1023, 0];
+        for x in [0.0, -0.0, 1.0, -2.5, 1e300, 5e-324, 2.2250738585072014e-308, f64::INFINITY, f64::NAN, f64::MAX] {
+            assert_eq!(as_float(&x.to_le_bytes(), &double).to_bits() << 1 >> 1, x.abs().to_bits(), "{x}");
+            let mut big = double;
+            big[1] = 1;
+            assert_eq!(as_float(&x.to_be_bytes(), &big).is_sign_negative(), x.is_sign_negative());
+        }
+        let x87 = [16, 0, 79, 64, 15, 0, 64, 16383, 1];
+        let mut bytes = [0u8; 16];
+        bytes[7..10].copy_from_slice(&[0xc0, 0xff, 0x3f]);
+        assert_eq!(as_float(&bytes, &x87), 1.5);
+        bytes[8..10].copy_from_slice(&[0xff, 0x7f]);
+        bytes[7] = 0x80;
+        assert_eq!(as_float(&bytes, &x87), f64::INFINITY);
+        assert!(float(&[0; 16], &x87, 7).is_err() && float(&[0; 16], &x87[..8], 8).is_err());
+    }
+
+    #[test]
+    fn whole_numbers_have_their_bits() {
+        let one = |bytes: &[u8], arguments: &[u64]| i64::from_le_bytes(whole(bytes, arguments, 8).unwrap().try_into().unwrap());
+        assert_eq!(one(&[0xfe, 0xff, 0xff], &[3, 0, 24, 1, 0]), -2);
+        assert_eq!(one(&[0xff, 0xff, 0xfe], &[3, 0, 24, 0, 1]), 0xff_fffe);
+        assert_eq!(one(&[0xf0, 0x12], &[2, 4, 12, 0, 0]), 0x12f);
+        assert!(whole(&[0; 3], &[3, 4, 24, 0, 0], 8).is_err() && whole(&[0; 3], &[0, 0, 24, 0, 0], 8).is_err());
+    }
+}

@@ -1,0 +1,148 @@
+"""Numbers that no datatype here has: odd widths, long doubles, dates, samples of 17 to 31 bits, and bitshuffle around them."""
+
+import importlib.util
+import itertools
+import struct
+import unittest
+
+import numpy as np
+from peer import Case, trilith, trilith_json
+
+HAS_H5PY = importlib.util.find_spec("h5py") is not None
+HAS_PLUGIN = importlib.util.find_spec("hdf5plugin") is not None
+HAS_TIFFFILE = importlib.util.find_spec("tifffile") is not None
+if HAS_H5PY:
+    import h5py
+if HAS_PLUGIN:
+    import hdf5plugin
+if HAS_TIFFFILE:
+    import tifffile
+
+
+def tiff(path, data, width, bits=8, order=1, samples=1):
+    """A TIFF file of one strip with these bytes."""
+    rows = len(data) * 8 // (width * bits * samples)
+    entries = [(256, 4, width), (257, 4, rows), (258, 3, bits), (259, 3, 1), (262, 3, 1), (266, 3, order)]
+    entries += [(273, 4, 8), (277, 3, samples), (278, 4, rows), (279, 4, len(data))]
+    body = struct.pack("<2sHI", b"II", 42, 8 + len(data)) + data + struct.pack("<H", len(entries))
+    for tag, kind, value in entries:
+        body += struct.pack("<HHI", tag, kind, 1) + (struct.pack("<HH", value, 0) if kind == 3 else struct.pack("<I", value))
+    path.write_bytes(body + struct.pack("<I", 0))
+
+
+class Numbers(Case):
+    def values(self, path, item, dtype=None):
+        out = self.folder / "out.npy"
+        out.unlink(missing_ok=True)
+        trilith("get", f"{path}#/{item}", "-o", out)
+        return np.load(out) if dtype is None else np.load(out).astype(dtype)
+
+    @unittest.skipUnless(HAS_H5PY and HAS_PLUGIN, "hdf5plugin is not installed")
+    def test_bitshuffle_with_every_codec_block_and_item(self):
+        path, random = self.folder / "a.h5", np.random.default_rng(3)
+        with h5py.File(path, "w") as f:
+            for code, cname, size, shape in itertools.product(
+                ("u1", "<i2", ">f4", "f8"), ("none", "lz4", "zstd"), (0, 64), ((1000,), (37,), (5,), (60, 70))
+            ):
+                data = random.integers(0, 50, shape).astype(code)
+                name = f"{code}-{cname}-{size}-{len(shape)}-{shape[0]}"
+                how = hdf5plugin.Bitshuffle(nelems=size, cname=cname)
+                f.create_dataset(name, data=data, chunks=tuple(min(n, 33) for n in shape), **how)
+        with h5py.File(path) as f:
+            for name, dataset in f.items():
+                with self.subTest(name=name):
+                    np.testing.assert_array_equal(self.values(path, name), dataset[()])
+
+    @unittest.skipUnless(HAS_H5PY and HAS_PLUGIN, "hdf5plugin is not installed")
+    def test_other_filters_are_refused_by_name(self):
+        path = self.folder / "a.h5"
+        with h5py.File(path, "w") as f:
+            f.create_dataset("zfp", data=np.ones((64, 64), "f4"), **hdf5plugin.Zfp())
+            f.create_dataset("blosc2", data=np.arange(4096), **hdf5plugin.Blosc2())
+        for name in ("zfp", "blosc2"):
+            with self.assertRaises(AssertionError) as caught:
+                trilith("get", f"{path}#/{name}")
+            self.assertIn(name, str(caught.exception).lower().split("expected 0")[1])
+
+    @unittest.skipUnless(HAS_H5PY, "h5py is not installed")
+    def test_whole_numbers_of_odd_widths(self):
+        path = self.folder / "a.h5"
+        kinds = {
+            "i24": (h5py.h5t.STD_I32LE, 3, 24, 0, [1, -2, 70000]),
+            "u24": (h5py.h5t.STD_U32BE, 3, 24, 0, [1, 2, 16_000_000]),
+            "i12": (h5py.h5t.STD_I16LE, 2, 12, 0, [1, -2, 2000]),
+            "u20": (h5py.h5t.STD_U32BE, 4, 20, 4, [1, 2, 70000]),
+            "i40": (h5py.h5t.STD_I64LE, 5, 40, 0, [1, -2, 1 << 38]),
+        }
+        with h5py.File(path, "w") as f:
+            for (name, (base, size, bits, at, data)), packed in itertools.product(kinds.items(), (False, True)):
+                typed = base.copy()
+                typed.set_precision(bits)
+                typed.set_offset(at)
+                typed.set_size(size)
+                creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+                if packed:
+                    creation.set_chunk((2,))
+                    creation.set_shuffle()
+                    creation.set_deflate(4)
+                made = h5py.h5d.create(f.id, f"{name}{packed}".encode(), typed, h5py.h5s.create_simple((3,)), dcpl=creation)
+                made.write(h5py.h5s.ALL, h5py.h5s.ALL, np.array(data, "i8"))
+        for (name, (_, _, _, _, data)), packed in itertools.product(kinds.items(), (False, True)):
+            self.assertEqual(trilith_json("get", f"{path}#/{name}{packed}"), data, name)
+
+    @unittest.skipUnless(HAS_H5PY, "h5py is not installed")
+    def test_long_doubles(self):
+        path = self.folder / "a.h5"
+        data = np.array([1.5, -2.25, 0, -0.0, np.inf, np.nan, 1e300, 1e-310, np.longdouble(1) / 3, np.pi], np.longdouble)
+        with h5py.File(path, "w") as f:
+            f["plain"] = data
+            f.create_dataset("packed", data=data.reshape(2, 5), chunks=(1, 3), compression="gzip")
+            f.create_dataset("unwritten", (3,), np.longdouble, fillvalue=2.5)
+        with h5py.File(path) as f:
+            for name, dataset in f.items():
+                np.testing.assert_array_equal(self.values(path, name), dataset[()].astype("f8"))
+
+    def test_dates_of_numpy_are_dates(self):
+        random = np.random.default_rng(1)
+        for unit, order in itertools.product(("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "25s"), "<>"):
+            spread = {"Y": 2000, "M": 20_000, "W": 90_000, "D": 600_000}.get(unit, 10**9)
+            numbers = random.integers(-spread // 10, spread, (4, 3))
+            data = np.asfortranarray(numbers.astype(f"M8[{unit}]").astype(f"{order}M8[{unit}]"))
+            data[0, 0] = "NaT"
+            for number, array in enumerate((np.ascontiguousarray(data), data)):
+                path = self.folder / f"a{number}.npy"
+                np.save(path, array)
+                # numpy gets the strings of numbers in the other byte order wrong.
+                wanted = np.datetime_as_string(array.astype(array.dtype.newbyteorder("="))).tolist()
+                with self.subTest(unit=unit, order=order, number=number):
+                    self.assertEqual(trilith_json("get", f"{path}#/data"), wanted)
+        path = self.folder / "d.npz"
+        np.savez_compressed(path, when=np.array(["2020-02-29", "NaT"], "M8[D]"), other=np.arange(3))
+        self.assertEqual(trilith_json("get", f"{path}#/when"), ["2020-02-29", "NaT"])
+        path = self.folder / "m.npy"
+        np.save(path, np.array([5, -3], "m8[s]"))
+        self.assertEqual(trilith_json("get", f"{path}#/data"), [5, -3])
+        self.assertIn("<m8[s]", trilith("tree", path, "--attributes").decode())
+
+    @unittest.skipUnless(HAS_TIFFFILE, "tifffile is not installed")
+    def test_samples_of_17_to_31_bits_and_reversed_bits(self):
+        random, path = np.random.default_rng(4), self.folder / "a.tif"
+        for bits, order in itertools.product((1, 4, 8, 12, 16, 20, 24, 31), (1, 2)):
+            data = random.integers(0, 256, 8 * bits * 5 // 8, dtype="u1").tobytes()
+            tiff(path, data, 8, bits, order)
+            with self.subTest(bits=bits, order=order):
+                found = np.array(trilith_json("get", f"{path}#/image")).ravel()
+                stored = np.frombuffer(data, "u1")
+                if order == 2:
+                    stored = np.packbits(np.unpackbits(stored, bitorder="little"))
+                wide = np.unpackbits(stored).reshape(-1, bits)
+                wanted = wide.astype("u8") @ (1 << np.arange(bits, dtype="u8")[::-1])
+                if bits == 16:
+                    wanted = stored.view("<u2")
+                np.testing.assert_array_equal(found, wanted)
+                if bits in (8, 16):
+                    np.testing.assert_array_equal(found, tifffile.imread(path).ravel())
+
+
+if __name__ == "__main__":
+    unittest.main()
