@@ -58,7 +58,7 @@ pub(crate) use literal::Literal;
 pub use manifest::Manifest;
 pub use mask::Mask;
 #[cfg(feature = "dudley")]
-pub(crate) use npy::Time;
+pub(crate) use npy::{Partly, Time};
 #[doc(hidden)]
 pub use npy::npy_header;
 #[cfg(all(feature = "dudley", feature = "zlib"))]

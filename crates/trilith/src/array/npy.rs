@@ -49,11 +49,7 @@ impl Array {
     /// # Errors
     /// Returns the errors of [`Array::from_npy`]. If no column is left, returns the error of the first one.
     #[cfg(feature = "dudley")]
-    pub(crate) fn from_npy_partly(
-        source: SourceRef,
-        limits: &Limits,
-        known: &dyn Fn(&Datatype) -> Result<()>,
-    ) -> Result<(Self, Vec<(String, Error)>, Option<Time>)> {
+    pub(crate) fn from_npy_partly(source: SourceRef, limits: &Limits, known: &dyn Fn(&Datatype) -> Result<()>) -> Result<Partly> {
         let mut columns = Columns { known: Some(known), path: Vec::new(), missing: Vec::new(), time: None };
         let array = Self::read_npy(source, limits, &mut columns)?;
         Ok((array, columns.missing, columns.time))
@@ -227,6 +223,10 @@ struct Columns<'k> {
     /// The unit if the elements are dates or durations.
     time: Option<Time>,
 }
+
+/// An array, the columns of it that cannot be read with the reasons, and the unit if its elements are dates or durations.
+#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "layouts name them"))]
+pub(crate) type Partly = (Array, Vec<(String, Error)>, Option<Time>);
 
 /// Dates or durations: whole numbers of units.
 pub(crate) struct Time {

@@ -1,7 +1,7 @@
 //! `.npy` files of numpy: one array, named `data`.
 
 use super::text::{LayoutText, spell};
-use crate::array::{Array, Byteorder, Datatype, Time};
+use crate::array::{Array, Byteorder, Datatype, Partly, Time};
 use crate::bytes::SourceRef;
 use crate::codec::filter::numbers;
 use crate::error::{Error, Result};
@@ -15,17 +15,14 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     text.finish()
 }
 
-/// An array, the columns of it that cannot be read, and the unit if its elements are dates or durations.
-pub(super) type Read = (Array, Vec<(String, Error)>, Option<Time>);
-
 /// Reads the header of a `.npy` file; the columns that a layout has no datatype for are left out.
-pub(super) fn read(source: SourceRef, limits: &Limits) -> Result<Read> {
+pub(super) fn read(source: SourceRef, limits: &Limits) -> Result<Partly> {
     let known = |datatype: &Datatype| spell(datatype, Byteorder::Little, &[], &mut String::new());
     Array::from_npy_partly(source, limits, &known)
 }
 
 /// An array whose `.npy` file begins at a byte of the file. A column that cannot be read is the item `NAME@COLUMN`.
-pub(super) fn declare((array, missing, time): &Read, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
+pub(super) fn declare((array, missing, time): &Partly, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
     let (shape, offset) = (array.shape(), start.saturating_add(array.offset()));
     let date = word(array, time.as_ref())?;
     if let Some(word) = date.filter(|_| !array.is_empty()) {
