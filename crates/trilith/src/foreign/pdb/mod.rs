@@ -43,6 +43,12 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
         // The directories themselves hold nothing.
         if symbol.datatype != "Directory" && !symbol.name.ends_with('/') {
             types.declare(&symbol.datatype, &mut text, 0, limits).doing(|| symbol.name.clone())?;
+            if symbol.datatype == "pointer" {
+                for name in pdb.pointee_types(symbol, &types) {
+                    // One that is wrong is not followed.
+                    let _ = types.declare(name, &mut text, 0, limits);
+                }
+            }
             items.push((symbol.name.split('/').filter(|step| !step.is_empty()).collect(), symbol));
         }
     }

@@ -75,6 +75,18 @@ impl Pdb<'_> {
         }
     }
 
+    /// The types of what the elements of a symbol of type `pointer` lead to, as far as they can be read.
+    pub(super) fn pointee_types<'t>(&self, symbol: &Symbol, types: &Types<'t>) -> Vec<&'t str> {
+        let mut names = Vec::new();
+        for at in self.addresses(symbol).into_iter().flatten().flatten() {
+            let number = self.longs(at, 1).ok().and_then(|numbers| numbers.first().copied());
+            if let Some(name) = number.and_then(|number| types.numbered(number)).filter(|name| !names.contains(name)) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
     fn pointee(&self, at: u64, types: &Types<'_>) -> Result<Option<String>> {
         /// The most dimensions that yorick has.
         const RANK: u64 = 64;
