@@ -2,6 +2,7 @@
 
 use super::cell::Cell;
 use super::summary::Summary;
+use crate::array::Datatype;
 use crate::error::{Error, Result};
 use crate::file::{File, Item, ItemKind};
 use crate::spelling::nearest;
@@ -186,12 +187,35 @@ fn whole(number: u64) -> Cell {
     i64::try_from(number).map_or_else(|_| Cell::Text(number.to_string()), Cell::Int)
 }
 
+/// The element of an array without axes; text if it is no number that a cell holds.
+fn single(item: &Item<'_>) -> Result<Cell> {
+    let array = item.presented(item.array()?)?;
+    if array.mask().is_some() {
+        return Ok(Cell::Text(format!("{} {:?}", array.datatype(), array.shape())));
+    }
+    Ok(match array.datatype() {
+        datatype if *datatype == Datatype::Bool8 => Cell::Bool(array.load_as::<u8>()?.first().is_some_and(|value| *value != 0)),
+        Datatype::Uint64 => array.load::<u64>()?.first().map_or(Cell::Null, |value| whole(*value)),
+        datatype if datatype.is_integer() => array.load_as::<i64>()?.first().map_or(Cell::Null, |value| Cell::Int(*value)),
+        Datatype::Float16 | Datatype::Float32 | Datatype::Float64 => {
+            array.load_as::<f64>()?.first().map_or(Cell::Null, |value| Cell::Float(*value))
+        }
+        Datatype::Ascii(_) | Datatype::Ucs4(_) | Datatype::Ucs2(_) | Datatype::Utf8(_) => {
+            array.load_texts()?.into_iter().next().map_or(Cell::Null, Cell::Text)
+        }
+        _ => Cell::Text(format!("{} {:?}", array.datatype(), array.shape())),
+    })
+}
+
 /// The value of an item: that of a scalar, the text of a collection, what an array is.
 fn value(item: &Item<'_>) -> Result<Cell> {
     match item.kind() {
         ItemKind::Scalar | ItemKind::Text | ItemKind::Null => Ok(Cell::of_scalar(item.value()?)),
         ItemKind::Array => {
             let found = item.describe()?;
+            if found.shape.is_empty() && found.datatype.as_struct().is_none() {
+                return single(item);
+            }
             Ok(Cell::Text(format!("{} {:?}", found.datatype, found.shape)))
         }
         _ => {
