@@ -65,6 +65,7 @@ const PARTS: &[Part] = &[
 
 /// Tests that the first tier runs as random samples: the test program, and the name of the test.
 const MATRICES: &[(&str, &str)] = &[
+    ("layout_model", "random_layouts_lie_are_written_appended_to_and_read_as_a_model_says"),
     ("writes", "every_writing_command_does_what_was_asked_or_refuses_and_loses_nothing"),
     ("writes", "reading_never_writes"),
     ("crash", "every_cut_and_every_reordering_leaves_the_old_content_or_the_new"),

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use trilith::array::{Datatype, Field};
 use trilith::bytes::set_aside;
 use trilith::codec::stream_source;
+use trilith::file::Description;
 use trilith::{Diagnostic, Error, Location, Result};
 
 use crate::output::clean;
@@ -54,6 +55,25 @@ fn field(field: &Field) -> Value {
         value.insert("shape".to_owned(), json!(field.shape));
     }
     Value::Object(value)
+}
+
+/// Adds what a layout says of an item and of the members of its structs to the facts about it.
+pub fn tell(facts: &mut Value, found: &Description) {
+    let Some(facts) = facts.as_object_mut() else { return };
+    let words = |doc: &Option<String>, unit: &Option<String>| {
+        let pairs = [("doc", doc), ("unit", unit)].into_iter();
+        pairs
+            .filter_map(|(name, text)| Some((name.to_owned(), json!(clean(text.as_deref()?)))))
+            .collect::<serde_json::Map<_, _>>()
+    };
+    facts.extend(words(&found.doc, &found.unit));
+    if !found.members.is_empty() {
+        let members = found
+            .members
+            .iter()
+            .map(|(way, doc, unit)| (way.trim_start_matches('.').to_owned(), Value::Object(words(doc, unit))));
+        facts.insert("members".to_owned(), Value::Object(members.collect()));
+    }
 }
 
 /// A datatype in a tree for people: as [`datatype_text`], or the fields of a structure.

@@ -299,6 +299,12 @@ impl Array {
         self.place()?.item.unit()
     }
 
+    /// The documentation of the array in one line, as a layout or a FITS card has it; None where there is none.
+    #[getter]
+    fn doc(&self) -> Option<String> {
+        self.place()?.item.doc()
+    }
+
     /// Marks of missing elements: an `Array` of bool, a number that they are equal to, or None.
     #[getter]
     fn mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

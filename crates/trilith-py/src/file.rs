@@ -4,13 +4,13 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyNotImplementedError, PyValueError};
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trilith::Limits;
 use trilith::asdf::Target;
 use trilith::bytes::NoReferences;
-use trilith::dudley::{DudleyFile, LayoutOrigin, append_draft, append_records};
+use trilith::dudley::{DudleyFile, LayoutOrigin, StreamOptions, append_draft, append_records, append_variables};
 use trilith::file::Series;
 use trilith::layout::Layout as Parsed;
 
@@ -159,6 +159,22 @@ impl File {
         self.top()?.into_mapping(py)
     }
 
+    /// Appends records of several variables.
+    fn append_all(&self, py: Python<'_>, variables: &Bound<'_, PyAny>) -> PyResult<()> {
+        let Ok(variables) = variables.cast::<PyDict>() else {
+            return Err(PyTypeError::new_err("append() takes a path and rows, or a dict of paths and rows"));
+        };
+        if self.opened()?.as_asdf().is_some() {
+            return Err(PyNotImplementedError::new_err("rows of a file with a tree are appended to one array at a time"));
+        }
+        let mut all = Vec::with_capacity(variables.len());
+        for (path, rows) in variables.iter() {
+            let path: String = path.extract()?;
+            all.push((format!("/{}", path.trim_start_matches('/')), drafts::array(&rows)?));
+        }
+        self.grow(py, |file| append_variables(file, &all, StreamOptions::default(), &Limits::from_env()?).map(drop))
+    }
+
     /// Appends to a file without a tree, which is then opened again.
     fn grow(&self, py: Python<'_>, make: impl FnOnce(&Path) -> trilith::Result<()> + Send) -> PyResult<()> {
         let Some(home) = self.home.as_deref().filter(|home| home.layout.is_none() && home.family.is_none()) else {
@@ -262,6 +278,12 @@ impl File {
     #[getter]
     fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         scalar::attributes(py, &self.top()?.item)
+    }
+
+    /// The documentation of the file in one line, as its layout has it; None where there is none.
+    #[getter]
+    fn doc(&self) -> PyResult<Option<String>> {
+        Ok(self.top()?.item.doc())
     }
 
     /// The attributes of the root, as `attrs`.
@@ -560,12 +582,16 @@ impl File {
     ///
     /// Parameters
     /// ----------
-    /// path : str
+    /// path : str or dict
     ///     The path of a streamed array, the last of an ASDF file, such as `Pieces` of unknown length are written; or of
-    ///     a list of a Dudley file, each row becoming one more of its last item.
-    /// rows : array_like
-    ///     The rows.
-    fn append(&self, py: Python<'_>, path: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
+    ///     a list of a Dudley file, each row becoming one more of its last item. A dict of paths and rows appends records of
+    ///     several variables of a Dudley file, all or none of them.
+    /// rows : array_like, optional
+    ///     The rows, unless `path` is a dict.
+    #[pyo3(signature = (path, rows=None))]
+    fn append(&self, py: Python<'_>, path: &Bound<'_, PyAny>, rows: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let Some(rows) = rows else { return self.append_all(py, path) };
+        let path: &str = path.extract()?;
         if self.opened()?.as_asdf().is_some() {
             return crate::edit::append(py, &self.held, path, rows);
         }

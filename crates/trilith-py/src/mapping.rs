@@ -81,6 +81,12 @@ impl Keyed {
         self.attrs(py)
     }
 
+    /// The documentation of the mapping in one line, as a layout has it; None where there is none.
+    #[getter]
+    fn doc(&self) -> Option<String> {
+        self.0.item.doc()
+    }
+
     /// The description of the file: "tree", "layout", "derived" or "set".
     #[getter]
     fn _form(&self) -> &'static str {

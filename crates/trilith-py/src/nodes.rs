@@ -265,6 +265,18 @@ impl Sequence {
         scalar::attributes(py, &self.0.item)
     }
 
+    /// The documentation of the list in one line, as a layout has it; None where there is none.
+    #[getter]
+    fn doc(&self) -> Option<String> {
+        self.0.item.doc()
+    }
+
+    /// The unit of its items, among its attributes; None where there is none.
+    #[getter]
+    fn unit(&self) -> Option<String> {
+        self.0.item.unit()
+    }
+
     /// The list as one array with a leading axis, if its items are equal: the same datatype and shape. An index
     /// with several axes, such as `[:, 0]`, is one into this array.
     ///

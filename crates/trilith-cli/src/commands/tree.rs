@@ -14,7 +14,7 @@ use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::inputs::{self, Form, Job, Many};
-use crate::json::{datatype, fields_text};
+use crate::json::{datatype, fields_text, tell};
 use crate::options::Options;
 use crate::output::{self, Escaped, Out, clean, cut, json_text, json_value, size};
 use crate::paint::{Ink, out as paint};
@@ -175,6 +175,7 @@ pub fn scalar_json(scalar: &Scalar<'_>) -> String {
 /// An array as JSON: what it is and at which byte of the file it is.
 fn described_json(found: &Description) -> serde_json::Value {
     let mut value = json!({"offset": found.offset, "datatype": datatype(&found.datatype), "shape": found.shape});
+    tell(&mut value, found);
     let Some(object) = value.as_object_mut() else { return value };
     if found.datatype.as_struct().is_none() {
         object.insert("byteorder".to_owned(), json!(found.byteorder.name()));
@@ -236,7 +237,10 @@ impl Text {
             if depth > 0 || is_whole {
                 out.raw(&line.text(self.room))?;
                 out.raw("\n")?;
+            } else if let Some(comment) = &notes.comment {
+                out.raw(&format!("## {}\n", clean(comment)))?;
             }
+            self.members(out, depth, &notes)?;
             if self.attributes {
                 for (name, value) in item.attributes()? {
                     let mut line = Line::default();
@@ -247,6 +251,27 @@ impl Text {
                     out.raw("\n")?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Prints the documentation of members of structs, and of the summary block of a layout.
+    fn members(&self, out: &mut Out, depth: usize, notes: &Notes<'_>) -> Result<()> {
+        for (name, said) in &notes.members {
+            let mut line = Line::default();
+            line.push(None, &"  ".repeat(depth));
+            line.push(Some(Ink::Name), &clean(name));
+            line.push(None, ":");
+            let unit = said.unit.iter().map(|unit| format!("unit={unit}"));
+            let words: Vec<_> = unit.chain(said.attributes.iter().map(|(name, value)| format!("{name}={value}"))).collect();
+            if !words.is_empty() {
+                line.push(None, &format!(" {}", clean(&words.join(", "))));
+            }
+            if let Some(comment) = &said.comment {
+                line.push(None, &format!("  ## {}", clean(comment)));
+            }
+            out.raw(&line.text(self.room))?;
+            out.raw("\n")?;
         }
         Ok(())
     }

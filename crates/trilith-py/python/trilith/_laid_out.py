@@ -34,6 +34,10 @@ def attributes(what):
         elif isinstance(value, list) and value and all(isinstance(one, (int, float)) for one in value):
             value = numpy.array(value)
         found[name] = "" if value is None else value
+    if dtype is not None:
+        for name, said in (("units", what.unit), ("long_name", what.doc)):
+            if said is not None and name not in found:
+                found[name] = said.strip()
     return found
 
 

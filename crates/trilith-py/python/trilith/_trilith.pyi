@@ -157,6 +157,9 @@ class Array:
         attributes. None if there is none.
         """
     @property
+    def doc(self) -> str | None:
+        """The documentation of the array in one line, as a layout or a FITS card has it; None where there is none."""
+    @property
     def wcs(self) -> Any:
         """The world coordinates of the array, a `trilith.WCS`; None if there are none, and for a part of an array.
 
@@ -352,6 +355,9 @@ class _Keyed:
         the header cards. A mapping of ASDF has none.
         """
     @property
+    def doc(self) -> str | None:
+        """The documentation of the mapping in one line, as a layout has it; None where there is none."""
+    @property
     def attributes(self) -> dict[str, Any]:
         """The attributes, as `attrs`."""
     @property
@@ -489,6 +495,12 @@ class Sequence:
     def attrs(self) -> dict[str, Any]:
         """The attributes of the list, by name."""
     @property
+    def doc(self) -> str | None:
+        """The documentation of the list in one line, as a layout has it; None where there is none."""
+    @property
+    def unit(self) -> str | None:
+        """The unit of its items, among its attributes; None where there is none."""
+    @property
     def array(self) -> Array:
         """The list as one array with a leading axis, if its items are equal: the same datatype and shape. An index
         with several axes, such as `[:, 0]`, is one into this array.
@@ -599,6 +611,9 @@ class File:
     @property
     def attrs(self) -> dict[str, Any]:
         """The attributes of the root, by name: numbers, strings, and lists of these."""
+    @property
+    def doc(self) -> str | None:
+        """The documentation of the file in one line, as its layout has it; None where there is none."""
     @property
     def attributes(self) -> dict[str, Any]:
         """The attributes of the root, as `attrs`."""
@@ -720,16 +735,17 @@ class File:
         """Writes the file with the changes that were made to it to another path or a binary file object, and leaves the file
         itself as it is. Blocks are copied as they are stored.
         """
-    def append(self, path: str, rows: numpy.typing.ArrayLike) -> None:
+    def append(self, path: str | _Mapping[str, numpy.typing.ArrayLike], rows: numpy.typing.ArrayLike | None = None) -> None:
         """Appends rows to an array, or records to a list, and writes them at once. After a crash the file has the old rows.
 
         Parameters
         ----------
-        path : str
+        path : str or dict
             The path of a streamed array, the last of an ASDF file, such as `Pieces` of unknown length are written; or of
-            a list of a Dudley file, each row becoming one more of its last item.
-        rows : array_like
-            The rows.
+            a list of a Dudley file, each row becoming one more of its last item. A dict of paths and rows appends records of
+            several variables of a Dudley file, all or none of them.
+        rows : array_like, optional
+            The rows, unless `path` is a dict.
         """
     def extend(self, items: _Mapping[str, Any]) -> None:
         """Appends items to the root of a Dudley file of the dialect 2025, and writes them at once.

@@ -10,9 +10,11 @@ use std::io::{Seek, Write};
 use std::sync::Arc;
 
 use super::expansion::Budget;
+use super::form::Form;
 use super::loss::{read_through, skipped};
 use super::reserved;
 use super::stored::{Apart, Reading, Stored};
+use super::translate::retag;
 use crate::array::{Array, Datatype};
 use crate::asdf::{self, ArrayOptions, AsdfFile, Builder, Container, Target, ndarray};
 use crate::bytes::{Derived, MemorySource};
@@ -65,7 +67,7 @@ pub(super) fn stream_to_asdf_with<W: Write + Seek>(
 ) -> Result<Vec<Diagnostic>> {
     let _call = file.limits().call();
     let mut stored = Stored::Blocks(Builder::new(target), how);
-    let (root, losses) = tree_of(file, reading, &mut stored)?;
+    let (root, losses) = tree_of(file, reading, target, &mut stored)?;
     if let Stored::Blocks(builder, _) = stored {
         builder.write_to(out, root)?;
     }
@@ -79,7 +81,7 @@ pub(super) fn stream_to_asdf_with<W: Write + Seek>(
 pub fn stream_as_asdf(file: &DudleyFile) -> Result<AsdfFile> {
     let _call = file.limits().call();
     let mut stored = Stored::Apart(Vec::new());
-    let (root, _) = tree_of(file, Reading { stack: false, skip: false, physical: false }, &mut stored)?;
+    let (root, _) = tree_of(file, Reading { stack: false, skip: false, physical: false }, Target::newest(), &mut stored)?;
     let text = Builder::new(Target::newest()).text(root)?;
     file.limits().charge_memory(text.len() as u64, "the tree of a stream")?;
     let text = MemorySource::new(format!("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n{text}").into(), file.source().name());
@@ -91,7 +93,12 @@ pub fn stream_as_asdf(file: &DudleyFile) -> Result<AsdfFile> {
 }
 
 /// The tree of a stream, and what it loses.
-fn tree_of(file: &DudleyFile, reading: Reading, stored: &mut Stored<'_>) -> Result<(Value, Vec<Diagnostic>)> {
+fn tree_of(
+    file: &DudleyFile,
+    reading: Reading,
+    target: &'static Target,
+    stored: &mut Stored<'_>,
+) -> Result<(Value, Vec<Diagnostic>)> {
     let items = file.items()?;
     let outline = items.outline()?;
     file.limits().charge_memory(outline.node_count().saturating_mul(NODE), "the tree of a stream, to be written,")?;
@@ -100,14 +107,18 @@ fn tree_of(file: &DudleyFile, reading: Reading, stored: &mut Stored<'_>) -> Resu
         outline: &outline,
         arrays: stored,
         reading,
+        target,
         docs: Vec::new(),
         attributes: Vec::new(),
         params: Vec::new(),
         stored: Vec::new(),
+        form: Form::default(),
         losses: Vec::new(),
     };
+    walk.tell_layout();
     let mut root = walk.value(OutlineId::ROOT, "", 0)?.unwrap_or_else(|| Value::map::<&str, Value>([]));
-    let says_more = !(walk.params.is_empty() && walk.stored.is_empty() && walk.docs.is_empty() && walk.attributes.is_empty());
+    let says_items = !(walk.params.is_empty() && walk.stored.is_empty() && walk.docs.is_empty() && walk.attributes.is_empty());
+    let says_more = says_items || !walk.form.is_empty();
     walk.losses.extend(reserved::free(&mut root, says_more));
     let mut about = Value::map([("dialect", Value::from(file.layout().dialect().name().to_owned()))]);
     if let Some(order) = file.byteorder() {
@@ -116,6 +127,7 @@ fn tree_of(file: &DudleyFile, reading: Reading, stored: &mut Stored<'_>) -> Resu
     if !walk.params.is_empty() {
         about.set("parameters", Value::seq(std::mem::take(&mut walk.params)));
     }
+    std::mem::take(&mut walk.form).write(&mut about);
     let maps = [("stored", &mut walk.stored), ("docs", &mut walk.docs), ("attributes", &mut walk.attributes)];
     for (name, pairs) in maps.map(|(name, pairs)| (name, std::mem::take(pairs))) {
         if !pairs.is_empty() {
@@ -144,17 +156,19 @@ pub(super) fn is_list(array: &Array) -> Result<bool> {
     Ok(array.len() <= array.limits().nodes && array.much_padded()?.is_some())
 }
 
-struct ToTree<'a, 'f, 's> {
-    items: &'a Items<'f>,
+pub(super) struct ToTree<'a, 'f, 's> {
+    pub items: &'a Items<'f>,
     outline: &'a Outline,
     arrays: &'a mut Stored<'s>,
     reading: Reading,
-    docs: Vec<(String, Value)>,
+    target: &'static Target,
+    pub docs: Vec<(String, Value)>,
     attributes: Vec<(String, Value)>,
     /// Fixed parameters, and the stored ones with their types.
     params: Vec<String>,
     stored: Vec<(String, Value)>,
-    losses: Vec<Diagnostic>,
+    pub form: Form,
+    pub losses: Vec<Diagnostic>,
 }
 
 impl ToTree<'_, '_, '_> {
@@ -166,17 +180,14 @@ impl ToTree<'_, '_, '_> {
         let layout = self.items.file().layout();
         let item = self.outline.item(id);
         if let Some(item) = item {
-            let docs: Vec<String> = layout.docs(item).map(str::to_owned).collect();
-            if !docs.is_empty() {
-                self.docs.push((path.to_owned(), Value::seq(docs)));
-            }
+            self.tell_docs(item, path);
         }
         let thing = self.outline.thing(id);
         if let (Thing::Dict, Some(item)) = (thing, item)
             && let Some((_, Attribute::Value(Literal::Text(text)))) = layout.attributes(item).find(|(name, _)| *name == VALUE)
-            && is_one_value(text)
+            && let Some(value) = self.yaml(text)
         {
-            return Ok(Some(Value::plain(text.clone())));
+            return Ok(Some(value));
         }
         let mut value = match thing {
             Thing::Dict => {
@@ -219,8 +230,21 @@ impl ToTree<'_, '_, '_> {
             }
             Thing::Null => Value::null(),
             Thing::Data(entry) => match self.array(entry, path) {
-                Ok(Held::Array(array)) => self.arrays.node(&array).map_err(|e| e.context(path.to_owned()))?,
-                Ok(Held::Strings(list)) => list,
+                Ok(Held::Array(array)) => {
+                    if !self.reading.stack && !entry.path.ends_with(']') && self.is_element(entry) {
+                        let message = format!(
+                            "the list of {} equal items becomes one array, as with --stack",
+                            array.shape().first().unwrap_or(&0)
+                        );
+                        self.losses.push(Diagnostic::loss(path, message));
+                    }
+                    self.tell_array(entry, path);
+                    self.arrays.node(&array).map_err(|e| e.context(path.to_owned()))?
+                }
+                Ok(Held::Strings(list)) => {
+                    self.tell_array(entry, path);
+                    list
+                }
                 Err(why) => {
                     self.losses.push(skipped(path, why, self.reading.skip)?);
                     return Ok(None);
@@ -274,6 +298,14 @@ impl ToTree<'_, '_, '_> {
         }
     }
 
+    /// The value of YAML text on one line, with the tags of the target.
+    fn yaml(&self, text: &str) -> Option<Value> {
+        let tree = one_value(text)?;
+        let mut value = tree.root().index(0)?.to_value(self.items.file().limits()).ok()?;
+        retag(&mut value, self.target);
+        Some(value)
+    }
+
     /// The scalars of a mapping.
     fn dict_attributes(&mut self, item: ItemId, children: &[(Option<&str>, OutlineId)], map: &mut Value) {
         let layout = self.items.file().layout();
@@ -284,28 +316,46 @@ impl ToTree<'_, '_, '_> {
                 continue;
             }
             let is_yaml = said.iter().any(|(mark, _)| mark.strip_prefix(TYPE) == Some(*spelled));
-            let text = match value {
-                Attribute::Value(Literal::Text(text)) if is_yaml && is_one_value(text) => Some(text),
+            let made = match value {
+                Attribute::Value(Literal::Text(text)) if is_yaml => self.yaml(text),
                 _ => None,
             };
-            map.set(reserved::key_of(self.is_foreign(), &name), text.map_or_else(|| plain(&read_value(value)), Value::plain));
+            map.set(reserved::key_of(self.is_foreign(), &name), made.unwrap_or_else(|| plain(&read_value(value))));
         }
     }
 
     /// Returns `true` if an attribute of a dict cannot be a member of the mapping: another member has its name, or
     /// the name means something to readers of ASDF.
     fn is_taken(&self, item: ItemId, name: &str, children: &[(Option<&str>, OutlineId)]) -> bool {
-        reserved::is_key(item == ItemId::ROOT, self.is_foreign(), name) || children.iter().any(|(child, _)| *child == Some(name))
+        let is_key = reserved::is_key(item == ItemId::ROOT, self.is_foreign(), name);
+        (is_key && !self.is_history(name)) || children.iter().any(|(child, _)| *child == Some(name))
+    }
+
+    /// Returns `true` if an attribute of the root is the history of a tree.
+    fn is_history(&self, name: &str) -> bool {
+        let layout = self.items.file().layout();
+        let said = || layout.attributes(ItemId::ROOT).find(|(known, _)| *known == reserved::HISTORY);
+        let is_yaml = || layout.attributes(ItemId::ROOT).any(|(known, _)| known.strip_prefix(TYPE) == Some(reserved::HISTORY));
+        match (name == reserved::HISTORY && is_yaml()).then(said).flatten() {
+            Some((_, Attribute::Value(Literal::Text(text)))) => self.yaml(text).is_some_and(|value| reserved::is_history(&value)),
+            _ => false,
+        }
+    }
+
+    /// Returns `true` if an entry is declared as an element of a list.
+    fn is_element(&self, entry: &Entry) -> bool {
+        let layout = self.items.file().layout();
+        layout.parent(entry.item).is_some_and(|parent| layout.kind(parent) == crate::layout::Kind::List)
     }
 
     /// Returns `true` if the file has a format whose names mean nothing to readers of ASDF.
-    fn is_foreign(&self) -> bool {
+    pub(super) fn is_foreign(&self) -> bool {
         matches!(self.items.file().origin(), LayoutOrigin::Derived(_))
     }
 
     /// Collects further declarations of the layout about an item. `children` are those of a dict, whose other
     /// attributes are members. Those that are `applied` to the elements are left out.
-    fn own_attributes(
+    pub(super) fn own_attributes(
         &mut self,
         item: ItemId,
         path: &str,
@@ -322,7 +372,7 @@ impl ToTree<'_, '_, '_> {
             match (said, own_of(item, spelled)) {
                 (Attribute::Value(Literal::Text(tag)), _) if spelled == TAG && tag.chars().all(|c| c.is_ascii_graphic()) => {
                     if value.tag.is_none() {
-                        value.tag = Some(tag.clone());
+                        value.tag = Some(self.target.tag_for(tag).unwrap_or_else(|| tag.clone()));
                     }
                 }
                 _ if applied && is_applied(spelled) => {}
@@ -360,14 +410,16 @@ fn plain(attribute: &Attribute) -> Value {
     }
 }
 
-/// Returns `true` if text is one YAML value on one line.
-fn is_one_value(text: &str) -> bool {
+/// Returns a list of the one YAML value that text on one line is, if it is that.
+fn one_value(text: &str) -> Option<Tree> {
     if text.contains(['\n', '\r']) || text.contains(" #") || text.trim() != text {
-        return false;
+        return None;
     }
-    let tree = Tree::parse(format!("- {text}\n"), &Limits::default());
-    tree.is_ok_and(|tree| tree.root().is_sequence() && tree.root().len() == 1)
-        && Tree::parse(format!("[{text}]\n"), &Limits::default()).is_ok_and(|tree| tree.root().len() == 1)
+    let tree = |text: String| {
+        Tree::parse(text, &Limits::default()).ok().filter(|tree| tree.root().is_sequence() && tree.root().len() == 1)
+    };
+    tree(format!("[{text}]\n"))?;
+    tree(format!("- {text}\n"))
 }
 
 /// The tree of a file of the ASDF family as a dict that [`Draft::write`] writes, and what is lost on the way.
@@ -398,16 +450,18 @@ pub(super) fn asdf_to_draft_with(file: &AsdfFile, skip: bool) -> Result<(Draft, 
     Ok((draft, walk.losses))
 }
 
-struct ToDraft<'a> {
+pub(super) struct ToDraft<'a> {
     file: &'a AsdfFile,
     skip: bool,
-    losses: Vec<Diagnostic>,
+    pub losses: Vec<Diagnostic>,
     budget: Budget<'a>,
+    /// Number of open lists.
+    lists: usize,
 }
 
 impl<'a> ToDraft<'a> {
     fn new(file: &'a AsdfFile, skip: bool) -> Self {
-        Self { file, skip, losses: Vec::new(), budget: Budget::new(file.tree(), file.limits()) }
+        Self { file, skip, losses: Vec::new(), budget: Budget::new(file.tree(), file.limits()), lists: 0 }
     }
 
     /// A node that is no scalar of a mapping; recursion is limited by [`DEPTH`]. None for an array that is skipped.
@@ -433,6 +487,7 @@ impl<'a> ToDraft<'a> {
             self.dict(node, path, depth)?
         } else if node.is_sequence() {
             let mut items = Vec::new();
+            self.lists += 1;
             for (n, item) in node.items().enumerate() {
                 let holds = !item.is_scalar() && self.budget.known(item)?.holds;
                 let kept = if holds { self.draft(item, &format!("{path}/{n}"), depth + 1)? } else { None };
@@ -446,6 +501,7 @@ impl<'a> ToDraft<'a> {
                     kept
                 });
             }
+            self.lists -= 1;
             Draft::list(items)
         } else {
             return Err(node.error("the root of this tree is a scalar, for which a Dudley stream has no place"));
@@ -453,7 +509,8 @@ impl<'a> ToDraft<'a> {
         let is_plain = ndarray::is_ndarray(node) || (depth == 0 && path.is_empty());
         if let Some(tag) = node.tag().filter(|_| !is_plain) {
             self.budget.charge_text(tag)?;
-            draft.attributes.push((TAG.to_owned(), Attribute::Value(Literal::Text(tag.to_owned()))));
+            let tag = Target::newest().tag_for(tag).unwrap_or_else(|| tag.to_owned());
+            draft.attributes.push((TAG.to_owned(), Attribute::Value(Literal::Text(tag))));
         }
         Ok(Some(draft))
     }
@@ -484,7 +541,9 @@ impl<'a> ToDraft<'a> {
                 self.losses.push(Diagnostic::loss(&inner, "its key becomes text"));
             }
             self.budget.charge_text(&name)?;
-            let holds = !value.is_scalar() && (value.is_mapping() || self.budget.known(value)?.holds);
+            // A dict without arrays takes no space, and so is not seen in a list.
+            let is_dict = value.is_mapping() && self.lists == 0;
+            let holds = !value.is_scalar() && (is_dict || self.budget.known(value)?.holds);
             if holds {
                 if let Some(draft) = self.draft(value, &inner, depth + 1)? {
                     items.push((own, draft));
@@ -525,14 +584,15 @@ impl<'a> ToDraft<'a> {
             let kind = kind.filter(|kind| kind.kind() == PrimitiveKind::Signed);
             restore_param(draft, &path.text(), kind);
         }
+        self.give_form(draft, about);
         for (key, lines) in about.get("docs").filter(|docs| docs.is_mapping()).iter().flat_map(|docs| docs.entries()) {
-            match at(draft, &key.text()) {
-                Some(item) => item.docs = lines.items().map(|line| line.text().into_owned()).collect(),
+            match Self::told(draft, &key.text()) {
+                Some((docs, _)) => *docs = lines.items().map(|line| line.text().into_owned()).collect(),
                 None => self.stray("docs", &key.text()),
             }
         }
         for (key, said) in about.get("attributes").filter(|said| said.is_mapping()).iter().flat_map(|said| said.entries()) {
-            let Some(item) = at(draft, &key.text()) else {
+            let Some((_, attributes)) = Self::told(draft, &key.text()) else {
                 self.stray("attributes", &key.text());
                 continue;
             };
@@ -544,7 +604,7 @@ impl<'a> ToDraft<'a> {
                         let is_spelled = MEANING.contains(&&*read_own(&name));
                         let own = || own_attribute(&reserved::name_of(&name)).into_owned();
                         let spelled = if is_spelled { name.clone().into_owned() } else { own() };
-                        item.attributes.push((spelled, value));
+                        attributes.push((spelled, value));
                     }
                     Err(error) => {
                         let path = format!("/dudley/attributes/{}", pointer(&key.text()));
@@ -553,17 +613,18 @@ impl<'a> ToDraft<'a> {
                 }
             }
         }
+        self.losses.extend(draft.settle());
     }
 
     /// The loss of what is said about an item that is not there.
-    fn stray(&mut self, of: &str, path: &str) {
+    pub(super) fn stray(&mut self, of: &str, path: &str) {
         let place = format!("/dudley/{of}/{}", pointer(path));
         self.losses.push(Diagnostic::loss(&place, format!("there is no item {path} that it could be said of")));
     }
 }
 
 /// A key as a step of a JSON Pointer.
-fn pointer(key: &str) -> String {
+pub(super) fn pointer(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
@@ -581,32 +642,20 @@ fn is_ours(about: Node<'_>) -> bool {
         "byteorder" => is_text(value),
         "parameters" => is_list(value),
         "stored" => is_map(value, &is_text),
-        "docs" => is_map(value, &is_list),
+        "docs" | "shapes" => is_map(value, &is_list),
+        "types" => is_map(value, &is_text),
+        "summary" => is_list(value),
         "attributes" => is_map(value, &is_said),
         _ => false,
     };
     about.is_mapping() && about.tag().is_none() && about.get("dialect").is_some() && about.entries().all(is_known)
 }
 
-/// The item at a JSON Pointer.
-fn at<'d>(draft: &'d mut Draft, path: &str) -> Option<&'d mut Draft> {
-    let mut here = draft;
-    for step in path.split('/').skip(1) {
-        let name = step.replace("~1", "/").replace("~0", "~");
-        here = match &mut here.kind {
-            DraftKind::Dict(items) => items.iter_mut().find(|(known, _)| *known == name).map(|(_, item)| item)?,
-            DraftKind::List(items) => items.get_mut(name.parse::<usize>().ok()?)?,
-            DraftKind::Data(_) | DraftKind::Param(_) | DraftKind::Stored(..) => return None,
-        };
-    }
-    Some(here)
-}
-
 /// A whole number of a mapping that was a parameter is one again, stored if it has a type that holds it.
 fn restore_param(draft: &mut Draft, path: &str, stored: Option<Primitive>) {
     let Some((parent, name)) = path.rsplit_once('/') else { return };
     let name = name.replace("~1", "/").replace("~0", "~");
-    let Some(dict) = at(draft, parent) else { return };
+    let Some((dict, _)) = draft.told_at(parent) else { return };
     let DraftKind::Dict(items) = &mut dict.kind else { return };
     let found = dict.attributes.iter().position(|(known, _)| *known == name);
     let Some(found) = found else { return };
@@ -655,8 +704,10 @@ fn attribute(node: Node<'_>, limits: &Limits) -> Result<(Attribute, bool)> {
 /// A value as YAML on one line.
 fn flow_text(node: Node<'_>, limits: &Limits) -> Result<String> {
     let options = PrintOptions { width: usize::MAX, ..PrintOptions::default() };
-    let text = print_value(&flow(node.to_value(limits)?, 0), 0, &options).trim().to_owned();
-    if !is_one_value(&text) {
+    let mut value = node.to_value(limits)?;
+    retag(&mut value, Target::newest());
+    let text = print_value(&flow(value, 0), 0, &options).trim().to_owned();
+    if one_value(&text).is_none() {
         return Err(node.error("this value does not fit into an attribute, on one line"));
     }
     Ok(text)

@@ -4,11 +4,12 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use crate::Limits;
+use crate::array::Array;
 use crate::asdf::{ArrayOptions, Target};
 use crate::bytes::MemorySource;
 use crate::convert::{asdf_to_draft, describe_layout, stream_to_asdf};
-use crate::dudley::DudleyFile;
-use crate::layout::{Byteorder, Layout};
+use crate::dudley::{DudleyFile, NewStream, datatype_of};
+use crate::layout::{Byteorder, Dialect, Entry, Layout};
 
 const TREE: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0
 name: \"two: words\"
@@ -79,13 +80,12 @@ fn a_stream_survives_the_way_through_a_tree() {
     let (draft, _) = asdf_to_draft(&tree).unwrap();
     let (text, _) = draft.layout().unwrap();
     assert!(text.contains("N : 3\n  ## how many"), "{text}");
-    assert!(text.contains("t = i4[3]\n  ## kelvin\n  #: unit=\"K\"\n  #: range=[1, 2]\n"), "{text}");
+    assert!(text.contains("t = i4[N]\n  ## kelvin\n  #: unit=\"K\"\n  #: range=[1, 2]\n"), "{text}");
     assert!(text.contains("s = {a = u2  b = u1}[2]"), "{text}");
 }
 
 #[test]
 fn a_layout_of_a_file_of_blocks_reads_the_same_bytes() {
-    use crate::array::Array;
     use crate::asdf::Builder;
     use crate::tree::Value;
     let mut builder = Builder::new(Target::newest());
@@ -122,5 +122,96 @@ fn an_attribute_of_the_name_of_an_item_stays_beside_it() {
     let text = back.layout().print();
     for said in ["x=\"of the root\"", "asdf_library=\"mine\"", "y=3", "z=\"inner\"", "w=2"] {
         assert!(text.contains(said), "{said}\n{text}");
+    }
+}
+
+/// A layout of the two dialects, and the values of its stored parameters: notes on all kinds of items.
+const TOLD: [(&str, &[i64]); 2] = [
+    (
+        "## of the file\n{\n  NREC : i8  ## records\n  t0 = f8  ## (s) start\n  #: unit=\"s\"\n}  ## of the block\n#: about=1\n\
+         cell {a = f4  ## (K) inner\n  #: unit=\"K\"\n b = u2[2]}  ## of the type\n#: kind=\"cell\"\n\
+         NX : 3  ## across\nx = f8[NX]  ## (m) along\nc = cell[NX-]  ## cells\n\
+         d = cell\n\
+         deep = {s = {v = i2 ## (1) deep\n} [2]  ## middle\n w = i4[NX]}  ## outer\n\
+         \"\" = {time = f8  ## (ns) simulation time\n  #: unit=\"ns\"\n  rho = f4[NX, 2]  ## (g/cm3) density\n}[NREC]  ## records\n",
+        &[2],
+    ),
+    (
+        "## of the file\ncell {a: f4  ## (K) inner\n  b: u2(2)}\n#: kind=\"cell\"\nNX = i4  ## across\n\
+         c: cell(NX+)  ## cells\nm: {time: f8  ## (ns) time\n  rho: f4(2)\n #: unit=\"g\"\n}(NX)\n",
+        &[2],
+    ),
+];
+
+/// Documentation and attributes, sorted, of what the text of a layout says.
+fn notes_of(text: &str) -> Vec<String> {
+    let is_note = |line: &&str| line.starts_with("##") || line.starts_with("#:") && *line != "#:";
+    let lines = text.split_inclusive('\n').filter_map(|line| line.find('#').map(|at| line.get(at..).unwrap_or("").trim()));
+    let lines: Vec<String> = lines
+        .map(|line| {
+            ["2025, ", "2026, ", "2025", "2026"]
+                .iter()
+                .fold(line.to_owned(), |line, dialect| line.replace(&format!("dialect={dialect}"), ""))
+        })
+        .collect();
+    let mut notes: Vec<String> = lines.iter().map(|line| line.trim()).filter(is_note).map(str::to_owned).collect();
+    notes.sort();
+    notes
+}
+
+#[test]
+fn members_types_and_the_block_keep_what_is_said_of_them() {
+    for ((text, params), to) in TOLD.iter().flat_map(|told| [(told, Dialect::D2025), (told, Dialect::D2026)]) {
+        let layout = Layout::read(text.as_bytes()).unwrap();
+        let params: Vec<i64> = params.to_vec();
+        let mut new = NewStream::new(&layout, params);
+        new.order = Byteorder::Little;
+        let mut out = Cursor::new(Vec::new());
+        let mut zeros = |entry: &Entry| {
+            let mut shape = entry.shape.clone();
+            let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
+            Array::from_bytes(vec![0; entry.nbytes.unwrap_or(0) as usize], datatype, order, shape)
+        };
+        new.write(&mut zeros, &mut out).unwrap();
+        let open =
+            |bytes: Vec<u8>| DudleyFile::open(Arc::new(MemorySource::new(bytes, "x.bd")), None, &Limits::default()).unwrap();
+        let stream = open(out.into_inner());
+        let mut out = Cursor::new(Vec::new());
+        let losses = stream_to_asdf(&stream, Target::newest(), &ArrayOptions::default(), false, &mut out).unwrap();
+        assert_eq!(losses, []);
+        let tree = crate::file::open_asdf_bytes(out.into_inner()).unwrap();
+        let (draft, losses) = asdf_to_draft(&tree).unwrap();
+        assert_eq!(losses, [], "{}", tree.tree().text());
+        let mut out = Cursor::new(Vec::new());
+        draft.write_as(to, Byteorder::Little, &Limits::default(), &mut out).unwrap();
+        let back = open(out.into_inner());
+        assert_eq!(notes_of(back.layout().text()), notes_of(stream.layout().text()), "{}", back.layout().text());
+        if to == stream.layout().dialect() {
+            assert_eq!(back.layout().is_template(), stream.layout().is_template(), "{}", back.layout().text());
+            let shapes = |file: &DudleyFile| {
+                let text = file.layout().text().to_owned();
+                ["NX-", "NX+", "[NX, 2]", "}[NREC]", "}(NX)", "[NX]"].map(|dim| text.matches(dim).count())
+            };
+            assert_eq!(shapes(&back), shapes(&stream), "{}", back.layout().text());
+        }
+    }
+}
+
+#[test]
+fn what_no_longer_fits_the_items_is_a_loss() {
+    let mut out = Cursor::new(Vec::new());
+    let inline = ArrayOptions::inline();
+    let text = "cell {a = f4}  ## of the type\nNX : 3\nx = <f8[NX]\nc = <f4[2]\n#: unit=\"m\"\n";
+    let layout = Layout::read(text.as_bytes()).unwrap();
+    let stream = DudleyFile::open(Arc::new(MemorySource::new(vec![0; 32], "x")), Some(layout), &Limits::default()).unwrap();
+    stream_to_asdf(&stream, Target::newest(), &inline, false, &mut out).unwrap();
+    let made = String::from_utf8(out.into_inner()).unwrap();
+    for (old, new, path) in
+        [("NX: 3", "NX: 4", "/dudley/shapes/x"), ("", "", "cell"), ("/c:", "/gone:", "/dudley/attributes/~1gone")]
+    {
+        let text = made.replace(old, new);
+        let file = crate::file::open_asdf_bytes(text.into_bytes()).unwrap();
+        let (_, losses) = asdf_to_draft(&file).unwrap();
+        assert!(losses.iter().any(|loss| loss.to_string().contains(path)), "{path}: {losses:?}");
     }
 }

@@ -8,7 +8,7 @@ use crate::tree::{Data, Node, Value};
 const ENTRY: &str = "tag:stsci.edu:asdf/core/history_entry-1.0.0";
 const EXTENSION: &str = "tag:stsci.edu:asdf/core/extension_metadata-1.0.0";
 /// The keys that name an extension.
-const NAMES: [&str; 2] = ["extension_uri", "extension_class"];
+pub(super) const NAMES: [&str; 2] = ["extension_uri", "extension_class"];
 
 /// The history in its other form; None if it has the right one already.
 ///

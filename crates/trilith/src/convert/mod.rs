@@ -28,6 +28,8 @@ mod fits;
 #[cfg(not(feature = "fits"))]
 #[path = "left_out.rs"]
 mod fits;
+#[cfg(feature = "dudley")]
+mod form;
 mod history;
 mod items;
 mod loss;
@@ -41,6 +43,8 @@ mod shown;
 mod stored;
 #[cfg(feature = "dudley")]
 mod streams;
+#[cfg(feature = "dudley")]
+mod told;
 mod translate;
 
 use std::collections::HashMap;

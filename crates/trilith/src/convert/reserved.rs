@@ -10,7 +10,7 @@ use crate::tree::{Data, Value};
 
 /// The key under which an ASDF file keeps the program that wrote it.
 const LIBRARY: &str = "asdf_library";
-const HISTORY: &str = "history";
+pub(super) const HISTORY: &str = "history";
 /// The key of what the layout says about the items of a stream.
 const DUDLEY: &str = "dudley";
 /// A mapping with this key is a reference.
@@ -72,7 +72,7 @@ fn is_library(value: &Value) -> bool {
 }
 
 /// Returns `true` if a value is a history as the schema of ASDF has it: entries, or entries and extensions.
-fn is_history(value: &Value) -> bool {
+pub(super) fn is_history(value: &Value) -> bool {
     let is_list = |value: &Value| match &value.data {
         Data::Seq(items) => items.iter().all(|item| matches!(item.data, Data::Map(_))),
         _ => false,

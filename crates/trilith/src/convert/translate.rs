@@ -72,6 +72,21 @@ pub(super) fn translate(
     Ok(work.edit.finish(file.limits())?.into_text())
 }
 
+/// Gives a value and all below it the tags that a target has for theirs.
+pub(super) fn retag(value: &mut Value, target: &Target) {
+    let mut todo = vec![value];
+    while let Some(value) = todo.pop() {
+        if let Some(new) = value.tag.as_deref().and_then(|tag| target.tag_for(tag)) {
+            value.tag = Some(new);
+        }
+        match &mut value.data {
+            Data::Seq(items) => todo.extend(items),
+            Data::Map(pairs) => todo.extend(pairs.iter_mut().map(|(_, value)| value)),
+            _ => {}
+        }
+    }
+}
+
 /// Content that YAML allows and the standards 1.x ask writers to avoid: copied, but reported.
 #[derive(Default)]
 struct Odd {
@@ -174,21 +189,6 @@ impl<'t> Translation<'t> {
         }
     }
 
-    /// Does the same as [`Translation::retag`], for a value and all below it.
-    fn retag_value(&self, value: &mut Value) {
-        let mut todo = vec![value];
-        while let Some(value) = todo.pop() {
-            if let Some(new) = value.tag.as_deref().and_then(|tag| self.target.tag_for(tag)) {
-                value.tag = Some(new);
-            }
-            match &mut value.data {
-                Data::Seq(items) => todo.extend(items),
-                Data::Map(pairs) => todo.extend(pairs.iter_mut().map(|(_, value)| value)),
-                _ => {}
-            }
-        }
-    }
-
     /// Writes the history in the target's form; false if it stays unchanged.
     fn history(&mut self, visit: &crate::tree::Visit<'t>, losses: &mut Vec<Diagnostic>) -> Result<bool> {
         let node = visit.node;
@@ -200,7 +200,7 @@ impl<'t> Translation<'t> {
             ));
             return Ok(false);
         }
-        self.retag_value(&mut value);
+        retag(&mut value, self.target);
         let comments = self.comments_within(node)?;
         if let (Some(key), false) = (visit.key, comments.is_empty()) {
             let start = key.whole_span().start as usize;

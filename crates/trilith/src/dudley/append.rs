@@ -6,9 +6,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::draft::in_order;
 use super::read::{DudleyFile, Items, LayoutOrigin, StreamOptions};
 use super::signature::Signature;
+use super::spelled::in_order;
 use super::write::{Supplier, dialect_line, evaluate_more, write_items};
 use crate::array::Array;
 use crate::bytes::{self, DirectoryResolver, LocalOptions, SourceRef, Update};

@@ -1,16 +1,9 @@
 //! Data without a layout: [`Draft`] collects dicts, lists and arrays, and writes the layout they need.
 
-use std::collections::VecDeque;
-use std::fmt::Write as _;
-use std::io::{Seek, Write};
-
-use super::write::NewStream;
-use crate::array::{Array, Datatype};
+use super::origin::Origin;
+use crate::array::Array;
 use crate::error::{Error, Result};
-use crate::layout::{
-    Attribute, Byteorder, Dialect, Layout, ParseOptions, Primitive, StoredAs, own_name, parse, primitive_of, quoted_name,
-};
-use crate::limits::Limits;
+use crate::layout::{Attribute, Primitive};
 
 /// The kind of an item.
 #[derive(Debug, Clone)]
@@ -47,14 +40,16 @@ pub struct Draft {
     pub docs: Vec<String>,
     /// Attributes.
     pub attributes: Vec<(String, Attribute)>,
+    /// The words of the layout that it comes from.
+    pub(crate) origin: Option<Box<Origin>>,
 }
 
 /// Maximum depth of nested dicts and lists.
-const DEPTH: usize = 256;
+pub(super) const DEPTH: usize = 256;
 
 impl Draft {
     fn new(kind: DraftKind) -> Self {
-        Self { kind, docs: Vec::new(), attributes: Vec::new() }
+        Self { kind, docs: Vec::new(), attributes: Vec::new(), origin: None }
     }
 
     /// A dict.
@@ -98,59 +93,6 @@ impl Draft {
         values
     }
 
-    /// The layout of this dict in the dialect of 2025, and its arrays in the order of the text.
-    ///
-    /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no dict and for names that no layout can
-    /// have, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for datatypes that Dudley lacks.
-    pub fn layout(&self) -> Result<(String, Vec<Array>)> {
-        let DraftKind::Dict(items) = &self.kind else { return Err(Error::usage("the root of a stream is a dict")) };
-        let mut printer = Printer { out: String::from("#: dialect=2025\n"), arrays: Vec::new() };
-        printer.notes(self, "")?;
-        printer.dict(items, 0)?;
-        Ok((printer.out, printer.arrays))
-    }
-
-    /// Writes a native file that holds this dict, its layout at the end; returns the size of the file.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Draft::layout`] and [`ErrorKind::Io`](crate::ErrorKind::Io).
-    pub fn write<W: Write + Seek>(&self, order: Byteorder, limits: &Limits, out: &mut W) -> Result<u64> {
-        self.write_as(Dialect::D2025, order, limits, out)
-    }
-
-    /// Does the same as [`Draft::write`], with the layout and the byte offsets of a dialect.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Draft::write`].
-    pub fn write_as<W: Write + Seek>(&self, dialect: Dialect, order: Byteorder, limits: &Limits, out: &mut W) -> Result<u64> {
-        self.write_stored(dialect, &StoredAs::default(), order, limits, out)
-    }
-
-    /// Does the same as [`Draft::write_as`], with arrays stored as in `stored`.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Draft::write`].
-    pub fn write_stored<W: Write + Seek>(
-        &self,
-        dialect: Dialect,
-        stored: &StoredAs,
-        order: Byteorder,
-        limits: &Limits,
-        out: &mut W,
-    ) -> Result<u64> {
-        let (text, arrays) = self.layout()?;
-        let mut layout = own_layout(&text, limits)?;
-        if dialect == Dialect::D2026 || *stored != StoredAs::default() {
-            layout = own_layout(&layout.compacted_as(dialect, false, stored).text, limits)?;
-        }
-        let mut new = NewStream::new(&layout, self.params());
-        (new.order, new.limits) = (order, limits.clone());
-        let mut arrays = VecDeque::from(arrays);
-        let mut supply = in_order(&mut arrays);
-        new.write(&mut supply, out)
-    }
-
     /// Puts an array under a name in which `/` leads into dicts.
     ///
     /// # Errors
@@ -177,164 +119,4 @@ impl Draft {
         }
         Err(Error::usage("an array needs a name"))
     }
-}
-
-/// Hands out arrays in the order of the text; those of no elements are not asked for.
-pub(super) fn in_order(arrays: &mut VecDeque<Array>) -> impl FnMut(&crate::layout::Entry) -> Result<Array> + '_ {
-    |entry| {
-        while let Some(array) = arrays.pop_front() {
-            if !array.is_empty() && array.datatype().item_size() > 0 {
-                return Ok(array);
-            }
-        }
-        Err(Error::usage(format!("no data were given for {}", entry.path)))
-    }
-}
-
-/// Parses a layout that was written here.
-fn own_layout(text: &str, limits: &Limits) -> Result<Layout> {
-    let mut options = ParseOptions::default();
-    options.limits = limits.clone();
-    let parsed = parse(text.as_bytes(), &options)?;
-    let first = parsed.diagnostics.into_iter().find(|diagnostic| !diagnostic.is_harmless);
-    match (parsed.layout, first) {
-        (Some(layout), _) => Ok(layout),
-        (None, Some(diagnostic)) => Err(Error::usage(format!("these items cannot be written: {}", diagnostic.message))),
-        (None, None) => Err(Error::usage("these items cannot be written")),
-    }
-}
-
-struct Printer {
-    out: String,
-    arrays: Vec<Array>,
-}
-
-impl Printer {
-    fn deeper(depth: usize) -> Result<usize> {
-        if depth >= DEPTH {
-            return Err(Error::limit(format!("dicts and lists nest more than {DEPTH} deep")));
-        }
-        Ok(depth + 1)
-    }
-
-    /// The items of a dict; recursion is limited by [`DEPTH`].
-    fn dict(&mut self, items: &[(String, Draft)], depth: usize) -> Result<()> {
-        let inner = Self::deeper(depth)?;
-        let pad = "  ".repeat(depth.min(16));
-        for (name, item) in items {
-            let name = quoted(name);
-            match &item.kind {
-                DraftKind::Dict(items) => {
-                    let _ = writeln!(self.out, "{pad}{name}/");
-                    self.notes(item, &format!("{pad}  "))?;
-                    self.dict(items, inner)?;
-                    let _ = writeln!(self.out, "{pad}  ..");
-                }
-                DraftKind::List(items) => {
-                    let _ = writeln!(self.out, "{pad}{name} [");
-                    self.notes(item, &format!("{pad}  "))?;
-                    self.list(items, inner)?;
-                    let _ = writeln!(self.out, "{pad}]");
-                }
-                DraftKind::Data(array) => {
-                    let _ = write!(self.out, "{pad}{name} = ");
-                    self.array(array)?;
-                    self.out.push('\n');
-                    self.notes(item, &format!("{pad}  "))?;
-                }
-                DraftKind::Param(value) if *value >= -1 => {
-                    let _ = writeln!(self.out, "{pad}{name} : {value}");
-                    self.notes(item, &format!("{pad}  "))?;
-                }
-                DraftKind::Param(value) => return Err(Error::usage(format!("{value} is not a value for a parameter"))),
-                DraftKind::Stored(_, datatype) => {
-                    let _ = writeln!(self.out, "{pad}{name} : {datatype}");
-                    self.notes(item, &format!("{pad}  "))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn list(&mut self, items: &[Draft], depth: usize) -> Result<()> {
-        let inner = Self::deeper(depth)?;
-        let pad = "  ".repeat(depth.min(16));
-        for item in items {
-            match &item.kind {
-                DraftKind::Dict(items) => {
-                    let _ = writeln!(self.out, "{pad}/");
-                    self.notes(item, &format!("{pad}  "))?;
-                    self.dict(items, inner)?;
-                }
-                DraftKind::List(items) => {
-                    let _ = writeln!(self.out, "{pad}[");
-                    self.notes(item, &format!("{pad}  "))?;
-                    self.list(items, inner)?;
-                    let _ = writeln!(self.out, "{pad}]");
-                }
-                DraftKind::Data(array) => {
-                    self.out.push_str(&pad);
-                    self.array(array)?;
-                    self.out.push('\n');
-                    self.notes(item, &format!("{pad}  "))?;
-                }
-                DraftKind::Param(_) | DraftKind::Stored(..) => return Err(Error::usage("a list cannot hold parameters")),
-            }
-            let _ = writeln!(self.out, "{pad},");
-        }
-        Ok(())
-    }
-
-    fn array(&mut self, array: &Array) -> Result<()> {
-        array.check_unmasked("a Dudley stream")?;
-        spell(array.datatype(), array.shape(), &mut self.out)?;
-        self.arrays.push(array.clone());
-        Ok(())
-    }
-
-    fn notes(&mut self, item: &Draft, pad: &str) -> Result<()> {
-        for line in item.docs.iter().flat_map(|doc| doc.lines()) {
-            let _ = writeln!(self.out, "{pad}##{line}");
-        }
-        for (name, value) in &item.attributes {
-            let name = quoted_name(name);
-            let text = value.to_string();
-            if name.contains(['\n', '\r', '\0']) || text.contains(['\n', '\r', '\0']) {
-                return Err(Error::usage(format!("attribute {name} does not fit on one line")));
-            }
-            let equals = if text.is_empty() { "" } else { "=" };
-            let _ = writeln!(self.out, "{pad}#: {name}{equals}{text}");
-        }
-        Ok(())
-    }
-}
-
-/// A name as a layout spells it.
-pub(super) fn quoted(name: &str) -> String {
-    quoted_name(&own_name(name))
-}
-
-/// A datatype and a shape in the dialect of 2025, without byte order; as deep as structs nest.
-pub(super) fn spell(datatype: &Datatype, shape: &[u64], out: &mut String) -> Result<()> {
-    let mut dims = shape.to_vec();
-    match (primitive_of(datatype)?, datatype) {
-        (Some((name, length)), _) => {
-            out.push_str(name);
-            dims.extend(length.map(u64::from));
-        }
-        (None, Datatype::Struct(fields)) => {
-            out.push('{');
-            for (n, field) in fields.fields().iter().enumerate() {
-                let _ = write!(out, "{}{} = ", if n == 0 { "" } else { "  " }, quoted(&field.name_or(n)));
-                spell(&field.datatype, &field.shape, out)?;
-            }
-            out.push('}');
-        }
-        (None, _) => {}
-    }
-    if !dims.is_empty() {
-        let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
-        let _ = write!(out, "[{}]", dims.join(", "));
-    }
-    Ok(())
 }

@@ -20,6 +20,7 @@ mod joined;
 mod jpeg;
 mod listing;
 mod meaning;
+mod origin;
 mod outline;
 mod path;
 #[cfg(feature = "png")]
@@ -28,7 +29,9 @@ mod read;
 mod records;
 mod rewrite;
 mod seen;
+mod settle;
 mod signature;
+mod spelled;
 mod stack;
 mod store;
 mod strings;
@@ -58,6 +61,7 @@ pub(crate) use grid::MEANING;
 #[doc(hidden)]
 pub use listing::{Listing, Opener, folder_of};
 pub(crate) use meaning::is_applied;
+pub(crate) use origin::Notes;
 #[doc(hidden)]
 pub use outline::{Children, Outline, OutlineId, Thing};
 #[doc(hidden)]

@@ -89,7 +89,7 @@ impl Outline {
         }
         outline.declare(items.file().layout());
         let mut grids = Collected::of(items.file().layout());
-        for (number, entry) in items.entries().enumerate() {
+        for (number, entry) in items.condensed().enumerate() {
             if number.is_multiple_of(1 << 14) {
                 let taken = (outline.nodes.len() as u64).saturating_mul(NODE);
                 items.file().limits().charge_memory(taken, "the tree of a stream")?;
@@ -176,6 +176,7 @@ impl Outline {
             return Ok(());
         }
         let last = path.len().saturating_sub(1);
+        let is_inside = path.iter().any(|step| matches!(step, Step::Member(_) | Step::Instance(_)));
         for (n, step) in path.into_iter().enumerate() {
             match step {
                 Step::Instance(indices) => {
@@ -187,7 +188,7 @@ impl Outline {
             }
             way.push(at);
         }
-        if way.len() > 1 && !entry.path.contains(['(', '.']) {
+        if way.len() > 1 && !is_inside {
             // The dicts and lists on the way, where they are not known yet: elements of lists.
             let mut item = layout.parent(entry.item);
             for &node in way.iter().rev().skip(1) {

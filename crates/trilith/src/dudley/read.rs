@@ -481,8 +481,26 @@ impl<'f> Items<'f> {
     /// Returns the errors of [`DudleyFile::items`] for each, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a
     /// limit would be exceeded.
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry>> + '_ {
+        self.limited(self.found.entries())
+    }
+
+    /// As [`Items::entries`], with a long list of equal arrays that lie side by side as one entry.
+    pub(super) fn condensed(&self) -> impl Iterator<Item = Result<Entry>> + '_ {
+        // Derived layouts say more of lists than that they are such.
+        let least = if matches!(self.file.origin, LayoutOrigin::Derived(_)) || self.file.has_grids {
+            u64::MAX
+        } else {
+            crate::layout::LONG_LIST
+        };
+        self.limited(self.found.condensed(least))
+    }
+
+    fn limited<'i>(
+        &'i self,
+        entries: impl Iterator<Item = Result<Entry, crate::layout::Fault>> + 'i,
+    ) -> impl Iterator<Item = Result<Entry>> + 'i {
         let most = self.file.limits().items;
-        self.found.entries().zip(0u64..).map_while(move |(entry, number)| match number.cmp(&most) {
+        entries.zip(0u64..).map_while(move |(entry, number)| match number.cmp(&most) {
             std::cmp::Ordering::Less => Some(entry.map_err(Error::from)),
             std::cmp::Ordering::Equal => Some(Err(Limits::exceeded("items", most, "the stream has more items"))),
             std::cmp::Ordering::Greater => None,

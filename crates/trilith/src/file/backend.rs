@@ -82,6 +82,12 @@ pub struct Description {
     pub filter: Option<String>,
     /// Further remarks, such as `masked`.
     pub remarks: Vec<String>,
+    /// Its documentation, as a layout has it.
+    pub doc: Option<String>,
+    /// Its unit, as a layout has it.
+    pub unit: Option<String>,
+    /// The documentation and the unit of members of structs, by their paths, `.a.b`.
+    pub members: Vec<(String, Option<String>, Option<String>)>,
 }
 
 impl Description {
@@ -96,7 +102,19 @@ impl Description {
             nbytes: Some(array.nbytes()),
             filter: None,
             remarks: array.mask().map(|_| "masked".to_owned()).into_iter().collect(),
+            doc: None,
+            unit: None,
+            members: Vec::new(),
         }
+    }
+
+    /// The description with what a layout says of the item.
+    pub fn told(mut self, notes: Notes<'_>) -> Self {
+        let own = |text: Option<Cow<'_, str>>| text.map(Cow::into_owned);
+        let members = notes.members.into_iter().map(|(way, said)| (way, own(said.comment), own(said.unit)));
+        self.members = members.filter(|(_, doc, unit)| doc.is_some() || unit.is_some()).collect();
+        (self.doc, self.unit) = (own(notes.comment), own(notes.unit));
+        self
     }
 }
 

@@ -37,6 +37,25 @@ impl DudleyFile {
         Ok(outline.thing(self.number(at)?))
     }
 
+    /// Returns documentation and attributes of the members of an array, and of the summary block.
+    fn told_inside(&self, id: OutlineId, item: ItemId) -> Vec<(String, Notes<'_>)> {
+        let layout = self.layout();
+        let said = |way: String, item: ItemId| {
+            let mut notes = Notes::default();
+            say(&mut notes, layout, item);
+            (way, notes)
+        };
+        if item == ItemId::ROOT {
+            let block = layout.opt_summary().filter(|block| layout.is_told(*block));
+            return block.map(|block| said("{}".to_owned(), block)).into_iter().collect();
+        }
+        let is_array = self.outline().is_ok_and(|outline| matches!(outline.thing(id), Thing::Data(_)));
+        let members = if is_array { layout.told_members(item) } else { Vec::new() };
+        let told = members.into_iter().filter(|member| layout.is_told(member.item));
+        let way = |names: &[String]| names.iter().map(|name| format!(".{}", quoted_name(&own_name(name)))).collect::<String>();
+        told.map(|member| said(way(&member.way), member.item)).collect()
+    }
+
     /// The place of an entry in the file.
     fn offset(&self, entry: &Entry) -> Option<u64> {
         entry.address.and_then(|address| address.checked_add(self.base()))
@@ -96,6 +115,7 @@ impl DudleyFile {
             nbytes = Some(array.nbytes());
         }
         let filter = self.layout().filter_of(entry.item).map(|filter| filter.name.clone());
+        let (doc, unit, members) = (None, None, Vec::new());
         let mut remarks = Vec::new();
         if byteorder == Byteorder::Big && datatype.as_struct().is_none() {
             remarks.push("big-endian".to_owned());
@@ -105,11 +125,24 @@ impl DudleyFile {
             let filter = grid.filters().map(str::to_owned);
             remarks.extend(filter.clone());
             let storage = grid.storage();
-            return Ok(Description { datatype, shape, byteorder, storage, offset: None, nbytes: entry.nbytes, filter, remarks });
+            let nbytes = entry.nbytes;
+            return Ok(Description {
+                datatype,
+                shape,
+                byteorder,
+                storage,
+                offset: None,
+                nbytes,
+                filter,
+                remarks,
+                doc,
+                unit,
+                members,
+            });
         }
         let offset = self.offset(entry);
         let storage = offset.map_or_else(|| "no data".to_owned(), |at| format!("at byte {at}"));
-        Ok(Description { datatype, shape, byteorder, storage, offset, nbytes, filter, remarks })
+        Ok(Description { datatype, shape, byteorder, storage, offset, nbytes, filter, remarks, doc, unit, members })
     }
 }
 
@@ -201,13 +234,7 @@ impl Backend for DudleyFile {
         if let Some(id) = if_any(self.outline()?.find(&path))? {
             return Ok(Some(Destination::here(Place::Node(id.index()))));
         }
-        let items = self.items()?;
-        let array = match if_any(items.located(&path))? {
-            Some(_) => items.array_at(&path).map(Some),
-            None => if_any(items.instance_at(&path)),
-        };
-        let place = |array| Place::Located { path: path.as_str().into(), array: Box::new(array), is_list: false };
-        Ok(array?.map(|array| Destination::here(place(array))))
+        if_any(self.find_item(&path).map(Some))
     }
 
     fn is_hidden(&self, at: &Place) -> bool {
@@ -318,7 +345,10 @@ impl Backend for DudleyFile {
         }
         let found = self.outline().ok().and_then(|outline| self.number(at).ok().and_then(|id| Some((id, outline.item(id)?))));
         match (found, at) {
-            (Some((_, item)), _) => say(&mut notes, self.layout(), item),
+            (Some((id, item)), _) => {
+                say(&mut notes, self.layout(), item);
+                notes.members = self.told_inside(id, item);
+            }
             // A member of structs, which no outline lists.
             (None, Place::Located { path, .. }) => {
                 if let Some(item) = dudley::declared(self.layout(), path) {
@@ -331,13 +361,17 @@ impl Backend for DudleyFile {
     }
 
     fn describe(&self, at: &Place) -> Result<Description> {
-        match (self.outline().and_then(|outline| self.thing(outline, at)), at) {
+        let found = match (self.outline().and_then(|outline| self.thing(outline, at)), at) {
             (Ok(Thing::Data(entry)), _) => self.described(entry),
             // A member of structs, or the elements of a list.
-            (_, Place::Located { array, .. }) => Ok(Description::of(array)),
+            (_, Place::Located { array, is_list, .. }) => {
+                let storage = if *is_list { "elements of a list" } else { "part of an item" };
+                Ok(Description { storage: storage.to_owned(), ..Description::of(array) })
+            }
             (Err(error), _) => Err(error),
             (Ok(_), _) => Err(not_an_array(self.kind(at).name())),
-        }
+        };
+        Ok(found?.told(self.notes(at)))
     }
 
     fn presented(&self, array: Array) -> Result<Array> {

@@ -279,6 +279,9 @@ pub struct Notes<'f> {
     pub role: Option<&'static str>,
     /// The target of a reference as it is written, or None for an alias.
     pub reference: Option<Cow<'f, str>>,
+    /// Notes of the members of an array of structs, by their paths from the item on, for example `.a.b`. At the root
+    /// those of the summary block of a layout, as `{}`.
+    pub members: Vec<(String, Notes<'f>)>,
 }
 
 /// The file of an item: the one that was asked, or one that it refers to.
@@ -493,6 +496,11 @@ impl<'f> Item<'f> {
     /// attribute.
     pub fn unit(&self) -> Option<String> {
         self.backend().unit(&self.place)
+    }
+
+    /// Returns the documentation or the comment of an item, in one line.
+    pub fn doc(&self) -> Option<String> {
+        self.notes().comment.map(Cow::into_owned)
     }
 
     /// Returns the digits of an integer that the file stores as an array of words, if the item is one.

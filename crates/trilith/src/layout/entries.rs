@@ -3,13 +3,16 @@
 use super::diagnostic::Code;
 use super::entry::{Entry, EntryKind};
 use super::find;
-use super::model::{Dialect, ItemId, Step};
+use super::model::{Dialect, ItemId, Kind, Step};
 use super::request::Fault;
 use super::resolve::Evaluation;
 use super::stack::Stack;
 use super::walk::Walker;
 use crate::Limits;
 use crate::diagnostic::Diagnostic;
+
+/// Number of equal arrays from which on a list is shown as one array.
+pub const LONG_LIST: u64 = 100_000;
 
 /// The extent of a layout along a longer one that begins with it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,8 +31,37 @@ impl<'l> Evaluation<'l> {
         Entries { walker: Walker::new(self, self.machine.clone()) }
     }
 
-    /// Returns the stored parameters with their paths, without the lengths of compressed arrays. Items without any
-    /// are not walked.
+    /// As [`Evaluation::entries`], but a list of at least `least` equal arrays that lie side by side is one entry: the path is
+    /// that of the list, and the first dimension counts its elements.
+    pub fn condensed(&self, least: u64) -> Condensed<'_, 'l> {
+        Condensed { evaluation: self, walker: Walker::new(self, self.machine.clone()), at: 0, least, is_begun: false }
+    }
+
+    /// Returns the list that begins at a place of the text, how many elements it has and how many places, if it is the same
+    /// array again and again and nothing else is put into it.
+    fn repeated(&self, at: usize) -> Option<(ItemId, u64, usize)> {
+        let layout = self.layout();
+        let step = |at: usize| Some((at, layout.steps.get(*layout.plan.places.get(at)? as usize)?));
+        let (_, Step::List(of)) = step(at)? else { return None };
+        let inner = layout.steps.get(*layout.plan.places.get(at)? as usize + 1)?;
+        let is_array = matches!(inner, Step::Data(item) if layout.filter_of(*item).is_none());
+        let is_outside = layout.kind(layout.parent(of.list)?) == Kind::Dict;
+        if of.elements != 1 || of.dynamic || !is_array || !is_outside || layout.dialect != Dialect::D2025 {
+            return None;
+        }
+        let from = layout.plan.of_list.partition_point(|(list, _)| *list < of.list);
+        let places = layout.plan.of_list.get(from..)?.iter().take_while(|(list, _)| *list == of.list).count();
+        let more = match (places, step(at + 1)) {
+            (1, _) => 0,
+            (2, Some((_, Step::Extend(more)))) if more.list == of.list => {
+                find::grown(layout, &self.machine, at as u32 + 1).ok()?
+            }
+            _ => return None,
+        };
+        Some((of.list, find::grown(layout, &self.machine, at as u32).ok()?.checked_add(more)?, places))
+    }
+
+    /// Returns the stored parameters with their paths, without the lengths of compressed arrays. What holds none is not walked.
     pub(crate) fn params(&self) -> Result<Vec<Entry>, Fault> {
         let layout = self.layout();
         let mut walker = Walker::new(self, self.machine.clone());
@@ -107,7 +139,7 @@ impl<'l> Evaluation<'l> {
     /// [`Limits::items`](crate::Limits) entries.
     pub fn overlaps(&self) -> Result<Vec<Diagnostic>, Fault> {
         let mut spots = Vec::new();
-        for entry in self.entries() {
+        for entry in self.condensed(LONG_LIST) {
             if spots.len() as u64 >= self.limits.items {
                 let limit = self.limits.items;
                 return Err(Limits::exceeded("items", limit, format_args!("the layout has over {limit} items")).into());
@@ -150,5 +182,70 @@ impl Iterator for Entries<'_, '_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.walker.advance().transpose()
+    }
+}
+
+/// The entries of an [`Evaluation`], with long lists of equal arrays as one.
+pub struct Condensed<'e, 'l> {
+    evaluation: &'e Evaluation<'l>,
+    walker: Walker<'e, 'l>,
+    /// The next place of the text.
+    at: usize,
+    least: u64,
+    is_begun: bool,
+}
+
+impl Condensed<'_, '_> {
+    fn advance(&mut self) -> Result<Option<Entry>, Fault> {
+        loop {
+            if self.is_begun
+                && let Some(entry) = self.walker.advance()?
+            {
+                return Ok(Some(entry));
+            }
+            self.is_begun = true;
+            let count = self.evaluation.starts.len();
+            if self.at >= count {
+                return Ok(None);
+            }
+            if let Some((list, count, places)) = self.evaluation.repeated(self.at).filter(|(_, count, _)| *count >= self.least)
+                && let Some(entry) = self.repeated(list, count, places)?
+            {
+                return Ok(Some(entry));
+            }
+            // In 2026 a list goes on inside of another, which is known from a walk of all.
+            let next = if self.evaluation.layout().dialect == Dialect::D2025 { self.at + 1 } else { count };
+            self.walker.seek(self.at, next);
+            self.at = next;
+        }
+    }
+
+    /// The entry of a list, unless its elements have gaps between them.
+    fn repeated(&mut self, list: ItemId, count: u64, places: usize) -> Result<Option<Entry>, Fault> {
+        self.walker.seek(self.at, self.at + places);
+        let first = self.walker.advance()?;
+        let second = self.walker.advance()?;
+        self.walker.set_length(list, 0);
+        let (Some(mut entry), Some(second)) = (first, second) else { return Ok(None) };
+        let size = entry.nbytes.unwrap_or(0);
+        let gap = entry.address.zip(second.address).and_then(|(first, second)| second.checked_sub(first)).unwrap_or(0);
+        let (Some(nbytes), true) = (size.checked_mul(count), gap == size && entry.kind == EntryKind::Data) else {
+            return Ok(None);
+        };
+        entry.path = self.evaluation.layout().path(list);
+        entry.shape.insert(0, count);
+        entry.nbytes = Some(nbytes);
+        self.walker.set_length(list, count);
+        self.walker.seek(self.at, self.at);
+        self.at += places;
+        Ok(Some(entry))
+    }
+}
+
+impl Iterator for Condensed<'_, '_> {
+    type Item = Result<Entry, Fault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.advance().transpose()
     }
 }

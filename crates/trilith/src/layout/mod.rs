@@ -41,6 +41,7 @@ mod request;
 mod resolve;
 mod sizes;
 mod stack;
+mod told;
 mod translate;
 mod typed;
 mod unreadable;
@@ -50,9 +51,9 @@ pub use crate::array::Byteorder;
 pub use detect::{ParseOptions, Parsed, parse};
 #[doc(hidden)]
 pub use diagnostic::Code;
-#[doc(hidden)]
-pub use entries::Entries;
 pub(crate) use entries::Reached;
+#[doc(hidden)]
+pub use entries::{Condensed, Entries, LONG_LIST};
 pub use entry::{Entry, EntryKind};
 #[doc(hidden)]
 pub use find::Located;
@@ -70,6 +71,7 @@ pub use request::{Fault, Options, ParamRequest, Supply};
 #[doc(hidden)]
 pub use resolve::Evaluation;
 pub(crate) use stack::{Stack, Stretch};
+pub(crate) use told::length_of;
 #[doc(hidden)]
 pub use translate::{Packing, StoredAs, Translation};
 pub use typed::ResolvedType;

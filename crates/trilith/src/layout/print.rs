@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::lexer::push_name;
 use super::model::{
-    Count, Data, Dialect, Dim, Extension, Filter, ItemId, ItemKind, Layout, Literal, Member, MemberKind, ParamId, Placement,
-    Primitive, Step, TypeId, TypeKind, Use,
+    Attribute, Count, Data, Dialect, Dim, Extension, Filter, ItemId, ItemKind, Layout, Literal, Member, MemberKind, ParamId,
+    Placement, Primitive, Step, TypeId, TypeKind, Use,
 };
 use super::names::Symbol;
 use super::translate::{Packing, StoredAs};
@@ -138,7 +138,10 @@ impl<'l> Printer<'l> {
         let mut on_line = behind;
         let is_root = item == ItemId::ROOT && self.translates();
         if (is_root || self.has_notes(item)) && self.noted.insert(item) {
-            for doc in self.layout.docs(item) {
+            // The notes of a block that 2026 does not have are those of the root.
+            let block = self.layout.opt_summary().filter(|_| is_root && self.to == Dialect::D2026);
+            let more = block.into_iter().flat_map(|block| self.layout.docs(block));
+            for doc in self.layout.docs(item).chain(more) {
                 if on_line {
                     self.out.push_str("  ");
                 } else {
@@ -160,7 +163,8 @@ impl<'l> Printer<'l> {
                 self.out.push_str(&attributes);
                 self.out.push('\n');
             }
-            for raw in self.layout.raw_attributes(item) {
+            let more = block.into_iter().flat_map(|block| self.layout.raw_attributes(block));
+            for raw in self.layout.raw_attributes(item).chain(more) {
                 if on_line {
                     self.out.push('\n');
                     on_line = false;
@@ -176,16 +180,25 @@ impl<'l> Printer<'l> {
         }
     }
 
-    fn attribute_text(&self, item: ItemId) -> String {
+    fn attribute_text(&mut self, item: ItemId) -> String {
         let mut text = String::new();
         let is_root = item == ItemId::ROOT && self.translates();
         if is_root {
             text.push_str(&format!("dialect={}", self.to));
         }
-        for (name, value) in self.layout.attributes(item) {
-            if is_root && name == "dialect" {
-                continue;
+        let block = self.layout.opt_summary().filter(|_| is_root && self.to == Dialect::D2026);
+        let own: Vec<(&str, &Attribute)> =
+            self.layout.attributes(item).filter(|(name, _)| !is_root || *name != "dialect").collect();
+        let mut more = Vec::new();
+        for (name, value) in block.into_iter().flat_map(|block| self.layout.attributes(block)) {
+            if name == "dialect" || own.iter().any(|(known, _)| *known == name) {
+                let message = format!("2026 has no summary block: the attribute {name} of the layout takes the place of its own");
+                self.losses.push(Diagnostic::loss("/", message));
+            } else {
+                more.push((name, value));
             }
+        }
+        for (name, value) in own.into_iter().chain(more) {
             if !text.is_empty() {
                 text.push_str(", ");
             }

@@ -10,7 +10,7 @@ use trilith::{File, Item, Result};
 
 use crate::Outcome;
 use crate::inputs::{self, Form, Job, Many};
-use crate::json::{datatype, datatype_text};
+use crate::json::{datatype, datatype_text, tell};
 use crate::options::Options;
 use crate::commands::tree::{attribute_json, attributes_json};
 use crate::output::{Out, clean, size};
@@ -57,23 +57,32 @@ fn item(file: &File, path: &str, job: &mut Job<'_>) -> Result<Outcome> {
     let (options, name, out) = (job.options, &job.name, &mut job.out);
     if item.kind() != ItemKind::Array {
         if options.json {
-            out.json(&json!({"file": name, "path": path, "kind": item.kind().name(), "attributes": attributes(&item)?}))?;
+            let mut facts = json!({"file": name, "path": path, "kind": item.kind().name(), "attributes": attributes(&item)?});
+            if let (Some(object), Some(doc)) = (facts.as_object_mut(), item.doc()) {
+                object.insert("doc".to_owned(), json!(clean(&doc)));
+            }
+            out.json(&facts)?;
         } else {
             out.line(&format!("{:<12} {name}#{path}", "item"))?;
             out.line(&format!("{:<12} {}", "kind", item.kind().name()))?;
             let about = if item.kind().is_collection() { item.summary() } else { item.text()?.into_owned() };
             out.line(&format!("{:<12} {about}", "value"))?;
+            if let Some(doc) = item.doc() {
+                out.line(&format!("{:<12} {}", "doc", clean(&doc)))?;
+            }
             print_attributes(out, &item)?;
         }
         return Ok(Outcome::Yes);
     }
     let facts = item.describe()?;
     if options.json {
-        out.json(&json!({
+        let mut said = json!({
             "file": name, "path": path, "kind": item.kind().name(), "datatype": datatype(&facts.datatype), "shape": facts.shape,
             "nbytes": facts.nbytes, "storage": facts.storage, "byteorder": facts.byteorder.name(), "remarks": facts.remarks,
             "attributes": attributes(&item)?,
-        }))?;
+        });
+        tell(&mut said, &facts);
+        out.json(&said)?;
     } else {
         let bytes = facts.nbytes.map_or_else(|| "unknown".to_owned(), size);
         for (fact, value) in [
@@ -87,6 +96,16 @@ fn item(file: &File, path: &str, job: &mut Job<'_>) -> Result<Outcome> {
         }
         for remark in &facts.remarks {
             out.line(&format!("{:<12} {remark}", "remark"))?;
+        }
+        for (fact, text) in [("doc", &facts.doc), ("unit", &facts.unit)] {
+            if let Some(text) = text {
+                out.line(&format!("{fact:<12} {}", clean(text)))?;
+            }
+        }
+        for (way, doc, unit) in &facts.members {
+            let unit = unit.as_ref().map(|unit| format!(" [{unit}]")).unwrap_or_default();
+            let doc = doc.as_ref().map(|doc| format!("  ## {doc}")).unwrap_or_default();
+            out.line(&format!("{:<12} {}", "member", clean(&format!("{way}{unit}{doc}"))))?;
         }
         print_attributes(out, &item)?;
     }

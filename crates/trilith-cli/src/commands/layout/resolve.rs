@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use trilith::bytes::SourceRef;
 use trilith::dudley::Signature;
-use trilith::layout::{Byteorder, Dialect, Entry, Evaluation, Fault, Layout, Options as Evaluate, ParamRequest, Supply};
+use trilith::layout::{LONG_LIST, Byteorder, Dialect, Entry, Evaluation, Fault, Layout, Options as Evaluate, ParamRequest, Supply};
 use trilith::{Error, Limits, Result};
 
 use super::{Input, failed, list};
@@ -133,7 +133,7 @@ fn nothing(request: &ParamRequest) -> Result<Supply> {
 
 fn entries(found: &Evaluation<'_>, limits: &Limits) -> std::result::Result<Vec<Entry>, Fault> {
     let mut entries = Vec::new();
-    for entry in found.entries() {
+    for entry in found.condensed(LONG_LIST) {
         if entries.len() as u64 >= limits.items {
             return Err(
                 Limits::exceeded("items", limits.items, format_args!("the layout has over {} items", limits.items)).into()

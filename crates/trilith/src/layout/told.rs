@@ -1,0 +1,152 @@
+//! The words of a layout about what is no item of a stream: members of structs, named types, the summary block; and the
+//! parameters in its shapes.
+
+use std::collections::HashSet;
+
+use super::lexer::quoted_name;
+use super::model::{Dim, ItemId, ItemKind, Layout, MemberKind, TypeId, TypeKind, Use};
+use super::names::Symbol;
+use super::own::read_own;
+use super::sizes::suffixed;
+
+/// A member of the structs of an item, of which the layout says something.
+#[derive(Debug, Clone)]
+pub(crate) struct ToldMember {
+    /// The names that lead to it from the item on.
+    pub way: Vec<String>,
+    /// The member itself, which has documentation and attributes.
+    pub item: ItemId,
+    /// Its dimensions, if parameters are among them.
+    pub shape: Option<Vec<String>>,
+}
+
+/// Maximum number of members of one item.
+const MEMBERS: usize = 100_000;
+
+impl Layout {
+    /// Returns `true` if the layout documents an item or says attributes of it.
+    pub(crate) fn is_told(&self, item: ItemId) -> bool {
+        self.docs(item).next().is_some() || self.attributes(item).next().is_some() || self.raw_attributes(item).next().is_some()
+    }
+
+    /// Returns the named types of the layout.
+    pub(crate) fn named_types(&self) -> impl Iterator<Item = ItemId> {
+        (1..self.item_count())
+            .filter_map(|at| self.item_at(at))
+            .filter(|&id| matches!(self.item(id).kind, ItemKind::Type(_)) && self.item(id).name != Symbol::NONE)
+    }
+
+    /// Returns the named type that an item is declared with.
+    pub(crate) fn named_type_of(&self, item: ItemId) -> Option<ItemId> {
+        let ty = self.use_of(item)?.ty;
+        let of = Some(self.ty(ty)).filter(|_| !ty.is_primitive())?;
+        let declared = if of.origin == TypeId::NONE { ty } else { of.origin };
+        Some(self.ty(declared).item).filter(|&id| id != ItemId::NONE && self.item(id).name != Symbol::NONE)
+    }
+
+    /// Returns the dimensions of an item as a layout spells them, if parameters of dicts are among them.
+    pub(crate) fn shape_text(&self, item: ItemId) -> Option<Vec<String>> {
+        self.dims_text(self.use_of(item)?)
+    }
+
+    /// Returns the members of the structs of an item of which the layout says something, each with the way to it.
+    pub(crate) fn told_members(&self, item: ItemId) -> Vec<ToldMember> {
+        let mut found = Vec::new();
+        if let Some(what) = self.use_of(item) {
+            self.add_members(what.ty, &mut Vec::new(), &mut found, &mut HashSet::new());
+        }
+        found
+    }
+
+    /// As deep as structs may nest. Returns `true` if something was found.
+    fn add_members(&self, ty: TypeId, way: &mut Vec<String>, found: &mut Vec<ToldMember>, silent: &mut HashSet<TypeId>) -> bool {
+        let of = self.ty(self.unfolded(ty));
+        if of.kind != TypeKind::Struct || of.dynamic || silent.contains(&ty) {
+            return false;
+        }
+        let before = found.len();
+        for member in of.members.of(&self.members) {
+            if found.len() >= MEMBERS {
+                break;
+            }
+            let MemberKind::Data(what) = member.what else { continue };
+            way.push(read_own(self.name(member.item).unwrap_or("")).into_owned());
+            let shape = self.dims_text(what);
+            if shape.is_some() || self.is_told(member.item) {
+                found.push(ToldMember { way: way.clone(), item: member.item, shape });
+            }
+            self.add_members(what.ty, way, found, silent);
+            way.pop();
+        }
+        if found.len() == before {
+            silent.insert(ty);
+        }
+        found.len() > before
+    }
+
+    /// The type that typedefs come down to.
+    fn unfolded(&self, ty: TypeId) -> TypeId {
+        let mut ty = ty;
+        while let TypeKind::Alias(inner) = self.ty(ty).kind {
+            ty = inner.ty;
+        }
+        ty
+    }
+
+    fn use_of(&self, item: ItemId) -> Option<Use> {
+        if let Some(data) = self.data_of(item) {
+            return Some(data.what);
+        }
+        let ItemKind::Type(ty) = self.item(self.item(item).parent).kind else { return None };
+        let member = self.ty(ty).members.of(&self.members).iter().find(|member| member.item == item)?;
+        match member.what {
+            MemberKind::Data(what) => Some(what),
+            MemberKind::Fixed(_) | MemberKind::Stored(_) => None,
+        }
+    }
+
+    fn dims_text(&self, what: Use) -> Option<Vec<String>> {
+        let (mut what, mut dims, mut is_named) = (what, Vec::new(), false);
+        loop {
+            for dim in what.dims.of(&self.dims) {
+                match *dim {
+                    Dim::Fixed(-1) => {}
+                    Dim::Fixed(value) => dims.push(value.to_string()),
+                    Dim::Free { .. } => return None,
+                    Dim::Param { param, suffix } => {
+                        let item = self.param(param).item;
+                        let name = self.name(item).filter(|name| quoted_name(name) == *name && !self.member_of_struct(item))?;
+                        let sign = if suffix < 0 { "-" } else { "+" };
+                        dims.push(format!("{name}{}", sign.repeat(usize::from(suffix.unsigned_abs()))));
+                        is_named = true;
+                    }
+                }
+            }
+            match self.ty(what.ty).kind {
+                TypeKind::Alias(inner) => what = inner,
+                _ => return is_named.then_some(dims),
+            }
+        }
+    }
+}
+
+/// Returns the length that a dimension of [`Layout::shape_text`] has; -1 if it is removed, `None` if a parameter is not known.
+pub(crate) fn length_of(dim: &str, value: impl Fn(&str) -> Option<i64>) -> Option<i64> {
+    if let Ok(length) = dim.parse() {
+        return Some(length);
+    }
+    let name = dim.trim_end_matches(['+', '-']);
+    let signs = dim.get(name.len()..)?;
+    let count = i8::try_from(signs.len()).ok().filter(|count| *count <= 31)?;
+    let suffix = match (signs.contains('+'), signs.contains('-')) {
+        (true, true) => return None,
+        (_, is_less) => {
+            if is_less {
+                -count
+            } else {
+                count
+            }
+        }
+    };
+    Some(suffixed(value(name)?, suffix))
+}
