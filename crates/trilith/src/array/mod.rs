@@ -57,12 +57,12 @@ pub(crate) use literal::Literal;
 #[doc(hidden)]
 pub use manifest::Manifest;
 pub use mask::Mask;
-#[cfg(feature = "dudley")]
-pub(crate) use npy::{Partly, Time};
 #[doc(hidden)]
 pub use npy::npy_header;
 #[cfg(all(feature = "dudley", feature = "zlib"))]
 pub(crate) use npy::npy_header_len;
+#[cfg(feature = "dudley")]
+pub(crate) use npy::{Partly, Time};
 pub(crate) use npy::{numpy_datatype, numpy_descr, numpy_name};
 #[doc(hidden)]
 pub use pages::Pages;
