@@ -637,7 +637,7 @@ int32_t trilith_options_cancel(trilith_options *options, const trilith_cancel *c
 void trilith_options_free(trilith_options *options);
 
 /*
- Opens a file by its path or its address (`https://`, `s3://`). Nothing is decoded. `options` may be null.
+ Opens a file by its path or its address (`https://`, `s3://`, `gs://`, `az://`). Nothing is decoded. `options` may be null.
  */
 int32_t trilith_open(const char *path, const trilith_options *options, trilith_file **out, trilith_error **error);
 

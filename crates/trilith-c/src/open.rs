@@ -153,7 +153,7 @@ fn open_source(
     Ok(trilith_file::give(Arc::new(file), family))
 }
 
-/// Opens a file by its path or its address (`https://`, `s3://`). Nothing is decoded. `options` may be null.
+/// Opens a file by its path or its address (`https://`, `s3://`, `gs://`, `az://`). Nothing is decoded. `options` may be null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_open(
     path: *const c_char,

@@ -156,7 +156,10 @@ const SCHEMES: &[&str] = &[
 
 /// What stands for a file in the pages, and a file that is one; by the page and then for all pages.
 const NAMES: &[(&str, &str)] = &[
-    ("s3://bucket/r0000101.asdf --remote", "observation.asdf --remote"),
+    ("tree s3://bucket/r0000101.asdf", "tree observation.asdf"),
+    ("tree gs://bucket/r0000101.asdf", "tree observation.asdf"),
+    ("tree abfss://container@account.dfs.core.windows.net/r0000101.asdf", "tree observation.asdf"),
+    ("gs://bucket/r0000101.asdf#/roman/data", "observation.asdf#/observation/data"),
     ("r0000101.asdf#/roman/data' --sky 270.01,66.01", "placed.asdf#/observation/data' --sky 83.8,-5.4"),
     ("s3://bucket/x.asdf#/roman/data", "observation.asdf#/observation/data"),
     ("s3://bucket/r0000101.asdf#/roman/data", "observation.asdf#/observation/data"),

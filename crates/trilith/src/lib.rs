@@ -77,7 +77,7 @@
 //! | `hdf5` | HDF5 and netCDF-4 files, read under layouts derived from them; not on by default |
 //! | `fits` | FITS files, and ASDF files in them |
 //! | `schema` | validation of trees, and the bundled schemas |
-//! | `remote` | files at `https://` and `s3://` URLs |
+//! | `remote` | files at `https://`, `s3://`, `gs://` and `az://` URLs |
 //! | `ndarray` | views as `ndarray::ArrayView` |
 //! | `png` `jpeg` | filters of Dudley streams |
 //! | `libdeflate` | zlib blocks decoded by a C library; not on by default |

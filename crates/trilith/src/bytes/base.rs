@@ -206,7 +206,8 @@ fn names(path: &Path) -> Vec<&std::ffi::OsStr> {
     path.components().filter(|part| !matches!(part, Component::RootDir)).map(Component::as_os_str).collect()
 }
 
-/// Returns `true` if a text is meant as an address of a remote file: `http://`, `https://` or `s3://`.
+/// Returns `true` if a text is the URL of a remote file: `http://`, `https://`, `s3://`, `gs://`, `az://`, or another
+/// scheme of these object stores (`s3a`, `gcs`, `azure`, `abfs`, `abfss`).
 ///
 /// ```
 /// use trilith::bytes::is_url;
@@ -215,8 +216,11 @@ fn names(path: &Path) -> Vec<&std::ffi::OsStr> {
 /// ```
 pub fn is_url(text: &str) -> bool {
     let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
-    scheme.is_some_and(|scheme| matches!(scheme.as_str(), "http" | "https" | "s3"))
+    scheme.is_some_and(|scheme| URLS.contains(&scheme.as_str()))
 }
+
+/// The schemes of remote files.
+const URLS: [&str; 10] = ["http", "https", "s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss"];
 
 /// A file name as a relative URI: what means something in one is written `%XX`.
 ///

@@ -23,7 +23,7 @@ use crate::limits::Limits;
 
 /// Opens any file: every generation of the ASDF family, FITS, gzip around either, a native Dudley file, or any file
 /// with a layout of its name next to it (`x.dud` of `x.dat`). With the feature `remote` also an address,
-/// `http(s)://…` or `s3://bucket/key`.
+/// `http(s)://…`, `s3://bucket/key`, `gs://bucket/object` or `az://container/blob`.
 ///
 /// Only the header and the tree are read. References may lead into the folder of the file and those below; for
 /// anything else there is [`OpenOptions`].

@@ -1,5 +1,4 @@
-//! URLs: the files that `http(s)://` and `s3://` strings name, the files next to them, and the URLs that a prefix
-//! allows.
+//! URLs: the file that one names on the web or in a bucket, the files next to it, and the URLs that a prefix allows.
 //!
 //! The syntax is that of RFC 3986 as browsers read it (the WHATWG URL standard), so that no two readers see two
 //! hosts in one URL.
@@ -9,6 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::{Position, Url};
 
 use super::super::base::percent_decode;
+use super::bucket::{self, Bucket, Service};
 use crate::error::{Error, Result};
 
 /// The target of a URL.
@@ -16,32 +16,47 @@ use crate::error::{Error, Result};
 pub(super) enum Address {
     /// `http:` or `https:`.
     Web(Url),
-    /// `s3://bucket/key`; the key as S3 knows it, with nothing encoded.
-    S3 { bucket: String, key: String },
+    /// An object in a bucket; the key as its service knows it, with nothing encoded.
+    Object { bucket: Bucket, key: String },
 }
 
 impl Address {
-    /// Reads an address that a person wrote. The key of an S3 address is taken as it is.
+    /// Reads a URL that a person wrote. The key of an object is taken as it stands.
     pub(super) fn parse(text: &str) -> Result<Self> {
         let bad = |why: &str| Error::usage(format!("{:?} is not an address: {why}", shown_text(text)));
-        if let Some(rest) = strip_scheme(text, "s3") {
-            let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
-            return Self::s3(bucket, key).ok_or_else(|| bad("expected s3://BUCKET/KEY"));
+        match bucket::split(text) {
+            Some(Ok((bucket, key))) => {
+                return Self::object(bucket, key)
+                    .ok_or_else(|| bad("the key of the object is missing, or a part of it is . or .."));
+            }
+            Some(Err(why)) => return Err(bad(why)),
+            None => {}
         }
         let mut url = Url::parse(text).map_err(|e| bad(&e.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-            return Err(bad("expected http://, https:// or s3://"));
+            return Err(bad("expected http://, https://, s3://, gs:// or az://"));
         }
         url.set_fragment(None);
         Ok(Self::Web(url))
     }
 
-    fn s3(bucket: &str, key: &str) -> Option<Self> {
-        let sane = !bucket.is_empty() && bucket.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b));
-        // Addresses resolve such parts as folders do, which would name another key or bucket.
+    fn object(bucket: Bucket, key: String) -> Option<Self> {
+        // Servers resolve such parts as folders do, which would name another key or bucket.
         let dotted = key.split('/').any(|part| matches!(part, "." | ".."));
-        (sane && !dotted && !key.is_empty() && !key.contains('\0'))
-            .then(|| Self::S3 { bucket: bucket.to_owned(), key: key.to_owned() })
+        (!dotted && !key.is_empty() && !key.contains('\0')).then_some(Self::Object { bucket, key })
+    }
+
+    /// The object that an absolute reference names; its key is percent-encoded.
+    fn referred(reference: &str) -> Option<Self> {
+        let end = reference.find(['?', '#']).unwrap_or(reference.len());
+        let (bucket, key) = bucket::split(reference.get(..end)?)?.ok()?;
+        // The key of a URL of the web is decoded already.
+        let key = if reference.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:")) {
+            key
+        } else {
+            percent_decode(&key)?
+        };
+        Self::object(bucket, key)
     }
 
     /// The address that `reference`, read in the file at this one, means; None if it is none of ours.
@@ -51,47 +66,68 @@ impl Address {
         if reference.is_empty() || reference.contains('\\') || lower.contains("%2f") || lower.contains("%5c") {
             return None;
         }
-        let joined = self.url()?.join(reference).ok()?;
-        match joined.scheme() {
-            "http" | "https" => {
-                let mut joined = joined;
-                joined.set_fragment(None);
-                // A name and password in a reference are somebody else's.
-                let own = matches!(self, Self::Web(url) if url.origin() == joined.origin());
-                if !own {
-                    joined.set_username("").ok()?;
-                    joined.set_password(None).ok()?;
-                } else if let Self::Web(url) = self {
-                    joined.set_username(url.username()).ok()?;
-                    joined.set_password(url.password()).ok()?;
-                }
-                Some(Self::Web(joined))
-            }
-            "s3" => Self::s3(joined.host_str()?, &percent_decode(joined.path().strip_prefix('/')?)?),
-            _ => None,
+        if let Self::Object { bucket, .. } = self {
+            return match super::super::base::scheme(reference) {
+                None => Self::object(bucket.clone(), percent_decode(self.relative(reference)?.path().strip_prefix('/')?)?),
+                Some(scheme) if matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") => Self::referred(reference)
+                    .filter(|there| matches!(there, Self::Object { bucket: other, .. } if other == bucket))
+                    .or_else(|| self.web(Url::parse(reference).ok()?)),
+                Some(_) => Self::referred(reference),
+            };
         }
+        let joined = self.relative(reference)?;
+        match joined.scheme() {
+            "http" | "https" => self.web(joined),
+            _ => Self::referred(reference),
+        }
+    }
+
+    /// The address of the web that a reference in this file leads to. A name and password in it are somebody else's.
+    fn web(&self, mut joined: Url) -> Option<Self> {
+        joined.host_str()?;
+        joined.set_fragment(None);
+        match self {
+            Self::Web(url) if url.origin() == joined.origin() => {
+                joined.set_username(url.username()).ok()?;
+                joined.set_password(url.password()).ok()?;
+            }
+            _ => {
+                joined.set_username("").ok()?;
+                joined.set_password(None).ok()?;
+            }
+        }
+        Some(Self::Web(joined))
     }
 
     /// The absolute form of a reference in the file at this address, to be written into another file: without
     /// name and password.
     pub(super) fn joined(&self, reference: &str) -> Option<String> {
-        let url = self.url()?.join(reference).ok()?;
-        Some(without_password(url)?.into())
+        if let (Self::Object { bucket, .. }, None) = (self, super::super::base::scheme(reference)) {
+            let there = self.relative(reference)?;
+            return Some(format!("{}{}", bucket.written, &there[Position::BeforePath..]));
+        }
+        Some(without_password(self.relative(reference)?)?.into())
     }
 
     /// The address as it may be written into a file: without name and password.
     pub(super) fn written(&self) -> String {
-        self.url().and_then(without_password).map_or_else(|| self.shown(), String::from)
+        match self {
+            Self::Web(url) => without_password(url.clone()).map_or_else(|| self.shown(), String::from),
+            Self::Object { .. } => self.shown(),
+        }
     }
 
-    /// Returns the URL that references are joined to.
-    fn url(&self) -> Option<Url> {
+    /// A reference in this file as a URL. The host of an object's URL means nothing: only the path, which is
+    /// percent-encoded, does.
+    fn relative(&self, reference: &str) -> Option<Url> {
         match self {
-            Self::Web(url) => Some(url.clone()),
-            Self::S3 { bucket, key } => {
-                let mut url = Url::parse(&format!("s3://{bucket}/")).ok()?;
+            Self::Web(url) => url.join(reference).ok(),
+            Self::Object { key, .. } => {
+                let mut url = Url::parse("object://bucket/").ok()?;
                 url.path_segments_mut().ok()?.clear().extend(key.split('/'));
-                Some(url)
+                let joined = url.join(reference).ok()?;
+                // `//host/path` leads out of the bucket.
+                (!reference.starts_with("//")).then_some(joined)
             }
         }
     }
@@ -104,7 +140,7 @@ impl Address {
                 let path = file.path();
                 own.origin() == file.origin() && own.path().starts_with(&path[..folder(path)])
             }
-            (Self::S3 { bucket, key }, Self::S3 { bucket: other, key: file }) => {
+            (Self::Object { bucket, key }, Self::Object { bucket: other, key: file }) => {
                 bucket == other && key.starts_with(&file[..folder(file)])
             }
             _ => false,
@@ -115,7 +151,7 @@ impl Address {
     pub(super) fn shown(&self) -> String {
         match self {
             Self::Web(url) => shown_url(url),
-            Self::S3 { bucket, key } => format!("s3://{bucket}/{key}"),
+            Self::Object { bucket, key } => format!("{}/{key}", bucket.written),
         }
     }
 }
@@ -141,52 +177,73 @@ fn shown_text(text: &str) -> &str {
     text.rfind('@').map_or(text, |at| &text[at + 1..])
 }
 
-fn strip_scheme<'a>(text: &'a str, scheme: &str) -> Option<&'a str> {
-    let (found, rest) = text.split_once("://")?;
-    found.eq_ignore_ascii_case(scheme).then_some(rest)
-}
-
 /// A beginning of addresses that references may lead to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Prefix {
-    scheme: String,
-    /// Host and port; None for all of them.
-    place: Option<(String, Option<u16>)>,
-    path: String,
+pub(super) enum Prefix {
+    Web {
+        scheme: String,
+        /// Host and port; None for all of them.
+        place: Option<(String, Option<u16>)>,
+        path: String,
+    },
+    Object {
+        service: Service,
+        /// None for all buckets of the service.
+        bucket: Option<Bucket>,
+        key: String,
+    },
 }
 
 impl Prefix {
     /// Reads `https://host/folder/`, `s3://bucket/folder/`, or `https://` for every host.
     pub(super) fn parse(text: &str) -> Result<Self> {
         let bad = || Error::usage(format!("{text:?} allows nothing")).hint("write https://HOST/FOLDER/ or s3://BUCKET/");
-        let scheme = ["http", "https", "s3"].into_iter().find(|scheme| strip_scheme(text, scheme).is_some()).ok_or_else(bad)?;
-        let rest = strip_scheme(text, scheme).unwrap_or_default();
-        if rest.is_empty() {
-            return Ok(Self { scheme: scheme.to_owned(), place: None, path: String::new() });
+        let (scheme, rest) = text.split_once("://").ok_or_else(bad)?;
+        let scheme = scheme.to_ascii_lowercase();
+        if let (Some(service), true) = (bucket::service(&scheme), rest.is_empty()) {
+            return Ok(Self::Object { service, bucket: None, key: String::new() });
         }
-        if scheme == "s3" {
-            let (bucket, path) = rest.split_once('/').unwrap_or((rest, ""));
-            return Ok(Self { scheme: scheme.to_owned(), place: Some((bucket.to_owned(), None)), path: path.to_owned() });
+        match bucket::split(text) {
+            Some(Ok((bucket, key))) => return Ok(Self::Object { service: bucket.service, bucket: Some(bucket), key }),
+            Some(Err(why)) => return Err(bad().hint(why)),
+            None => {}
+        }
+        if !matches!(scheme.as_str(), "http" | "https") {
+            return Err(bad());
+        }
+        if rest.is_empty() {
+            return Ok(Self::Web { scheme, place: None, path: String::new() });
         }
         let url = Url::parse(text).map_err(|_| bad())?;
         let host = url.host_str().ok_or_else(bad)?.to_owned();
-        Ok(Self { scheme: scheme.to_owned(), place: Some((host, url.port_or_known_default())), path: url.path().to_owned() })
+        Ok(Self::Web { scheme, place: Some((host, url.port_or_known_default())), path: url.path().to_owned() })
     }
 
     /// Returns `true` if an address begins so.
     pub(super) fn allows(&self, address: &Address) -> bool {
-        let (scheme, place, path) = match address {
-            Address::Web(url) => {
-                (url.scheme(), (url.host_str().unwrap_or_default().to_owned(), url.port_or_known_default()), url.path())
+        match (self, address) {
+            (Self::Web { scheme, place, path }, Address::Web(url)) => {
+                let there = (url.host_str().unwrap_or_default().to_owned(), url.port_or_known_default());
+                scheme == url.scheme() && place.as_ref().is_none_or(|own| *own == there) && url.path().starts_with(path)
             }
-            Address::S3 { bucket, key } => ("s3", (bucket.clone(), None), key.as_str()),
-        };
-        self.scheme == scheme && self.place.as_ref().is_none_or(|own| *own == place) && path.starts_with(&self.path)
+            (Self::Object { service, bucket, key }, Address::Object { bucket: there, key: path }) => {
+                *service == there.service && bucket.as_ref().is_none_or(|own| own == there) && path.starts_with(key)
+            }
+            // The host of an account of Azure allows its blobs as the web has them.
+            (Self::Object { bucket: Some(bucket), key, .. }, Address::Web(url)) => {
+                let same = bucket::split(url.as_str().split('?').next().unwrap_or_default());
+                same.is_some_and(|same| same.is_ok_and(|(there, path)| *bucket == there && path.starts_with(key)))
+            }
+            _ => false,
+        }
     }
 
     /// Returns `true` if a person named the host.
     pub(super) fn names_host(&self) -> bool {
-        self.place.is_some()
+        match self {
+            Self::Web { place, .. } => place.is_some(),
+            Self::Object { bucket, .. } => bucket.is_some(),
+        }
     }
 }
 

@@ -5,20 +5,25 @@ use std::net::IpAddr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use ureq::http::HeaderValue;
+use ureq::http::header::AUTHORIZATION;
+use ureq::http::request::Parts;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, BodyReader};
 use url::Url;
 
 use super::address::{Address, is_public, shown_url};
+use super::bucket::Bucket;
 use super::options::RemoteOptions;
-use super::s3::Store;
-use super::sign::Login;
+use super::store::{Finish, Store};
 use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::threads::lock;
 
 /// Maximum number of redirects that are followed.
 const HOPS: usize = 8;
+/// Longest time that the machine itself may take to answer.
+const NEAR: Duration = Duration::from_secs(2);
 
 /// The connections of a file and of those that it refers to.
 #[derive(Debug)]
@@ -29,8 +34,8 @@ pub(super) struct Client {
     wary: Agent,
     pub(super) options: RemoteOptions,
     /// The bucket that a person named, for which credentials are meant.
-    bucket: Option<String>,
-    stores: Mutex<HashMap<String, Store>>,
+    bucket: Option<Bucket>,
+    stores: Mutex<Vec<(Bucket, Arc<Store>)>>,
     /// Requests that may still be begun, of all files together.
     free: Mutex<usize>,
     over: Condvar,
@@ -83,7 +88,15 @@ pub(super) struct Headers {
     pub(super) encoding: Option<String>,
     pub(super) retry_after: Option<Duration>,
     location: Option<String>,
-    region: Option<String>,
+    pub(super) region: Option<String>,
+}
+
+impl Reply {
+    /// An answer that was never given.
+    pub(super) fn nothing() -> Self {
+        let body = ureq::Body::builder().data(Vec::new()).into_reader();
+        Self { status: 0, headers: Headers::default(), body }
+    }
 }
 
 /// The reason why a request failed, and whether it is worth repeating.
@@ -93,11 +106,13 @@ pub(super) enum Failure {
     Again(Error, Option<Duration>),
     /// For good.
     Final(Error),
+    /// There are no credentials to sign it with, for this reason. It never leaves the module of the store.
+    Login(String),
 }
 
 impl Client {
     /// `bucket` is the one that a person named, if any.
-    pub(super) fn new(options: RemoteOptions, bucket: Option<String>) -> Result<Arc<Self>> {
+    pub(super) fn new(options: RemoteOptions, bucket: Option<Bucket>) -> Result<Arc<Self>> {
         let met = Arc::new(Mutex::new(HashMap::new()));
         let named = agent(&options, true, Checked { inner: DefaultResolver::default(), wary: false, met: met.clone() })?;
         let wary = agent(&options, false, Checked { inner: DefaultResolver::default(), wary: true, met })?;
@@ -121,36 +136,33 @@ impl Client {
         allowing.map(|prefix| prefix.names_host()).max()
     }
 
-    /// Returns the URL to request for a target, and the credentials that go along.
-    fn request(&self, address: &Address) -> Result<(Url, Option<Login>)> {
+    /// The bucket as it is asked: with credentials if a person named it.
+    fn store(&self, bucket: &Bucket) -> Result<Arc<Store>> {
+        let mut stores = lock(&self.stores);
+        if let Some((_, store)) = stores.iter().find(|(own, _)| own == bucket) {
+            return Ok(store.clone());
+        }
+        let store = Store::new(bucket, &self.options, self.bucket.as_ref() == Some(bucket))?;
+        stores.push((bucket.clone(), store.clone()));
+        Ok(store)
+    }
+
+    /// The store of an object; `None` for files of the web.
+    fn store_of(&self, address: &Address) -> Option<Arc<Store>> {
         match address {
-            Address::Web(url) => {
-                let mut url = url.clone();
-                let login = basic(&url).map(|login| vec![("authorization", login)]);
-                let _ = (url.set_username(""), url.set_password(None));
-                Ok((url, login))
-            }
-            Address::S3 { bucket, key } => {
-                let mut stores = lock(&self.stores);
-                if !stores.contains_key(bucket) {
-                    let ours = self.bucket.as_ref() == Some(bucket);
-                    stores.insert(bucket.clone(), Store::new(bucket, &self.options, ours)?);
-                }
-                let store = stores.get(bucket).ok_or_else(|| Error::usage("no such bucket"))?;
-                store.request(key)
-            }
+            Address::Object { bucket, .. } => self.store(bucket).ok(),
+            Address::Web(_) => None,
         }
     }
+}
 
-    /// Learns from an answer in which region a bucket is; whether that was news.
-    fn learn_region(&self, address: &Address, headers: &Headers) -> bool {
-        let (Address::S3 { bucket, .. }, Some(region)) = (address, &headers.region) else { return false };
-        lock(&self.stores).get_mut(bucket).is_some_and(|store| store.moved_to(region))
+/// Connections by which credentials are fetched: through the proxy, or from the machine itself, which answers at once or never.
+pub(super) fn agent_for(options: &RemoteOptions, far: bool) -> Result<Agent> {
+    let mut options = options.clone();
+    if !far {
+        options.timeout = options.timeout.min(NEAR);
     }
-
-    fn is_signed(&self, address: &Address) -> bool {
-        matches!(address, Address::S3 { bucket, .. } if lock(&self.stores).get(bucket).is_some_and(Store::is_signed))
-    }
+    agent(&options, far, Checked { inner: DefaultResolver::default(), wary: false, met: Met::default() })
 }
 
 /// Returns `true` if an address says itself that it is not public.
@@ -223,11 +235,18 @@ impl Target {
     /// Returns the identity of this file for a cache of bytes: with the query, and with the service that holds a
     /// bucket. Do not show it.
     pub(super) fn identity(&self) -> String {
-        match (&self.address, self.client.request(&self.address)) {
-            (Address::S3 { .. }, Ok((url, _))) => url[..url::Position::AfterPath].to_owned(),
-            (Address::S3 { .. }, Err(_)) => self.address.shown(),
-            (Address::Web(url), _) => format!("{} {} {}", url.scheme(), url.username(), &url[url::Position::BeforeHost..]),
+        match &self.address {
+            Address::Object { bucket, key } => {
+                let url = self.client.store(bucket).and_then(|store| store.url(key));
+                url.map_or_else(|_| self.address.shown(), String::from)
+            }
+            Address::Web(url) => format!("{} {} {}", url.scheme(), url.username(), &url[url::Position::BeforeHost..]),
         }
+    }
+
+    /// A warning about how the file is read, once.
+    pub(super) fn notice(&self) -> Option<String> {
+        self.client.store_of(&self.address)?.notice()
     }
 
     /// Sends a GET with these headers, follows redirects, and gives back whatever answer is no error.
@@ -241,20 +260,35 @@ impl Target {
                 _ => *lock(&self.moved) = None,
             }
         }
-        let (url, login) = self.client.request(&self.address).map_err(Failure::Final)?;
-        let reply = self.follow(url, login.clone(), headers)?;
-        if reply.status >= 300 && self.client.learn_region(&self.address, &reply.headers) {
-            let (url, login) = self.client.request(&self.address).map_err(Failure::Final)?;
-            return self.follow(url, login, headers);
+        match &self.address {
+            Address::Web(url) => {
+                let mut url = url.clone();
+                let login = basic(&url);
+                let _ = (url.set_username(""), url.set_password(None));
+                let finish = |head: &mut Parts| {
+                    let value = login.as_deref().and_then(|login| HeaderValue::from_str(login).ok());
+                    value.map(|value| head.headers.insert(AUTHORIZATION, value));
+                    Ok(())
+                };
+                self.follow(url, Some(&finish), headers)
+            }
+            Address::Object { bucket, key } => {
+                let store = self.client.store(bucket).map_err(Failure::Final)?;
+                // The region, and with it the address, may change from one try to the next.
+                let asked = store.ask(&|finish| self.follow(store.url(key).map_err(Failure::Final)?, Some(finish), headers));
+                asked.map_err(|failure| match failure {
+                    Failure::Login(problem) => Failure::Final(self.error(problem)),
+                    failure => failure,
+                })
+            }
         }
-        Ok(reply)
     }
 
-    fn follow(&self, mut url: Url, mut login: Option<Login>, headers: &[(&str, &str)]) -> Result<Reply, Failure> {
+    fn follow(&self, mut url: Url, mut login: Option<&Finish<'_>>, headers: &[(&str, &str)]) -> Result<Reply, Failure> {
         let start = url.clone();
         let mut agent = self.agent();
         for _ in 0..HOPS {
-            let reply = send(agent, &url, login.as_deref().unwrap_or_default(), headers)?;
+            let reply = send(agent, &url, login, headers)?;
             let elsewhere = matches!(reply.status, 301 | 302 | 303 | 307 | 308);
             // S3 says the region instead of an address.
             let Some(location) = reply.headers.location.as_deref().filter(|_| elsewhere && reply.headers.region.is_none()) else {
@@ -265,8 +299,8 @@ impl Target {
             };
             let next = url.join(location).map_err(|_| Failure::Final(self.error("a redirect leads to no address")))?;
             agent = self.redirected(agent, &url, &next).map_err(Failure::Final)?;
-            // A signature of one S3 object is not valid for another.
-            if next.origin() != url.origin() || matches!(self.address, Address::S3 { .. }) {
+            // What signs one object signs no other.
+            if next.origin() != url.origin() || matches!(self.address, Address::Object { .. }) {
                 login = None;
             }
             url = next;
@@ -306,7 +340,7 @@ impl Target {
             Trust::Named if same => Ok(agent),
             Trust::Named => Ok(&self.client.wary),
             Trust::Beside(root @ Address::Web(_)) if address.is_in_folder_of(root) => Ok(agent),
-            Trust::Beside(Address::S3 { .. }) if same && from.path() == to.path() => Ok(agent),
+            Trust::Beside(Address::Object { .. }) if same && from.path() == to.path() => Ok(agent),
             Trust::Beside(_) => Err(refused("is outside the folder of the file that refers to it")),
         }
     }
@@ -320,23 +354,24 @@ impl Target {
     pub(super) fn refused(&self, reply: Reply) -> Failure {
         let (status, wait) = (reply.status, reply.headers.retry_after);
         let name = ureq::http::StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or("");
-        let code = s3_code(reply).filter(|_| matches!(self.address, Address::S3 { .. }));
+        let store = self.client.store_of(&self.address);
+        let code = error_code(reply).filter(|_| store.is_some());
         let code = code.map(|code| format!(": {code}")).unwrap_or_default();
         let error = self.error(format!("the server answered {status} {name}{code}"));
-        let signed = self.client.is_signed(&self.address);
-        match status {
-            408 | 425 | 429 | 500 | 502..=504 => Failure::Again(error, wait),
-            401 | 403 if matches!(self.address, Address::S3 { .. }) && !signed => Failure::Final(
-                error.hint("the request was not signed: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"),
-            ),
-            401 | 403 if signed => Failure::Final(error.setting("for a public bucket", Setting::Remote("anonymous=yes"))),
+        match (status, store) {
+            (408 | 425 | 429 | 500 | 502..=504, _) => Failure::Again(error, wait),
+            (400 | 401 | 403, Some(store)) if store.is_signed() => Failure::Final(error),
+            (401 | 403 | 404 | 409, Some(store)) if status < 404 || store.hides() => Failure::Final(match store.problem() {
+                Some(problem) => error.hint(format!("the request was not signed: {problem}")),
+                None => error.hint(store.missing()),
+            }),
             _ => Failure::Final(error),
         }
     }
 }
 
-/// The code in the error document of S3.
-fn s3_code(mut reply: Reply) -> Option<String> {
+/// The code in the error document of an object store.
+fn error_code(mut reply: Reply) -> Option<String> {
     use std::io::Read;
     let mut text = Vec::new();
     let _ = reply.body.by_ref().take(4096).read_to_end(&mut text);
@@ -346,15 +381,17 @@ fn s3_code(mut reply: Reply) -> Option<String> {
     (code.len() < 64 && code.bytes().all(|b| b.is_ascii_alphanumeric())).then(|| code.to_owned())
 }
 
-fn send(agent: &Agent, url: &Url, login: &[(&'static str, String)], headers: &[(&str, &str)]) -> Result<Reply, Failure> {
-    let mut request = agent.get(url.as_str());
+fn send(agent: &Agent, url: &Url, login: Option<&Finish<'_>>, headers: &[(&str, &str)]) -> Result<Reply, Failure> {
+    let mut request = ureq::http::Request::get(url.as_str());
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    for (name, value) in login {
-        request = request.header(*name, value);
+    let request = request.body(()).map_err(|error| failure(error.into(), url))?;
+    let (mut head, ()) = request.into_parts();
+    if let Some(login) = login {
+        login(&mut head)?;
     }
-    match request.call() {
+    match agent.run(ureq::http::Request::from_parts(head, ())) {
         Ok(response) => {
             let headers = Headers::of(&response);
             Ok(Reply { status: response.status().as_u16(), headers, body: response.into_body().into_reader() })

@@ -51,6 +51,7 @@ pub(super) fn persist(target: &Target, mut attempt: impl FnMut(&mut usize) -> Re
         match result {
             Ok(()) => return Ok(()),
             Err(Failure::Final(error)) => return Err(error),
+            Err(Failure::Login(problem)) => return Err(target.error(problem)),
             Err(Failure::Again(error, wait)) => {
                 failures = if brought >= PROGRESS { 1 } else { failures + 1 };
                 if failures > retries {

@@ -1,29 +1,33 @@
-//! Files on servers: HTTP and S3, read by ranges.
+//! Files on servers: HTTP and object stores (S3, Google Cloud Storage, Azure Blob Storage), read by ranges.
 //!
 //! Opening requests the front of a file (one request), and everything else is requested when it is read. A few
 //! bytes come with those around them, many come in parallel pieces, and scattered ones come together in one request
 //! if the server supports it. A bounded [`cache`] keeps the bytes. Each request names the version of the file that
 //! was opened, so that a file which changes is an error and never a mixture.
 //!
-//! [`client`] decides which hosts may be contacted (`SECURITY.md` gives the reasons), and [`fetch`] repeats failed
-//! requests. [`source`] is the [`Source`](super::Source), [`whole`] is that of servers without range requests, and
-//! [`resolve`] is the sandbox for references. Only `client` and [`s3`] use the libraries for HTTP, TLS and
-//! signatures.
+//! [`client`] decides who may be asked (`SECURITY.md` says why), [`fetch`] repeats what broke, [`source`]
+//! is the [`Source`](super::Source), [`whole`] the one of servers that give no parts, [`resolve`] the
+//! sandbox for references. [`bucket`] knows the URLs of objects, [`store`] how a bucket is asked, [`login`] where credentials
+//! come from. The libraries for HTTP and TLS are seen in `client` and [`tools`] only, that for credentials and signatures in
+//! `login` and `tools`.
 
 mod address;
+mod bucket;
 mod cache;
 mod client;
 mod disk;
 mod fetch;
 mod headers;
+mod login;
 mod multipart;
 mod options;
 mod plan;
+mod profile;
 mod resolve;
-mod s3;
-mod sign;
 mod source;
+mod store;
 mod stream;
+mod tools;
 mod whole;
 
 use std::sync::Arc;

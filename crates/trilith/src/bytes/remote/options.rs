@@ -47,18 +47,45 @@ pub struct RemoteOptions {
     pub spool: u64,
     /// `true` if a file of any size may be fetched whole if the server gives no ranges.
     pub download: bool,
-    /// `true` if proxies, certificates, and the credentials, region and endpoint of S3 are taken from where the
-    /// tools of these services look: variables of the environment (`HTTPS_PROXY`, `SSL_CERT_FILE`, `AWS_…`) and the
-    /// shared files of AWS. Without it S3 is asked without a name.
+    /// Whether proxies, certificates, and the credentials, regions and endpoints of object stores are taken from where the
+    /// tools of these services look: environment variables (`HTTPS_PROXY`, `SSL_CERT_FILE`, `AWS_…`, `GOOGLE_…`, `AZURE_…`)
+    /// and their files. Without it only credentials given by [`RemoteOptions::storage`] are sent.
     pub environment: bool,
-    /// `true` if to send no credentials to S3.
+    /// Whether to send no credentials to object stores.
     pub anonymous: bool,
     /// Place of the bucket in S3 URLs: the path (true) or the host name (false).
     pub path_style: Option<bool>,
-    /// URLs besides its own folder that the references of a file may lead to.
+    /// Places of objects, and credentials.
+    pub(super) store: StoreOptions,
+    /// Places outside of the folder of a file to which its references may lead.
     pub(super) allowed: Vec<Prefix>,
     /// Progress callback.
     pub watch: Option<Watch>,
+}
+
+/// Places of objects, and credentials.
+#[derive(Clone, Default)]
+pub(super) struct StoreOptions {
+    pub(super) endpoint: Option<String>,
+    pub(super) region: Option<String>,
+    pub(super) profile: Option<String>,
+    pub(super) account: Option<String>,
+    pub(super) project: Option<String>,
+    pub(super) requester_pays: bool,
+    pub(super) key: Option<String>,
+    pub(super) secret: Option<String>,
+    pub(super) token: Option<String>,
+    pub(super) sas: Option<String>,
+    pub(super) connection_string: Option<String>,
+}
+
+impl StoreOptions {
+    /// All that is set, secrets included: what a login depends on. Not to be shown.
+    pub(super) fn all(&self) -> Vec<&Option<String>> {
+        let Self { endpoint, region, profile, account, project, key, secret, token, sas, connection_string, requester_pays: _ } =
+            self;
+        vec![endpoint, region, profile, account, project, key, secret, token, sas, connection_string]
+    }
 }
 
 impl Default for RemoteOptions {
@@ -77,6 +104,7 @@ impl Default for RemoteOptions {
             environment: false,
             anonymous: false,
             path_style: None,
+            store: StoreOptions::default(),
             allowed: Vec::new(),
             watch: None,
         }
@@ -120,10 +148,17 @@ impl RemoteOptions {
         "download",
         "anonymous",
         "style",
+        "endpoint",
+        "region",
+        "profile",
+        "account",
+        "project",
+        "requester-pays",
     ];
 
     /// Sets one option from `name=value`: seconds for `timeout`, sizes as 64M for `cache`, `cache-disk`,
-    /// `stream` and `spool`, a path for `cache-dir`, `yes` or `no`, and `path` or `virtual` for `style`.
+    /// `stream` and `spool`, a path for `cache-dir`, `yes` or `no`, `path` or `virtual` for `style`, and strings for the place
+    /// of a bucket: `endpoint`, `region`, `profile`, `account`, `project`.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name or value.
@@ -138,6 +173,7 @@ impl RemoteOptions {
             "no" | "false" | "0" => Ok(false),
             _ => Err(Error::usage(format!("{value:?} is neither yes nor no"))),
         };
+        let text = Some(value.to_owned()).filter(|text| !text.is_empty());
         match name {
             "timeout" => {
                 let seconds = value.parse::<f64>().ok().filter(|s| (0.001..=1e6).contains(s));
@@ -160,12 +196,62 @@ impl RemoteOptions {
                     _ => return Err(Error::usage(format!("{value:?} is neither path nor virtual"))),
                 });
             }
+            "endpoint" => self.store.endpoint = text,
+            "region" => self.store.region = text,
+            "profile" => self.store.profile = text,
+            "account" => self.store.account = text,
+            "project" => self.store.project = text,
+            "requester-pays" => self.store.requester_pays = truth()?,
             _ => {
                 return Err(Error::unknown("remote option", name, Self::NAMES.iter().copied()));
             }
         }
         Ok(())
     }
+
+    /// Sets one option by the name that fsspec uses: `anon`, `key`, `secret`, `token`, `endpoint_url`, `region_name`,
+    /// `profile`, `requester_pays` (s3fs), `token`, `project`, `requester_pays` (gcsfs), `account_name`, `account_key`,
+    /// `sas_token`, `connection_string` (adlfs). These options go before the environment.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the name or the value is unknown.
+    pub fn storage(&mut self, name: &str, value: &str) -> Result<()> {
+        let text = Some(value.to_owned()).filter(|text| !text.is_empty());
+        match name {
+            "anon" => self.set(&format!("anonymous={}", value.to_ascii_lowercase()))?,
+            // What gcsfs calls so.
+            "token" if value == "anon" => self.anonymous = true,
+            "key" | "account_key" | "access_key_id" => self.store.key = text,
+            "secret" | "secret_access_key" => self.store.secret = text,
+            "token" | "session_token" => self.store.token = text,
+            "sas_token" => self.store.sas = text,
+            "connection_string" => self.store.connection_string = text,
+            "endpoint_url" | "endpoint" | "account_host" => self.store.endpoint = text,
+            "region_name" | "region" => self.store.region = text,
+            "account_name" => self.store.account = text,
+            "profile" | "project" => self.set(&format!("{name}={value}"))?,
+            "requester_pays" => self.set(&format!("requester-pays={}", value.to_ascii_lowercase()))?,
+            _ => return Err(Error::unknown("storage option", name, Self::STORAGE.iter().copied())),
+        }
+        Ok(())
+    }
+
+    /// The names that [`RemoteOptions::storage`] knows.
+    pub const STORAGE: &'static [&'static str] = &[
+        "anon",
+        "key",
+        "secret",
+        "token",
+        "endpoint_url",
+        "region_name",
+        "profile",
+        "requester_pays",
+        "project",
+        "account_name",
+        "account_key",
+        "sas_token",
+        "connection_string",
+    ];
 
     /// The defaults with [`RemoteOptions::environment`], changed by the environment variable `TRILITH_REMOTE`
     /// (`name=value,…`).

@@ -36,7 +36,7 @@ type Opened = (SourceRef, Arc<dyn Resolve>);
 pub fn open_url(url: &str, options: &RemoteOptions, depth: u64) -> Result<Opened> {
     let address = Address::parse(url)?;
     let bucket = match &address {
-        Address::S3 { bucket, .. } => Some(bucket.clone()),
+        Address::Object { bucket, .. } => Some(bucket.clone()),
         Address::Web(_) => None,
     };
     let client = Client::new(options.clone(), bucket)?;

@@ -118,6 +118,8 @@ pub(super) struct RangedFile {
     /// Support of the server for several ranges in one request: not tried, yes, no.
     together: AtomicU8,
     told: AtomicU64,
+    /// A warning about how the file is read.
+    notice: Option<String>,
 }
 
 /// Place of the last fetch, and the number of bytes fetched ahead the next time.
@@ -163,8 +165,8 @@ pub(super) fn open(target: Target, first: &[Range<u64>]) -> Result<SourceRef> {
             WholeFile::open(fetcher.target, reply)
         }
         First::Part(fetcher, start, bytes) => {
-            // S3 answers to a list of ranges with the whole object.
-            let together = if matches!(fetcher.target.address, Address::S3 { .. }) { NO } else { UNTRIED };
+            // Object stores answer to a list of ranges with the whole object, or not at all.
+            let together = if matches!(fetcher.target.address, Address::Object { .. }) { NO } else { UNTRIED };
             Ok(shared(RangedFile::open(name, *fetcher, &[(start, bytes)], together)))
         }
     }
@@ -175,7 +177,7 @@ type FirstParts = (u64, Version, Vec<(u64, Vec<u8>)>);
 
 /// Requests several ranges at once. Returns None if the server does not support it.
 fn first_parts(target: &Target, ranges: &[Range<u64>]) -> Result<Option<FirstParts>> {
-    if matches!(target.address, Address::S3 { .. }) {
+    if matches!(target.address, Address::Object { .. }) {
         return Ok(None);
     }
     let most = ranges.iter().map(|range| range.end - range.start).max().unwrap_or(0);
@@ -294,8 +296,9 @@ impl RangedFile {
             .cache_dir
             .as_deref()
             .and_then(|root| Disk::new(root, &fetcher.target.identity(), &fetcher.version, fetcher.size, options.cache_disk));
+        let notice = fetcher.target.notice();
         let mut file = Self::new(name, fetcher.size, Origin::Server(Box::new(fetcher)), options, together);
-        file.disk = disk;
+        (file.disk, file.notice) = (disk, notice);
         for (start, bytes) in parts {
             let end = start + bytes.len() as u64;
             *lock(&file.ahead) = Ahead { last: *start..end, window: HEAD, head: end };
@@ -308,7 +311,7 @@ impl RangedFile {
         let cache = Mutex::new(Cache::new(options.cache));
         let ahead = Mutex::new(Ahead { last: 0..0, window: HEAD / 4, head: 0 });
         let (together, told) = (AtomicU8::new(together), AtomicU64::new(0));
-        Self { name, size, origin, options, cache, disk: None, ahead, together, told }
+        Self { name, size, origin, options, cache, disk: None, ahead, together, told, notice: None }
     }
 
     /// Reports the number of received bytes to the progress callback.
@@ -441,6 +444,10 @@ impl RangedFile {
 }
 
 impl Source for RangedFile {
+    fn notice(&self) -> Option<String> {
+        self.notice.clone()
+    }
+
     fn len(&self) -> u64 {
         self.size
     }

@@ -1,0 +1,512 @@
+//! A bucket as it is asked: its endpoint and region, who signs, and whether it is read with credentials or without.
+//!
+//! Buckets and credentials are shared by all files of a process that are opened with the same options and environment, so
+//! that what one request learned holds for all.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use sha2::{Digest, Sha256};
+use url::Url;
+
+use super::bucket::{Bucket, Service, blob_host, encoded_key};
+use super::client::{Failure, Reply, agent_for};
+use super::login::{self, Login};
+use super::options::RemoteOptions;
+use super::profile::Profiles;
+use super::tools::{self, Variables};
+use crate::error::{Error, ErrorKind, Result, Setting};
+use crate::threads::lock;
+
+/// The version of the interface of Azure that requests speak.
+const AZURE_VERSION: &str = "2021-12-02";
+/// SHA-256 of nothing, which is what a GET carries.
+const NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+/// So many buckets and credentials are remembered.
+const REMEMBERED: usize = 256;
+
+/// A bucket and who asks.
+pub(super) struct Store {
+    bucket: Bucket,
+    /// The service, if it is not that of the region.
+    endpoint: Option<Url>,
+    path_style: bool,
+    /// Sent along with every request.
+    fields: Vec<(&'static str, String)>,
+    /// None where only what is public may be read.
+    login: Option<Arc<dyn Login>>,
+    state: Mutex<State>,
+}
+
+/// Facts learned from answers.
+#[derive(Debug, Default)]
+struct State {
+    region: String,
+    way: Option<Way>,
+    /// Why there are no credentials.
+    problem: Option<String>,
+    /// A warning that nobody saw.
+    notice: Option<String>,
+}
+
+/// The way in which a bucket is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Signed,
+    Plain,
+}
+
+/// An account of Azure, and what opens it.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Account {
+    pub(super) name: String,
+    pub(super) key: Option<String>,
+    pub(super) sas: Option<String>,
+    endpoint: Option<String>,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("bucket", &self.bucket.written).finish_non_exhaustive()
+    }
+}
+
+/// Objects that all files of the process share, by a digest of all that they depend on.
+struct Shared<T: ?Sized>(OnceLock<Mutex<HashMap<[u8; 32], Arc<T>>>>);
+
+static STORES: Shared<Store> = Shared(OnceLock::new());
+static LOGINS: Shared<dyn Login> = Shared(OnceLock::new());
+
+impl<T: ?Sized> Shared<T> {
+    fn get(&self, key: [u8; 32], make: impl FnOnce() -> Result<Arc<T>>) -> Result<Arc<T>> {
+        let all = self.0.get_or_init(Mutex::default);
+        if let Some(found) = lock(all).get(&key) {
+            return Ok(found.clone());
+        }
+        let made = make()?;
+        let mut all = lock(all);
+        if all.len() >= REMEMBERED {
+            all.clear();
+        }
+        Ok(all.entry(key).or_insert(made).clone())
+    }
+}
+
+/// A digest of what something depends on. Secrets are among it, so nothing else of it is kept.
+fn digest(parts: &[&[u8]]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().into()
+}
+
+/// All that decides about a bucket: the environment, the files of AWS, the options.
+struct Settings<'o> {
+    options: &'o RemoteOptions,
+    variables: Variables,
+    profiles: Profiles,
+}
+
+impl Store {
+    /// The bucket as the environment and the options describe it; without `credentials` only what is public is read.
+    pub(super) fn new(bucket: &Bucket, options: &RemoteOptions, credentials: bool) -> Result<Arc<Self>> {
+        let variables = if options.environment { Variables::of_process() } else { Variables::default() };
+        let profile = options.store.profile.as_deref();
+        let profiles = match bucket.service {
+            Service::S3 => Profiles::read(&variables, profile)?,
+            Service::Google | Service::Azure => Profiles::default(),
+        };
+        let settings = Settings { options, variables, profiles };
+        let account = settings.account(bucket)?;
+        let endpoint = settings.endpoint(bucket, &account)?;
+        let region = settings.region();
+        let mut known: Vec<(&String, &String)> = settings.variables.0.iter().collect();
+        known.sort();
+        let known = format!("{known:?} {:?} {:?} {:?}", options.store.all(), options.path_style, options.timeout);
+        let who = digest(&[
+            known.as_bytes(),
+            &settings.profiles.text,
+            format!("{:?}", bucket.service).as_bytes(),
+            account.name.as_bytes(),
+        ]);
+        let asks = credentials && !options.anonymous;
+        if asks {
+            settings.profiles.check()?;
+        }
+        let what = digest(&[&who, bucket.written.as_bytes(), &[u8::from(asks)]]);
+        STORES.get(what, || {
+            let login = if asks { Some(LOGINS.get(who, || settings.login(bucket, &account, &region))?) } else { None };
+            // A certificate covers one label before the endpoint, and a host name has no capitals.
+            let plain = bucket.name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+            let path_style = options.path_style.unwrap_or(endpoint.is_some() || !plain);
+            let fields = settings.fields(bucket);
+            let state = Mutex::new(State { region, ..State::default() });
+            Ok(Arc::new(Self { bucket: bucket.clone(), endpoint, path_style, fields, login, state }))
+        })
+    }
+
+    /// The URL of an object.
+    pub(super) fn url(&self, key: &str) -> Result<Url> {
+        let (name, key) = (&self.bucket.name, encoded_key(key));
+        let endpoint = match (&self.endpoint, self.bucket.service) {
+            (Some(endpoint), _) => endpoint.clone(),
+            (None, Service::S3) => {
+                let region = &lock(&self.state).region;
+                let cloud = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
+                Url::parse(&format!("https://s3.{region}.{cloud}"))
+                    .map_err(|_| Error::usage(format!("{region:?} is not a region of S3")))?
+            }
+            (None, Service::Google) => url_of("https://storage.googleapis.com")?,
+            (None, Service::Azure) => return Err(no_account()),
+        };
+        let base = endpoint.as_str().trim_end_matches('/');
+        if self.bucket.service == Service::S3 && !self.path_style {
+            let (scheme, rest) = base.split_once("://").unwrap_or(("https", base));
+            let host = rest.split('/').next().unwrap_or(rest);
+            let made = url_of(&format!("{scheme}://{name}.{rest}/{key}"));
+            let right = |url: &Url| {
+                url.host_str()
+                    .is_some_and(|found| found.len() > name.len() && host.contains(found.get(name.len() + 1..).unwrap_or("?")))
+            };
+            return made.ok().filter(right).ok_or_else(|| {
+                Error::usage(format!("bucket {name:?} makes no host name")).setting("", Setting::Remote("style=path"))
+            });
+        }
+        url_of(&format!("{base}/{name}/{key}"))
+    }
+
+    /// Whether requests are signed, as far as is known.
+    pub(super) fn is_signed(&self) -> bool {
+        self.login.is_some() && lock(&self.state).way == Some(Way::Signed)
+    }
+
+    /// Why there are no credentials.
+    pub(super) fn problem(&self) -> Option<String> {
+        lock(&self.state).problem.clone()
+    }
+
+    /// Whether the service answers to strangers as if nothing were there.
+    pub(super) fn hides(&self) -> bool {
+        self.bucket.service == Service::Azure
+    }
+
+    /// Returns a hint that names the sources of credentials.
+    pub(super) fn missing(&self) -> &'static str {
+        match self.bucket.service {
+            Service::S3 => "the request was not signed: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
+            Service::Google => {
+                "the request was not signed: run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS"
+            }
+            Service::Azure => {
+                "the request was not signed: run `az login`, or set AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN"
+            }
+        }
+    }
+
+    /// A warning about the bucket, for the first who asks.
+    pub(super) fn notice(&self) -> Option<String> {
+        lock(&self.state).notice.take()
+    }
+
+    /// Adds the headers of the service, and the signature if this is a signed request. Returns `false` if there are no
+    /// credentials.
+    fn complete(&self, head: &mut ureq::http::request::Parts, way: Way, late: bool) -> Result<bool, String> {
+        use ureq::http::{HeaderName, HeaderValue};
+        for (name, value) in &self.fields {
+            if let Ok(value) = HeaderValue::from_str(value) {
+                head.headers.insert(HeaderName::from_static(name), value);
+            }
+        }
+        let (Way::Signed, Some(login)) = (way, &self.login) else { return Ok(true) };
+        if self.bucket.service == Service::S3 {
+            head.headers.insert(HeaderName::from_static("x-amz-content-sha256"), HeaderValue::from_static(NOTHING));
+        }
+        let region = lock(&self.state).region.clone();
+        login.sign(head, &region, late)
+    }
+
+    /// Sends a request in the way that the bucket takes: with credentials if there are any, else without, and the other
+    /// way round if that is refused. `send` gets what completes the head of a request.
+    pub(super) fn ask(&self, send: &dyn Fn(&Finish<'_>) -> Result<Reply, Failure>) -> Result<Reply, Failure> {
+        let known = lock(&self.state).way;
+        if self.login.is_none() {
+            return self.sent(Way::Plain, false, send).map(|(reply, _)| reply);
+        }
+        if known != Some(Way::Plain) {
+            match self.sent(Way::Signed, known.is_some(), send) {
+                Ok((reply, true)) if !self.refuses(&reply, Way::Signed) => return Ok(self.settled(reply, Way::Signed, None)),
+                Ok((reply, true)) => return self.refused(reply, known, send),
+                Ok((_, false)) => {}
+                Err(Failure::Login(problem)) if known.is_some() => {
+                    return Err(Failure::Again(
+                        Error::new(ErrorKind::Io, format!("the credentials cannot be renewed: {problem}")),
+                        None,
+                    ));
+                }
+                Err(Failure::Login(problem)) => lock(&self.state).problem = Some(problem),
+                Err(failure) => return Err(failure),
+            }
+        }
+        let (reply, _) = self.sent(Way::Plain, false, send)?;
+        if !self.refuses(&reply, Way::Plain) {
+            let problem = lock(&self.state).problem.clone();
+            let notice =
+                problem.map(|why| format!("{} is read without credentials, because there are none: {why}", self.bucket.written));
+            return Ok(self.settled(reply, Way::Plain, notice));
+        }
+        // Only now is it worth the time to ask the machine for credentials.
+        match self.sent(Way::Signed, true, send) {
+            Ok((signed, true)) if !self.refuses(&signed, Way::Signed) => Ok(self.settled(signed, Way::Signed, None)),
+            Ok((signed, true)) => {
+                lock(&self.state).way = known.or(Some(Way::Signed));
+                Ok(signed)
+            }
+            Ok((_, false)) => Ok(reply),
+            Err(Failure::Login(problem)) => {
+                lock(&self.state).problem.get_or_insert(problem);
+                Ok(reply)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// A signed request was refused: the credentials may be old, or the bucket may be open to everybody.
+    fn refused(
+        &self,
+        reply: Reply,
+        known: Option<Way>,
+        send: &dyn Fn(&Finish<'_>) -> Result<Reply, Failure>,
+    ) -> Result<Reply, Failure> {
+        let mut reply = reply;
+        if self.login.as_ref().is_some_and(|login| login.renew())
+            && let Ok((again, true)) = self.sent(Way::Signed, true, send)
+        {
+            if !self.refuses(&again, Way::Signed) {
+                return Ok(self.settled(again, Way::Signed, None));
+            }
+            reply = again;
+        }
+        lock(&self.state).way = Some(Way::Signed);
+        if known.is_none() {
+            let (open, _) = self.sent(Way::Plain, false, send)?;
+            if !self.refuses(&open, Way::Plain) && open.status < 400 {
+                let notice = format!(
+                    "{} refused the credentials ({}), so it is read without them; --remote anonymous=yes sends none",
+                    self.bucket.written, reply.status
+                );
+                return Ok(self.settled(open, Way::Plain, Some(notice)));
+            }
+        }
+        Ok(reply)
+    }
+
+    /// Sends a request, and once more if the answer says that the bucket is in another region. Returns `false` with an
+    /// answer that means nothing if it could not be signed.
+    fn sent(&self, way: Way, late: bool, send: &dyn Fn(&Finish<'_>) -> Result<Reply, Failure>) -> Result<(Reply, bool), Failure> {
+        let signed = std::cell::Cell::new(true);
+        let finish = |head: &mut ureq::http::request::Parts| match self.complete(head, way, late) {
+            Ok(found) => {
+                signed.set(found);
+                if found { Ok(()) } else { Err(Failure::Login(String::new())) }
+            }
+            Err(problem) => Err(Failure::Login(problem)),
+        };
+        let reply = match send(&finish) {
+            Err(Failure::Login(_)) if !signed.get() => return Ok((Reply::nothing(), false)),
+            reply => reply?,
+        };
+        let region = reply.headers.region.as_deref();
+        if reply.status >= 300 && region.is_some_and(|region| self.moved_to(region)) {
+            return Ok((send(&finish)?, true));
+        }
+        Ok((reply, true))
+    }
+
+    /// Takes the region that an answer names; whether that was news.
+    fn moved_to(&self, region: &str) -> bool {
+        let sane = !region.is_empty() && region.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        let mut state = lock(&self.state);
+        let news = sane && self.bucket.service == Service::S3 && region != state.region;
+        if news {
+            region.clone_into(&mut state.region);
+        }
+        news
+    }
+
+    /// Returns `true` if an answer refuses access.
+    fn refuses(&self, reply: &Reply, way: Way) -> bool {
+        match reply.status {
+            401 | 403 => true,
+            // Expired or unknown tokens.
+            400 => way == Way::Signed && self.bucket.service == Service::S3,
+            // Containers hide from those without credentials.
+            404 | 409 => way == Way::Plain && self.bucket.service == Service::Azure,
+            _ => false,
+        }
+    }
+
+    fn settled(&self, reply: Reply, way: Way, notice: Option<String>) -> Reply {
+        if reply.status < 300 || reply.status == 416 {
+            let mut state = lock(&self.state);
+            if state.way != Some(way) {
+                state.way = Some(way);
+                state.notice = notice.or(state.notice.take());
+            }
+        }
+        reply
+    }
+}
+
+/// A function that completes the head of a request before it is sent.
+pub(super) type Finish<'f> = dyn Fn(&mut ureq::http::request::Parts) -> Result<(), Failure> + 'f;
+
+impl Settings<'_> {
+    /// The value of an option, else of the first variable that has one.
+    fn say<'s>(&'s self, option: &'s Option<String>, names: &[&str]) -> Option<&'s str> {
+        option.as_deref().or_else(|| self.variables.get(names))
+    }
+
+    fn region(&self) -> String {
+        let named = self.say(&self.options.store.region, &["AWS_REGION", "AWS_DEFAULT_REGION"]).map(str::to_owned);
+        named.or_else(|| self.profiles.value(&self.profiles.name, "region")).unwrap_or_else(|| "us-east-1".to_owned())
+    }
+
+    /// The account that holds a container, with what opens it; nothing for other services.
+    fn account(&self, bucket: &Bucket) -> Result<Account> {
+        if bucket.service != Service::Azure {
+            return Ok(Account::default());
+        }
+        let store = &self.options.store;
+        let connection = self.say(&store.connection_string, &["AZURE_STORAGE_CONNECTION_STRING"]).unwrap_or_default();
+        let of = |name: &str| {
+            let mut pairs = connection.split(';').filter_map(|pair| pair.split_once('='));
+            pairs.find(|(key, _)| key.trim().eq_ignore_ascii_case(name)).map(|(_, value)| value.trim().to_owned())
+        };
+        let name = self.say(&store.account, &["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT", "AZBLOB_ACCOUNT_NAME"]);
+        let name = name.map(str::to_owned).or_else(|| of("AccountName"));
+        let named = bucket.host.as_deref().and_then(|host| host.split('.').next());
+        let of_another = name.is_some() && named.is_some_and(|named| name.as_deref() != Some(named));
+        let found = named.map(str::to_owned).or(name).ok_or_else(no_account)?;
+        if of_another {
+            // A key opens one account, and is no other's business.
+            return Ok(Account { name: found, ..Account::default() });
+        }
+        let key = self.say(
+            &store.key,
+            &["AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_KEY", "AZURE_STORAGE_ACCESS_KEY", "AZBLOB_ACCOUNT_KEY"],
+        );
+        let sas = self.say(&store.sas, &["AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_SAS_KEY"]);
+        let (key, sas) =
+            (key.map(str::to_owned).or_else(|| of("AccountKey")), sas.map(str::to_owned).or_else(|| of("SharedAccessSignature")));
+        Ok(Account { name: found, key, sas, endpoint: of("BlobEndpoint") })
+    }
+
+    /// The service that somebody named, or that of an account.
+    fn endpoint(&self, bucket: &Bucket, account: &Account) -> Result<Option<Url>> {
+        let store = &self.options.store;
+        let (named, variable) = match bucket.service {
+            Service::S3 => {
+                let names = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"];
+                let named = self.say(&store.endpoint, &names).map(str::to_owned);
+                (named.or_else(|| self.profiles.value(&self.profiles.name, "endpoint_url")), "AWS_ENDPOINT_URL")
+            }
+            Service::Google => {
+                let named = self.say(&store.endpoint, &["STORAGE_EMULATOR_HOST"]).map(str::to_owned);
+                let whole = |host: String| if host.contains("://") { host } else { format!("http://{host}") };
+                (named.map(whole), "STORAGE_EMULATOR_HOST")
+            }
+            Service::Azure => {
+                let named =
+                    self.say(&store.endpoint, &["AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT", "AZURE_STORAGE_BLOB_ENDPOINT"]);
+                let named = named.map(str::to_owned).or_else(|| account.endpoint.clone());
+                let own = || bucket.host.clone().or_else(|| blob_host(&account.name)).map(|host| format!("https://{host}"));
+                (named.or_else(own), "AZURE_STORAGE_ENDPOINT")
+            }
+        };
+        let named = named.map(|text| {
+            let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());
+            url.ok_or_else(|| Error::usage(format!("{variable}={text} is not an address")))
+        });
+        named.transpose()
+    }
+
+    /// Returns the headers that every request to a service carries.
+    fn fields(&self, bucket: &Bucket) -> Vec<(&'static str, String)> {
+        let store = &self.options.store;
+        match bucket.service {
+            Service::S3 if store.requester_pays => vec![("x-amz-request-payer", "requester".to_owned())],
+            Service::S3 => Vec::new(),
+            Service::Google => store.project.iter().map(|project| ("x-goog-user-project", project.clone())).collect(),
+            Service::Azure => vec![("x-ms-version", AZURE_VERSION.to_owned())],
+        }
+    }
+
+    /// Returns the signer.
+    fn login(&self, bucket: &Bucket, account: &Account, region: &str) -> Result<Arc<dyn Login>> {
+        let (far, near) = (agent_for(self.options, true)?, agent_for(self.options, false)?);
+        let context = tools::context(self.variables.clone(), far, near);
+        let store = &self.options.store;
+        Ok(Arc::from(match bucket.service {
+            Service::S3 => login::aws(&context, &self.variables, &self.profiles, store, region),
+            Service::Google => login::google(context, &self.variables, store),
+            Service::Azure => login::azure(context, &self.variables, store, account),
+        }))
+    }
+}
+
+fn url_of(text: &str) -> Result<Url> {
+    Url::parse(text).map_err(|error| Error::usage(format!("{text:?} is not an address: {error}")))
+}
+
+fn no_account() -> Error {
+    Error::usage("the URL names a container of Azure, but no account")
+        .hint("write abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/BLOB, or set AZURE_STORAGE_ACCOUNT_NAME")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bucket::split;
+    use super::*;
+
+    fn store(url: &str, options: &[&str]) -> Arc<Store> {
+        let mut given = RemoteOptions::default();
+        options.iter().for_each(|option| given.set(option).unwrap());
+        Store::new(&split(url).unwrap().unwrap().0, &given, true).unwrap()
+    }
+
+    fn at(url: &str, options: &[&str]) -> String {
+        store(url, options).url("a b/x.asdf").unwrap().to_string()
+    }
+
+    #[test]
+    fn the_bucket_goes_into_the_path_or_into_the_host() {
+        assert_eq!(at("s3://bucket/k", &["endpoint=http://localhost:9000"]), "http://localhost:9000/bucket/a%20b/x.asdf");
+        assert_eq!(at("s3://bucket/k", &["region=eu-west-1"]), "https://bucket.s3.eu-west-1.amazonaws.com/a%20b/x.asdf");
+        assert_eq!(at("s3://b.x/k", &[]), "https://s3.us-east-1.amazonaws.com/b.x/a%20b/x.asdf");
+        let moved = store("s3://moved/k", &["region=eu-west-1"]);
+        assert!(moved.moved_to("us-west-2") && !moved.moved_to("us-west-2") && !moved.moved_to("evil.example/"));
+        assert_eq!(moved.url("k").unwrap().as_str(), "https://moved.s3.us-west-2.amazonaws.com/k");
+        assert_eq!(at("gs://bucket/k", &[]), "https://storage.googleapis.com/bucket/a%20b/x.asdf");
+        let own = "https://account.blob.core.windows.net/c/a%20b/x.asdf";
+        assert_eq!(at("az://c/k", &["account=account"]), own);
+        assert_eq!(at("abfss://c@account.dfs.core.windows.net/k", &[]), own);
+        let azurite = ["endpoint=http://127.0.0.1:10000/devstoreaccount1", "account=devstoreaccount1"];
+        assert_eq!(at("az://c/k", &azurite), "http://127.0.0.1:10000/devstoreaccount1/c/a%20b/x.asdf");
+        let error = Store::new(&split("az://c/k").unwrap().unwrap().0, &RemoteOptions::default(), true).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+    }
+
+    #[test]
+    fn the_key_of_one_account_opens_no_other() {
+        let bucket = split("abfss://c@other.dfs.core.windows.net/k").unwrap().unwrap().0;
+        let mut options = RemoteOptions::default();
+        options.storage("account_name", "mine").unwrap();
+        options.storage("account_key", "c2VjcmV0").unwrap();
+        let settings = Settings { options: &options, variables: Variables::default(), profiles: Profiles::default() };
+        assert!(settings.account(&bucket).unwrap().key.is_none());
+        let own = split("az://c/k").unwrap().unwrap().0;
+        assert_eq!(settings.account(&own).unwrap().key.as_deref(), Some("c2VjcmV0"));
+    }
+}
