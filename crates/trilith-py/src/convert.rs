@@ -38,7 +38,7 @@ use crate::source::{Origin, order, origin};
 ///     Write the file even if the new form cannot hold everything. Otherwise that is an error.
 /// skip_unreadable : bool
 ///     Leave out items that cannot be read.
-/// layout, byteorder, allow, remote
+/// layout, byteorder, allow, remote, storage_options
 ///     As in `open`.
 ///
 /// Returns
@@ -56,7 +56,7 @@ use crate::source::{Origin, order, origin};
 /// >>> trilith.open(folder / "x.bd")["a"].tolist()
 /// [1.5, 2.5]
 #[pyfunction]
-#[pyo3(signature = (source, target, *, to=None, codec=None, level=None, rows=None, chunks=None, stack=false, allow_loss=false, skip_unreadable=false, layout=None, byteorder=None, allow=Vec::new(), remote=None))]
+#[pyo3(signature = (source, target, *, to=None, codec=None, level=None, rows=None, chunks=None, stack=false, allow_loss=false, skip_unreadable=false, layout=None, byteorder=None, allow=Vec::new(), remote=None, storage_options=None))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub fn convert(
     py: Python<'_>,
@@ -74,9 +74,11 @@ pub fn convert(
     byteorder: Option<&str>,
     allow: Vec<String>,
     remote: Option<&Bound<'_, PyDict>>,
+    storage_options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<String>> {
     let byteorder = order(byteorder)?;
-    let opening = crate::remote::opening(true, &allow, remote)?.byteorder(byteorder).layout(layout::given(layout)?);
+    let opening =
+        crate::remote::opening(true, &allow, remote, storage_options)?.byteorder(byteorder).layout(layout::given(layout)?);
     let mut how = ConvertOptions::default();
     how.to = match to {
         Some(name) => To::named(name).or_raise(About::Argument)?,

@@ -33,8 +33,8 @@ use crate::{array, drafts, parts, scalar, show, tagged};
 /// Parameters
 /// ----------
 /// source : str, os.PathLike, bytes or file object
-///     A path, a URL (`https://…`, `s3://bucket/key`), the bytes of a file, or a binary file object, also of fsspec
-///     and obstore.
+///     A path, a URL (`https://…`, `s3://bucket/key`, `gs://…`, `az://…`), the bytes of a file, or a binary file
+///     object, also of fsspec and obstore.
 /// memmap : bool
 ///     Map a local file into memory, so that uncompressed arrays need no copy. If another program shortens the
 ///     file while such an array is in use, the process ends, as with every memory map.
@@ -50,6 +50,9 @@ use crate::{array, drafts, parts, scalar, show, tagged};
 ///     working directory, or `"file:///data/"`), or the beginnings of URLs (`"https://data.example.org/"`).
 /// remote : dict, optional
 ///     Options for remote files, such as `{"timeout": 5}`; docs/remote.md lists them.
+/// storage_options : dict, optional
+///     Credentials and places of an object store, with the names that fsspec uses: `{"anon": True}`, `{"profile": "mine"}`,
+///     `{"account_name": "mine"}`. They go before the environment.
 /// raw : bool
 ///     The files of the file set have no signature, if the catalog does not record it.
 /// stored : bool
@@ -76,7 +79,7 @@ use crate::{array, drafts, parts, scalar, show, tagged};
 /// ...     f["exposure"]
 /// 139.8
 #[pyfunction]
-#[pyo3(signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None, raw=false, stored=false))]
+#[pyo3(signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None, storage_options=None, raw=false, stored=false))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub fn open(
     py: Python<'_>,
@@ -87,6 +90,7 @@ pub fn open(
     byteorder: Option<&str>,
     allow: Vec<String>,
     remote: Option<&Bound<'_, PyDict>>,
+    storage_options: Option<&Bound<'_, PyDict>>,
     raw: bool,
     stored: bool,
 ) -> PyResult<File> {
@@ -97,7 +101,7 @@ pub fn open(
     let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
     // Another process may stand in another folder: the path is absolute.
     let allow = crate::remote::allowed(&allow)?;
-    let opening = crate::remote::opening(memmap, &allow, remote)?.byteorder(byteorder).stored(stored);
+    let opening = crate::remote::opening(memmap, &allow, remote, storage_options)?.byteorder(byteorder).stored(stored);
     let home = Home { path: PathBuf::new(), memmap, layout: text(&layout), family: None, byteorder, allow, raw, stored };
     let is_family = holds_its_own || template.is_some();
     let opening = if is_family { opening.family(template).raw(raw) } else { opening.layout(layout) };

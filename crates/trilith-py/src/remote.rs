@@ -12,19 +12,46 @@ use trilith::{Error, ErrorKind, Limits, OpenOptions, Result};
 
 /// Returns the options for remote files: the environment, then those of the caller.
 pub fn options(allow: &[String], remote: Option<&Bound<'_, PyDict>>) -> PyResult<RemoteOptions> {
-    let wrong = |error: Error| pyo3::exceptions::PyValueError::new_err(error.to_string());
     let mut options = RemoteOptions::from_env().map_err(wrong)?;
     for prefix in Permissions::read(allow).map_err(wrong)?.addresses() {
         options.allow(prefix).map_err(wrong)?;
     }
     for (name, value) in remote.into_iter().flatten() {
-        let value = match value.extract::<bool>() {
-            Ok(truth) => (if truth { "yes" } else { "no" }).to_owned(),
-            Err(_) => value.str()?.extract::<String>()?,
-        };
-        options.set(&format!("{}={value}", name.extract::<String>()?.replace('_', "-"))).map_err(wrong)?;
+        options.set(&format!("{}={}", name.extract::<String>()?.replace('_', "-"), text_of(&value)?)).map_err(wrong)?;
     }
     Ok(options)
+}
+
+/// Takes over options of a store as fsspec names them; those in `client_kwargs` count as its own.
+fn store(options: &mut RemoteOptions, given: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+    for (name, value) in given.into_iter().flatten() {
+        let name = name.extract::<String>()?;
+        let inner = value.cast::<PyDict>();
+        match (name.as_str(), inner) {
+            (_, _) if value.is_none() => {}
+            ("client_kwargs", Ok(inner)) => store(options, Some(inner))?,
+            // gcsfs takes the content of a file of credentials.
+            ("token", Ok(inner)) => {
+                let text = inner.py().import("json")?.call_method1("dumps", (inner,))?.extract::<String>()?;
+                options.storage(&name, &text).map_err(wrong)?;
+            }
+            _ => options.storage(&name, &text_of(&value)?).map_err(wrong)?,
+        }
+    }
+    Ok(())
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "so it goes to map_err")]
+fn wrong(error: Error) -> PyErr {
+    pyo3::exceptions::PyValueError::new_err(error.to_string())
+}
+
+/// The value of an option as text: `yes` and `no` for booleans.
+fn text_of(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    match value.extract::<bool>() {
+        Ok(truth) => Ok((if truth { "yes" } else { "no" }).to_owned()),
+        Err(_) => value.str()?.extract(),
+    }
 }
 
 /// Returns the places that a caller allows references to lead to, in a form that means the same in every folder.
@@ -35,11 +62,17 @@ pub fn allowed(allow: &[String]) -> PyResult<Vec<String>> {
 }
 
 /// Returns the options for opening files: the environment, then those of the caller.
-pub fn opening(memmap: bool, allow: &[String], remote: Option<&Bound<'_, PyDict>>) -> PyResult<OpenOptions> {
-    let wrong = |error: Error| pyo3::exceptions::PyValueError::new_err(error.to_string());
+pub fn opening(
+    memmap: bool,
+    allow: &[String],
+    remote: Option<&Bound<'_, PyDict>>,
+    storage: Option<&Bound<'_, PyDict>>,
+) -> PyResult<OpenOptions> {
     let limits = Limits::from_env().map_err(wrong)?;
     let opening = OpenOptions::new().limits(limits).map(memmap).allow(Permissions::read(allow).map_err(wrong)?);
-    Ok(opening.remote(options(allow, remote)?))
+    let mut options = options(allow, remote)?;
+    store(&mut options, storage)?;
+    Ok(opening.remote(options))
 }
 
 /// Returns the file of an fsspec handle (an open file, or the result of `fsspec.open`), read by ranges and not

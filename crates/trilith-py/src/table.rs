@@ -22,7 +22,7 @@ type Columns = (Vec<String>, Vec<&'static str>, Vec<Py<PyList>>, Vec<(String, Py
 
 /// The table of `trilith.table`, column by column.
 #[pyfunction]
-#[pyo3(signature = (files, columns, condition, covers, each, sort, hidden, layout, byteorder, allow, remote))]
+#[pyo3(signature = (files, columns, condition, covers, each, sort, hidden, layout, byteorder, allow, remote, storage_options))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub fn _table(
     py: Python<'_>,
@@ -37,6 +37,7 @@ pub fn _table(
     byteorder: Option<&str>,
     allow: Vec<String>,
     remote: Option<&Bound<'_, PyDict>>,
+    storage_options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Columns> {
     let mut query = query(&columns, condition, each, sort).or_raise(About::Argument)?;
     if let Some((lon, lat, radius)) = covers {
@@ -44,7 +45,8 @@ pub fn _table(
     }
     let layout = layout::given(layout)?;
     let gather = Gather::new().hidden(hidden).all(layout.is_some());
-    let opening = crate::remote::opening(true, &allow, remote)?.byteorder(crate::source::order(byteorder)?).layout(layout);
+    let opening =
+        crate::remote::opening(true, &allow, remote, storage_options)?.byteorder(crate::source::order(byteorder)?).layout(layout);
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = stop.clone();
     let read = move || {

@@ -135,6 +135,7 @@ def covering(
     byteorder: str | None = None,
     allow: Iterable[str] = (),
     remote: dict[str, Any] | None = None,
+    storage_options: dict[str, Any] | None = None,
     errors: Literal["warn", "raise"] = "warn",
 ) -> list[str]:
     """Return the files with an image that holds a position on the sky.
@@ -149,7 +150,7 @@ def covering(
         The position in degrees, in the frame of the images.
     radius : float
         Images within this angle of the position count, too. In degrees.
-    hidden, layout, byteorder, allow, remote, errors
+    hidden, layout, byteorder, allow, remote, storage_options, errors
         As in `trilith.table`.
 
     Examples
@@ -225,6 +226,7 @@ def table(
     byteorder: str | None = None,
     allow: Iterable[str] = (),
     remote: dict[str, Any] | None = None,
+    storage_options: dict[str, Any] | None = None,
     errors: Literal["warn", "raise"] = "warn",
 ) -> Table:
     """Returns values of many files as one table: a row for each file, a column for each path.
@@ -254,7 +256,7 @@ def table(
         Names of columns, with commas between them; `name:desc` puts the greatest first.
     hidden : bool
         Take hidden files in folders, too.
-    layout, byteorder, allow, remote
+    layout, byteorder, allow, remote, storage_options
         As in `open`.
     errors : {"warn", "raise"}
         "raise" raises the exception of the first file that cannot be read.

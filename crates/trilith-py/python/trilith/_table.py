@@ -22,6 +22,7 @@ def table(
     byteorder: str | None = None,
     allow: abc.Iterable[str] = (),
     remote: dict[str, Any] | None = None,
+    storage_options: dict[str, Any] | None = None,
     errors: Literal["warn", "raise"] = "warn",
 ) -> "Table":
     """Returns values of many files as one table: a row for each file, a column for each path.
@@ -51,7 +52,7 @@ def table(
         Names of columns, with commas between them; `name:desc` puts the greatest first.
     hidden : bool
         Take hidden files in folders, too.
-    layout, byteorder, allow, remote
+    layout, byteorder, allow, remote, storage_options
         As in `open`.
     errors : {"warn", "raise"}
         "raise" raises the exception of the first file that cannot be read.
@@ -77,7 +78,7 @@ def table(
     names = [os.fsdecode(files)] if isinstance(files, (str, bytes, os.PathLike)) else [os.fsdecode(name) for name in files]
     places = [(str(name), str(place)) for name, place in columns.items()]
     position = None if covers is None else _cone(covers)
-    found = _table(names, places, where, position, each, sort, hidden, layout, byteorder, list(allow), remote)
+    found = _table(names, places, where, position, each, sort, hidden, layout, byteorder, list(allow), remote, storage_options)
     made = Table(*found[:4])
     if made.errors and errors == "raise":
         name, error = next(iter(made.errors.items()))

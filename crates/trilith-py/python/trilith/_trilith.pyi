@@ -992,6 +992,7 @@ def open(
     byteorder: str | None = None,
     allow: list[str] = ...,
     remote: dict[str, Any] | None = None,
+    storage_options: dict[str, Any] | None = None,
     raw: bool = False,
     stored: bool = False,
 ) -> File:
@@ -1002,8 +1003,8 @@ def open(
     Parameters
     ----------
     source : str, os.PathLike, bytes or file object
-        A path, a URL (`https://…`, `s3://bucket/key`), the bytes of a file, or a binary file object, also of fsspec
-        and obstore.
+        A path, a URL (`https://…`, `s3://bucket/key`, `gs://…`, `az://…`), the bytes of a file, or a binary file
+        object, also of fsspec and obstore.
     memmap : bool
         Map a local file into memory, so that uncompressed arrays need no copy. If another program shortens the
         file while such an array is in use, the process ends, as with every memory map.
@@ -1019,6 +1020,9 @@ def open(
         working directory, or `"file:///data/"`), or the beginnings of URLs (`"https://data.example.org/"`).
     remote : dict, optional
         Options for remote files, such as `{"timeout": 5}`; docs/remote.md lists them.
+    storage_options : dict, optional
+        Credentials and places of an object store, with the names that fsspec uses: `{"anon": True}`, `{"profile": "mine"}`,
+        `{"account_name": "mine"}`. They go before the environment.
     raw : bool
         The files of the file set have no signature, if the catalog does not record it.
     stored : bool
@@ -1153,6 +1157,7 @@ def convert(
     byteorder: str | None = None,
     allow: list[str] = ...,
     remote: dict[str, Any] | None = None,
+    storage_options: dict[str, Any] | None = None,
 ) -> list[str]:
     """Converts a file to another format, version or codec.
 
@@ -1181,7 +1186,7 @@ def convert(
         Write the file even if the new form cannot hold everything. Otherwise that is an error.
     skip_unreadable : bool
         Leave out items that cannot be read.
-    layout, byteorder, allow, remote
+    layout, byteorder, allow, remote, storage_options
         As in `open`.
 
     Returns
@@ -1270,6 +1275,7 @@ def _table(
     byteorder: str | None,
     allow: list[str],
     remote: dict[str, Any] | None,
+    storage_options: dict[str, Any] | None,
 ) -> tuple[list[str], list[str], list[list[Any]], list[tuple[str, Exception]], list[str]]:
     """The table of `trilith.table`, column by column."""
 def _decodes(label: bytes) -> bool:

@@ -430,6 +430,7 @@ def covering(
     byteorder: str | None = None,
     allow: abc.Iterable[str] = (),
     remote: dict[str, Any] | None = None,
+    storage_options: dict[str, Any] | None = None,
     errors: Literal["warn", "raise"] = "warn",
 ) -> list[str]:
     """Return the files with an image that holds a position on the sky.
@@ -444,7 +445,7 @@ def covering(
         The position in degrees, in the frame of the images.
     radius : float
         Images within this angle of the position count, too. In degrees.
-    hidden, layout, byteorder, allow, remote, errors
+    hidden, layout, byteorder, allow, remote, storage_options, errors
         As in `trilith.table`.
 
     Examples
@@ -462,4 +463,5 @@ def covering(
     from ._table import table
 
     options: dict[str, Any] = {"hidden": hidden, "layout": layout, "byteorder": byteorder, "allow": allow, "remote": remote}
+    options["storage_options"] = storage_options
     return list(table(files, {}, covers=(lon, lat, radius), errors=errors, **options)["file"])
