@@ -133,7 +133,7 @@ def test_with_credentials_from_a_profile(s3, expected, scratch):
     }
     assert trilith("digest", "s3://bucket.one/secret/x.asdf", environment=environment)[0] == expected
     _, said = trilith("info", "s3://bucket.one/secret/x.asdf", environment=environment | {"AWS_PROFILE": "none"}, status=2)
-    assert "holds no access key" in said, said
+    assert "there is no AWS profile" in said, said
 
 
 def test_path_and_virtual_style(s3, expected):

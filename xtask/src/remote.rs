@@ -1,4 +1,7 @@
-//! Remote files: real servers on loopback, and the tests that ask them.
+//! Remote files: real servers and emulators on loopback, and the tests that ask them.
+
+use std::path::PathBuf;
+use std::process::Command;
 
 use crate::interop::{environment, pytest_on_all_cores};
 use crate::python;
@@ -6,7 +9,7 @@ use crate::shell::{build_program, root, run, target};
 use crate::suite::{Done, Share};
 
 /// Runs the tests of `tests/remote` against nginx, or our own server if that is missing, a proxy that breaks
-/// answers, and a service that speaks S3.
+/// answers, and emulators of object stores: moto, Azurite, gcp-storage-emulator.
 pub fn remote(_: Share) -> Result<Done, String> {
     let python = match environment() {
         Ok(python) => python,
@@ -16,7 +19,18 @@ pub fn remote(_: Share) -> Result<Done, String> {
     python::develop(&python)?;
     let folder = root().join("tests/remote");
     let mut tests = pytest_on_all_cores(&python);
-    tests.current_dir(target()).env("TRILITH_BIN", program).arg("--rootdir").arg(&folder).arg(&folder);
+    tests.current_dir(target()).env("TRILITH_BIN", program).env("AZURITE", azurite()?).arg("--rootdir").arg(&folder).arg(&folder);
     run(&mut tests)?;
     Ok(Done::Passed)
+}
+
+/// Returns the folder in which Azurite is installed, by npm if it is not there yet. Later versions need a newer Node.
+fn azurite() -> Result<PathBuf, String> {
+    let folder = target().join("azurite");
+    if !folder.join("node_modules/.bin/azurite-blob").exists() {
+        let mut install = Command::new("npm");
+        install.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]).arg(&folder).arg("azurite@3.35.0");
+        run(&mut install)?;
+    }
+    Ok(folder)
 }
