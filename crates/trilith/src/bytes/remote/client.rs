@@ -1,29 +1,27 @@
 //! Requests: who may be asked, where a redirect may lead, and which answers are worth asking again.
 
-use std::collections::{HashMap, HashSet};
-use std::net::IpAddr;
+use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use ureq::Agent;
 use ureq::http::HeaderValue;
 use ureq::http::header::AUTHORIZATION;
 use ureq::http::request::Parts;
-use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
-use ureq::{Agent, BodyReader};
+use ureq::unversioned::resolver::DefaultResolver;
 use url::Url;
 
 use super::address::{Address, is_public, shown_url};
 use super::bucket::Bucket;
+use super::connect::{Checked, Refused, agent};
 use super::options::RemoteOptions;
+use super::reply::{Failure, Headers, Reply};
 use super::store::{Finish, Store};
 use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::threads::lock;
 
 /// Maximum number of redirects that are followed.
 const HOPS: usize = 8;
-/// Longest time that the machine itself may take to answer.
-const NEAR: Duration = Duration::from_secs(2);
 
 /// The connections of a file and of those that it refers to.
 #[derive(Debug)]
@@ -68,46 +66,6 @@ pub(super) struct Target {
     pub(super) trust: Trust,
     /// Target of the last redirect: tried first the next time.
     moved: Mutex<Option<Url>>,
-}
-
-/// An answer whose body was not read.
-pub(super) struct Reply {
-    pub(super) status: u16,
-    pub(super) headers: Headers,
-    pub(super) body: BodyReader<'static>,
-}
-
-/// The headers of an answer that matter here.
-#[derive(Debug, Default, Clone)]
-pub(super) struct Headers {
-    pub(super) range: Option<String>,
-    pub(super) length: Option<u64>,
-    pub(super) etag: Option<String>,
-    pub(super) modified: Option<String>,
-    pub(super) kind: Option<String>,
-    pub(super) encoding: Option<String>,
-    pub(super) retry_after: Option<Duration>,
-    location: Option<String>,
-    pub(super) region: Option<String>,
-}
-
-impl Reply {
-    /// An answer that was never given.
-    pub(super) fn nothing() -> Self {
-        let body = ureq::Body::builder().data(Vec::new()).into_reader();
-        Self { status: 0, headers: Headers::default(), body }
-    }
-}
-
-/// The reason why a request failed, and whether it is worth repeating.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// Perhaps not the next time, after this long if the server says so.
-    Again(Error, Option<Duration>),
-    /// For good.
-    Final(Error),
-    /// There are no credentials to sign it with, for this reason. It never leaves the module of the store.
-    Login(String),
 }
 
 impl Client {
@@ -156,15 +114,6 @@ impl Client {
     }
 }
 
-/// Connections by which credentials are fetched: through the proxy, or from the machine itself, which answers at once or never.
-pub(super) fn agent_for(options: &RemoteOptions, far: bool) -> Result<Agent> {
-    let mut options = options.clone();
-    if !far {
-        options.timeout = options.timeout.min(NEAR);
-    }
-    agent(&options, far, Checked { inner: DefaultResolver::default(), wary: false, met: Met::default() })
-}
-
 /// Returns `true` if an address says itself that it is not public.
 fn is_private(url: &Url) -> bool {
     match url.host() {
@@ -194,37 +143,6 @@ fn basic(url: &Url) -> Option<String> {
     let decoded = |text: &str| crate::bytes::percent_decode(text).unwrap_or_else(|| text.to_owned());
     let login = format!("{}:{}", decoded(url.username()), decoded(url.password().unwrap_or("")));
     Some(format!("Basic {}", crate::bytes::base64(login.as_bytes())))
-}
-
-fn agent(options: &RemoteOptions, proxy: bool, resolver: Checked) -> Result<Agent> {
-    let wait = Some(options.timeout);
-    let mut config = Agent::config_builder()
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .timeout_resolve(wait)
-        .timeout_connect(wait)
-        .timeout_recv_response(wait)
-        .timeout_per_read(wait)
-        .timeout_per_write(wait)
-        .max_idle_connections(2 * options.in_flight)
-        .max_idle_connections_per_host(options.in_flight)
-        .accept_encoding("identity")
-        .user_agent(concat!("trilith/", env!("CARGO_PKG_VERSION")));
-    if !proxy || !options.environment {
-        // A proxy would look names up where their addresses cannot be checked.
-        config = config.proxy(None);
-    }
-    if let Some(path) = std::env::var_os("SSL_CERT_FILE").filter(|path| options.environment && !path.is_empty()) {
-        let text = crate::bytes::read_text(&path, 16 << 20).map_err(|e| e.context("SSL_CERT_FILE"))?;
-        let roots = ureq::tls::parse_pem(&text).filter_map(|item| match item {
-            Ok(ureq::tls::PemItem::Certificate(certificate)) => Some(certificate),
-            _ => None,
-        });
-        let roots = ureq::tls::RootCerts::new_with_certs(&roots.collect::<Vec<_>>());
-        config = config.tls_config(ureq::tls::TlsConfig::builder().root_certs(roots).build());
-    }
-    Ok(Agent::with_parts(config.build(), DefaultConnector::default(), resolver))
 }
 
 impl Target {
@@ -430,78 +348,6 @@ fn failure(error: ureq::Error, url: &Url) -> Failure {
         ureq::Error::Timeout(_) => Failure::Again(said("no answer in time".to_owned()), None),
         ureq::Error::HostNotFound => Failure::Final(said("there is no such host".to_owned())),
         other => Failure::Again(said(other.to_string()), None),
-    }
-}
-
-impl Headers {
-    fn of<T>(response: &ureq::http::Response<T>) -> Self {
-        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        Self {
-            range: header("content-range"),
-            length: header("content-length").and_then(|text| text.trim().parse().ok()),
-            etag: header("etag"),
-            modified: header("last-modified"),
-            kind: header("content-type"),
-            encoding: header("content-encoding").filter(|name| !name.eq_ignore_ascii_case("identity")),
-            retry_after: header("retry-after").and_then(|text| text.trim().parse().ok()).map(Duration::from_secs),
-            location: header("location"),
-            region: header("x-amz-bucket-region"),
-        }
-    }
-}
-
-/// Addresses at which a host was met, by host and port.
-type Met = Arc<Mutex<HashMap<(String, u16), HashSet<IpAddr>>>>;
-
-/// Looks names up, and lets only some of the addresses through.
-#[derive(Debug)]
-struct Checked {
-    inner: DefaultResolver,
-    wary: bool,
-    met: Met,
-}
-
-/// An address that a reference may not reach.
-#[derive(Debug)]
-struct Refused(IpAddr);
-
-impl std::fmt::Display for Refused {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} is not public", self.0)
-    }
-}
-
-impl std::error::Error for Refused {}
-
-impl Resolver for Checked {
-    fn resolve(
-        &self,
-        uri: &ureq::http::Uri,
-        config: &ureq::config::Config,
-        timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let found = self.inner.resolve(uri, config, timeout)?;
-        let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
-        let place = (uri.host().unwrap_or("").to_ascii_lowercase(), port);
-        let mut met = lock(&self.met);
-        if !self.wary {
-            met.entry(place).or_default().extend(found.iter().map(std::net::SocketAddr::ip));
-            return Ok(found);
-        }
-        let known = met.get(&place);
-        let mut kept = self.empty();
-        let mut refused = None;
-        for address in found.iter() {
-            if is_public(address.ip()) || known.is_some_and(|known| known.contains(&address.ip())) {
-                kept.push(*address);
-            } else {
-                refused = Some(address.ip());
-            }
-        }
-        match refused {
-            Some(address) if kept.is_empty() => Err(ureq::Error::Other(Box::new(Refused(address)))),
-            _ => Ok(kept),
-        }
     }
 }
 

@@ -6,9 +6,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::client::{Failure, Reply, Target};
+use super::client::Target;
 use super::headers::{Version, content_range, unsatisfied};
 use super::multipart;
+use super::reply::{Failure, Reply};
 use crate::error::{Error, Result};
 
 /// The first pause before a request is repeated; each one is twice as long as the last.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::client::Headers;
+use super::reply::Headers;
 
 /// `bytes 5-8/20` or `bytes 5-8/*`: the range, and the size of the file if it is told.
 pub(super) fn content_range(value: &str) -> Option<(Range<u64>, Option<u64>)> {

@@ -32,6 +32,15 @@ pub(super) trait Login: Send + Sync {
     fn renew(&self) -> bool;
 }
 
+/// An account of Azure, and what opens it.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Account {
+    pub(super) name: String,
+    pub(super) key: Option<String>,
+    pub(super) sas: Option<String>,
+    pub(super) endpoint: Option<String>,
+}
+
 type Provider<K> = Box<dyn ProvideCredentialDyn<Credential = K>>;
 type Signing<K> = Box<dyn Fn(&Context, &mut Parts, &K, &str) -> reqsign_core::Result<()> + Send + Sync>;
 
@@ -277,12 +286,7 @@ impl ProvideCredential for Google {
 }
 
 /// The credentials of an account of Azure: its key or a signature, else an identity.
-pub(super) fn azure(
-    context: Context,
-    variables: &Variables,
-    options: &StoreOptions,
-    account: &super::store::Account,
-) -> Box<dyn Login> {
+pub(super) fn azure(context: Context, variables: &Variables, options: &StoreOptions, account: &Account) -> Box<dyn Login> {
     let keeper = Keeper::new(context, |_| azure::RequestSigner::new());
     let sas = account.sas.as_deref().map(|sas| sas.trim_start_matches('?'));
     Box::new(match (&account.key, sas, &options.token) {

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 
 use super::address::Address;
 use super::cache::Cache;
-use super::client::{Failure, Reply, Target};
+use super::client::Target;
 use super::disk::Disk;
 use super::fetch::{Fetcher, Paced, Together, no_size, persist, range_header};
 use super::headers::{Version, content_range, unsatisfied};
 use super::multipart;
 use super::options::RemoteOptions;
 use super::plan::{Job, jobs, merged, pieces};
+use super::reply::{Failure, Reply};
 use super::shared;
 use super::stream::stream;
 use super::whole::WholeFile;

@@ -10,10 +10,11 @@ use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::bucket::{Bucket, Service, blob_host, encoded_key};
-use super::client::{Failure, Reply, agent_for};
-use super::login::{self, Login};
+use super::connect::agent_for;
+use super::login::{self, Account, Login};
 use super::options::RemoteOptions;
 use super::profile::Profiles;
+use super::reply::{Failure, Reply};
 use super::tools::{self, Variables};
 use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::threads::lock;
@@ -54,15 +55,6 @@ struct State {
 pub(super) enum Way {
     Signed,
     Plain,
-}
-
-/// An account of Azure, and what opens it.
-#[derive(Debug, Default, Clone)]
-pub(super) struct Account {
-    pub(super) name: String,
-    pub(super) key: Option<String>,
-    pub(super) sas: Option<String>,
-    endpoint: Option<String>,
 }
 
 impl std::fmt::Debug for Store {

@@ -3,9 +3,10 @@
 use std::io::{Read, Write};
 use std::sync::Mutex;
 
-use super::client::{Failure, Reply, Target};
+use super::client::Target;
 use super::fetch::{Fetcher, Paced, persist};
 use super::headers::Version;
+use super::reply::{Failure, Reply};
 use super::shared;
 use crate::bytes::source::past_end;
 use crate::bytes::{Access, Form, Source, SourceRef, read_exact_at, spool, to_usize, unnamed_file};

@@ -1,0 +1,64 @@
+//! Answers to requests, and the reasons why there is none.
+
+use std::time::Duration;
+
+use ureq::BodyReader;
+
+use crate::error::Error;
+
+/// An answer whose body was not read.
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) headers: Headers,
+    pub(super) body: BodyReader<'static>,
+}
+
+/// The headers of an answer that matter here.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Headers {
+    pub(super) range: Option<String>,
+    pub(super) length: Option<u64>,
+    pub(super) etag: Option<String>,
+    pub(super) modified: Option<String>,
+    pub(super) kind: Option<String>,
+    pub(super) encoding: Option<String>,
+    pub(super) retry_after: Option<Duration>,
+    pub(super) location: Option<String>,
+    pub(super) region: Option<String>,
+}
+
+impl Reply {
+    /// An answer that was never given.
+    pub(super) fn nothing() -> Self {
+        let body = ureq::Body::builder().data(Vec::new()).into_reader();
+        Self { status: 0, headers: Headers::default(), body }
+    }
+}
+
+/// The reason why a request failed, and whether it is worth repeating.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Perhaps not the next time, after this long if the server says so.
+    Again(Error, Option<Duration>),
+    /// For good.
+    Final(Error),
+    /// There are no credentials to sign it with, for this reason. It never leaves the module of the store.
+    Login(String),
+}
+
+impl Headers {
+    pub(super) fn of<T>(response: &ureq::http::Response<T>) -> Self {
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        Self {
+            range: header("content-range"),
+            length: header("content-length").and_then(|text| text.trim().parse().ok()),
+            etag: header("etag"),
+            modified: header("last-modified"),
+            kind: header("content-type"),
+            encoding: header("content-encoding").filter(|name| !name.eq_ignore_ascii_case("identity")),
+            retry_after: header("retry-after").and_then(|text| text.trim().parse().ok()).map(Duration::from_secs),
+            location: header("location"),
+            region: header("x-amz-bucket-region"),
+        }
+    }
+}
