@@ -155,7 +155,7 @@ fn apply(step: &Step, array: &Array, model: &Model) -> (trilith::Result<Array>, 
             let mut shape = new.clone();
             shape.extend(model.shape.iter().map(|n| if *n == 1 { 3 } else { *n }));
             if shape.iter().product::<usize>() > 20_000 {
-                return (Err(trilith::Error::usage("too many for the model")), None);
+                return (Err(trilith::Error::invalid_input("too many for the model")), None);
             }
             let wide = model.map(shape.clone(), |index| {
                 index[new.len()..].iter().zip(&model.shape).map(|(i, n)| if *n == 1 { 0 } else { *i }).collect()

@@ -140,7 +140,7 @@ pub(crate) use with_type;
 
 /// The error for a number that names no datatype.
 pub fn unknown_datatype(datatype: i32) -> Error {
-    Error::usage(format!("{datatype} is not the number of a datatype that can be read or written here"))
+    Error::invalid_input(format!("{datatype} is not the number of a datatype that can be read or written here"))
 }
 
 /// The library's datatype of a constant.
@@ -263,7 +263,7 @@ pub unsafe extern "C" fn trilith_array_slice(
             let axes = 0..count.min(array.array.shape().len().saturating_add(1));
             let ranges: Result<Vec<Index>> = axes
                 .map(|axis| match step.get(axis).copied().unwrap_or(1) {
-                    0 => Err(Error::usage(format!("the step of axis {axis} is 0"))),
+                    0 => Err(Error::invalid_input(format!("the step of axis {axis} is 0"))),
                     step => Ok(Index::Range { start: bound(start, axis), stop: bound(stop, axis), step }),
                 })
                 .collect();
@@ -323,7 +323,7 @@ struct Walk {
 
 impl Walk {
     fn new(shape: &[u64], strides: Option<&[i64]>, size: usize, room: usize) -> Result<Self> {
-        let too_small = |needed: u64| Error::usage(format!("{needed} bytes are needed, the memory has {room}"));
+        let too_small = |needed: u64| Error::invalid_input(format!("{needed} bytes are needed, the memory has {room}"));
         let count = shape.iter().try_fold(1u64, |count, len| count.checked_mul(*len));
         let Some(strides) = strides else {
             let needed = count.and_then(|count| count.checked_mul(size as u64)).unwrap_or(u64::MAX);
@@ -336,7 +336,7 @@ impl Walk {
         let mut steps = Vec::with_capacity(strides.len());
         for (len, stride) in shape.iter().zip(strides) {
             let step = u64::try_from(*stride)
-                .map_err(|_| Error::usage("a stride is negative; let the pointer begin at the first element"))?;
+                .map_err(|_| Error::invalid_input("a stride is negative; let the pointer begin at the first element"))?;
             let reach = len.saturating_sub(1).checked_mul(step).and_then(|reach| last.checked_add(reach));
             last = reach.ok_or_else(|| too_small(u64::MAX))?;
             steps.push(usize::try_from(step).map_err(|_| too_small(u64::MAX))?);
@@ -349,7 +349,7 @@ impl Walk {
 
     /// Puts packed elements where they belong, behind those of the last call.
     fn scatter(&mut self, packed: &[u8], size: usize, into: &mut [u8]) -> Result<()> {
-        let outside = || Error::usage("an element would lie outside of the memory");
+        let outside = || Error::invalid_input("an element would lie outside of the memory");
         let Some(strides) = &self.strides else {
             let end = self.at.checked_add(packed.len()).ok_or_else(outside)?;
             into.get_mut(self.at..end).ok_or_else(outside)?.copy_from_slice(packed);
@@ -390,7 +390,7 @@ fn read(array: &Array, datatype: i32, reading: Reading<'_>) -> Result<()> {
     if let Some(strides) = reading.strides
         && strides.len() != array.shape().len()
     {
-        return Err(Error::usage(format!("{} strides for {} axes", strides.len(), array.shape().len())));
+        return Err(Error::invalid_input(format!("{} strides for {} axes", strides.len(), array.shape().len())));
     }
     if datatype == TRILITH_STORED {
         let size =
@@ -452,10 +452,10 @@ pub unsafe extern "C" fn trilith_array_read_mask(
             let into = usize::try_from(array.len())
                 .ok()
                 .and_then(|count| into.get_mut(..count))
-                .ok_or_else(|| Error::usage(format!("{} bytes are needed, the memory has {room}", array.len())))?;
+                .ok_or_else(|| Error::invalid_input(format!("{} bytes are needed, the memory has {room}", array.len())))?;
             match array.mask_bytes()? {
                 Some(mask) if mask.len() == into.len() => into.copy_from_slice(&mask),
-                Some(mask) => return Err(Error::usage(format!("a mask of {} elements", mask.len()))),
+                Some(mask) => return Err(Error::invalid_input(format!("a mask of {} elements", mask.len()))),
                 None => into.fill(0),
             }
             Ok(())
@@ -478,7 +478,7 @@ pub unsafe extern "C" fn trilith_array_text(
             wanted(out)?;
             let array = &look(array)?.array;
             if index >= array.len() {
-                return Err(Error::usage(format!("element {index} of an array of {}", array.len())));
+                return Err(Error::invalid_input(format!("element {index} of an array of {}", array.len())));
             }
             let mut left = index;
             let mut place: Vec<u64> = array

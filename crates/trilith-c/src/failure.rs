@@ -56,7 +56,7 @@ fn status(error: &Error) -> i32 {
         ErrorKind::Limit => TRILITH_LIMIT,
         ErrorKind::NotFound => TRILITH_NOT_FOUND,
         ErrorKind::Cancelled => TRILITH_CANCELLED,
-        ErrorKind::Usage => TRILITH_USAGE,
+        ErrorKind::InvalidInput => TRILITH_USAGE,
         _ => TRILITH_INTERNAL,
     }
 }

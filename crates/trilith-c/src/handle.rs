@@ -46,8 +46,8 @@ pub(crate) use handle;
 
 fn wrong<H: Handle>(found: u64) -> Error {
     match found {
-        0 => Error::usage(format!("this {} was freed", H::NAME)),
-        _ => Error::usage(format!("this is not a {}", H::NAME)),
+        0 => Error::invalid_input(format!("this {} was freed", H::NAME)),
+        _ => Error::invalid_input(format!("this is not a {}", H::NAME)),
     }
 }
 
@@ -57,7 +57,8 @@ fn wrong<H: Handle>(found: u64) -> Error {
 /// `handle` is null, or a handle of this library that outlives `'a` and that no other thread changes meanwhile.
 pub unsafe fn look<'a, H: Handle>(handle: *const H) -> Result<&'a H> {
     // SAFETY: as the caller promises; every handle begins life as a box of a struct with a mark.
-    let held = unsafe { handle.as_ref() }.ok_or_else(|| Error::usage(format!("a null pointer in place of a {}", H::NAME)))?;
+    let held =
+        unsafe { handle.as_ref() }.ok_or_else(|| Error::invalid_input(format!("a null pointer in place of a {}", H::NAME)))?;
     if held.mark() == H::MARK { Ok(held) } else { Err(wrong::<H>(held.mark())) }
 }
 
@@ -67,7 +68,8 @@ pub unsafe fn look<'a, H: Handle>(handle: *const H) -> Result<&'a H> {
 /// The conditions of [`look`] hold, and no other thread uses the handle meanwhile.
 pub unsafe fn look_mut<'a, H: Handle>(handle: *mut H) -> Result<&'a mut H> {
     // SAFETY: as the caller promises.
-    let held = unsafe { handle.as_mut() }.ok_or_else(|| Error::usage(format!("a null pointer in place of a {}", H::NAME)))?;
+    let held =
+        unsafe { handle.as_mut() }.ok_or_else(|| Error::invalid_input(format!("a null pointer in place of a {}", H::NAME)))?;
     if held.mark() == H::MARK { Ok(held) } else { Err(wrong::<H>(held.mark())) }
 }
 
@@ -92,7 +94,7 @@ pub unsafe fn free<H: Handle>(handle: *mut H) {
 /// `place` is null or points to memory for a `T`.
 pub unsafe fn put<T>(place: *mut T, value: T) -> Result<()> {
     if place.is_null() {
-        return Err(Error::usage("a null pointer in place of memory for the result"));
+        return Err(Error::invalid_input("a null pointer in place of memory for the result"));
     }
     // SAFETY: not null, and as the caller promises.
     unsafe { place.write(value) };
@@ -101,5 +103,5 @@ pub unsafe fn put<T>(place: *mut T, value: T) -> Result<()> {
 
 /// Checks that there is a place for the result, before the work is done.
 pub fn wanted<T>(place: *mut T) -> Result<()> {
-    if place.is_null() { Err(Error::usage("a null pointer in place of memory for the result")) } else { Ok(()) }
+    if place.is_null() { Err(Error::invalid_input("a null pointer in place of memory for the result")) } else { Ok(()) }
 }

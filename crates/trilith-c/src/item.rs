@@ -218,7 +218,7 @@ fn not_a(what: &str, found: &Scalar<'_>) -> Error {
         Scalar::Binary(_) => "binary data",
         _ => "text",
     };
-    Error::usage(format!("this item is {found}, not {what}"))
+    Error::invalid_input(format!("this item is {found}, not {what}"))
 }
 
 /// The value of a whole number.
@@ -241,7 +241,7 @@ pub unsafe extern "C" fn trilith_item_double(item: *const trilith_item, out: *mu
         guard(error, || match value(look(item)?)? {
             Scalar::Float(number) => put(out, number),
             Scalar::Int(number) if (number as f64) as i128 == i128::from(number) => put(out, number as f64),
-            Scalar::Int(number) => Err(Error::usage(format!("a double does not hold {number} exactly"))),
+            Scalar::Int(number) => Err(Error::invalid_input(format!("a double does not hold {number} exactly"))),
             other => Err(not_a("a number", &other)),
         })
     }

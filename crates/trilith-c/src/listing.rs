@@ -66,7 +66,7 @@ pub unsafe extern "C" fn trilith_arrays_item(
         guard(error, || {
             wanted(out)?;
             let arrays = look(arrays)?;
-            let none = || Error::usage(format!("array {index} of a list of {}", arrays.listed.len()));
+            let none = || Error::invalid_input(format!("array {index} of a list of {}", arrays.listed.len()));
             let (_, listed) = arrays.listed.get(index).ok_or_else(none)?;
             match &listed.target {
                 Ok(found) => put(out, arrays.reach.to(found.clone())),

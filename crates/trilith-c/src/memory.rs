@@ -5,11 +5,11 @@ use std::ffi::c_void;
 use library::{Error, Result};
 
 fn missing() -> Error {
-    Error::usage("a null pointer in place of memory")
+    Error::invalid_input("a null pointer in place of memory")
 }
 
 fn too_large() -> Error {
-    Error::usage("memory of more bytes than a program can have")
+    Error::invalid_input("memory of more bytes than a program can have")
 }
 
 /// Returns bytes to read from.
@@ -52,7 +52,7 @@ pub unsafe fn list<'a, T: Copy>(start: *const T, count: usize) -> Result<&'a [T]
         return Err(missing());
     }
     if !start.is_aligned() {
-        return Err(Error::usage(format!("memory that is not aligned to {} bytes", align_of::<T>())));
+        return Err(Error::invalid_input(format!("memory that is not aligned to {} bytes", align_of::<T>())));
     }
     if count.checked_mul(size_of::<T>()).is_none_or(|size| isize::try_from(size).is_err()) {
         return Err(too_large());

@@ -251,7 +251,7 @@ pub unsafe extern "C" fn trilith_open_callback(
     unsafe {
         guard(error, || {
             wanted(out)?;
-            let read = read.ok_or_else(|| Error::usage("a null pointer in place of a function that reads"))?;
+            let read = read.ok_or_else(|| Error::invalid_input("a null pointer in place of a function that reads"))?;
             let source: SourceRef = Arc::new(Callback { read, user, size });
             let (opening, cancel) = options_of(options)?;
             put(out, open_source(&opening, cancel, source, Arc::new(NoReferences))?)

@@ -16,7 +16,7 @@ pub unsafe fn optional<'a>(text: *const c_char) -> Result<Option<&'a str>> {
     }
     // SAFETY: not null, and as the caller promises.
     let text = unsafe { CStr::from_ptr(text) };
-    text.to_str().map(Some).map_err(|error| Error::usage(format!("text that is not UTF-8: {error}")))
+    text.to_str().map(Some).map_err(|error| Error::invalid_input(format!("text that is not UTF-8: {error}")))
 }
 
 /// The text that C handed in.
@@ -25,7 +25,7 @@ pub unsafe fn optional<'a>(text: *const c_char) -> Result<Option<&'a str>> {
 /// As [`optional`].
 pub unsafe fn given<'a>(text: *const c_char) -> Result<&'a str> {
     // SAFETY: as the caller promises.
-    unsafe { optional(text) }?.ok_or_else(|| Error::usage("a null pointer in place of text"))
+    unsafe { optional(text) }?.ok_or_else(|| Error::invalid_input("a null pointer in place of text"))
 }
 
 /// Text for C, which frees it with trilith_string_free.

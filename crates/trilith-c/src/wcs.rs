@@ -77,7 +77,7 @@ pub unsafe extern "C" fn trilith_wcs_axis(
     unsafe {
         guard(error, || {
             let axes = &look(wcs)?.axes;
-            let texts = axes.get(axis).ok_or_else(|| Error::usage(format!("world axis {axis} of {}", axes.len())))?;
+            let texts = axes.get(axis).ok_or_else(|| Error::invalid_input(format!("world axis {axis} of {}", axes.len())))?;
             for (place, text) in [name, unit, physical_type].into_iter().zip(texts) {
                 if !place.is_null() {
                     put(place, text.as_ptr())?;
@@ -97,10 +97,10 @@ unsafe fn columns(points: *const f64, count: usize, axes: usize) -> Result<Vec<V
         return Ok(vec![Vec::new(); axes]);
     }
     if points.is_null() {
-        return Err(Error::usage("a null pointer in place of points"));
+        return Err(Error::invalid_input("a null pointer in place of points"));
     }
     let total = count.checked_mul(axes).filter(|total| *total <= isize::MAX as usize / 8);
-    let total = total.ok_or_else(|| Error::usage(format!("{count} points are more than memory has")))?;
+    let total = total.ok_or_else(|| Error::invalid_input(format!("{count} points are more than memory has")))?;
     // SAFETY: as the caller promises.
     let points = unsafe { std::slice::from_raw_parts(points, total) };
     Ok((0..axes).map(|axis| points.iter().skip(axis).step_by(axes).copied().collect()).collect())
@@ -112,7 +112,7 @@ unsafe fn columns(points: *const f64, count: usize, axes: usize) -> Result<Vec<V
 /// `points` has `count` points of as many numbers as the coordinates take, `out` room for as many as they give.
 unsafe fn convert(wcs: &Wcs, count: usize, points: *const f64, out: *mut f64, flags: u32, to_pixels: bool) -> Result<()> {
     if flags & !(TRILITH_WCS_NO_BOX | TRILITH_WCS_FILE_INVERSE) != 0 {
-        return Err(Error::usage(format!("unknown flags {flags:#x}")));
+        return Err(Error::invalid_input(format!("unknown flags {flags:#x}")));
     }
     let (takes, gives) = if to_pixels { (wcs.world_axes(), wcs.pixel_axes()) } else { (wcs.pixel_axes(), wcs.world_axes()) };
     // SAFETY: as the caller promises.

@@ -23,7 +23,7 @@ handle! {
 }
 
 fn writer(held: &mut trilith_writer) -> Result<&mut library::Writer<'static>> {
-    held.writer.as_mut().ok_or_else(|| Error::usage("this file was written already"))
+    held.writer.as_mut().ok_or_else(|| Error::invalid_input("this file was written already"))
 }
 
 /// Begins a file of a generation such as `asdf-1.5` or `finf-0.1`; null means the newest standard.
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn trilith_writer_codec(
             if codec != "none" {
                 library::ArrayOptions::codec(codec)?;
             }
-            let writer = held.writer.take().ok_or_else(|| Error::usage("this file was written already"))?;
+            let writer = held.writer.take().ok_or_else(|| Error::invalid_input("this file was written already"))?;
             held.writer = Some(writer.codec(codec)?);
             Ok(())
         })
@@ -145,7 +145,9 @@ pub struct Given<'m> {
 impl Given<'_> {
     fn count(&self) -> Result<usize> {
         let count = self.shape.iter().try_fold(1u64, |count, len| count.checked_mul(*len));
-        count.and_then(|count| usize::try_from(count).ok()).ok_or_else(|| Error::usage("more elements than memory can have"))
+        count
+            .and_then(|count| usize::try_from(count).ok())
+            .ok_or_else(|| Error::invalid_input("more elements than memory can have"))
     }
 
     /// Returns the elements in their place.
@@ -164,7 +166,7 @@ impl Given<'_> {
     pub unsafe fn copied(&self) -> Result<Array> {
         let datatype = datatype_of(self.datatype)?;
         let size = usize::try_from(datatype.item_size()).unwrap_or(0).checked_mul(self.count()?);
-        let size = size.ok_or_else(|| Error::usage("more bytes than memory can have"))?;
+        let size = size.ok_or_else(|| Error::invalid_input("more bytes than memory can have"))?;
         // SAFETY: as the caller promises.
         let bytes = unsafe { memory::bytes(self.data, size) }?;
         let array = in_memory(bytes, datatype, self.shape)?;
@@ -223,7 +225,7 @@ pub unsafe extern "C" fn trilith_writer_write(
     unsafe {
         guard(error, || {
             let (held, path) = (look_mut(held)?, given(path)?);
-            held.writer.take().ok_or_else(|| Error::usage("this file was written already"))?.write(path)
+            held.writer.take().ok_or_else(|| Error::invalid_input("this file was written already"))?.write(path)
         })
     }
 }

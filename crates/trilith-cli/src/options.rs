@@ -160,7 +160,8 @@ impl Options {
         self.add_input(path.to_owned());
         let (source, resolve) = self.reach(path, limits).map_err(|error| match Item::parse(path) {
             Item { file, path: Some(_) } if Path::new(&file).exists() => {
-                Error::usage(format!("a whole file is expected here, not an item of it: {path}")).hint(format!("give {file}"))
+                Error::invalid_input(format!("a whole file is expected here, not an item of it: {path}"))
+                    .hint(format!("give {file}"))
             }
             _ => error,
         })?;
@@ -373,7 +374,8 @@ impl Options {
 /// Reads `0:10,20:` as ranges of files.
 fn ranges(text: &str) -> Result<Vec<std::ops::Range<Option<usize>>>> {
     let range = |text: &str| {
-        let bad = || Error::usage(format!("{text:?} is not a range of files")).hint("write it as FIRST:END, counted from 0");
+        let bad =
+            || Error::invalid_input(format!("{text:?} is not a range of files")).hint("write it as FIRST:END, counted from 0");
         let number =
             |part: &str| if part.trim().is_empty() { Ok(None) } else { part.trim().parse().map(Some).map_err(|_| bad()) };
         let (from, to) = text.split_once(':').ok_or_else(bad)?;

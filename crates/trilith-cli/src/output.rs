@@ -131,7 +131,7 @@ impl Out {
     /// Writes bytes, but never to a terminal.
     pub fn binary(&mut self, bytes: &[u8]) -> Result<()> {
         if io::stdout().is_terminal() {
-            return Err(Error::usage("this is binary data and stdout is a terminal")
+            return Err(Error::invalid_input("this is binary data and stdout is a terminal")
                 .hint("write it to a file with -o FILE, or pipe it on"));
         }
         self.write_all(bytes).map_err(failed)

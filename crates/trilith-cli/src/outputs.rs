@@ -29,11 +29,11 @@ impl<'o> Outputs<'o> {
     /// Refuses one file for several items.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if it names one output for several items.
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it names one output for several items.
     pub fn check_several(self) -> Result<()> {
         match self.file() {
             Some(output) if !output.contains("{stem}") => {
-                Err(Error::usage(format!("several files cannot all be written to {output}"))
+                Err(Error::invalid_input(format!("several files cannot all be written to {output}"))
                     .hint("put {stem} into the name, which is that of the file without its ending"))
             }
             _ => Ok(()),
@@ -81,7 +81,7 @@ impl Options {
     /// into place when it is complete.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if it is an input.
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it is an input.
     pub fn check_inputs(&self, path: &str, rewritten: &[&str]) -> Result<()> {
         let there = Path::new(path);
         if is_stream(path) || !there.exists() || rewritten.iter().any(|input| is_one_file(there, Path::new(input))) {
@@ -89,9 +89,9 @@ impl Options {
         }
         match self.inputs().iter().find(|input| is_one_file(there, Path::new(input))) {
             Some(input) if Path::new(input).file_name() == there.file_name() => {
-                Err(Error::usage(format!("{path} is read by this command, and would be lost")))
+                Err(Error::invalid_input(format!("{path} is read by this command, and would be lost")))
             }
-            Some(input) => Err(Error::usage(format!("{path} is {input}, which this command reads, and would be lost"))),
+            Some(input) => Err(Error::invalid_input(format!("{path} is {input}, which this command reads, and would be lost"))),
             None => return Ok(()),
         }
         .map_err(|error| error.hint("write to another file"))
@@ -101,13 +101,13 @@ impl Options {
 /// Refuses to replace existing files unless `overwrite` is set.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) with the first of them that exists.
+/// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) with the first of them that exists.
 pub fn check_absent<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, overwrite: bool) -> Result<()> {
     if overwrite {
         return Ok(());
     }
     match paths.into_iter().find(|path| std::fs::symlink_metadata(path).is_ok_and(|there| !there.is_dir())) {
-        Some(path) => Err(Error::usage(format!("{} already exists", path.display())).hint("--overwrite replaces it")),
+        Some(path) => Err(Error::invalid_input(format!("{} already exists", path.display())).hint("--overwrite replaces it")),
         None => Ok(()),
     }
 }

@@ -128,14 +128,14 @@ pub struct Typed {
 impl Typed {
     /// The value for a path under the file's `%TAG` handles; nothing that ASDF forbids to write.
     pub fn value(&self, change: &mut Change<'_>, path: &TreePath) -> Result<Value> {
-        let Some(text) = &self.value else { return Err(Error::usage("neither a value nor --from")) };
+        let Some(text) = &self.value else { return Err(Error::invalid_input("neither a value nor --from")) };
         let syntax = match (self.yaml, self.string) {
             (true, _) => Syntax::Yaml,
             (_, true) => Syntax::String,
             _ => Syntax::Checked,
         };
         let mut value = change.typed(path, text, syntax).map_err(|error| match error.advice() {
-            Some(advice) if error.kind() == trilith::ErrorKind::Usage => {
+            Some(advice) if error.kind() == trilith::ErrorKind::InvalidInput => {
                 error.hint(format!("{advice}; --yaml takes it as YAML 1.1, --string as a string"))
             }
             _ => error,
@@ -169,10 +169,10 @@ pub fn change(
     make: impl FnOnce(&mut Change<'_>, &TreePath) -> Result<()>,
 ) -> Result<Outcome> {
     let item = Item::parse(argument);
-    let path = item.path.as_deref().ok_or_else(|| Error::usage("name what to change: FILE#/path"))?;
+    let path = item.path.as_deref().ok_or_else(|| Error::invalid_input("name what to change: FILE#/path"))?;
     let file = trilith::file::toward(options.open_asdf_for(&item.file, save.output(&item.file))?, path)?;
     if file.sections().tree().is_none() {
-        return Err(Error::usage("this file has no tree"));
+        return Err(Error::invalid_input("this file has no tree"));
     }
     let path = TreePath::parse(path)?;
     let mut change = Change::new(&file);

@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     fn site() -> Site {
-        Site::new(Session::new(|_| Err(Error::usage("nothing"))), "s3cret".to_owned(), 4000)
+        Site::new(Session::new(|_| Err(Error::invalid_input("nothing"))), "s3cret".to_owned(), 4000)
     }
 
     fn status(method: &str, path: &str, headers: &[(&'static str, &str)]) -> u16 {

@@ -22,7 +22,7 @@ impl Target {
             return NewFile::create(path, basis).map(|new| Self(new.with_limits(&limits())));
         }
         if io::stdout().is_terminal() {
-            return Err(Error::usage("this is binary data and stdout is a terminal").hint("name a file, or pipe it on"));
+            return Err(Error::invalid_input("this is binary data and stdout is a terminal").hint("name a file, or pipe it on"));
         }
         NewFile::stream(Box::new(io::stdout()), "stdout").map(|new| Self(new.with_limits(&limits())))
     }

@@ -198,10 +198,10 @@ fn what_is_no_regular_file_is_never_mapped() {
     // Short pipes are kept in memory; there is no file to be mapped or cut.
     let reader = trilith::file::open_asdf_source(source, std::sync::Arc::new(bytes::NoReferences), &Default::default()).unwrap();
     assert_eq!(reader.array_at("/a").unwrap().load::<f64>().unwrap().len(), 100_000);
-    assert_eq!(bytes::open(folder.path(), LocalOptions::default()).err().map(|e| e.kind()), Some(ErrorKind::Usage));
+    assert_eq!(bytes::open(folder.path(), LocalOptions::default()).err().map(|e| e.kind()), Some(ErrorKind::InvalidInput));
     // A device has no end.
-    assert_eq!(bytes::open("/dev/zero", LocalOptions::default()).err().map(|e| e.kind()), Some(ErrorKind::Usage));
-    assert_eq!(bytes::read_text("/dev/urandom", 10).err().map(|e| e.kind()), Some(ErrorKind::Usage));
+    assert_eq!(bytes::open("/dev/zero", LocalOptions::default()).err().map(|e| e.kind()), Some(ErrorKind::InvalidInput));
+    assert_eq!(bytes::read_text("/dev/urandom", 10).err().map(|e| e.kind()), Some(ErrorKind::InvalidInput));
     // Behind a reference not even that: a pipe would wait for its writer.
     let sandbox = DirectoryResolver::new(folder.path(), LocalOptions::default(), 8);
     assert_eq!(sandbox.resolve("pipe").err().map(|e| e.kind()), Some(ErrorKind::Limit));
@@ -214,8 +214,11 @@ fn a_pipe_or_device_is_written_into_and_never_replaced() {
     let path = file(folder.path(), "old");
     let pipe = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    assert_eq!(AtomicFile::create(&pipe, Basis::Nothing).err().map(|e| e.kind()), Some(ErrorKind::Usage));
-    assert_eq!(Builder::new(Target::newest()).write(&pipe, Value::from(1)).err().map(|e| e.kind()), Some(ErrorKind::Usage));
+    assert_eq!(AtomicFile::create(&pipe, Basis::Nothing).err().map(|e| e.kind()), Some(ErrorKind::InvalidInput));
+    assert_eq!(
+        Builder::new(Target::newest()).write(&pipe, Value::from(1)).err().map(|e| e.kind()),
+        Some(ErrorKind::InvalidInput)
+    );
     for words in [&["convert", "x.asdf", "pipe"][..], &["repack", "x.asdf", "pipe"], &["get", "x.asdf#/a", "-o", "pipe"]] {
         let reader = std::thread::spawn({
             let pipe = pipe.clone();

@@ -44,7 +44,7 @@ impl Ready<'_> {
     fn item(&self, value: &Value, depth: usize, below_list: bool) -> Result<Draft> {
         // As deep as values can be made.
         if depth > 256 {
-            return Err(Error::usage("the items nest too deep"));
+            return Err(Error::invalid_input("the items nest too deep"));
         }
         if let Some(array) = self.stored(value) {
             return Ok(Draft::data(array?));
@@ -53,7 +53,7 @@ impl Ready<'_> {
             Data::Map(pairs) => {
                 let mut items = Vec::with_capacity(pairs.len());
                 for (key, item) in pairs {
-                    let name = key.as_str().ok_or_else(|| Error::usage("the name of an item is text"))?;
+                    let name = key.as_str().ok_or_else(|| Error::invalid_input("the name of an item is text"))?;
                     let item = match item.data {
                         Data::Int(number) if below_list && self.stored(item).is_none() => {
                             Draft::data(Array::from_slice(&[number], &[])?)
@@ -74,14 +74,14 @@ impl Ready<'_> {
             Data::Int(number) => Ok(Draft::param(*number)),
             Data::Float(number) => Ok(Draft::data(Array::from_slice(&[*number], &[])?)),
             Data::Str(text) => Ok(Draft::data(Array::from_texts(std::slice::from_ref(text), &[])?)),
-            _ => Err(Error::usage("a stream holds dictionaries, lists, arrays, numbers and texts, nothing else")),
+            _ => Err(Error::invalid_input("a stream holds dictionaries, lists, arrays, numbers and texts, nothing else")),
         }
     }
 }
 
 #[cold]
 fn unseen() -> Error {
-    Error::usage("a list of a stream holds no dictionary and no list without items: it would not be seen again")
+    Error::invalid_input("a list of a stream holds no dictionary and no list without items: it would not be seen again")
 }
 
 /// The dialect that a version names, if it is one of Dudley's.

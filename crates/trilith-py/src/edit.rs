@@ -116,7 +116,7 @@ pub fn append(py: Python<'_>, file: &Held, path: &str, rows: &Bound<'_, PyAny>) 
         let _turn = file.turn();
         let (opened, _) = file.current()?;
         if !file.state().steps.is_empty() {
-            return Err(Error::usage("the file has changes that were not written: update() it first"));
+            return Err(Error::invalid_input("the file has changes that were not written: update() it first"));
         }
         append_rows(opened.edit()?.file(), &path, &array)?;
         file.reopen(own)
@@ -157,7 +157,7 @@ pub fn write_to(py: Python<'_>, file: &Held, target: &Bound<'_, PyAny>) -> PyRes
     let done = calm(py, || {
         let (opened, _) = file.current()?;
         if opened.source().local().is_some_and(|local| local.is_at(&path)) {
-            return Err(Error::usage(format!("{} is the file itself: update() writes its changes", path.display())));
+            return Err(Error::invalid_input(format!("{} is the file itself: update() writes its changes", path.display())));
         }
         let mut how = SaveOptions::default();
         how.output = Some(Output::Path(&path));

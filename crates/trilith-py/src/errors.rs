@@ -63,7 +63,7 @@ const IS_A_DIRECTORY: i32 = 21;
 /// The same for an error about a path: of a folder Python has its own to say.
 pub fn raise_at(error: &Error, path: Option<&Path>) -> PyErr {
     match path {
-        Some(path) if error.kind() == ErrorKind::Usage && path.is_dir() => {
+        Some(path) if error.kind() == ErrorKind::InvalidInput && path.is_dir() => {
             PyIsADirectoryError::new_err((IS_A_DIRECTORY, error.to_string()))
         }
         _ => raise(error, About::Argument),

@@ -75,7 +75,7 @@ impl Held {
     /// The open file, and its tree with the changes that were not written yet.
     pub fn current(&self) -> trilith::Result<(File, Option<Arc<Tree>>)> {
         let state = self.state();
-        let file = state.file.clone().ok_or_else(|| trilith::Error::usage("this file is closed"))?;
+        let file = state.file.clone().ok_or_else(|| trilith::Error::invalid_input("this file is closed"))?;
         Ok((file, state.edited.clone()))
     }
 

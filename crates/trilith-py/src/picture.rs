@@ -49,7 +49,7 @@ impl Picture {
         let is_so = path.extension().is_some_and(|given| given.eq_ignore_ascii_case(ending));
         if !is_so {
             let message = format!("{} does not end in .{ending}, which this picture is", path.display());
-            return Err(raise(&Error::usage(message), About::Argument));
+            return Err(raise(&Error::invalid_input(message), About::Argument));
         }
         let done = AtomicFile::create(&path, Basis::Nothing).and_then(|mut file| {
             file.write_all(bytes).map_err(|error| Error::io("writing a picture", error))?;
@@ -141,7 +141,12 @@ pub fn show(
     how.is_lower = match origin {
         "upper" => false,
         "lower" => true,
-        _ => return Err(raise(&Error::usage(format!("origin is {origin:?}, not \"upper\" or \"lower\"")), About::Argument)),
+        _ => {
+            return Err(raise(
+                &Error::invalid_input(format!("origin is {origin:?}, not \"upper\" or \"lower\"")),
+                About::Argument,
+            ));
+        }
     };
     let what = crate::show::array(&array);
     let form = calm(py, || match Glance::of(&array, &how)? {

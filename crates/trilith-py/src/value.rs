@@ -441,13 +441,13 @@ impl<'a> Ready<'a> {
             return None;
         }
         let stored = value.as_i64().and_then(|number| self.0.get(usize::try_from(number).ok()?));
-        let stored = stored.ok_or_else(|| Error::usage("a tag that begins with NUL"));
+        let stored = stored.ok_or_else(|| Error::invalid_input("a tag that begins with NUL"));
         Some(stored.and_then(Stored::owned).map(|(array, _)| array))
     }
 
     /// The array that a value is.
     pub fn whole(&self, value: &Value) -> Result<Array> {
-        self.stored(value).ok_or_else(|| Error::usage("this is not an array"))?
+        self.stored(value).ok_or_else(|| Error::invalid_input("this is not an array"))?
     }
 
     /// The value without the arrays that need blocks, and those with the paths where they belong.
@@ -460,7 +460,7 @@ impl<'a> Ready<'a> {
     fn take(&self, target: &'static Target, value: &mut Value, path: &mut Vec<String>, found: &mut Placed) -> Result<()> {
         if value.tag.as_deref() == Some(PLACE) {
             let stored = value.as_i64().and_then(|number| self.0.get(usize::try_from(number).ok()?));
-            let stored = stored.ok_or_else(|| Error::usage("a tag that begins with NUL"))?;
+            let stored = stored.ok_or_else(|| Error::invalid_input("a tag that begins with NUL"))?;
             let (array, inline) = stored.owned()?;
             if inline {
                 *value = Builder::new(target).array(&array, &ArrayOptions::inline())?;
@@ -511,7 +511,7 @@ impl Stored<'_> {
                 }
                 Ok((array, inline))
             }
-            Stored::Reserved { .. } => Err(Error::usage("a Reserved array is for trilith.create")),
+            Stored::Reserved { .. } => Err(Error::invalid_input("a Reserved array is for trilith.create")),
             Stored::Pieces { .. } => {
                 Err(Error::unsupported("an array in pieces cannot be put into a file that exists: write a new file with it"))
             }
@@ -522,7 +522,7 @@ impl Stored<'_> {
 /// Asks Python for the pieces of an array, one after the other.
 fn ask(pieces: &Py<PyAny>, failed: &Failed, take: &mut Take<'_>) -> Result<()> {
     let raised = |error: PyErr| {
-        let said = Error::usage(format!("a piece of an array: {error}"));
+        let said = Error::invalid_input(format!("a piece of an array: {error}"));
         *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         said
     };
@@ -596,7 +596,7 @@ fn pieces<'a>(bytes: &'a [u8]) -> impl FnOnce(&mut Take<'_>) -> Result<()> + 'a 
 fn fill(value: &mut Value, nodes: &[Value]) -> Result<()> {
     if value.tag.as_deref() == Some(PLACE) {
         let node = value.as_i64().and_then(|number| nodes.get(usize::try_from(number).ok()?));
-        *value = node.cloned().ok_or_else(|| Error::usage("a tag that begins with NUL"))?;
+        *value = node.cloned().ok_or_else(|| Error::invalid_input("a tag that begins with NUL"))?;
         return Ok(());
     }
     match &mut value.data {

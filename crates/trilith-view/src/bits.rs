@@ -25,7 +25,7 @@ impl Names {
 /// let file = trilith::OpenOptions::new().open_bytes(
 ///     b"#ASDF 1.0.0\n%YAML 1.1\n--- {roman: {meta: {telescope: ROMAN}, dq: 0}}\n...\n".to_vec(),
 /// )?;
-/// let names = trilith_view::bits::names(&file, "/roman/dq").ok_or(trilith::Error::usage("no names"))?;
+/// let names = trilith_view::bits::names(&file, "/roman/dq").ok_or(trilith::Error::invalid_input("no names"))?;
 /// assert_eq!((names.of(1), names.of(60)), (Some("SATURATED"), None));
 /// assert_eq!(trilith_view::bits::names(&file, "/roman/data"), None);
 /// # Ok::<(), trilith::Error>(())

@@ -127,7 +127,7 @@ impl FromStr for ColourMap {
             Some(map) => Ok(Self { map, reversed }),
             None => {
                 let names: Vec<_> = Self::names().collect();
-                Err(Error::usage(format!("there is no colour map {text:?}"))
+                Err(Error::invalid_input(format!("there is no colour map {text:?}"))
                     .hint(format!("one of {}; with _r behind it turned round", names.join(", "))))
             }
         }

@@ -70,17 +70,17 @@ impl Glance {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if the array is empty or holds no numbers, and an
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if the array is empty or holds no numbers, and an
     /// error if it cannot be read.
     pub fn of(array: &Array, how: &How) -> Result<Self> {
         if !is_numeric(array.datatype()) {
-            return Err(Error::usage(format!("elements of {} cannot be drawn", array.datatype().name())));
+            return Err(Error::invalid_input(format!("elements of {} cannot be drawn", array.datatype().name())));
         }
         if array.is_empty() {
-            return Err(Error::usage(format!("an array of the shape {:?} has no elements", array.shape())));
+            return Err(Error::invalid_input(format!("an array of the shape {:?} has no elements", array.shape())));
         }
         match *array.shape() {
-            [] => Err(Error::usage("a single number cannot be drawn")),
+            [] => Err(Error::invalid_input("a single number cannot be drawn")),
             [_] => line(array, how),
             [.., height, width, 3 | 4] if *array.datatype() == Datatype::Uint8 => {
                 let plane = first(array, 3)?;

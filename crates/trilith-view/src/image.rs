@@ -36,9 +36,8 @@ impl std::str::FromStr for Resample {
             "mean" => Ok(Self::Mean),
             "max" => Ok(Self::Max),
             "nearest" => Ok(Self::Nearest),
-            _ => {
-                Err(Error::usage(format!("{text:?} is not a way to resample")).hint(format!("one of {}", Self::NAMES.join(", "))))
-            }
+            _ => Err(Error::invalid_input(format!("{text:?} is not a way to resample"))
+                .hint(format!("one of {}", Self::NAMES.join(", ")))),
         }
     }
 }
@@ -60,11 +59,11 @@ impl Region {
     /// All of a plane.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if the array does not have two axes.
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if the array does not have two axes.
     pub fn all(array: &Array) -> Result<Self> {
         match *array.shape() {
             [height, width] => Ok(Self { x: 0, y: 0, width, height }),
-            _ => Err(Error::usage(format!("an image has two axes, this array has the shape {:?}", array.shape()))
+            _ => Err(Error::invalid_input(format!("an image has two axes, this array has the shape {:?}", array.shape()))
                 .hint("choose one plane by a slice")),
         }
     }
@@ -72,7 +71,7 @@ impl Region {
     /// The part of the array.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if it is not inside.
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it is not inside.
     pub fn of(self, array: &Array) -> Result<Array> {
         let all = Self::all(array)?;
         let is_inside = |start: u64, len: u64, of: u64| start.checked_add(len).is_some_and(|end| end <= of);
@@ -86,7 +85,7 @@ impl Region {
                 all.width,
                 all.height
             );
-            return Err(Error::usage(message));
+            return Err(Error::invalid_input(message));
         }
         array.slice([range(self.y, self.height), range(self.x, self.width)])
     }
@@ -139,7 +138,7 @@ impl Raster {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if the array is not a plane of numbers or the region
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if the array is not a plane of numbers or the region
     /// is not inside of it, [`ErrorKind::Limit`](trilith::ErrorKind::Limit) for very many pixels, and an error if
     /// the array cannot be read.
     pub fn of(array: &Array, region: Option<Region>, size: (usize, usize), how: Resample) -> Result<Self> {
@@ -148,7 +147,7 @@ impl Raster {
         let (width, height) = (size.0.max(1), size.1.max(1));
         check_size(width, height)?;
         if region.width == 0 || region.height == 0 {
-            return Err(Error::usage("an image without elements"));
+            return Err(Error::invalid_input("an image without elements"));
         }
         let (columns, rows) = (to_usize(region.width)?.min(width), to_usize(region.height)?.min(height));
         let raster = match how {

@@ -50,7 +50,7 @@ impl Interval {
     /// The ends for all of an array; 0 and 1 if none of its numbers is finite. All of it is read.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if the elements are not numbers, and an error if
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if the elements are not numbers, and an error if
     /// they cannot be read.
     pub fn of(&self, array: &Array) -> Result<Cuts> {
         let found = match *self {
@@ -96,7 +96,7 @@ impl FromStr for Interval {
 
     fn from_str(text: &str) -> Result<Self> {
         let wrong = || {
-            Error::usage(format!("{text:?} is not an interval"))
+            Error::invalid_input(format!("{text:?} is not an interval"))
                 .hint("minmax, zscale, percentile:99 or percentile:1,99.5; for two numbers --range")
         };
         let inside = |text: &str| text.trim().parse().ok().filter(|n: &f64| (0.0..=100.0).contains(n)).ok_or_else(wrong);
@@ -124,7 +124,8 @@ impl FromStr for Cuts {
 
     fn from_str(text: &str) -> Result<Self> {
         let wrong = || {
-            Error::usage(format!("{text:?} is not a range")).hint("two numbers, the lower first, with a comma between: 0,1000")
+            Error::invalid_input(format!("{text:?} is not a range"))
+                .hint("two numbers, the lower first, with a comma between: 0,1000")
         };
         let number = |text: &str| text.trim().parse().ok().filter(|n: &f64| n.is_finite()).ok_or_else(wrong);
         let (low, high) = text.split_once(',').ok_or_else(wrong)?;

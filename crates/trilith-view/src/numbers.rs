@@ -252,10 +252,10 @@ impl Numbers {
     /// The array, if its elements are numbers.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if they are not.
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if they are not.
     pub(crate) fn new(array: &Array) -> Result<Self> {
         let kind = Kind::of(array.datatype())
-            .ok_or_else(|| Error::usage(format!("elements of {} are not numbers", short(array.datatype()))))?;
+            .ok_or_else(|| Error::invalid_input(format!("elements of {} are not numbers", short(array.datatype()))))?;
         Ok(Self { array: array.clone(), kind })
     }
 

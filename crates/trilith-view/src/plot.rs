@@ -45,7 +45,7 @@ const INK: RGBColor = RGBColor(0x1f, 0x5f, 0xa8);
 /// ```
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) for an impossible size.
+/// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) for an impossible size.
 pub fn line(series: &Series, look: &Look) -> Result<String> {
     drawn(look, |area| series_on(area, series, look, false))
 }
@@ -108,7 +108,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 fn drawn(look: &Look, draw: impl FnOnce(&Area<'_>) -> Result<()>) -> Result<String> {
     if !SIDES.contains(&look.width) || !SIDES.contains(&look.height) {
         let message = format!("a plot of {} by {} pixels", look.width, look.height);
-        return Err(Error::usage(message).hint(format!("from {} to {} are possible", SIDES.start(), SIDES.end())));
+        return Err(Error::invalid_input(message).hint(format!("from {} to {} are possible", SIDES.start(), SIDES.end())));
     }
     let mut svg = String::new();
     {

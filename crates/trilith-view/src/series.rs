@@ -60,12 +60,15 @@ impl Series {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if the array has another number of axes or its
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if the array has another number of axes or its
     /// elements are not numbers, and an error if it cannot be read.
     pub fn of(array: &Array, points: usize) -> Result<Self> {
         let [count] = *array.shape() else {
-            return Err(Error::usage(format!("a line is drawn of one axis, this array has the shape {:?}", array.shape()))
-                .hint("choose one by a slice"));
+            return Err(Error::invalid_input(format!(
+                "a line is drawn of one axis, this array has the shape {:?}",
+                array.shape()
+            ))
+            .hint("choose one by a slice"));
         };
         let numbers = Numbers::new(array)?;
         let points = to_usize(count)?.min(points.max(1));

@@ -76,14 +76,14 @@ impl Wanted {
 
     fn check(&self) -> Result<()> {
         if let Some(wrong) = self.percentiles.iter().find(|p| !(0.0..=100.0).contains(*p)) {
-            return Err(Error::usage(format!("percentile {wrong} is not between 0 and 100")));
+            return Err(Error::invalid_input(format!("percentile {wrong} is not between 0 and 100")));
         }
         if self.bins > MOST_BINS {
-            return Err(Error::usage(format!("a histogram of {} bins, at most {MOST_BINS} are possible", self.bins)));
+            return Err(Error::invalid_input(format!("a histogram of {} bins, at most {MOST_BINS} are possible", self.bins)));
         }
         match self.range {
             Some(Cuts { low, high }) if !(low < high && (high - low).is_finite()) => {
-                Err(Error::usage(format!("a histogram from {low} to {high} has no room for bins")))
+                Err(Error::invalid_input(format!("a histogram from {low} to {high} has no room for bins")))
             }
             _ => Ok(()),
         }
@@ -163,7 +163,7 @@ impl Statistics {
     /// The statistics of an array.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if the elements are not numbers or `wanted` makes no
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if the elements are not numbers or `wanted` makes no
     /// sense, and an error if they cannot be read.
     pub fn of(array: &Array, wanted: &Wanted) -> Result<Self> {
         wanted.check()?;

@@ -64,7 +64,8 @@ impl FromStr for Stretch {
             _ => {
                 let exponent = text.strip_prefix("power:").and_then(|number| number.parse().ok());
                 let exponent = exponent.filter(|n: &f64| *n > 0.0 && n.is_finite()).ok_or_else(|| {
-                    Error::usage(format!("{text:?} is not a stretch")).hint(format!("one of {}, power:2", Self::NAMES.join(", ")))
+                    Error::invalid_input(format!("{text:?} is not a stretch"))
+                        .hint(format!("one of {}, power:2", Self::NAMES.join(", ")))
                 })?;
                 Self::Power(exponent)
             }

@@ -57,8 +57,8 @@ impl HostFile {
 
     /// Reads a range, and keeps it.
     fn keep(&self, range: Range<u64>) -> Result<()> {
-        let len =
-            usize::try_from(range.end.saturating_sub(range.start)).map_err(|_| Error::usage("a range of too many bytes"))?;
+        let len = usize::try_from(range.end.saturating_sub(range.start))
+            .map_err(|_| Error::invalid_input("a range of too many bytes"))?;
         let mut bytes = vec![0; len];
         self.fetch(range.start, &mut bytes)?;
         let mut kept = self.kept();

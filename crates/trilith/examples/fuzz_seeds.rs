@@ -16,7 +16,7 @@ use trilith::tree::{PrintOptions, Value, print_document};
 use trilith::{Array, ArrayOptions, Builder, Limits, Result, Target, file};
 
 fn main() -> Result<()> {
-    let folder = std::env::args().nth(1).ok_or_else(|| trilith::Error::usage("usage: fuzz_seeds FOLDER"))?;
+    let folder = std::env::args().nth(1).ok_or_else(|| trilith::Error::invalid_input("usage: fuzz_seeds FOLDER"))?;
     let folder = Path::new(&folder);
     for target in TARGETS {
         save(folder, "open", target.name, &asdf(target, &ArrayOptions::default())?)?;

@@ -489,7 +489,7 @@ pub enum Order {
 /// is set. The same holds if there are arrays in chunks. Otherwise empty blocks without a name are left out.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`] for an ndarray without block, [`ErrorKind::Usage`] for another order if blocks
+/// Returns [`ErrorKind::Malformed`] for an ndarray without block, [`ErrorKind::InvalidInput`] for another order if blocks
 /// must keep their numbers, and [`ErrorKind::Unsupported`] if arrays in chunks require that.
 pub fn reordered(file: &AsdfFile, order: Order, drop_unnamed: bool) -> Result<(String, Vec<usize>)> {
     let in_chunks = may_drop(file, drop_unnamed)?;
@@ -500,7 +500,7 @@ pub fn reordered(file: &AsdfFile, order: Order, drop_unnamed: bool) -> Result<(S
         }
         if order != Order::Blocks {
             let message = format!("{unnamed} blocks are not named by any array, and may be named by number elsewhere");
-            return Err(Error::usage(message).hint("keep the order, or drop them"));
+            return Err(Error::invalid_input(message).hint("keep the order, or drop them"));
         }
         let all = file.sections().all_blocks()?;
         return Ok((file.tree().text().to_owned(), all.iter().map(|block| block.index).collect()));

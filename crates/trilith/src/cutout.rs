@@ -140,7 +140,7 @@ impl<'f> Cutout<'f> {
     /// Returns the pixels of the image. Without filled pixels they are read when they are used.
     ///
     /// # Errors
-    /// Returns an error if the array cannot be read, and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if its datatype does not
+    /// Returns an error if the array cannot be read, and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if its datatype does not
     /// hold the value to fill with.
     pub fn array(&self) -> Result<Array> {
         self.cut(&self.file.array(&self.path)?)
@@ -356,7 +356,7 @@ impl<'f> Cutout<'f> {
             }
         }
         if arrays.cut.is_empty() {
-            return Err(Error::usage(format!(
+            return Err(Error::invalid_input(format!(
                 "cannot cut out {}: no array of the shape {:?} has such a name",
                 self.options.only.join(", "),
                 self.shape

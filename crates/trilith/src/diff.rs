@@ -475,11 +475,11 @@ fn is_number(datatype: &Datatype) -> bool {
 /// Reads an ignored path: a JSON Pointer in which `*` represents any one key.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it is no pointer.
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is no pointer.
 pub fn ignored(text: &str) -> Result<TreePath> {
     let path = TreePath::parse(text)?;
     if path.is_root() {
-        return Err(Error::usage("ignoring the root leaves nothing to compare"));
+        return Err(Error::invalid_input("ignoring the root leaves nothing to compare"));
     }
     Ok(path)
 }

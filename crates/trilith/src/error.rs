@@ -29,17 +29,17 @@ pub enum ErrorKind {
     /// The caller gave up the work: see [`interrupt`](crate::interrupt).
     Cancelled,
     /// The caller made an impossible request.
-    Usage,
+    InvalidInput,
 }
 
 impl ErrorKind {
     /// Every kind.
     const ALL: &[Self] =
-        &[Self::Io, Self::Malformed, Self::Unsupported, Self::Limit, Self::NotFound, Self::Cancelled, Self::Usage];
+        &[Self::Io, Self::Malformed, Self::Unsupported, Self::Limit, Self::NotFound, Self::Cancelled, Self::InvalidInput];
 
     /// Returns `true` if the request is at fault and not the file: it leads to nothing, or asks for something that cannot be.
     pub fn is_request(self) -> bool {
-        matches!(self, ErrorKind::NotFound | ErrorKind::Usage)
+        matches!(self, ErrorKind::NotFound | ErrorKind::InvalidInput)
     }
 
     /// Returns `true` if neither the file nor the request is at fault: a later attempt may succeed.
@@ -61,7 +61,7 @@ impl ErrorKind {
             ErrorKind::Limit => "limit",
             ErrorKind::NotFound => "not_found",
             ErrorKind::Cancelled => "cancelled",
-            ErrorKind::Usage => "usage",
+            ErrorKind::InvalidInput => "usage",
         }
     }
 }
@@ -75,7 +75,7 @@ impl fmt::Display for ErrorKind {
             ErrorKind::Limit => "limit reached",
             ErrorKind::NotFound => "not found",
             ErrorKind::Cancelled => "cancelled",
-            ErrorKind::Usage => "usage",
+            ErrorKind::InvalidInput => "usage",
         })
     }
 }
@@ -227,8 +227,8 @@ impl Error {
 
     /// Returns an error for an impossible request of the caller.
     #[cold]
-    pub fn usage(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Usage, message)
+    pub fn invalid_input(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::InvalidInput, message)
     }
 
     /// A path, a key or a field leads to nothing.
@@ -248,7 +248,7 @@ impl Error {
     pub fn unknown<'w>(what: &str, word: &str, choices: impl IntoIterator<Item = &'w str>) -> Self {
         let choices: Vec<&str> = choices.into_iter().collect();
         let hint = crate::spelling::offer(word, "known: ", &choices, usize::MAX);
-        Self::usage(format!("unknown {what} {word:?}")).hint(hint)
+        Self::invalid_input(format!("unknown {what} {word:?}")).hint(hint)
     }
 
     /// A key that a mapping with these `names` does not have, or a list of this number of items.

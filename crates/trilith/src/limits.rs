@@ -110,11 +110,11 @@ impl Limits {
     /// Sets one limit from `name=value`; the value may end in k, M, G or T (powers of 1024). `auto` is the default.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name or a value that is no number.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an unknown name or a value that is no number.
     pub fn set(&mut self, assignment: &str) -> Result<()> {
         let (name, value) = assignment
             .split_once('=')
-            .ok_or_else(|| Error::usage(format!("limit {assignment:?} is not of the form NAME=VALUE")))?;
+            .ok_or_else(|| Error::invalid_input(format!("limit {assignment:?} is not of the form NAME=VALUE")))?;
         let number = match value.trim() {
             "auto" => Self::default().field(name).copied().unwrap_or_default(),
             value => parse_size(value)?,
@@ -207,11 +207,9 @@ pub fn parse_size(text: &str) -> Result<u64> {
         Some(b't' | b'T') => (&text[..text.len() - 1], 40),
         _ => (text, 0),
     };
-    digits
-        .parse::<u64>()
-        .ok()
-        .and_then(|n| n.checked_mul(1 << shift))
-        .ok_or_else(|| Error::usage(format!("{text:?} is not a size")).hint("write a whole number, or one with k, M, G or T"))
+    digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).ok_or_else(|| {
+        Error::invalid_input(format!("{text:?} is not a size")).hint("write a whole number, or one with k, M, G or T")
+    })
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ impl Search {
     /// The key matches a regular expression.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the text is not one.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the text is not one.
     pub fn key(mut self, text: &str) -> Result<Self> {
         self.key.push(regex(text)?);
         Ok(self)
@@ -82,7 +82,7 @@ impl Search {
     /// The tag matches a pattern; `*` matches anything but `/`, `**` anything.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it is too long to be one.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is too long to be one.
     pub fn tag(mut self, pattern: &str) -> Result<Self> {
         self.tag = Some(regex(&glob_to_regex(pattern))?);
         Ok(self)
@@ -98,7 +98,7 @@ impl Search {
     /// It is an array with this shape; `*` matches any length: `2048,*`.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the text is not a shape.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the text is not a shape.
     pub fn shape(mut self, text: &str) -> Result<Self> {
         self.shape = Some(shape(text)?);
         Ok(self)
@@ -186,7 +186,7 @@ impl ValueTest {
 }
 
 fn regex(text: &str) -> Result<Regex> {
-    Regex::new(text).map_err(|e| Error::usage(format!("{text:?} is not a regular expression: {e}")))
+    Regex::new(text).map_err(|e| Error::invalid_input(format!("{text:?} is not a regular expression: {e}")))
 }
 
 /// A datatype without the spaces that may be between its parts.
@@ -207,7 +207,9 @@ fn shape(text: &str) -> Result<Vec<Option<u64>>> {
         .filter(|part| !part.is_empty())
         .map(|part| match part {
             "*" => Ok(None),
-            number => number.parse().map(Some).map_err(|_| Error::usage(format!("{number:?} is not a length of a shape"))),
+            number => {
+                number.parse().map(Some).map_err(|_| Error::invalid_input(format!("{number:?} is not a length of a shape")))
+            }
         })
         .collect()
 }

@@ -442,7 +442,7 @@ mod tests {
             turn.wait();
             n
         };
-        let take = |n| if n == 20 { Err(Error::usage("enough")) } else { Ok(()) };
+        let take = |n| if n == 20 { Err(Error::invalid_input("enough")) } else { Ok(()) };
         assert_eq!(in_order(0.., 2, work, take).unwrap_err().message(), "enough");
         assert!(begun.load(Ordering::SeqCst) < 200);
     }
@@ -458,7 +458,7 @@ mod tests {
         let done = Mutex::new(0);
         let failed = side_by_side((0..1000).collect(), 4, |n| {
             *done.lock().unwrap() += 1;
-            if n == 10 { Err(Error::usage("ten")) } else { Ok(()) }
+            if n == 10 { Err(Error::invalid_input("ten")) } else { Ok(()) }
         });
         assert_eq!(failed.unwrap_err().message(), "ten");
         assert!(*done.lock().unwrap() < 1000);
@@ -470,7 +470,7 @@ mod tests {
         let all = std::sync::Barrier::new(4);
         let failed = side_by_side((0..4).collect(), 4, |n| {
             all.wait();
-            Err(Error::usage(format!("job {n}")))
+            Err(Error::invalid_input(format!("job {n}")))
         });
         assert_eq!(failed.unwrap_err().message(), "job 0");
     }

@@ -47,7 +47,7 @@ impl<'a> Writer<'a> {
     /// Creates a writer for a file of a generation, such as `asdf-1.5` or `finf-0.1`.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name, with those that are known.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an unknown name, with those that are known.
     pub fn generation(name: &str) -> Result<Self> {
         Ok(Self::for_target(Target::named(name)?))
     }
@@ -59,7 +59,7 @@ impl<'a> Writer<'a> {
     /// Compresses the arrays that are added from now on: `lz4`, `zlib`, `bzp2`, `zstd`, `blsc`, or `none`.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an unknown name.
     pub fn codec(mut self, name: &str) -> Result<Self> {
         self.options = ArrayOptions::codec(name)?;
         Ok(self)
@@ -68,7 +68,7 @@ impl<'a> Writer<'a> {
     /// Adds an array at a path, and makes the mappings on the way.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a datatype that the generation lacks, and if
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a datatype that the generation lacks, and if
     /// something is at the path already.
     pub fn array(&mut self, path: &str, array: &Array) -> Result<()> {
         let node = self.builder.array(array, &self.options)?;
@@ -78,11 +78,11 @@ impl<'a> Writer<'a> {
     /// Adds elements in memory, in C order and of this shape. They are borrowed until the file is written.
     ///
     /// # Errors
-    /// Returns the errors of [`Writer::array`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if number and
+    /// Returns the errors of [`Writer::array`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if number and
     /// shape disagree.
     pub fn slice<T: Element>(&mut self, path: &str, elements: &'a [T], shape: &[u64]) -> Result<()> {
         if shape.iter().try_fold(1u64, |n, dim| n.checked_mul(*dim)) != Some(elements.len() as u64) {
-            return Err(Error::usage(format!("{} elements do not fill the shape {shape:?}", elements.len())));
+            return Err(Error::invalid_input(format!("{} elements do not fill the shape {shape:?}", elements.len())));
         }
         let pieces = move |take: &mut dyn FnMut(&[u8]) -> Result<()>| take(&T::bytes(elements));
         let node = self.builder.pieces(&T::DATATYPE, Byteorder::NATIVE, shape, &self.options, pieces)?;
@@ -151,7 +151,7 @@ impl<'a> Writer<'a> {
     /// Adds a value of any type that serde can write.
     ///
     /// # Errors
-    /// Returns the errors of [`tree::to_value`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if something is
+    /// Returns the errors of [`tree::to_value`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if something is
     /// at the path already.
     pub fn set<T: Serialize + ?Sized>(&mut self, path: &str, value: &T) -> Result<()> {
         self.value(path, tree::to_value(value)?)
@@ -160,14 +160,14 @@ impl<'a> Writer<'a> {
     /// Adds a value of a tree, with its tags.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if something is at the path already.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if something is at the path already.
     pub fn value(&mut self, path: &str, value: Value) -> Result<()> {
         self.put(path, value)
     }
 
     fn put(&mut self, path: &str, value: Value) -> Result<()> {
         let path = TreePath::parse(path)?;
-        let taken = || Error::usage("the path already exists").at_path(path.to_string());
+        let taken = || Error::invalid_input("the path already exists").at_path(path.to_string());
         let Some((last, way)) = path.keys().split_last() else { return Err(taken()) };
         let mut at = &mut self.tree;
         for key in way {

@@ -185,7 +185,7 @@ fn what_cannot_be_done_in_place_says_so_and_writes_nothing() {
     assert_eq!((load(&made, "/rows"), load(&made, "/new")), (vec![0, 1, 2, 3], vec![1, 2, 3, 4, 5]));
     assert!(made.sections().block(-1).unwrap().is_streamed());
     let refused = change.set_array(path("/s"), &numbers(0, 1), &ArrayOptions::streamed()).unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Usage);
+    assert_eq!(refused.kind(), ErrorKind::InvalidInput);
 }
 
 #[test]

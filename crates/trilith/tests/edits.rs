@@ -140,7 +140,7 @@ impl Tally {
                 self.differ.push(format!("{}--- should be refused ({reason:?})\n{}", shown(), new.text()));
                 None
             }
-            (Err(error), Err(_)) if error.kind() == ErrorKind::Usage => {
+            (Err(error), Err(_)) if error.kind() == ErrorKind::InvalidInput => {
                 self.impossible += 1;
                 None
             }

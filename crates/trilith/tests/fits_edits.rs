@@ -243,7 +243,7 @@ fn what_the_hdu_is_cannot_be_edited() {
     let bytes = sample();
     let refused = |at: &str, value: Value| {
         let error = set(&bytes, at, value).expect_err(at);
-        assert!(matches!(error.kind(), ErrorKind::Usage | ErrorKind::Unsupported), "{at}: {error}");
+        assert!(matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported), "{at}: {error}");
         error.to_string()
     };
     for keyword in ["SIMPLE", "BITPIX", "NAXIS", "NAXIS1"] {
@@ -283,7 +283,7 @@ fn what_fits_has_no_place_for_is_refused() {
         ("", "x".into()),
     ] {
         let error = set(&bytes, at, value).expect_err(at);
-        assert!(matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Usage), "{at}: {error}");
+        assert!(matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput), "{at}: {error}");
     }
     assert!(edited(&bytes, |edit| edit.delete(&path("/fits/1"))).is_err());
     assert!(edited(&bytes, |edit| edit.delete(&path("/fits/1/data"))).is_err());
@@ -347,7 +347,7 @@ proptest! {
                     model.remove(at);
                     edited(&text, |edit| edit.delete(&path(&format!("/fits/1/header/{at}"))))
                 }
-                Step::Delete(_) => Err(Error::usage("the last one stays")),
+                Step::Delete(_) => Err(Error::invalid_input("the last one stays")),
             };
             let Ok(after) = asked else {
                 // A row that cannot be a card changes nothing, neither here nor there.

@@ -159,7 +159,7 @@ fn every_form_into_every_other_keeps_every_value() {
             let mut options = ConvertOptions::default();
             if from.float16 && !into.float16 {
                 let refused = converted(&file, into.name, &options).unwrap_err();
-                assert_eq!(refused.kind(), ErrorKind::Usage);
+                assert_eq!(refused.kind(), ErrorKind::InvalidInput);
                 for path in ["/float16: the datatype float16 becomes float32", "/float16_inline: the datatype"] {
                     assert!(refused.to_string().contains(path), "{refused}");
                 }
@@ -211,7 +211,7 @@ fn compressed_blocks_become_chains_only_when_asked() {
     // Back again: a chain is no codec of the newest form, so its blocks are plain.
     assert_eq!(digests(&to(&made, "asdf-1.6")), want);
     for target in ["finf-0.1", "asdf-0.1-dev"] {
-        assert_eq!(converted(&file, target, &options).unwrap_err().kind(), ErrorKind::Usage);
+        assert_eq!(converted(&file, target, &options).unwrap_err().kind(), ErrorKind::InvalidInput);
     }
     options.codec = CodecChoice::named("lz4").unwrap();
     let refused = converted(&file, "asdf-0.1", &options).unwrap_err();
@@ -285,7 +285,7 @@ fn chains_are_refused_where_there_are_none_or_no_reader_knew_them() {
     let file = image(&[4, 4]);
     let refused = |target, text: &str| {
         let error = converted(&file, target, &chain(text)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
         error.to_string()
     };
     assert!(refused("asdf-1.6", "[zlib]").contains("has no encoding chains"));

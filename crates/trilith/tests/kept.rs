@@ -107,7 +107,7 @@ fn a_text_that_would_not_be_found_again_is_refused() {
                     change.save(how)
                 });
                 let error = done.unwrap_err();
-                assert_eq!(error.kind(), ErrorKind::Usage, "{text:?}: {error}");
+                assert_eq!(error.kind(), ErrorKind::InvalidInput, "{text:?}: {error}");
                 assert!(error.to_string().contains(expected), "{text:?}: {error}");
                 assert_eq!(std::fs::read(&name).unwrap(), before);
             }
@@ -134,7 +134,7 @@ fn an_edit_that_leaves_no_line_end_before_the_end_marker_is_refused() {
         let mut out = std::io::Cursor::new(Vec::new());
         match change.write(&mut out, &Default::default()) {
             Ok(_) => assert_eq!(trilith::open_asdf_bytes(out.into_inner()).unwrap().tree().root().len(), 1, "{text:?}"),
-            Err(error) => assert_eq!(error.kind(), ErrorKind::Usage, "{text:?}: {error}"),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::InvalidInput, "{text:?}: {error}"),
         }
     }
 }

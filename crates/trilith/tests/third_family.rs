@@ -67,7 +67,7 @@ impl Backend for Rows {
     fn value(&self, at: &Place) -> Result<Scalar<'_>> {
         match at {
             Place::Node(TITLE) => Ok(Scalar::Str(self.title.as_str().into())),
-            _ => Err(Error::usage("not a single value")),
+            _ => Err(Error::invalid_input("not a single value")),
         }
     }
 
@@ -77,7 +77,7 @@ impl Backend for Rows {
                 let offset = 2 * (number - FIRST) as u64;
                 Array::new(self.source.0.clone(), offset, Datatype::Uint8, Byteorder::Little, vec![2])
             }
-            _ => Err(Error::usage("not an array")),
+            _ => Err(Error::invalid_input("not an array")),
         }
     }
 

@@ -44,7 +44,7 @@ impl Append {
         }
         let file = file.into_asdf()?;
         let [rows] = self.rows.as_slice() else {
-            return Err(Error::usage("an ASDF file takes the rows of one array at a time"));
+            return Err(Error::invalid_input("an ASDF file takes the rows of one array at a time"));
         };
         let rows = Array::from_npy(options.open(rows)?, &options.limits()?)?;
         let name = append_rows(&file, item.path(), &rows)?;
@@ -61,7 +61,7 @@ impl Append {
             let (path, name) = match named {
                 Some((name, file)) => (format!("{}/{}", item.path().trim_end_matches('/'), name.trim_start_matches('/')), file),
                 None if self.rows.len() == 1 => (item.path().to_owned(), rows.as_str()),
-                None => return Err(Error::usage(format!("{rows} does not say of which variable it has the records"))
+                None => return Err(Error::invalid_input(format!("{rows} does not say of which variable it has the records"))
                     .hint("write several as NAME=ROWS.npy")),
             };
             let rows = Array::from_npy(options.open(name)?, &limits).map_err(|e| e.context(name.to_owned()))?;

@@ -123,7 +123,7 @@ impl Convert {
         let mut how = ConvertOptions::default();
         how.to = match (&self.to, To::of_name(&self.output)) {
             (Some(_), To::Fits) => {
-                return Err(Error::usage(format!("{} is to be a FITS file, which has no place for --to", self.output))
+                return Err(Error::invalid_input(format!("{} is to be a FITS file, which has no place for --to", self.output))
                     .hint("leave out --to, or give OUT a name that ends in .asdf"));
             }
             (Some(name), _) => To::named(name)?,
@@ -135,7 +135,7 @@ impl Convert {
         if let Some(text) = &self.encode {
             // The chain is the caller's: what is wrong with it is no fault of a file.
             let steps = chain::parse(text, &options.limits()?).map_err(|error| match error.kind() {
-                ErrorKind::Malformed => Error::usage(error.message()).context("--encode"),
+                ErrorKind::Malformed => Error::invalid_input(error.message()).context("--encode"),
                 _ => error,
             })?;
             how.encode = Some(steps);

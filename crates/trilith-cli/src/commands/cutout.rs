@@ -71,7 +71,7 @@ impl Cutout {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let positions = self.positions(options)?;
         if positions.len() > 1 && !self.output.contains("{n}") {
-            return Err(Error::usage(format!("several cutouts cannot all be written to {}", self.output))
+            return Err(Error::invalid_input(format!("several cutouts cannot all be written to {}", self.output))
                 .hint("put {n} into the name, which is the number of the position"));
         }
         let size: Size = self.size.parse()?;
@@ -123,7 +123,7 @@ impl Cutout {
                 let [lon, lat] = Points::read(options.open(list)?, &options.limits()?)?.positions()?;
                 Ok(lon.into_iter().zip(lat).map(|(lon, lat)| [lon, lat]).collect())
             }
-            (None, None) => Err(Error::usage("a cutout needs --sky or --points")),
+            (None, None) => Err(Error::invalid_input("a cutout needs --sky or --points")),
         }
     }
 
@@ -132,7 +132,7 @@ impl Cutout {
             Some(form) => form,
             None if output == "-" => Form::Asdf,
             None => {
-                return Err(Error::usage(format!("the name {output} does not say what to write"))
+                return Err(Error::invalid_input(format!("the name {output} does not say what to write"))
                     .hint("give a name that ends in .asdf, .fits, .npy or .png"));
             }
         };

@@ -131,12 +131,12 @@ const SHOWN: usize = 10;
 fn start(editor: &str, draft: &Path) -> Result<()> {
     let mut words = if Path::new(editor).is_file() { vec![editor] } else { editor.split_whitespace().collect() };
     if words.is_empty() {
-        return Err(Error::usage("$EDITOR is empty"));
+        return Err(Error::invalid_input("$EDITOR is empty"));
     }
     let program = words.remove(0);
     let status = Command::new(program).args(words).arg(draft).status();
     let status = status.map_err(|e| Error::io(format!("starting the editor {program}"), e))?;
-    if status.success() { Ok(()) } else { Err(Error::usage(format!("the editor {program} ended with {status}"))) }
+    if status.success() { Ok(()) } else { Err(Error::invalid_input(format!("the editor {program} ended with {status}"))) }
 }
 
 fn show(problem: &Diagnostic) {

@@ -137,7 +137,7 @@ pub fn one_array(file: &AsdfFile, item: &Item) -> Result<Option<trilith::tree::N
         Some(path) => {
             let found = walk::find(file, path)?;
             if !std::ptr::eq(found.file(file), file) || !trilith::asdf::ndarray::is_ndarray(found.node(file)) {
-                return Err(Error::usage("this is not an ndarray of the file").at_path(path.as_str()));
+                return Err(Error::invalid_input("this is not an ndarray of the file").at_path(path.as_str()));
             }
             Ok(Some(found.node(file).id()))
         }

@@ -73,7 +73,7 @@ impl Get {
         if let Some(catalog) = &self.catalog {
             let items = self.parts.items();
             let [item] = items.as_slice() else {
-                return Err(Error::usage("with --catalog there is one path of an item"));
+                return Err(Error::invalid_input("with --catalog there is one path of an item"));
             };
             let item = format!("-#{}", item.trim_start_matches('#'));
             return inputs::run(&[item], Form::Items, &self.parts.many, options, |job| {
@@ -83,7 +83,7 @@ impl Get {
         let is_printed = self.outputs().file().is_none() && !self.explain;
         if self.parts.is_several() && is_printed && !matches!(self.format(options), Format::Text | Format::Json) {
             return Err(
-                Error::usage("of several files only text and JSON can be printed").hint("give -o a name with {stem} in it")
+                Error::invalid_input("of several files only text and JSON can be printed").hint("give -o a name with {stem} in it")
             );
         }
         self.parts.run(self.outputs(), options, |job| {
@@ -154,7 +154,7 @@ impl Get {
         }
         if self.is_part() || self.explain {
             return item.as_array().map(Some).map_err(|error| {
-                Error::usage(format!("{}, so --slice, --sky, --field and --explain do not apply", error.message()))
+                Error::invalid_input(format!("{}, so --slice, --sky, --field and --explain do not apply", error.message()))
             });
         }
         Ok(None)
@@ -221,7 +221,7 @@ impl Get {
         if output.is_none() && format == Format::Text {
             if array.len() > MOST_ON_TERMINAL && std::io::stdout().is_terminal() {
                 let what = format!("the array has {} elements and stdout is a terminal", array.len());
-                return Err(Error::usage(what).hint("take a part of it with --slice, write it to a file with -o, or pipe it"));
+                return Err(Error::invalid_input(what).hint("take a part of it with --slice, write it to a file with -o, or pipe it"));
             }
             if job.several {
                 job.heading()?;

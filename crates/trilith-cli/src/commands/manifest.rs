@@ -65,7 +65,7 @@ impl Manifest {
         let admit: Option<Admit<'_>> = if self.output == "-" { None } else { Some(&mut admit) };
         let outcome = inputs::run_with(&self.files, Names::Files, &self.many, options, admit, |job| {
             if job.name == "-" {
-                return Err(Error::usage("references are to files, and standard input is none"));
+                return Err(Error::invalid_input("references are to files, and standard input is none"));
             }
             let file = job.open()?;
             let group = if several { stored_name(&named("{stem}", &job.name, "")) } else { String::new() };
@@ -87,7 +87,7 @@ impl Manifest {
         let (mut made, mut taken) = (References::new(), HashSet::new());
         for One { name, group, references } in found.into_values() {
             if !taken.insert(group.clone()) {
-                return Err(Error::usage(format!("two files would be the group {group}: the second is {name}"))
+                return Err(Error::invalid_input(format!("two files would be the group {group}: the second is {name}"))
                     .hint("write references for each folder by itself"));
             }
             made.append(references);

@@ -63,7 +63,7 @@ impl Repack {
         let codec = match self.codec.as_deref().map(codec::named).transpose()? {
             None => None,
             Some((_, Blosc::Zstd)) => {
-                return Err(Error::usage("repack writes blsc with LZ4 inside").hint("convert --codec blsc-zstd writes it with Zstandard"));
+                return Err(Error::invalid_input("repack writes blsc with LZ4 inside").hint("convert --codec blsc-zstd writes it with Zstandard"));
             }
             Some((id, _)) => Some(Some(id).filter(|id| !id.is_none())),
         };
@@ -73,7 +73,7 @@ impl Repack {
             OrderOf::Size => Order::Size,
         };
         let (tree, kept) = assemble::reordered(&file, order, self.drop_unused).map_err(|error| match error.kind() {
-            ErrorKind::Usage => error.hint("--order blocks keeps them, --drop-unused drops them"),
+            ErrorKind::InvalidInput => error.hint("--order blocks keeps them, --drop-unused drops them"),
             _ => error,
         })?;
         let all = file.sections().all_blocks()?;

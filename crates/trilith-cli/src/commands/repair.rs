@@ -46,7 +46,7 @@ impl Repair {
             return self.save(&*source, &*written, left.report(), options);
         }
         if options.under.is_some() {
-            return Err(Error::usage(format!("{} is not a native Dudley file", self.file)).hint("leave out --layout"));
+            return Err(Error::invalid_input(format!("{} is not a native Dudley file", self.file)).hint("leave out --layout"));
         }
         let mut left = salvage(source.clone(), &limits)?.moved_to(&*resolve, &Base::of(&self.output), &limits)?;
         self.check_output(if left.is_in_fits() { Form::Fits } else { Form::Asdf }, options)?;

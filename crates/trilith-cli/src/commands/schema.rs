@@ -152,7 +152,7 @@ fn add_from_python(schemas: &mut Schemas, limits: &Limits) -> Result<()> {
     }
     if count == 0 {
         return Err(
-            Error::usage(format!("no package of {python} has schemas")).hint("name another interpreter in TRILITH_PYTHON")
+            Error::invalid_input(format!("no package of {python} has schemas")).hint("name another interpreter in TRILITH_PYTHON")
         );
     }
     Ok(())

@@ -83,7 +83,7 @@ impl Search {
             all = all.shape(shape)?;
         }
         if all.is_empty() {
-            return Err(Error::usage("nothing to search for").hint("give --key, --value, --path, --tag, --datatype or --shape"));
+            return Err(Error::invalid_input("nothing to search for").hint("give --key, --value, --path, --tag, --datatype or --shape"));
         }
         Ok(all)
     }

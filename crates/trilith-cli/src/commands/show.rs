@@ -98,10 +98,10 @@ impl Show {
     /// Shows the arrays.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         if let Some(width) = self.width.filter(|width| !(1..=MOST_WIDTH).contains(width)) {
-            return Err(Error::usage(format!("a width of {width}, from 1 to {MOST_WIDTH} are possible")));
+            return Err(Error::invalid_input(format!("a width of {width}, from 1 to {MOST_WIDTH} are possible")));
         }
         if self.output.as_deref() == Some("-") && self.parts.is_several() {
-            return Err(Error::usage("several pictures cannot be written to one stream").hint("give -o a name with {stem} in it"));
+            return Err(Error::invalid_input("several pictures cannot be written to one stream").hint("give -o a name with {stem} in it"));
         }
         self.parts.run(self.outputs(), options, |job| self.one(job))
     }
@@ -149,7 +149,7 @@ impl Show {
         let ending = if form == Form::Png { "png" } else { "svg" };
         if Form::promised(path).is_none() && !crate::outputs::is_stream(path) {
             check_name(path, form, "name it otherwise")?;
-            return Err(Error::usage(format!("the name {path} does not say what to write")).hint(format!("name it .{ending}")));
+            return Err(Error::invalid_input(format!("the name {path} does not say what to write")).hint(format!("name it .{ending}")));
         }
         check_name(path, form, &format!("{} is written as .{ending}", drawing.noun()))?;
         job.options.check_inputs(path, &[])?;

@@ -65,7 +65,7 @@ impl Sky {
         let item = Item::parse(&self.item);
         let file = options.open_file(&item.file)?;
         if let Err(error) = file.item(item.path()).map(drop)
-            && error.kind() == ErrorKind::Usage
+            && error.kind() == ErrorKind::InvalidInput
         {
             note(&format!("trilith: {}", said(&error)));
             return Ok(Outcome::No);
@@ -105,7 +105,7 @@ impl Sky {
             let numbers: Vec<&str> = text.trim().split(',').map(str::trim).collect();
             if numbers.len() != axes {
                 let message = format!("cannot read point {text:?}: {} numbers (expected {axes})", numbers.len());
-                return Err(Error::usage(message).hint(if self.pixel { "give LON,LAT, as 83.6,-5.4" } else { "give X,Y, as 10,20.5" }));
+                return Err(Error::invalid_input(message).hint(if self.pixel { "give LON,LAT, as 83.6,-5.4" } else { "give X,Y, as 10,20.5" }));
             }
             for (axis, (number, column)) in numbers.iter().zip(&mut columns).enumerate() {
                 let value = match sky {
@@ -114,7 +114,7 @@ impl Sky {
                     _ => number.parse().ok(),
                 };
                 let value: Option<f64> = value.filter(|value: &f64| value.is_finite());
-                column.push(value.ok_or_else(|| Error::usage(format!("cannot read point {text:?}: {number:?} is not a number")))?);
+                column.push(value.ok_or_else(|| Error::invalid_input(format!("cannot read point {text:?}: {number:?} is not a number")))?);
             }
         }
         let found = self.compute(coordinates, &columns)?;
@@ -165,7 +165,7 @@ impl Sky {
             Some(Form::Npy) => true,
             Some(Form::Csv) => false,
             _ if output == "-" => false,
-            _ => return Err(Error::usage(format!("cannot write points to {output}")).hint("name a .csv or .npy file, or - for CSV")),
+            _ => return Err(Error::invalid_input(format!("cannot write points to {output}")).hint("name a .csv or .npy file, or - for CSV")),
         };
         let points = Points::read(options.open(list)?, &options.limits()?).doing(|| list)?;
         let columns = if self.pixel { points.world(coordinates) } else { points.pixels(coordinates) }.doing(|| list)?;

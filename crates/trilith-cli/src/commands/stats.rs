@@ -87,7 +87,7 @@ impl Stats {
         }
         if entries.is_empty() && outcome == Outcome::Yes {
             let what = self.parts.field.as_ref().map_or_else(|| "no array of numbers".to_owned(), |name| format!("no field {name:?}"));
-            return Err(Error::usage(format!("there is {what} at {}", job.label())));
+            return Err(Error::invalid_input(format!("there is {what} at {}", job.label())));
         }
         self.print(job, &entries)?;
         Ok(outcome)

@@ -62,9 +62,9 @@ impl Stream {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
         let path = item.path.as_deref().filter(|path| !path.is_empty());
-        let path = path.ok_or_else(|| Error::usage("name the array: FILE#/path"))?;
+        let path = path.ok_or_else(|| Error::invalid_input("name the array: FILE#/path"))?;
         if is_stream(&item.file) {
-            return Err(Error::usage(format!("{} cannot grow at its end", item.file)).hint("name a file"));
+            return Err(Error::invalid_input(format!("{} cannot grow at its end", item.file)).hint("name a file"));
         }
         if Path::new(&item.file).extension().is_some_and(|ending| ending == "bd") && self.to.is_none() {
             return Err(Error::unsupported("a Dudley file has no streamed blocks").hint("trilith append adds records to its lists"));
@@ -74,7 +74,7 @@ impl Stream {
         let source = self.from.as_deref().map(|from| options.open(from)).transpose()?;
         let is_piped = source.is_none() && !stdin().is_terminal();
         if source.is_none() && !is_piped && !self.finalise {
-            return Err(Error::usage("rows are read from standard input, which is a terminal").hint("pipe them in, or use --from"));
+            return Err(Error::invalid_input("rows are read from standard input, which is a terminal").hint("pipe them in, or use --from"));
         }
         options.check_inputs(&item.file, &[])?;
         let mut writer = RowWriter::open(&item.file, path, rows, options.opening()?.byteorder(None))?;
@@ -94,12 +94,12 @@ impl Stream {
         let mut rows = RowOptions::default();
         let limits = options.limits()?;
         let datatype = self.dtype.as_deref().map(|text| datatype_named(text, options.order(), &limits)).transpose();
-        rows.datatype = datatype.map_err(|error| error.with_kind(ErrorKind::Usage).context("--dtype"))?;
+        rows.datatype = datatype.map_err(|error| error.with_kind(ErrorKind::InvalidInput).context("--dtype"))?;
         rows.row_shape = self.row_shape.clone();
         rows.target = self.to.as_deref().map(generation).transpose()?;
         rows.every_bytes = parse_size(&self.every_bytes).map_err(|error| error.context("--every-bytes"))?;
         let seconds = Duration::try_from_secs_f64(self.every_seconds);
-        rows.every = seconds.map_err(|_| Error::usage("seconds must not be negative").context("--every-seconds"))?;
+        rows.every = seconds.map_err(|_| Error::invalid_input("seconds must not be negative").context("--every-seconds"))?;
         Ok(rows)
     }
 

@@ -152,7 +152,7 @@ impl Table {
             (None, None, Some(path)) => {
                 // A name that means something else says so.
                 check_name(path, Form::Csv, "write .csv, .jsonl, .parquet or .arrow, or say with --format what to write")?;
-                return Err(Error::usage(format!("the name {path} does not say what to write"))
+                return Err(Error::invalid_input(format!("the name {path} does not say what to write"))
                     .hint("write .csv, .jsonl, .parquet or .arrow, or say it with --format"));
             }
             (None, None, None) if options.json => Format::Jsonl,
@@ -165,12 +165,12 @@ impl Table {
             check_name(path, format.form(), "say with --format what to write, or name it otherwise")?;
         }
         if format == Format::Text && self.file().is_some() {
-            return Err(Error::usage("aligned text goes to standard output only").hint("leave out -o, or write .csv"));
+            return Err(Error::invalid_input("aligned text goes to standard output only").hint("leave out -o, or write .csv"));
         }
         if matches!(format, Format::Parquet | Format::Arrow) {
             columns::check()?;
             if self.file().is_none() && std::io::stdout().is_terminal() {
-                return Err(Error::usage("this is binary data and stdout is a terminal").hint("name a file with -o"));
+                return Err(Error::invalid_input("this is binary data and stdout is a terminal").hint("name a file with -o"));
             }
         }
         Ok(format)

@@ -55,7 +55,7 @@ impl Tree {
     /// Prints the tree.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         if (self.inline || self.resolve) && !options.json {
-            return Err(Error::usage("--inline and --resolve apply to --json").hint("add --json, or take to-yaml"));
+            return Err(Error::invalid_input("--inline and --resolve apply to --json").hint("add --json, or take to-yaml"));
         }
         inputs::run(&inputs::joined(self.item.as_ref(), &self.more), Form::Items, &self.many, options, |job| self.one(job))
     }

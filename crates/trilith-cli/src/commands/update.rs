@@ -38,7 +38,7 @@ impl Update {
                 } else {
                     read_text(from, file.limits().text)?
                 };
-                let text = String::from_utf8(bytes).map_err(|_| Error::usage(format!("{from} is not UTF-8")))?;
+                let text = String::from_utf8(bytes).map_err(|_| Error::invalid_input(format!("{from} is not UTF-8")))?;
                 without_header(&text)
             }
         };

@@ -95,7 +95,7 @@ impl View {
             }
         }
         match session.is_empty() {
-            true => Err(Error::usage("there is no file to look at").hint("give files or folders that hold some")),
+            true => Err(Error::invalid_input("there is no file to look at").hint("give files or folders that hold some")),
             false => Ok(begin),
         }
     }

@@ -47,7 +47,7 @@ impl Names {
         let pipes = arguments.iter().filter(|argument| item_of(argument, form).file == "-").count();
         let is_list = many.files_from.as_deref() == Some("-");
         if pipes + usize::from(is_list) > 1 {
-            return Err(Error::usage("standard input (-) can be read only once"));
+            return Err(Error::invalid_input("standard input (-) can be read only once"));
         }
         let mut list = many.files_from.as_deref().map(|path| open_list(path, options)).transpose()?;
         let mut remote = arguments.iter().any(|argument| bytes::is_url(argument));
@@ -83,7 +83,7 @@ impl Names {
         };
         if count == 0 {
             let others = others.map_or(String::new(), |others| format!(" ({others})"));
-            return Err(Error::usage(format!("no ASDF, FITS or Dudley file was found{others}"))
+            return Err(Error::invalid_input(format!("no ASDF, FITS or Dudley file was found{others}"))
                 .hint("a file is always read when it is named itself"));
         }
         if let (Some(others), false) = (others, options.quiet) {
@@ -110,7 +110,7 @@ impl Names {
             if line.len() as u64 == LONGEST && line.last() != Some(end) {
                 self.list = None;
                 let hint = if is_line { "-0 reads names that end with a NUL byte" } else { "without -0 each line is a name" };
-                return problem("-".to_owned(), Error::usage("a name in the list of files is too long").hint(hint));
+                return problem("-".to_owned(), Error::invalid_input("a name in the list of files is too long").hint(hint));
             }
             line.pop_if(|last| last == end);
             if is_line {

@@ -45,7 +45,7 @@ impl Parts {
     /// The slice that is asked for.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if it is not one.
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it is not one.
     pub fn slice(&self) -> Result<Option<Vec<Index>>> {
         self.slice.as_deref().map(Index::parse_list).transpose()
     }
@@ -73,7 +73,7 @@ impl Parts {
     /// same, and none of them may be read.
     ///
     /// # Errors
-    /// Returns the errors of [`run_with`], and [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if several items
+    /// Returns the errors of [`run_with`], and [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if several items
     /// have one output.
     pub fn run(
         &self,
@@ -89,7 +89,7 @@ impl Parts {
 /// and none of them may be read.
 ///
 /// # Errors
-/// Returns the errors of [`run_with`], and [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if several items have
+/// Returns the errors of [`run_with`], and [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if several items have
 /// one output.
 pub fn run_each(
     arguments: &[String],
@@ -105,7 +105,7 @@ pub fn run_each(
     let mut written = HashSet::new();
     let mut admit = |item: &Item| match outputs.of(&item.file, item.path()) {
         Some(output) if !written.insert(output.clone()) => {
-            Err(Error::usage(format!("{output} is written for another file")).hint("name the files differently"))
+            Err(Error::invalid_input(format!("{output} is written for another file")).hint("name the files differently"))
         }
         _ => Ok(()),
     };

@@ -32,7 +32,7 @@ impl Flags {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`Raster::of`](super::Raster::of), and [`ErrorKind::Usage`](trilith::ErrorKind::Usage)
+    /// Returns the errors of [`Raster::of`](super::Raster::of), and [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput)
     /// if the elements are not whole numbers or booleans.
     pub fn of(array: &Array, region: Option<Region>, size: (usize, usize), bits: u64) -> Result<Self> {
         Self::gathered(array, region, size, |all, value| all | (value & bits))
@@ -47,7 +47,7 @@ impl Flags {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if the elements are not whole numbers or booleans.
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if the elements are not whole numbers or booleans.
     pub fn counts(array: &Array) -> Result<[u64; 64]> {
         check_whole(array)?;
         array.limits().charge_work(array.len().saturating_mul(8))?;
@@ -145,7 +145,7 @@ fn check_whole(array: &Array) -> Result<()> {
     if array.datatype().is_integer() || *array.datatype() == trilith::Datatype::Bool8 {
         return Ok(());
     }
-    Err(Error::usage(format!("elements of {} are not flags or labels", array.datatype())))
+    Err(Error::invalid_input(format!("elements of {} are not flags or labels", array.datatype())))
 }
 
 /// The bits of a number. Those of a signed one are no more than its type has.

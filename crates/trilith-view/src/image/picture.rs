@@ -107,12 +107,12 @@ impl Picture {
     /// A picture out of colours: red, green, blue and opacity of each pixel.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](trilith::ErrorKind::Usage) if there are not 4 bytes for each pixel, and
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if there are not 4 bytes for each pixel, and
     /// [`ErrorKind::Limit`](trilith::ErrorKind::Limit) for very many pixels.
     pub fn from_rgba(width: usize, height: usize, rgba: Vec<u8>) -> Result<Self> {
         check_size(width, height)?;
         if rgba.len() != width * height * 4 {
-            return Err(Error::usage(format!("{} bytes of colours for {width} by {height} pixels", rgba.len())));
+            return Err(Error::invalid_input(format!("{} bytes of colours for {width} by {height} pixels", rgba.len())));
         }
         Ok(Self { width, height, pixels: Pixels::Rgba(rgba) })
     }
@@ -128,7 +128,10 @@ impl Picture {
     /// Returns the errors of [`Raster::of`].
     pub fn of_colours(array: &Array, size: (usize, usize), how: Resample, cuts: Option<Cuts>) -> Result<Self> {
         let [_, _, channels @ 3..=4] = *array.shape() else {
-            return Err(Error::usage(format!("an image in colours has the shape [rows, columns, 3], not {:?}", array.shape())));
+            return Err(Error::invalid_input(format!(
+                "an image in colours has the shape [rows, columns, 3], not {:?}",
+                array.shape()
+            )));
         };
         let cuts = cuts.unwrap_or(Cuts { low: 0.0, high: 255.0 });
         let mut rgba = vec![255u8; 0];

@@ -37,7 +37,7 @@ pub(super) fn item_at<'f>(opened: &'f Opened, path: &str) -> Result<Item<'f>> {
 /// The numbers of an array, or their magnitudes if they are complex; NaN if an element is masked.
 pub(super) fn numbers(array: &Array) -> Result<Vec<f64>> {
     if array.datatype().is_text() || array.datatype().as_struct().is_some() {
-        return Err(Error::usage(format!("elements of type {} are not numbers", array.datatype().name())));
+        return Err(Error::invalid_input(format!("elements of type {} are not numbers", array.datatype().name())));
     }
     let mut numbers = if array.datatype().is_complex() {
         let parts = array.load_as::<trilith::num_complex::Complex<f64>>()?;

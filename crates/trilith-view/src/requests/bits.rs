@@ -34,6 +34,6 @@ pub(super) fn picture(array: &Array, region: Region, size: (usize, usize), kind:
             Ok(Flags::of(array, Some(region), size, bits)?.paint(NOTHING))
         }
         "labels" => Ok(Flags::labels(array, Some(region), size)?.paint_labels(NOTHING)),
-        _ => Err(Error::usage(format!("{kind:?} is not a kind of picture")).hint("flags or labels")),
+        _ => Err(Error::invalid_input(format!("{kind:?} is not a kind of picture")).hint("flags or labels")),
     }
 }

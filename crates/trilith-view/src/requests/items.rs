@@ -55,7 +55,7 @@ pub(super) fn search(session: &Session, request: &Request) -> Result<Value> {
     let (skip, limit) = request.page(200, MOST)?;
     let wanted = request.text("q").to_lowercase();
     if wanted.is_empty() {
-        return Err(Error::usage("nothing to search for").hint("give q"));
+        return Err(Error::invalid_input("nothing to search for").hint("give q"));
     }
     let opened = session.file(request)?;
     let root = opened.file.root();

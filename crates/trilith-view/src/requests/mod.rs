@@ -71,7 +71,7 @@ impl Response {
     /// An error, as the page shows it.
     pub fn error(error: &Error) -> Self {
         let status = match error.kind() {
-            ErrorKind::Usage => 400,
+            ErrorKind::InvalidInput => 400,
             ErrorKind::NotFound => 404,
             _ => 422,
         };
@@ -105,7 +105,7 @@ fn answered(session: &Session, request: &Request) -> Result<Response> {
     if let Some(value) = in_json(session, request)? {
         return Ok(Response::json(200, &value));
     }
-    let error = Error::usage(format!("there is no request {:?}", request.name()));
+    let error = Error::invalid_input(format!("there is no request {:?}", request.name()));
     Ok(Response { status: 404, ..Response::error(&error) })
 }
 

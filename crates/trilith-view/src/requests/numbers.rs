@@ -23,14 +23,18 @@ pub(super) fn values(session: &Session, request: &Request) -> Result<Value> {
         [] => (1, 1),
         [columns] => (1, *columns),
         [rows, columns] => (*rows, *columns),
-        shape => return Err(Error::usage(format!("an array of shape {shape:?} has no plane")).hint("give a slice with two axes")),
+        shape => {
+            return Err(
+                Error::invalid_input(format!("an array of shape {shape:?} has no plane")).hint("give a slice with two axes")
+            );
+        }
     };
     let (x, y) = (request.number("x")?.unwrap_or(0), request.number("y")?.unwrap_or(0));
     let (w, h) = (request.number("w")?.unwrap_or(1), request.number("h")?.unwrap_or(1));
     let (x, y) = (columns.min(x), rows.min(y));
     let (w, h): (u64, u64) = (w.min(columns - x), h.min(rows - y));
     if w.saturating_mul(h) > WINDOW {
-        return Err(Error::usage(format!("{w} by {h} elements are more than the {WINDOW} that one request gives")));
+        return Err(Error::invalid_input(format!("{w} by {h} elements are more than the {WINDOW} that one request gives")));
     }
     let window = match array.shape().len() {
         0 => array.clone(),
@@ -63,7 +67,7 @@ pub(super) fn profile(session: &Session, request: &Request) -> Result<Value> {
         (2, None, Some(column)) => array.slice([Index::ALL, index(column)])?,
         _ => {
             let message = format!("an array of shape {:?} has no profile", array.shape());
-            return Err(Error::usage(message).hint("give row or column of an array with two axes"));
+            return Err(Error::invalid_input(message).hint("give row or column of an array with two axes"));
         }
     };
     let (from, to) = (at("from")?.unwrap_or(0).min(line.len()), at("to")?.unwrap_or(u64::MAX).min(line.len()));
@@ -88,7 +92,7 @@ fn column(session: &Session, request: &Request, name: &str) -> Result<Array> {
     let item = item_at(&opened, request.text("path"))?;
     let columns = columns_of(&item)?.unwrap_or_default();
     let column = columns.into_iter().find(|column| column.name == name);
-    let column = column.ok_or_else(|| Error::usage(format!("the table has no column {name:?}")))?;
+    let column = column.ok_or_else(|| Error::invalid_input(format!("the table has no column {name:?}")))?;
     Ok(column.array.with_limits(opened.budget()))
 }
 
@@ -141,6 +145,8 @@ pub(super) fn plane(array: &Array) -> Result<(u64, u64)> {
         [rows, columns] => Ok((*rows, *columns)),
         // Colours on the last axis.
         [rows, columns, 3 | 4] => Ok((*rows, *columns)),
-        shape => Err(Error::usage(format!("an array of shape {shape:?} is not an image")).hint("give a slice with two axes")),
+        shape => {
+            Err(Error::invalid_input(format!("an array of shape {shape:?} is not an image")).hint("give a slice with two axes"))
+        }
     }
 }

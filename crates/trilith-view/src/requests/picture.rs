@@ -87,7 +87,7 @@ fn wish(session: &Session, request: &Request) -> Result<(Arc<Opened>, Wish)> {
             )?;
             if other.shape() != array.shape() {
                 let message = format!("the shapes {:?} and {:?} differ", array.shape(), other.shape());
-                return Err(Error::usage(message).hint("only arrays of one shape can be subtracted"));
+                return Err(Error::invalid_input(message).hint("only arrays of one shape can be subtracted"));
             }
             Some(other)
         }
@@ -122,7 +122,7 @@ impl Wish {
     /// A first look: as many pixels of a few rows as there is room for, and which share of the rows they are.
     fn sample(&self, opened: &Opened) -> Result<(Arc<Raster>, f64)> {
         let look = Look::of(&self.array)?;
-        let [rows, columns] = *look.array.shape() else { return Err(Error::usage("an image has two axes")) };
+        let [rows, columns] = *look.array.shape() else { return Err(Error::invalid_input("an image has two axes")) };
         let (width, height) = (to_usize(columns)?.min(OVERVIEW), to_usize(rows)?);
         let key = format!("{}\0look{width}x{height}", self.key);
         if let Some(known) = locked(&opened.planes).find(&key) {
@@ -169,7 +169,7 @@ pub(super) fn image(session: &Session, request: &Request) -> Result<Vec<u8>> {
         if (1..=SIDE).contains(&pixels) {
             return Ok(pixels);
         }
-        Err(Error::usage(format!("{key} is {pixels}, a picture has 1 to {SIDE} pixels on a side")))
+        Err(Error::invalid_input(format!("{key} is {pixels}, a picture has 1 to {SIDE} pixels on a side")))
     };
     let size = (side("width")?, side("height")?);
     let is_colour = matches!(wish.array.shape(), [_, _, 3 | 4]);

@@ -62,12 +62,12 @@ impl Request {
     /// A number, if the parameter is given and not empty.
     pub(crate) fn number<T: FromStr>(&self, key: &str) -> Result<Option<T>> {
         let Some(text) = self.get(key).filter(|text| !text.is_empty()) else { return Ok(None) };
-        text.parse().map(Some).map_err(|_| Error::usage(format!("{text:?} is not a number as {key} needs one")))
+        text.parse().map(Some).map_err(|_| Error::invalid_input(format!("{text:?} is not a number as {key} needs one")))
     }
 
     /// A number that is given.
     pub(crate) fn need<T: FromStr>(&self, key: &str) -> Result<T> {
-        self.number(key)?.ok_or_else(|| Error::usage(format!("the request {} needs {key}", self.name)))
+        self.number(key)?.ok_or_else(|| Error::invalid_input(format!("the request {} needs {key}", self.name)))
     }
 
     /// Returns the start of a page and its number of entries, at most `most`.

@@ -98,7 +98,7 @@ impl Session {
                 }
             }
         }
-        let (_, place) = self.named(index).ok_or_else(|| Error::usage(format!("there is no file {index}")))?;
+        let (_, place) = self.named(index).ok_or_else(|| Error::invalid_input(format!("there is no file {index}")))?;
         let opened = Arc::new(Opened::new((self.open)(&place)?));
         let mut held = locked(&self.held);
         held.push_back((index, opened.clone()));

@@ -47,7 +47,7 @@ pub(super) fn table(session: &Session, request: &Request) -> Result<Value> {
         None => (offset.min(count)..offset.saturating_add(limit).min(count)).collect(),
         Some(name) => {
             let column = columns.iter().find(|column| column.name == name);
-            let column = column.ok_or_else(|| Error::usage(format!("the table has no column {name:?}")))?;
+            let column = column.ok_or_else(|| Error::invalid_input(format!("the table has no column {name:?}")))?;
             let order = ordered(&opened, path, column)?;
             page_of(&order.rows, offset, limit, request.flag("descending"))
         }
@@ -69,7 +69,7 @@ pub(super) fn table(session: &Session, request: &Request) -> Result<Value> {
 fn by_number(array: &Array, request: &Request) -> Result<(u64, u64, Vec<Column>)> {
     let shape = array.shape();
     let &[_, width] = shape else {
-        return Err(Error::usage(format!("an array of shape {shape:?} is not a table")).hint("look at it as an image"));
+        return Err(Error::invalid_input(format!("an array of shape {shape:?} is not a table")).hint("look at it as an image"));
     };
     let first = request.number("column")?.unwrap_or(0).min(width);
     let last = first.saturating_add(COLUMNS).min(width);

@@ -27,7 +27,7 @@ pub(super) fn wcs(session: &Session, request: &Request) -> Result<Value> {
         .split(',')
         .map(|number| number.trim().parse())
         .collect::<Result<_, _>>()
-        .map_err(|_| Error::usage(format!("{text:?} is not an index")).hint("give whole numbers, as index=3,7"))?;
+        .map_err(|_| Error::invalid_input(format!("{text:?} is not an index")).hint("give whole numbers, as index=3,7"))?;
     let wcs = of(&opened, request.text("path"));
     let found = wcs.as_ref().map(|wcs| {
         let line = |found: crate::Coordinate| {

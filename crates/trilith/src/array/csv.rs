@@ -27,7 +27,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for more axes than a table has,
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for more axes than a table has,
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and the errors of [`Array::load`].
     pub fn write_csv(&self, out: &mut dyn Write) -> Result<()> {
         let fields = self.datatype.as_struct();
@@ -35,7 +35,7 @@ impl Array {
         if self.shape.len() > most {
             let kind = if fields.is_some() { "a structured array" } else { "an array" };
             let message = format!("{kind} of shape {:?} is not a table", self.shape);
-            return Err(Error::usage(message).hint(format!("take a slice of at most {most} axes")));
+            return Err(Error::invalid_input(message).hint(format!("take a slice of at most {most} axes")));
         }
         let fail = |e| Error::io("writing CSV", e);
         if let Some(fields) = fields {
@@ -68,7 +68,7 @@ fn columns(fields: &StructType, before: &str, names: &mut Vec<String>, visited: 
         // Fields without values count too.
         *visited = visited.saturating_add(field.count().max(1));
         if *visited > COLUMNS {
-            return Err(Error::usage(format!("field {name} makes a table of more than {COLUMNS} columns")));
+            return Err(Error::invalid_input(format!("field {name} makes a table of more than {COLUMNS} columns")));
         }
         for element in places(field) {
             let name = format!("{name}{element}");

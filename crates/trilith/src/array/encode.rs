@@ -175,10 +175,10 @@ impl Array {
     /// Texts as an array of `ucs4` (of `ascii` if all of them are) as long as the longest.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `shape` has another number of elements.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `shape` has another number of elements.
     pub fn from_texts(texts: &[impl AsRef<str>], shape: &[u64]) -> Result<Self> {
         if element_count(shape)? != texts.len() as u64 {
-            return Err(Error::usage(format!("{} texts do not make an array of shape {shape:?}", texts.len())));
+            return Err(Error::invalid_input(format!("{} texts do not make an array of shape {shape:?}", texts.len())));
         }
         let plain = texts.iter().all(|text| text.as_ref().is_ascii());
         let longest = texts.iter().map(|text| text.as_ref().chars().count()).max().unwrap_or(0);
@@ -193,12 +193,12 @@ impl Array {
     /// Copies all strings in C order, without the NULs that pad them.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the elements are no strings,
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the elements are no strings,
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if their bytes are no text, and the errors of
     /// [`Array::load`].
     pub fn load_texts(&self) -> Result<Vec<String>> {
         if !self.datatype.is_text() {
-            return Err(Error::usage(format!("elements of {} are not text", self.datatype)));
+            return Err(Error::invalid_input(format!("elements of {} are not text", self.datatype)));
         }
         let mut texts = Vec::new();
         self.for_each_scalar(|scalar, _| match scalar {

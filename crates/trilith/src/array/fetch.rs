@@ -85,10 +85,10 @@ impl Array {
     /// [`Array::read_bytes`] into memory of the caller, which must have [`Array::nbytes`] bytes.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another length, and the errors of [`Array::load`].
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for another length, and the errors of [`Array::load`].
     pub fn read_bytes_into(&self, into: &mut [u8], order: Byteorder) -> Result<()> {
         if into.len() as u64 != self.nbytes() {
-            return Err(Error::usage(format!("{} bytes of memory for an array of {} bytes", into.len(), self.nbytes())));
+            return Err(Error::invalid_input(format!("{} bytes of memory for an array of {} bytes", into.len(), self.nbytes())));
         }
         self.limits.charge_work(self.nbytes())?;
         self.fill(&Program::new(&self.datatype, self.byteorder, order)?, into)

@@ -92,10 +92,10 @@ impl Array {
     /// Creates an array from a copy of numbers, in C order.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `shape` has another number of elements.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `shape` has another number of elements.
     pub fn from_slice<T: Element>(elements: &[T], shape: &[u64]) -> Result<Self> {
         if shape::element_count(shape)? != elements.len() as u64 {
-            return Err(Error::usage(format!("{} elements do not make an array of shape {shape:?}", elements.len())));
+            return Err(Error::invalid_input(format!("{} elements do not make an array of shape {shape:?}", elements.len())));
         }
         let bytes = match T::bytes(elements) {
             Cow::Borrowed(bytes) => MemorySource::copy_of(bytes, "memory"),

@@ -46,7 +46,7 @@ impl Index {
     /// Reads a list such as `0:10,5,::2` or `...,-1`; brackets around it may stay.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the text is no list of indices.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the text is no list of indices.
     pub fn parse_list(text: &str) -> Result<Vec<Self>> {
         let text = text.trim();
         let text = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
@@ -133,7 +133,8 @@ impl FromStr for Index {
 
     fn from_str(text: &str) -> Result<Self> {
         let text = text.trim();
-        let wrong = || Error::usage(format!("{text:?} is not an index")).hint("write 5, 0:10, ::2 or ..., one for each axis");
+        let wrong =
+            || Error::invalid_input(format!("{text:?} is not an index")).hint("write 5, 0:10, ::2 or ..., one for each axis");
         let number = |part: &str| match part.trim() {
             "" => Ok(None),
             digits => digits.parse::<i64>().map(Some).map_err(|_| wrong()),
@@ -148,7 +149,7 @@ impl FromStr for Index {
             [start, stop, step] => {
                 let step = number(step)?.unwrap_or(1);
                 if step == 0 {
-                    return Err(Error::usage(format!("the step of {text:?} is 0")));
+                    return Err(Error::invalid_input(format!("the step of {text:?} is 0")));
                 }
                 Ok(Self::Range { start: number(start)?, stop: number(stop)?, step })
             }
@@ -206,14 +207,14 @@ pub(crate) fn taken(shape: &[u64], indices: &[Index]) -> Result<Vec<Taken>> {
     let given = indices.iter().filter(|index| **index != Index::Ellipsis).count();
     let axes = shape.len();
     if given > axes {
-        return Err(Error::usage(match (given, axes) {
+        return Err(Error::invalid_input(match (given, axes) {
             (_, 0) => "this is a single value, which has no axes to slice".to_owned(),
             (_, 1) => format!("{given} indices for an array of 1 axis (shape {shape:?})"),
             _ => format!("{given} indices for an array of {axes} axes (shape {shape:?})"),
         }));
     }
     if indices.len() > given + 1 {
-        return Err(Error::usage("an index list may have one `...` only"));
+        return Err(Error::invalid_input("an index list may have one `...` only"));
     }
     let before = indices.iter().position(|index| *index == Index::Ellipsis).unwrap_or(indices.len());
     let mut full: Vec<Index> = indices[..before].to_vec();
@@ -230,10 +231,10 @@ impl Index {
                 let inside = if at < 0 { i128::from(at) + i128::from(len) } else { i128::from(at) };
                 match u64::try_from(inside).ok().filter(|inside| *inside < len) {
                     Some(first) => Ok(Taken { first, count: 1, step: 1, stays: false }),
-                    None => Err(Error::usage(format!("index {at} is outside axis {axis} of length {len}"))),
+                    None => Err(Error::invalid_input(format!("index {at} is outside axis {axis} of length {len}"))),
                 }
             }
-            Self::Range { step: 0, .. } => Err(Error::usage("the step of an index is 0")),
+            Self::Range { step: 0, .. } => Err(Error::invalid_input("the step of an index is 0")),
             Self::Range { start, stop, step } => {
                 let (first, count) = resolve(start, stop, step, len);
                 Ok(Taken { first, count, step, stays: true })
@@ -247,7 +248,7 @@ impl Array {
     /// A part of the array, as numpy's basic indexing takes it; axes without an index are taken whole.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for too many indices, two ellipses, or an index
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for too many indices, two ellipses, or an index
     /// outside its axis.
     pub fn slice(&self, indices: impl AsRef<[Index]>) -> Result<Self> {
         let indices = indices.as_ref();
@@ -273,11 +274,11 @@ impl Array {
     /// One element as an array without axes.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there are not as many indices as axes or one is
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there are not as many indices as axes or one is
     /// outside.
     pub fn at(&self, index: &[u64]) -> Result<Self> {
         if index.len() != self.shape.len() {
-            return Err(Error::usage(format!("{} indices for an array of {} axes", index.len(), self.shape.len())));
+            return Err(Error::invalid_input(format!("{} indices for an array of {} axes", index.len(), self.shape.len())));
         }
         let index: Vec<Index> = index.iter().map(|at| Index::At(i64::try_from(*at).unwrap_or(i64::MAX))).collect();
         self.slice(&index)
@@ -286,14 +287,14 @@ impl Array {
     /// The rows `start..start + count` of the first axis.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there are no such rows.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there are no such rows.
     pub fn rows(&self, start: u64, count: u64) -> Result<Self> {
         match (self.shape.first(), start.checked_add(count)) {
             (Some(len), Some(stop)) if stop <= *len => {
                 let bound = |n| i64::try_from(n).unwrap_or(i64::MAX);
                 self.slice([Index::Range { start: Some(bound(start)), stop: Some(bound(stop)), step: 1 }])
             }
-            _ => Err(Error::usage(format!("{count} rows from row {start} on of an array of shape {:?}", self.shape))),
+            _ => Err(Error::invalid_input(format!("{count} rows from row {start} on of an array of shape {:?}", self.shape))),
         }
     }
 
@@ -304,10 +305,10 @@ impl Array {
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is no such field, and
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the elements are no structures.
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the elements are no structures.
     pub fn field(&self, name: &str) -> Result<Self> {
         let Some(fields) = self.datatype.as_struct() else {
-            return Err(Error::usage(format!("an array of {} has no field {name:?}", self.datatype)));
+            return Err(Error::invalid_input(format!("an array of {} has no field {name:?}", self.datatype)));
         };
         let named = |name: &str| fields.fields().iter().enumerate().find(|(i, field)| field.name_or(*i) == name);
         // A dot may be part of a name: the longest name that fits wins.
@@ -353,14 +354,14 @@ impl Array {
     /// The axes in another order; all of them turned round if none is given.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `order` does not name every axis once.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `order` does not name every axis once.
     pub fn transpose(&self, order: Option<&[usize]>) -> Result<Self> {
         let axes = self.shape.len();
         let order: Vec<usize> = order.map_or_else(|| (0..axes).rev().collect(), <[usize]>::to_vec);
         let mut sorted = order.clone();
         sorted.sort_unstable();
         if !sorted.into_iter().eq(0..axes) {
-            return Err(Error::usage(format!("{order:?} is not an order of {axes} axes")));
+            return Err(Error::invalid_input(format!("{order:?} is not an order of {axes} axes")));
         }
         let mask = self.map_mask(|mask| mask.transpose(Some(&order)))?;
         let shape = order.iter().map(|axis| self.shape[*axis]).collect();
@@ -371,9 +372,9 @@ impl Array {
     /// The array as one of this shape that repeats along new axes and those of length 1.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the shapes do not fit.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the shapes do not fit.
     pub fn broadcast_to(&self, shape: &[u64]) -> Result<Self> {
-        let wrong = || Error::usage(format!("an array of shape {:?} cannot be broadcast to {shape:?}", self.shape));
+        let wrong = || Error::invalid_input(format!("an array of shape {:?} cannot be broadcast to {shape:?}", self.shape));
         let new = shape.len().checked_sub(self.shape.len()).ok_or_else(wrong)?;
         let mut strides = vec![0; new];
         for ((have, want), stride) in self.shape.iter().zip(&shape[new..]).zip(&self.strides) {
@@ -390,14 +391,14 @@ impl Array {
     /// The same elements, which must be in C order, in another shape.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of elements differs or they are not
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the number of elements differs or they are not
     /// in C order.
     pub fn reshape(&self, shape: &[u64]) -> Result<Self> {
         if shape::element_count(shape)? != self.len() {
-            return Err(Error::usage(format!("an array of shape {:?} cannot take the shape {shape:?}", self.shape)));
+            return Err(Error::invalid_input(format!("an array of shape {:?} cannot take the shape {shape:?}", self.shape)));
         }
         if !self.is_c_contiguous() {
-            return Err(Error::usage("only a C-contiguous array can be reshaped without a copy"));
+            return Err(Error::invalid_input("only a C-contiguous array can be reshaped without a copy"));
         }
         let mask = match &self.mask {
             Some(Mask::Array(mask)) if !mask.is_c_contiguous() => {

@@ -59,7 +59,7 @@ impl Array {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the array is no such grid, with the
-    /// reason, and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a number of rows that does not divide those of
+    /// reason, and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a number of rows that does not divide those of
     /// the array.
     ///
     /// ```
@@ -148,7 +148,7 @@ impl Array {
                 let reason =
                     || format!("{rows} rows to a chunk, but only numbers that divide {all} make chunks that are all alike");
                 if rows == 0 || !all.is_multiple_of(rows) {
-                    return Err(Error::usage(reason()).hint(format!("try {}", near(all, rows))));
+                    return Err(Error::invalid_input(reason()).hint(format!("try {}", near(all, rows))));
                 }
                 if inner > 0 && rows > 1 {
                     return Err(apart());
@@ -471,7 +471,7 @@ mod tests {
                 }
                 Err(error) => {
                     let refused = error.kind() == crate::ErrorKind::Unsupported && (piece.is_some() || gap > 0 || rows.is_some());
-                    let wrong = error.kind() == crate::ErrorKind::Usage && rows.is_some_and(|rows| !shape[0].is_multiple_of(rows));
+                    let wrong = error.kind() == crate::ErrorKind::InvalidInput && rows.is_some_and(|rows| !shape[0].is_multiple_of(rows));
                     prop_assert!(refused || wrong, "{error}");
                 }
             }

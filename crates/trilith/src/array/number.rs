@@ -82,7 +82,7 @@ impl Array {
     /// loaded with the value that is under the mask.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another datatype,
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for another datatype,
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the limits do not allow the size,
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the source cannot be read, and
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it does not decode.
@@ -103,11 +103,11 @@ impl Array {
     /// [`Array::load`] into memory of the caller, which must have [`Array::len`] elements.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another length, and the errors of [`Array::load`].
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for another length, and the errors of [`Array::load`].
     pub fn read_into<T: Element>(&self, into: &mut [T]) -> Result<()> {
         self.expect::<T>()?;
         if into.len() as u64 != self.len() {
-            return Err(Error::usage(format!("memory for {} elements, but the array has {}", into.len(), self.len())));
+            return Err(Error::invalid_input(format!("memory for {} elements, but the array has {}", into.len(), self.len())));
         }
         T::read(self, into)
     }
@@ -144,7 +144,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a value that `T` does not have or elements that
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a value that `T` does not have or elements that
     /// are no numbers, and the errors of [`Array::load`].
     pub fn load_as<T: Element>(&self) -> Result<Vec<T>> {
         if self.datatype == T::DATATYPE {
@@ -154,7 +154,7 @@ impl Array {
         let size = self.len().saturating_mul(size_of::<T>() as u64);
         self.limits.charge_memory(size, "an array")?;
         let mut elements = T::zeroed(to_usize(self.len())?)?;
-        let not_numbers = || Error::usage(format!("elements of {} are not numbers", self.datatype));
+        let not_numbers = || Error::invalid_input(format!("elements of {} are not numbers", self.datatype));
         // Said even where there are no elements.
         each_value!(self.datatype, [0u8; 0], |values| drop(values), else return Err(not_numbers()));
         let (mut done, mut wide) = (0, Vec::new());
@@ -180,7 +180,7 @@ impl Array {
             return Ok(());
         }
         let message = format!("the elements are {}, not {}", self.datatype, T::DATATYPE);
-        Err(Error::usage(message).hint("load_as converts between numbers"))
+        Err(Error::invalid_input(message).hint("load_as converts between numbers"))
     }
 }
 
@@ -222,7 +222,7 @@ fn does_not_fit(at: usize, value: Value, from: &Datatype, to: &Datatype) -> Erro
         Value::Float(x) => format!("{x:?}"),
         Value::Complex(re, im) => format!("{re:?}{im:+?}j"),
     };
-    Error::usage(format!("element {at} of this {from} array is {shown}, which {to} cannot hold"))
+    Error::invalid_input(format!("element {at} of this {from} array is {shown}, which {to} cannot hold"))
 }
 
 /// The first number in packed native bytes; nothing for elements that are no numbers.

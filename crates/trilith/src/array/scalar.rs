@@ -280,11 +280,11 @@ impl Array {
     /// The only element of an array without axes (or of one with a single element).
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another number of elements, and the errors of
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for another number of elements, and the errors of
     /// [`Array::load`].
     pub fn scalar(&self) -> Result<ElementValue> {
         if self.len() != 1 {
-            return Err(Error::usage(format!("an array of shape {:?} is not one element", self.shape)));
+            return Err(Error::invalid_input(format!("an array of shape {:?} is not one element", self.shape)));
         }
         let bytes = self.read_bytes(Byteorder::NATIVE)?;
         ElementValue::decode(&self.datatype, &mut &bytes[..], &self.limits)

@@ -81,10 +81,10 @@ impl SmallFloat {
 /// The array whose elements are the bits of such numbers, as one of 32-bit floats; elements are widened as they are read.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an array of another datatype.
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an array of another datatype.
 pub(crate) fn widened(array: &Array, float: SmallFloat) -> Result<Array> {
     if *array.datatype() != float.bits() {
-        return Err(Error::usage(format!("an array of {}, expected {}, to be widened", array.datatype(), float.bits())));
+        return Err(Error::invalid_input(format!("an array of {}, expected {}, to be widened", array.datatype(), float.bits())));
     }
     let (inner, start, order) = match array.is_c_contiguous() {
         true => (array.source().clone(), array.offset(), array.byteorder()),

@@ -20,7 +20,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for no arrays, and for arrays that differ in datatype
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for no arrays, and for arrays that differ in datatype
     /// or shape. Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for masked arrays, and for
     /// padded structures that are not stored in C order.
     pub fn stack(arrays: Vec<Array>) -> Result<Array> {
@@ -43,7 +43,7 @@ impl Array {
     pub fn concatenate(arrays: Vec<Array>) -> Result<Array> {
         let mut rows = arrays.iter().map(|array| array.shape().first().copied());
         let rows = rows.try_fold(0u64, |sum, rows| sum.checked_add(rows?));
-        let rows = rows.ok_or_else(|| Error::usage("a number has no axis along which it could be joined"))?;
+        let rows = rows.ok_or_else(|| Error::invalid_input("a number has no axis along which it could be joined"))?;
         let mut shape = vec![rows];
         shape.extend(arrays.first().into_iter().flat_map(|first| first.shape().iter().skip(1)));
         join(arrays, shape, 1)
@@ -52,7 +52,7 @@ impl Array {
 
 /// The arrays one after the other, which agree in datatype and in the axes from `from` on.
 fn join(arrays: Vec<Array>, shape: Vec<u64>, from: usize) -> Result<Array> {
-    let Some(first) = arrays.first() else { return Err(Error::usage("an empty list has no datatype")) };
+    let Some(first) = arrays.first() else { return Err(Error::invalid_input("an empty list has no datatype")) };
     let axes = |array: &Array| array.shape().iter().skip(from).copied().collect::<Vec<_>>();
     let mut starts = Vec::with_capacity(arrays.len());
     let mut len = 0u64;
@@ -60,13 +60,13 @@ fn join(arrays: Vec<Array>, shape: Vec<u64>, from: usize) -> Result<Array> {
         if array.datatype() != first.datatype() || array.shape().len() != first.shape().len() || axes(array) != axes(first) {
             let (a, b) = (first.datatype(), array.datatype());
             let message = format!("item 0 is {a} {:?}, item {n} is {b} {:?}", first.shape(), array.shape());
-            return Err(Error::usage(message).hint("only equal items can be taken as one array"));
+            return Err(Error::invalid_input(message).hint("only equal items can be taken as one array"));
         }
         if array.mask().is_some() {
             return Err(Error::unsupported(format!("item {n} is a masked array")).hint("read the items one by one"));
         }
         starts.push(len);
-        len = len.checked_add(array.nbytes()).ok_or_else(|| Error::usage("the items have over 2^64 bytes"))?;
+        len = len.checked_add(array.nbytes()).ok_or_else(|| Error::invalid_input("the items have over 2^64 bytes"))?;
     }
     let (datatype, byteorder) = (first.datatype().clone(), first.byteorder());
     if let Some(n) = arrays.iter().position(|array| !is_direct(array, byteorder))

@@ -209,7 +209,7 @@ proptest! {
         let given = list.iter().filter(|i| **i != Index::Ellipsis).count();
         let part = array.slice(&list);
         if given > axes || list.len() > given + 1 {
-            prop_assert_eq!(part.unwrap_err().kind(), ErrorKind::Usage);
+            prop_assert_eq!(part.unwrap_err().kind(), ErrorKind::InvalidInput);
             return Ok(());
         }
         let mut full = Vec::new();
@@ -222,7 +222,7 @@ proptest! {
             let len = *len as i64;
             match *index {
                 Index::At(i) if i >= len || i < -len => {
-                    prop_assert_eq!(part.unwrap_err().kind(), ErrorKind::Usage);
+                    prop_assert_eq!(part.unwrap_err().kind(), ErrorKind::InvalidInput);
                     return Ok(());
                 }
                 Index::At(i) => taken.push((vec![if i < 0 { i + len } else { i }], false)),
@@ -313,9 +313,9 @@ fn each_number_type_loads_as_itself_and_is_viewed_where_it_lies() {
 fn conversions_keep_whole_numbers_or_say_which_does_not_fit() {
     let whole = Array::from_slice(&[u64::MAX, 1], &[2]).unwrap();
     let error = whole.load_as::<i64>().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(error.message().contains("element 0") && error.message().contains("18446744073709551615"), "{error}");
-    assert_eq!(Array::from_slice(&[2f64.powi(64)], &[1]).unwrap().load_as::<u64>().unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(Array::from_slice(&[2f64.powi(64)], &[1]).unwrap().load_as::<u64>().unwrap_err().kind(), ErrorKind::InvalidInput);
     assert_eq!(Array::from_slice(&[-(2f64.powi(63))], &[1]).unwrap().load_as::<i64>().unwrap(), [i64::MIN]);
     assert!(Array::from_slice(&[0.5f32], &[1]).unwrap().load_as::<i8>().is_err());
     assert!(Array::from_slice(&[f64::NAN], &[1]).unwrap().load_as::<i8>().is_err());
@@ -323,7 +323,7 @@ fn conversions_keep_whole_numbers_or_say_which_does_not_fit() {
     assert_eq!(Array::from_slice(&[true], &[1]).unwrap().load_as::<f64>().unwrap(), [1.0]);
     assert!(Array::from_slice(&[Complex::new(1f32, 0.0)], &[1]).unwrap().load_as::<f64>().is_err());
     let text = Array::from_bytes(Vec::new(), Datatype::Ascii(3), Byteorder::Big, vec![0]).unwrap();
-    assert_eq!(text.load_as::<f64>().unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(text.load_as::<f64>().unwrap_err().kind(), ErrorKind::InvalidInput);
 }
 
 #[test]

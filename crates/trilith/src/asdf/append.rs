@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it leads to no array, if the block is not streamed, and for
+/// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it leads to no array, if the block is not streamed, and for
 /// rows that do not fit. Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for rows with a mask,
 /// and if the array has a mask with an entry for each of its rows. Returns
 /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an unfinished row is at the end. Returns
@@ -57,13 +57,14 @@ impl StreamEnd {
         let found = walk::find(file, path)?;
         let node = found.node(file);
         if !ndarray::is_ndarray(node) {
-            return Err(Error::usage("this is not an ndarray").at_path(path));
+            return Err(Error::invalid_input("this is not an ndarray").at_path(path));
         }
         let holder = found.file(file);
         if ndarray::is_chunked(node) {
             return Err(Error::unsupported("rows are not added to an array in chunks").at_path(path));
         }
-        let source = node.get("source").ok_or_else(|| Error::usage("an inline array has no rows to add to").at_path(path))?;
+        let source =
+            node.get("source").ok_or_else(|| Error::invalid_input("an inline array has no rows to add to").at_path(path))?;
         if source.text().starts_with("fits:") {
             return Err(Error::unsupported("rows cannot be added to an HDU of a FITS file")
                 .at_path(path)
@@ -82,7 +83,7 @@ impl StreamEnd {
         if let Some(dims) = Ndarray::read(node, file.limits())?.shape
             && dims.first() != Some(&Dim::Open)
         {
-            return Err(Error::usage("the shape of the array is fixed, so that it would not show more rows")
+            return Err(Error::invalid_input("the shape of the array is fixed, so that it would not show more rows")
                 .at_path(path)
                 .hint("let its shape begin with '*'"));
         }
@@ -110,7 +111,7 @@ impl StreamEnd {
     /// Refuses rows of another datatype or shape than those that are there.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the rows do not fit.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the rows do not fit.
     pub fn check(&self, datatype: &Datatype, row_shape: Option<&[u64]>) -> Result<()> {
         let array = &self.array;
         if array.datatype().means(datatype) && array.shape().get(1..) == row_shape {
@@ -120,7 +121,7 @@ impl StreamEnd {
             [] => String::new(),
             lengths => format!(" of shape {lengths:?}"),
         };
-        Err(Error::usage(format!(
+        Err(Error::invalid_input(format!(
             "rows of {datatype}{} do not fit an array with rows of {}{}",
             shape(row_shape.unwrap_or_default()),
             array.datatype(),
@@ -132,19 +133,19 @@ impl StreamEnd {
 /// Returns the number of bytes of one row.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for rows without bytes, because their number could not be
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for rows without bytes, because their number could not be
 /// told.
 pub(crate) fn row_bytes(datatype: &Datatype, row_shape: &[u64]) -> Result<u64> {
     let bytes = element_count(row_shape)?.checked_mul(datatype.item_size());
     bytes
         .filter(|bytes| *bytes > 0)
-        .ok_or_else(|| Error::usage(format!("rows of {datatype} with the shape {row_shape:?} have no bytes")))
+        .ok_or_else(|| Error::invalid_input(format!("rows of {datatype} with the shape {row_shape:?} have no bytes")))
 }
 
 /// Checks that a block can take more rows at the end of its file.
 fn growable(holder: &AsdfFile, block: &Block) -> Result<()> {
     if !block.is_streamed() {
-        return Err(Error::usage("the array is not streamed, so that its block cannot grow")
+        return Err(Error::invalid_input("the array is not streamed, so that its block cannot grow")
             .hint("write it as the streamed last block first"));
     }
     // A streamed block grows with its file, which must end with it.
@@ -155,7 +156,7 @@ fn growable(holder: &AsdfFile, block: &Block) -> Result<()> {
         .hint("convert writes it as a separate file"));
     }
     if block.checksum.is_some() {
-        return Err(Error::usage("the streamed block states a checksum, which more rows would make wrong")
+        return Err(Error::invalid_input("the streamed block states a checksum, which more rows would make wrong")
             .hint("first rewrite the file with trilith repack, which leaves the checksum out"));
     }
     Ok(())
@@ -164,7 +165,7 @@ fn growable(holder: &AsdfFile, block: &Block) -> Result<()> {
 /// The byte order in which rows go after those of an array.
 fn stored_order(array: &Array) -> Result<Byteorder> {
     if !array.is_c_contiguous() || array.extent().start != 0 {
-        return Err(Error::usage("rows can only be added to an array that fills its block in C order"));
+        return Err(Error::invalid_input("rows can only be added to an array that fills its block in C order"));
     }
     one_order(array.datatype(), array.byteorder())
         .ok_or_else(|| Error::unsupported("rows whose fields have different byte orders"))

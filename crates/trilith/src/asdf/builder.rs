@@ -40,7 +40,7 @@ impl ArrayOptions {
     /// Stored with a codec, by a name that [`codec::named`] knows (`none`, `lz4`, `zlib`, …).
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for any other name.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for any other name.
     pub fn codec(name: &str) -> Result<Self> {
         let (id, blosc) = codec::named(name)?;
         Ok(Self { codec: Some(id), blosc, ..Self::default() })
@@ -140,7 +140,7 @@ impl<'a> Builder<'a> {
     /// Adds an array and returns the node that describes it. A mask goes into a separate block.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a datatype that the generation lacks, or a second
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a datatype that the generation lacks, or a second
     /// streamed array.
     pub fn array(&mut self, array: &Array, options: &ArrayOptions) -> Result<Value> {
         let order = options.byteorder.unwrap_or(array.byteorder());
@@ -214,7 +214,7 @@ impl<'a> Builder<'a> {
     /// identifier in place of a checksum.
     pub(crate) fn lay_out<W: Write + Seek>(mut self, out: W, tree: Value, id: [u8; 16]) -> Result<()> {
         if !self.blocks.iter().any(|(stored, _)| matches!(stored, Stored::Reserved(_))) {
-            return Err(Error::usage("no array of the file is reserved for other processes").hint("write it at once"));
+            return Err(Error::invalid_input("no array of the file is reserved for other processes").hint("write it at once"));
         }
         if !self.target.generation().index {
             return Err(
@@ -228,10 +228,10 @@ impl<'a> Builder<'a> {
     /// Another view of an array that was added already, by the node of that one: the block is shared.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `base` is no node of a block.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `base` is no node of a block.
     pub fn view(&self, base: &Value, offset: u64, shape: &[u64], strides: Option<&[i64]>) -> Result<Value> {
         if base.get("source").and_then(Value::as_i64).is_none() {
-            return Err(Error::usage("a view needs an array that is stored in a block"));
+            return Err(Error::invalid_input("a view needs an array that is stored in a block"));
         }
         let mut node = base.clone();
         node.remove("mask");
@@ -245,11 +245,11 @@ impl<'a> Builder<'a> {
 
     fn block_number(&mut self, options: &ArrayOptions) -> Result<i64> {
         if self.streamed {
-            return Err(Error::usage("a streamed array is the last of its file: add it after all others"));
+            return Err(Error::invalid_input("a streamed array is the last of its file: add it after all others"));
         }
         self.streamed = options.streamed;
         if options.streamed && options.compression().is_some() {
-            return Err(Error::usage("a streamed array cannot be compressed"));
+            return Err(Error::invalid_input("a streamed array cannot be compressed"));
         }
         Ok(if options.streamed { -1 } else { self.blocks.len() as i64 })
     }
@@ -260,10 +260,13 @@ impl<'a> Builder<'a> {
             match datatype {
                 Datatype::Struct(inner) => todo.extend(inner.fields().iter().map(|f| f.datatype.clone())),
                 Datatype::Float16 if !self.target.float16 => {
-                    return Err(Error::usage(format!("{} has no datatype float16, which came with asdf-1.6", self.target.name)));
+                    return Err(Error::invalid_input(format!(
+                        "{} has no datatype float16, which came with asdf-1.6",
+                        self.target.name
+                    )));
                 }
                 Datatype::Float128 | Datatype::Complex256 | Datatype::Complex32 | Datatype::Utf8(_) | Datatype::Ucs2(_) => {
-                    return Err(Error::usage(format!("{} has no datatype {datatype}", self.target.name)));
+                    return Err(Error::invalid_input(format!("{} has no datatype {datatype}", self.target.name)));
                 }
                 _ => {}
             }
@@ -335,7 +338,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for keys and integers that a writer may not write
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for keys and integers that a writer may not write
     /// ([`Value::check_subset`]). Returns an error if the arrays cannot be read.
     pub fn write(self, path: impl AsRef<Path>, tree: Value) -> Result<()> {
         let mut file = AtomicFile::create(path, Basis::Nothing)?;
@@ -356,13 +359,13 @@ impl<'a> Builder<'a> {
     /// copied.
     ///
     /// # Errors
-    /// Returns an error if the arrays cannot be read, and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a
+    /// Returns an error if the arrays cannot be read, and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a
     /// streamed array, or if the row has no field for a codec.
     pub fn into_blocks(self, row: &'static Generation, target: &dyn Source) -> Result<Vec<StoredBlock>> {
         let mut blocks = Vec::new();
         for (data, options) in self.blocks {
             if options.streamed {
-                return Err(Error::usage("a streamed array is the last of a file that is written anew"));
+                return Err(Error::invalid_input("a streamed array is the last of a file that is written anew"));
             }
             if let (Stored::Array(array, order), None) = (&data, options.compression())
                 && let Some(block) = StoredBlock::of_file(row, array, *order, target)?
@@ -449,8 +452,10 @@ impl Stored<'_> {
             }
             Self::Pieces { len, pieces, streamed, .. } => (len, pieces, streamed),
             Self::Reserved(_) => {
-                return Err(Error::usage("an array is reserved for other processes, and this file is written by one alone")
-                    .hint("create it with ParallelWriter (in Python with trilith.create)"));
+                return Err(Error::invalid_input(
+                    "an array is reserved for other processes, and this file is written by one alone",
+                )
+                .hint("create it with ParallelWriter (in Python with trilith.create)"));
             }
         };
         let mut written = 0u64;
@@ -459,7 +464,7 @@ impl Stored<'_> {
             out(bytes)
         })?;
         if written != len && !streamed {
-            return Err(Error::usage(format!("an array of {len} bytes was announced, but {written} were handed over")));
+            return Err(Error::invalid_input(format!("an array of {len} bytes was announced, but {written} were handed over")));
         }
         Ok(())
     }
@@ -468,7 +473,7 @@ impl Stored<'_> {
 /// Bytes of an array.
 fn size_of(datatype: &Datatype, shape: &[u64]) -> Result<u64> {
     let len = shape.iter().try_fold(datatype.packed_size(), |n, dim| n.checked_mul(*dim));
-    len.ok_or_else(|| Error::usage(format!("an array of shape {shape:?} is larger than 2^64 bytes")))
+    len.ok_or_else(|| Error::invalid_input(format!("an array of shape {shape:?} is larger than 2^64 bytes")))
 }
 
 /// A datatype as the tree writes it; fields state their byteorder unless it is left out (inline data).

@@ -220,7 +220,9 @@ pub(crate) fn followed(file: &AsdfFile) -> Result<Option<Tree>> {
     }
     let value = match value_of(file, root, &|_| false) {
         Ok(value) => value,
-        Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit | ErrorKind::Usage) => return Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit | ErrorKind::InvalidInput) => {
+            return Ok(None);
+        }
         Err(error) => return Err(error),
     };
     let text = print_value(&value, 0, &PrintOptions::default());

@@ -291,7 +291,7 @@ impl Target {
     /// The target of this name.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that exist.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that exist.
     pub fn named(name: &str) -> Result<&'static Self> {
         TARGETS
             .iter()

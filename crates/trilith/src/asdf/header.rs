@@ -257,22 +257,21 @@ fn find_mark(text: &[u8], from: usize) -> Option<usize> {
 /// Refuses the text of a tree that could not be found again unchanged in a file.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it does not begin with `%` or `---`, or if `...` is not
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it does not begin with `%` or `---`, or if `...` is not
 /// on a separate line at its end.
 pub(crate) fn check_tree(text: &str) -> Result<()> {
     let bytes = text.as_bytes();
     if !bytes.starts_with(b"%") && !bytes.starts_with(b"---") {
-        return Err(
-            Error::usage("the text of the tree begins with neither %YAML nor ---").hint("begin it with %YAML 1.1 and ---")
-        );
+        return Err(Error::invalid_input("the text of the tree begins with neither %YAML nor ---")
+            .hint("begin it with %YAML 1.1 and ---"));
     }
     match find_end(bytes, 0, true) {
         Some(end) if bytes.get(end..).unwrap_or(&[]).trim_ascii().is_empty() => Ok(()),
         Some(end) => {
             let line = bytes.get(..end).unwrap_or(bytes).iter().filter(|b| **b == b'\n').count() + 1;
-            Err(Error::usage(format!("text stands behind the end of the tree, from line {line} on")).hint("remove it"))
+            Err(Error::invalid_input(format!("text stands behind the end of the tree, from line {line} on")).hint("remove it"))
         }
-        None => Err(Error::usage("the text of the tree has no end: ... on a line of its own, behind a line feed")
+        None => Err(Error::invalid_input("the text of the tree has no end: ... on a line of its own, behind a line feed")
             .hint("end it with the line ...")),
     }
 }

@@ -33,7 +33,7 @@ pub fn nested(array: &Array, complex_tag: &str) -> Result<Value> {
         }
         Ok(())
     })?;
-    whole.ok_or_else(|| Error::usage("an array without elements to write"))
+    whole.ok_or_else(|| Error::invalid_input("an array without elements to write"))
 }
 
 // Structures nest no deeper than the library allows, so this recursion is bounded.

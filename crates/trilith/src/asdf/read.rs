@@ -347,13 +347,13 @@ impl AsdfFile {
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is no such path,
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it leads to no ndarray, and the errors of
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it leads to no ndarray, and the errors of
     /// [`AsdfFile::array`].
     pub fn array_at(&self, path: &str) -> Result<Array> {
         let found = walk::find(self, path)?;
         let node = found.node(self);
         if !ndarray::is_ndarray(node) {
-            return Err(Error::usage("this is not an ndarray").at_path(path));
+            return Err(Error::invalid_input("this is not an ndarray").at_path(path));
         }
         found.file(self).array(node).map_err(|e| e.context(path.to_owned()))
     }

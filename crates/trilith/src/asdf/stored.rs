@@ -44,13 +44,13 @@ impl Encoding {
     /// By the options of a block that is not streamed.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the row lacks the field for the codec, and the
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the row lacks the field for the codec, and the
     /// errors of [`codec::encoder`].
     pub fn of(row: &Generation, options: &BlockOptions) -> Result<Self> {
         let hashed = row.fields.checksum.len == 16;
         let Some(id) = options.codec else { return Ok(Self::new([0; 4], 0, None, hashed)) };
         if row.fields.compression.is_none() {
-            return Err(Error::usage(format!("{} cannot hold a block compressed with {id}", row.name)));
+            return Err(Error::invalid_input(format!("{} cannot hold a block compressed with {id}", row.name)));
         }
         Ok(Self::new(id.0, 0, Some(codec::encoder(id, &options.encode)?), hashed))
     }

@@ -138,7 +138,7 @@ fn missing(node: Node<'_>, key: &str, path: &TreePath) -> Error {
 ///
 /// # Errors
 /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) with the existing keys if `pointer` leads nowhere,
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it is no pointer, and the errors of [`follow`].
+/// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is no pointer, and the errors of [`follow`].
 pub fn find(file: &AsdfFile, pointer: &str) -> Result<Found> {
     let path = file.tree().card_path(&TreePath::parse(pointer)?)?;
     tree::follow(&mut Files(file), Found::root(file), &path)

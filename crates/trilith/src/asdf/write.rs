@@ -198,7 +198,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// reports the block.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`] if this generation cannot hold the block as it is, [`ErrorKind::Malformed`] if its bytes
+    /// Returns [`ErrorKind::InvalidInput`] if this generation cannot hold the block as it is, [`ErrorKind::Malformed`] if its bytes
     /// differ from its checksum and this generation has no place for one, [`ErrorKind::Io`], and what reading `stored` returns.
     pub fn copy(&mut self, stored: &SourceRef, block: &Block) -> Result<Written> {
         self.copy_as(stored, block, false)
@@ -207,14 +207,17 @@ impl<W: Write + Seek> FileWriter<W> {
     /// The same for the last block of a file: if it is streamed, it stays so.
     ///
     /// # Errors
-    /// As [`FileWriter::copy`]; [`ErrorKind::Usage`] also if this generation has no streamed blocks.
+    /// As [`FileWriter::copy`]; [`ErrorKind::InvalidInput`] also if this generation has no streamed blocks.
     pub fn copy_last(&mut self, stored: &SourceRef, block: &Block) -> Result<Written> {
         self.copy_as(stored, block, block.is_streamed())
     }
 
     fn copy_as(&mut self, stored: &SourceRef, block: &Block, streams: bool) -> Result<Written> {
         if !block.fits_into(self.generation) {
-            return Err(Error::usage(format!("{} cannot hold block {} as it is stored", self.generation.name, block.index)));
+            return Err(Error::invalid_input(format!(
+                "{} cannot hold block {} as it is stored",
+                self.generation.name, block.index
+            )));
         }
         // What no document defines, and what nobody can compute, is kept if the row stays the same.
         let is_same = block.generation == self.generation;
@@ -260,7 +263,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Returns the errors of [`FileWriter::copy`].
     pub fn encoded(&mut self, stored: &dyn Source, memory_size: u64) -> Result<Written> {
         if !self.generation.encoded {
-            return Err(Error::usage(format!("{} has no encoding chains", self.generation.name)));
+            return Err(Error::invalid_input(format!("{} has no encoding chains", self.generation.name)));
         }
         let mut block = self.begin_raw([0; 4], ENCODED, None, &[])?;
         block.write_all(stored)?;
@@ -271,7 +274,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Begins a block that is then written piece by piece, for arrays larger than memory.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) after a streamed block, or if the generation lacks the
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) after a streamed block, or if the generation lacks the
     /// field for the codec.
     pub fn begin(&mut self, options: &BlockOptions) -> Result<BlockWriter<'_, W>> {
         let streams = options.streamed && options.codec.is_none();
@@ -287,7 +290,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Returns the errors of [`FileWriter::begin`].
     pub fn begin_encoded(&mut self, text: &str, encoder: Box<dyn codec::Encode>) -> Result<BlockWriter<'_, W>> {
         if !self.generation.encoded {
-            return Err(Error::usage(format!("{} has no encoding chains", self.generation.name)));
+            return Err(Error::invalid_input(format!("{} has no encoding chains", self.generation.name)));
         }
         let mut block = self.begin_raw([0; 4], ENCODED, Some(encoder), &[])?;
         block.store(text.as_bytes()).map_err(failed)?;
@@ -308,16 +311,16 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Begins a block; `extra` goes after the fields of its header.
     fn begin_with(&mut self, encoding: Encoding, extra: &[u8]) -> Result<BlockWriter<'_, W>> {
         if self.streamed {
-            return Err(Error::usage("no block can follow a streamed block"));
+            return Err(Error::invalid_input("no block can follow a streamed block"));
         }
         let (fields, flags) = (self.generation.fields, encoding.flags);
         if flags & STREAMED != 0 && fields.flags.is_none() {
-            return Err(Error::usage(format!("{} has no streamed blocks", self.generation.name)));
+            return Err(Error::invalid_input(format!("{} has no streamed blocks", self.generation.name)));
         }
         let plain = encoding.compression == [0; 4] && flags & ENCODED == 0;
         let align = self.options.align.unwrap_or(if self.generation.major == 0 { 1 } else { 64 });
         self.align(if plain { align } else { 1 }, extra.len() as u64)?;
-        let too_long = || Error::usage("a block header of more than 65535 bytes");
+        let too_long = || Error::invalid_input("a block header of more than 65535 bytes");
         let header_size = u16::try_from(extra.len()).ok().and_then(|more| fields.size.checked_add(more)).ok_or_else(too_long)?;
         let magic = if self.options.as_documented { self.generation.magic_documented } else { self.generation.magic };
         let offset = self.at;
@@ -348,8 +351,8 @@ impl<W: Write + Seek> FileWriter<W> {
     fn leave(&mut self, len: u64) -> Result<()> {
         let Some(more) = len.checked_sub(1) else { return Ok(()) };
         self.spill().map_err(failed)?;
-        self.at = self.at.checked_add(len).ok_or_else(|| Error::usage("the file would be larger than 2^64 bytes"))?;
-        let more = i64::try_from(more).map_err(|_| Error::usage("a block of more than 2^63 bytes"))?;
+        self.at = self.at.checked_add(len).ok_or_else(|| Error::invalid_input("the file would be larger than 2^64 bytes"))?;
+        let more = i64::try_from(more).map_err(|_| Error::invalid_input("a block of more than 2^63 bytes"))?;
         self.out.seek(SeekFrom::Current(more)).map_err(failed)?;
         self.out.write_all(&[0]).map_err(failed)
     }

@@ -96,7 +96,7 @@ pub(super) fn find(path: &Path, file: &File, metadata: &Metadata, memory: u64) -
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if something else has the name of the journal.
+/// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if something else has the name of the journal.
 pub(super) fn settle(lock: &Lock) -> Result<bool> {
     let Some((file, metadata)) = &lock.there else { return Ok(false) };
     match find(&lock.path, file, metadata, crate::Limits::default().memory)? {
@@ -124,7 +124,7 @@ pub(super) fn refuse_stranger(lock: &Lock) -> Result<()> {
 
 #[cold]
 fn stranger(path: &Path, why: &str) -> Error {
-    Error::usage(why).context(format!("writing {}", path.display())).hint(format!(
+    Error::invalid_input(why).context(format!("writing {}", path.display())).hint(format!(
         "if the file is as it should be, remove {}; if not, restore the file that it belongs to first",
         journal_path(path).display()
     ))
@@ -147,7 +147,7 @@ impl Update {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if another process writes the file, has changed it since it
-    /// was read, or the disk says no. [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what may not be changed in
+    /// was read, or the disk says no. [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what may not be changed in
     /// place: bytes that are not those of a file on this machine, a file that is read-only, that has other names
     /// (hard links), or that belongs to somebody else, and if something that is not its journal is under that
     /// name.
@@ -168,7 +168,7 @@ impl Update {
     /// Returns the errors of [`Update::commit`].
     pub fn begin(self, read: &dyn Source) -> Result<Journal> {
         if read.is_apart() {
-            return Err(Error::usage("a file inside another file, or one that was unpacked, cannot be changed in place")
+            return Err(Error::invalid_input("a file inside another file, or one that was unpacked, cannot be changed in place")
                 .hint("write the whole file anew"));
         }
         Journal::begin(self, read)
@@ -181,12 +181,12 @@ impl Journal {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if another process writes the file or has changed it, or if
-    /// the operating system reports an error. Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file that
+    /// the operating system reports an error. Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a file that
     /// may not be changed in place: see [`Update::commit`].
     pub(super) fn begin(update: Update, read: &dyn Source) -> Result<Self> {
         let local = read.local();
         let Some((given, real)) = local.and_then(|local| Some((local.given_path()?, local.path()?))) else {
-            return Err(Error::usage(format!("{} is not a file on this machine", read.name()))
+            return Err(Error::invalid_input(format!("{} is not a file on this machine", read.name()))
                 .hint("it cannot be changed in place: write to a new file"));
         };
         let fail = |e| Error::io(format!("updating {}", real.display()), e);
@@ -291,7 +291,7 @@ impl Journal {
     /// Undoes an update of `path` that did not finish, if there is one; whether there was.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`] if the file cannot be written or is being changed right now, [`ErrorKind::Usage`]
+    /// Returns [`ErrorKind::Io`] if the file cannot be written or is being changed right now, [`ErrorKind::InvalidInput`]
     /// if something else is under the name of its journal.
     pub fn recover(path: impl AsRef<Path>) -> Result<bool> {
         let path = path.as_ref();
@@ -511,7 +511,7 @@ mod tests {
                 AtomicFile::create(&path, Basis::Nothing).unwrap_err(),
                 update().commit(&*source).unwrap_err(),
             ] {
-                assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+                assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
                 assert!(error.to_string().contains(".x.asdf.trilith-journal"), "{error}");
             }
             assert_eq!(seen(&path), content);
@@ -548,7 +548,7 @@ mod tests {
             make(&journal_path(&path.canonicalize().unwrap()));
             assert_eq!(seen(&path), sample());
             assert!(opened(&path).notice().is_some());
-            assert_eq!(Journal::recover(&path).unwrap_err().kind(), ErrorKind::Usage);
+            assert_eq!(Journal::recover(&path).unwrap_err().kind(), ErrorKind::InvalidInput);
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
         }
     }

@@ -66,22 +66,22 @@ impl Lock {
     /// Finds and locks what `given` leads to, and compares it with what the new content was made from.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`] if another process writes or has changed the file, [`ErrorKind::Usage`] for what
+    /// Returns [`ErrorKind::Io`] if another process writes or has changed the file, [`ErrorKind::InvalidInput`] for what
     /// cannot be written to: a folder, a device, an address, a file that is read-only.
     pub fn acquire(given: &Path, basis: Basis<'_>) -> Result<Self> {
         if given.to_str().is_some_and(super::is_url) {
-            return Err(Error::usage("nothing can be written to an address").hint("write to a file of this machine"));
+            return Err(Error::invalid_input("nothing can be written to an address").hint("write to a file of this machine"));
         }
         let path = real(given);
         if path.is_dir() {
-            return Err(Error::usage(format!("{} is a directory", given.display())));
+            return Err(Error::invalid_input(format!("{} is a directory", given.display())));
         }
         // A device or a pipe would be gone, with a file in its place.
         if std::fs::metadata(&path).is_ok_and(|there| !there.is_file()) {
-            return Err(Error::usage(format!("{} is not a regular file and cannot be replaced", given.display())));
+            return Err(Error::invalid_input(format!("{} is not a regular file and cannot be replaced", given.display())));
         }
         if path.file_name().is_none() {
-            return Err(Error::usage(format!("{} has no file name", given.display())));
+            return Err(Error::invalid_input(format!("{} has no file name", given.display())));
         }
         if remove_stale(&path) {
             return Err(busy(given));
@@ -89,7 +89,7 @@ impl Lock {
         let there = lock_in_place(&path).map_err(|e| Error::io(format!("writing {}", given.display()), e))?;
         let there = there.ok_or_else(|| busy(given))?.file();
         if there.as_ref().is_some_and(|(_, metadata)| metadata.permissions().readonly()) {
-            return Err(Error::usage(format!("{} is read-only", given.display()))
+            return Err(Error::invalid_input(format!("{} is read-only", given.display()))
                 .hint("make it writable first (chmod u+w), or write to another file"));
         }
         let lock = Self { path, given: given.to_path_buf(), there };
@@ -103,14 +103,16 @@ impl Lock {
             Basis::Nothing => return Ok(()),
             Basis::Absent if self.there.is_none() => return Ok(()),
             Basis::Absent => {
-                return Err(Error::usage(format!("{} already exists", self.given.display())).hint("remove or rename it first"));
+                return Err(
+                    Error::invalid_input(format!("{} already exists", self.given.display())).hint("remove or rename it first")
+                );
             }
             Basis::Read(read) => (read, false),
             Basis::Own(read) => (read, true),
         };
         let Some(local) = read.local() else {
             return match must_be {
-                true => Err(Error::usage(format!("what was read did not come from {}", self.given.display()))
+                true => Err(Error::invalid_input(format!("what was read did not come from {}", self.given.display()))
                     .hint("write to another file")),
                 false => Ok(()),
             };

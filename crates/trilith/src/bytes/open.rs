@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a folder or a device, which has no end.
+/// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a folder or a device, which has no end.
 pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<SourceRef> {
     let path = path.as_ref();
     let doing = || format!("opening {}", path.display());
@@ -25,10 +25,10 @@ pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<SourceRef> 
         let file = File::open(path).map_err(|e| absent(path, Error::io(doing(), e)))?;
         let metadata = file.metadata().map_err(|e| Error::io(doing(), e))?;
         if metadata.is_dir() {
-            return Err(Error::usage(format!("{} is a directory", path.display())));
+            return Err(Error::invalid_input(format!("{} is a directory", path.display())));
         }
         if is_device(&metadata) {
-            return Err(Error::usage(format!("{} is a device", path.display())).hint("give a file, or a pipe"));
+            return Err(Error::invalid_input(format!("{} is a device", path.display())).hint("give a file, or a pipe"));
         }
         if !metadata.is_file() {
             return spool(file, &path.to_string_lossy(), options.spool);

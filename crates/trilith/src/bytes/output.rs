@@ -46,7 +46,7 @@ impl NewFile {
     /// Starts a file at a path; `basis` says what its content is made from.
     ///
     /// # Errors
-    /// Returns the errors of [`AtomicFile::create`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a
+    /// Returns the errors of [`AtomicFile::create`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a
     /// terminal.
     pub fn create(path: impl AsRef<Path>, basis: Basis<'_>) -> Result<Self> {
         let path = path.as_ref();
@@ -58,7 +58,9 @@ impl NewFile {
         let name = path.display().to_string();
         let out = std::fs::OpenOptions::new().write(true).open(path).map_err(|e| Error::io(format!("opening {name}"), e))?;
         if out.is_terminal() {
-            return Err(Error::usage(format!("this is binary data and {name} is a terminal")).hint("name a file, or pipe it on"));
+            return Err(
+                Error::invalid_input(format!("this is binary data and {name} is a terminal")).hint("name a file, or pipe it on")
+            );
         }
         Self::stream(Box::new(out), name)
     }

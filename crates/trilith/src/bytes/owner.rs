@@ -44,19 +44,19 @@ pub(super) fn is_trusted(journal: &Metadata, file: &Metadata) -> bool {
 /// Refuses to change a file in place that somebody else owns, or that has another name.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it may not.
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it may not.
 pub(super) fn may_change_in_place(path: &Path, metadata: &Metadata) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
         let user = rustix::process::geteuid().as_raw();
         if metadata.nlink() > 1 {
-            return Err(Error::usage(format!("{} has {} names (hard links)", path.display(), metadata.nlink())).hint(
+            return Err(Error::invalid_input(format!("{} has {} names (hard links)", path.display(), metadata.nlink())).hint(
                 "changed in place it could not be restored under its other names after a crash; write a new file instead",
             ));
         }
         if user != 0 && user != metadata.uid() {
-            return Err(Error::usage(format!("{} belongs to another user", path.display()))
+            return Err(Error::invalid_input(format!("{} belongs to another user", path.display()))
                 .hint("only its owner can change it in place; write a new file instead"));
         }
     }
@@ -68,14 +68,14 @@ pub(super) fn may_change_in_place(path: &Path, metadata: &Metadata) -> Result<()
 /// warning.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the owner cannot be kept.
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the owner cannot be kept.
 pub(super) fn keep(new: &File, old: &Metadata, path: &Path, warnings: &mut Vec<String>) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, fchown};
         let made = new.metadata().map_err(|e| Error::io(format!("writing {}", path.display()), e))?;
         if made.uid() != old.uid() && fchown(new, Some(old.uid()), None).is_err() {
-            return Err(Error::usage(format!("{} belongs to another user, who would lose it", path.display()))
+            return Err(Error::invalid_input(format!("{} belongs to another user, who would lose it", path.display()))
                 .hint("write to another file with -o, or ask its owner"));
         }
         if made.gid() != old.gid() && fchown(new, None, Some(old.gid())).is_err() {

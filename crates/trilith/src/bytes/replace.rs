@@ -36,7 +36,7 @@ impl AtomicFile {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the folder cannot be written, another process writes the
-    /// same file, or the file is no longer what was read. [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a
+    /// same file, or the file is no longer what was read. [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a
     /// target that cannot be replaced: a folder, a device, an address, a file that is read-only or whose owner the
     /// new file could not have, and if something that is not its journal is under that name.
     pub fn create(target: impl AsRef<Path>, basis: Basis<'_>) -> Result<Self> {

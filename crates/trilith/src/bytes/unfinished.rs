@@ -52,12 +52,12 @@ impl Draft {
     ///
     /// # Errors
     /// Returns the errors of [`AtomicFile::create`] and those of `lay_out`, and
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is a draft already.
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is a draft already.
     pub fn create(target: &Path, lay_out: impl FnOnce(&mut AtomicFile) -> Result<()>) -> Result<Self> {
         let there = Lock::acquire(target, Basis::Nothing)?.there;
         let draft = Self::of(target);
         if std::fs::symlink_metadata(&draft.path).is_ok() {
-            return Err(Error::usage(format!("{} is being written already, and was not finished", target.display()))
+            return Err(Error::invalid_input(format!("{} is being written already, and was not finished", target.display()))
                 .hint(format!("finish or abort that first; it waits in {}", draft.path.display())));
         }
         let mut file = AtomicFile::create(&draft.path, Basis::Absent)?;

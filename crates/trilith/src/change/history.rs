@@ -10,7 +10,7 @@ impl Change<'_> {
     /// Adds an entry to the history: what was done, now (or at `SOURCE_DATE_EPOCH`).
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is a history in another form than a list or a mapping with
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is a history in another form than a list or a mapping with
     /// a list of entries; as [`Edit::append`](crate::tree::Edit::append).
     ///
     /// ```
@@ -45,9 +45,11 @@ impl Change<'_> {
                 None => edit.set(&TreePath::parse(list)?, &Value::seq([entry])),
                 Some(node) => {
                     let found = if node.is_mapping() { "a mapping" } else { "a scalar" };
-                    Err(Error::usage(format!("cannot add to the history: {list} is no list (expected a list, found {found})"))
-                        .at_path(list)
-                        .hint("make it a list of entries with trilith edit, or rename it"))
+                    Err(Error::invalid_input(format!(
+                        "cannot add to the history: {list} is no list (expected a list, found {found})"
+                    ))
+                    .at_path(list)
+                    .hint("make it a list of entries with trilith edit, or rename it"))
                 }
             }
         })

@@ -208,9 +208,8 @@ impl<'f> Change<'f> {
     /// the blocks of the file, and is not like that in the old tree.
     pub fn replace_tree(&mut self, tree: Tree) -> Result<()> {
         if tree.text().trim().is_empty() {
-            return Err(
-                Error::usage("the new text is empty: the whole tree would be gone").hint("for a tree without keys write {}")
-            );
+            return Err(Error::invalid_input("the new text is empty: the whole tree would be gone")
+                .hint("for a tree without keys write {}"));
         }
         let mut walk = tree.root().walk(self.file.limits());
         while let Some(visit) = walk.step()? {
@@ -240,7 +239,7 @@ impl<'f> Change<'f> {
     /// Adds a block of the bytes that `pieces` hands over; its number until the change is saved.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the generation of the file cannot hold it, and the
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the generation of the file cannot hold it, and the
     /// errors of the codec and of `pieces`.
     pub fn add_block(
         &mut self,
@@ -287,7 +286,7 @@ impl<'f> Change<'f> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes and codecs that the generation lacks and for
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for datatypes and codecs that the generation lacks and for
     /// streamed arrays. Returns an error if the array cannot be read.
     pub fn set_array<P>(&mut self, path: P, array: &Array, options: &ArrayOptions) -> Result<()>
     where
@@ -307,7 +306,7 @@ impl<'f> Change<'f> {
     /// Adds an array under a new key, or as an item of a sequence (`-`: at the end).
     ///
     /// # Errors
-    /// Returns the errors of [`Change::set_array`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the key is
+    /// Returns the errors of [`Change::set_array`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the key is
     /// there already.
     pub fn insert_array<P>(&mut self, path: P, array: &Array, options: &ArrayOptions) -> Result<()>
     where
@@ -342,7 +341,9 @@ impl<'f> Change<'f> {
     /// Stores an array in separate blocks or in a separate file, and returns the node that describes it.
     fn store(&mut self, path: Option<&TreePath>, array: &Array, options: &ArrayOptions) -> Result<Value> {
         if options.streamed {
-            return Err(Error::usage("a streamed array cannot be put into a file that exists").hint("write a new file with it"));
+            return Err(
+                Error::invalid_input("a streamed array cannot be put into a file that exists").hint("write a new file with it")
+            );
         }
         let row = self.row()?;
         let mut builder = Builder::new(target_of(self.file));

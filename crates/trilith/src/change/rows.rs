@@ -108,7 +108,7 @@ impl RowWriter {
     ///
     /// # Errors
     /// Returns the errors of [`append_rows`](crate::asdf::append_rows) for an existing array. Returns
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if an array is begun without a datatype, if the file is of
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if an array is begun without a datatype, if the file is of
     /// another generation than requested, and for rows without bytes. Returns
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file that can have no streamed block, or
     /// that has one of another array. Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a row that is
@@ -327,7 +327,7 @@ fn begin(path: &Path, item: &str, options: &RowOptions, opening: &OpenOptions) -
         && target.name != target_of(&file).name
     {
         let message = format!("{} is there already, as a file of {}", path.display(), target_of(&file).name);
-        return Err(Error::usage(message).hint("leave the generation out, or convert the file"));
+        return Err(Error::invalid_input(message).hint("leave the generation out, or convert the file"));
     }
     if walk::find(&file, item).is_ok() {
         return Ok(false);

@@ -79,7 +79,7 @@ impl Change<'_> {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if another process writes the file or has changed it since
     /// it was read, or if the operating system reports an error. Returns
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no file to change (bytes, a pipe, a URL) and no
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is no file to change (bytes, a pipe, a URL) and no
     /// output was named. Also returns the errors of [`Update::commit`](crate::bytes::Update::commit) and
     /// [`AtomicFile::create`](crate::bytes::AtomicFile::create).
     ///
@@ -104,7 +104,7 @@ impl Change<'_> {
         self.check_tree()?;
         let _call = file.limits().call();
         if output.is_some() && self.has_new_files() {
-            return Err(Error::usage("the new array gets a separate file, next to the file that is changed")
+            return Err(Error::invalid_input("the new array gets a separate file, next to the file that is changed")
                 .hint("write no other file, or implode this one first"));
         }
         let own = self.own_path()?;
@@ -206,7 +206,7 @@ impl Change<'_> {
     fn own_path(&self) -> Result<Option<&Path>> {
         let Some(local) = self.file().sections().source().local() else { return Ok(None) };
         if self.has_new_files() && local.path().and_then(Path::parent) != local.given_path().and_then(Path::parent) {
-            return Err(Error::usage(format!(
+            return Err(Error::invalid_input(format!(
                 "{} is a link into another folder, and the new array gets a separate file next to the file",
                 self.file().sections().source().name()
             ))
@@ -223,5 +223,5 @@ fn no_file(file: &AsdfFile) -> Error {
         "-" => "standard input cannot be changed".to_owned(),
         name => format!("{name} is not a file on this machine and cannot be changed"),
     };
-    Error::usage(message).hint("write the result to a new file")
+    Error::invalid_input(message).hint("write the result to a new file")
 }

@@ -27,7 +27,7 @@ pub(super) fn begin_in(file: &AsdfFile, path: &Path, item: &str, rows: (&Datatyp
     let row = sections.generation();
     check_streams(row, row.map_or("this file", |row| row.name))?;
     if sections.all_blocks()?.last().is_some_and(|block| block.is_streamed()) {
-        return Err(Error::usage(format!("{} has a streamed block already, and can have one only", path.display()))
+        return Err(Error::invalid_input(format!("{} has a streamed block already, and can have one only", path.display()))
             .hint("finalise that array first, or use another file"));
     }
     let (datatype, order, shape) = rows;
@@ -62,7 +62,7 @@ fn absolute(file: &AsdfFile) -> Result<String> {
 /// the file.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the array is not streamed,
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the array is not streamed,
 /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if its last row is not whole,
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if it is in another file or this file is in a FITS
 /// file, and the errors of [`NewFile::commit`].
@@ -77,7 +77,7 @@ pub fn finalise(file: &AsdfFile, path: impl AsRef<Path>, item: &str, options: &A
     };
     let block = file.sections().block(number)?;
     if !block.is_streamed() {
-        return Err(Error::usage("the array is not streamed: its block has sizes already").at_path(item));
+        return Err(Error::invalid_input("the array is not streamed: its block has sizes already").at_path(item));
     }
     let (array, data) = (file.stored_array(node)?, file.block_data(number)?);
     let row = row_bytes(array.datatype(), array.shape().get(1..).unwrap_or_default())?;
@@ -89,7 +89,7 @@ pub fn finalise(file: &AsdfFile, path: impl AsRef<Path>, item: &str, options: &A
         && block.generation.fields.compression.is_none()
     {
         let message = format!("{} cannot hold a block compressed with {codec}", block.generation.name);
-        return Err(Error::usage(message)
+        return Err(Error::invalid_input(message)
             .at_path(item)
             .hint("leave the codec out here; converting the file to a newer generation compresses it"));
     }

@@ -38,7 +38,7 @@ impl Change<'_> {
     /// ```
     ///
     /// # Errors
-    /// Returns `Usage` if only YAML 1.1 reads the text as something else, with the quoted form to use, and `Malformed` if
+    /// Returns `InvalidInput` if only YAML 1.1 reads the text as something else, with the quoted form to use, and `Malformed` if
     /// the text is not YAML, and as [`Change::tree`].
     pub fn typed(&mut self, path: &TreePath, text: &str, syntax: Syntax) -> Result<Value> {
         let file = self.file;
@@ -108,7 +108,7 @@ fn shown(number: &Scalar<'_>) -> String {
 #[cold]
 fn refused(text: &str, why: &str, meant: &str) -> Error {
     let quoted = format!("\"{}\"", meant.replace('\\', "\\\\").replace('"', "\\\""));
-    Error::usage(format!("cannot take {text} as a value: {why}"))
+    Error::invalid_input(format!("cannot take {text} as a value: {why}"))
         .hint(format!("write '{quoted}', with both quotes, for the string"))
 }
 

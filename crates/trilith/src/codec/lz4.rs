@@ -108,7 +108,7 @@ fn by_rows(rows: u64, options: &EncodeOptions) -> Result<usize> {
     let row = options.row_bytes.unwrap_or(options.item_size as u64).max(1);
     let len = rows.checked_mul(row).filter(|len| (1..=LONGEST).contains(len));
     let len = len.ok_or_else(|| {
-        Error::usage(format!("pieces of {rows} rows of {row} bytes: lz4 holds 1 to {LONGEST} bytes in each"))
+        Error::invalid_input(format!("pieces of {rows} rows of {row} bytes: lz4 holds 1 to {LONGEST} bytes in each"))
             .hint(format!("take at most {} rows", (LONGEST / row).max(1)))
     })?;
     crate::bytes::to_usize(len)

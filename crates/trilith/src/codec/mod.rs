@@ -409,7 +409,7 @@ pub trait Encode: Send {
 /// An encoder of this codec.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Unsupported`] for an unknown codec, [`ErrorKind::Usage`] for a level that the codec does
+/// Returns [`ErrorKind::Unsupported`] for an unknown codec, [`ErrorKind::InvalidInput`] for a level that the codec does
 /// not have.
 ///
 /// ```
@@ -457,7 +457,9 @@ impl Encode for Plain {
 /// Refuses to end a block whose length was announced otherwise.
 fn told_right(total: Option<u64>, written: u64) -> Result<()> {
     match total {
-        Some(total) if total != written => Err(Error::usage(format!("{written} bytes were written, but {total} announced"))),
+        Some(total) if total != written => {
+            Err(Error::invalid_input(format!("{written} bytes were written, but {total} announced")))
+        }
         _ => Ok(()),
     }
 }
@@ -467,7 +469,9 @@ fn level_in(name: &str, options: &EncodeOptions, levels: RangeInclusive<i32>, us
     match options.level {
         None => Ok(usual),
         Some(level) if levels.contains(&level) => Ok(level),
-        Some(level) => Err(Error::usage(format!("{name} has levels {} to {}, not {level}", levels.start(), levels.end()))),
+        Some(level) => {
+            Err(Error::invalid_input(format!("{name} has levels {} to {}, not {level}", levels.start(), levels.end())))
+        }
     }
 }
 
@@ -475,7 +479,7 @@ fn level_in(name: &str, options: &EncodeOptions, levels: RangeInclusive<i32>, us
 fn no_level(name: &str, options: &EncodeOptions) -> Result<()> {
     match options.level {
         None => Ok(()),
-        Some(level) => Err(Error::usage(format!("{name} has no levels, but level {level} was asked for"))),
+        Some(level) => Err(Error::invalid_input(format!("{name} has no levels, but level {level} was asked for"))),
     }
 }
 

@@ -33,7 +33,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// Upper case and other names of the same compression (`bzip2`, `zstandard`) mean the same.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that there are.
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that there are.
 ///
 /// ```
 /// use trilith::codec::{CodecId, named};
@@ -66,9 +66,8 @@ pub(crate) fn unknown(name: &str, also: &[&'static str]) -> Error {
         ALIASES.iter().find(|(alias, _)| *alias == near)
     };
     match INSTEAD.iter().find(|(typed, _)| *typed == lower).or_else(alias) {
-        Some((_, instead)) => {
-            Error::usage(format!("unknown codec {name:?}")).hint(format!("did you mean {instead:?}? known: {}", known.join(", ")))
-        }
+        Some((_, instead)) => Error::invalid_input(format!("unknown codec {name:?}"))
+            .hint(format!("did you mean {instead:?}? known: {}", known.join(", "))),
         None => Error::unknown("codec", name, known),
     }
 }

@@ -373,7 +373,7 @@ fn wrong_totals_are_the_callers_fault() {
         let mut out = Vec::new();
         let mut encoder = encoder(CodecId(id), &EncodeOptions { total: Some(5), ..EncodeOptions::default() }).unwrap();
         encoder.write(b"four", &mut out).unwrap();
-        assert_eq!(encoder.finish(&mut out).unwrap_err().kind(), ErrorKind::Usage);
+        assert_eq!(encoder.finish(&mut out).unwrap_err().kind(), ErrorKind::InvalidInput);
     }
 }
 

@@ -259,7 +259,7 @@ impl Encode for One {
         if self.total.is_some_and(|total| total < self.written) {
             return told_right(self.total, self.written);
         }
-        let Some(state) = &mut self.state else { return Err(Error::usage("the encoder is finished")) };
+        let Some(state) = &mut self.state else { return Err(Error::invalid_input("the encoder is finished")) };
         // So that what is encoded does not pile up, and nobody waits for long who gives up.
         for part in data.chunks(STEP) {
             check()?;

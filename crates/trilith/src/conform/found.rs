@@ -169,7 +169,7 @@ impl Found {
     pub(super) fn judge(&mut self, check: Check, place: Place, error: Error) -> Result<()> {
         match error.kind() {
             ErrorKind::Io => return Err(error),
-            ErrorKind::Malformed | ErrorKind::Usage if self.asks(check) => self.add(check, place, error.message()),
+            ErrorKind::Malformed | ErrorKind::InvalidInput if self.asks(check) => self.add(check, place, error.message()),
             _ => self.leave(place, error.to_string()),
         }
         Ok(())

@@ -106,7 +106,7 @@ impl Document {
     /// The document of this name.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that there are.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that there are.
     ///
     /// ```
     /// use trilith::conform::Document;

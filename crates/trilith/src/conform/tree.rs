@@ -135,7 +135,7 @@ fn shown(node: Node<'_>) -> &str {
 /// undecided.
 fn outside(check: Check, place: Place, error: &Error, found: &mut Found) {
     match error.kind() {
-        ErrorKind::Malformed | ErrorKind::NotFound | ErrorKind::Usage => found.add(check, place, error.message()),
+        ErrorKind::Malformed | ErrorKind::NotFound | ErrorKind::InvalidInput => found.add(check, place, error.message()),
         _ => found.leave(place, error.to_string()),
     }
 }

@@ -40,10 +40,12 @@ impl To {
     /// The generation or dialect of a name: `asdf-1.6`, `finf-0.1`, `dudley-2026`, `dudley`.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that exist.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that exist.
     pub fn named(name: &str) -> Result<Self> {
         match name.strip_prefix("dudley") {
-            _ if name == "fits" => Err(Error::usage("FITS has no generation").hint("give the file a name that ends in .fits")),
+            _ if name == "fits" => {
+                Err(Error::invalid_input("FITS has no generation").hint("give the file a name that ends in .fits"))
+            }
             None if Self::names().any(|known| known == name) => Target::named(name).map(Self::Generation),
             Some(rest) if rest.is_empty() || Self::names().any(|known| known == name) => Self::dialect(rest),
             _ => Err(Error::unknown("generation", name, Self::names())),
@@ -120,18 +122,18 @@ impl File {
     /// content of `out` is no valid file.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that the form has no place for,
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for options that the form has no place for,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if one form is not written from the other, and the
     /// errors of reading and writing.
     pub fn convert_into(&self, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
         if options.stack && self.as_asdf().is_some() {
-            return Err(Error::usage("the lists of a Dudley file can be stacked, and this is not one")
+            return Err(Error::invalid_input("the lists of a Dudley file can be stacked, and this is not one")
                 .setting("", Setting::Omit(&["stack"])));
         }
         let by_rows = options.rows.map(|_| options.by_rows()).transpose()?;
         let options = by_rows.as_ref().unwrap_or(options);
         if options.rows.is_some() && (options.encode.is_some() || !options.to.has_blocks()) {
-            return Err(Error::usage("only blocks of ASDF that are compressed by a codec have pieces of whole rows")
+            return Err(Error::invalid_input("only blocks of ASDF that are compressed by a codec have pieces of whole rows")
                 .hint("name the output .asdf"));
         }
         chunks::check(options)?;
@@ -162,7 +164,7 @@ impl File {
     /// # Ok::<(), trilith::Error>(())
     /// ```
     ///
-    /// Returns the errors of [`File::convert_into`], [`ErrorKind::Usage`](crate::ErrorKind::Usage) with every loss
+    /// Returns the errors of [`File::convert_into`], [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with every loss
     /// if losses are not allowed, and an error if the file changed since it was opened.
     pub fn convert(self, path: impl AsRef<Path>, options: &ConvertOptions) -> Result<Converted> {
         let file = self.moved_to(&bytes::Base::of_folder(path.as_ref().parent().unwrap_or(Path::new(""))))?;
@@ -190,7 +192,7 @@ impl File {
 /// The refusal that names every loss.
 fn refusal(losses: &[Diagnostic]) -> Error {
     let list: Vec<String> = losses.iter().map(Diagnostic::to_string).collect();
-    Error::usage(format!("the new form cannot hold everything: {}", list.join("; ")))
+    Error::invalid_input(format!("the new form cannot hold everything: {}", list.join("; ")))
         .hint("allow these losses, or choose another form")
 }
 
@@ -265,7 +267,7 @@ fn target(file: &AsdfFile, options: &ConvertOptions) -> Result<Option<&'static T
         return Target::named("asdf-0.1").map(Some);
     }
     if options.encode.is_some() {
-        return Err(Error::usage("this generation has no encoding chains").setting("", Setting::Give("to", "asdf-0.1")));
+        return Err(Error::invalid_input("this generation has no encoding chains").setting("", Setting::Give("to", "asdf-0.1")));
     }
     match (options.to, generation.map_or("", |generation| generation.family)) {
         (To::Finf, "asdf") => Target::named("finf-0.1").map(Some),
@@ -320,7 +322,9 @@ pub(super) fn as_new_asdf(
     match options.codec {
         CodecChoice::Set(id) => (how.codec, how.level, how.blosc) = (Some(id), options.level, options.blosc),
         _ if options.level.is_some() => {
-            return Err(Error::usage("a level was given, and no codec").setting("", Setting::Give("codec", "zlib, or another")));
+            return Err(
+                Error::invalid_input("a level was given, and no codec").setting("", Setting::Give("codec", "zlib, or another"))
+            );
         }
         _ => {}
     }

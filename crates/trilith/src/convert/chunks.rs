@@ -43,13 +43,13 @@ struct Cuts {
 pub(super) fn check(options: &ConvertOptions) -> Result<()> {
     let Some(lengths) = &options.chunks else { return Ok(()) };
     if lengths.is_empty() || lengths.contains(&0) {
-        return Err(Error::usage(format!("chunks of {lengths:?}, expected the length of a chunk along each axis")));
+        return Err(Error::invalid_input(format!("chunks of {lengths:?}, expected the length of a chunk along each axis")));
     }
     if options.rows.is_some() || options.encode.is_some() {
-        return Err(Error::usage("chunks exclude pieces of whole rows and encoding chains").hint("ask for one of them"));
+        return Err(Error::invalid_input("chunks exclude pieces of whole rows and encoding chains").hint("ask for one of them"));
     }
     if !options.to.may_have_chunks() {
-        return Err(Error::usage("only files of ASDF 1.x have arrays in chunks").hint("name the output .asdf"));
+        return Err(Error::invalid_input("only files of ASDF 1.x have arrays in chunks").hint("name the output .asdf"));
     }
     Ok(())
 }
@@ -57,7 +57,7 @@ pub(super) fn check(options: &ConvertOptions) -> Result<()> {
 /// Writes `file` with the arrays in chunks that have as many axes as `options.chunks` has lengths.
 ///
 /// # Errors
-/// Returns the errors of [`super::convert`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file of
+/// Returns the errors of [`super::convert`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a file of
 /// another generation than ASDF 1.x.
 pub(super) fn convert<W: Write + Seek>(
     file: &AsdfFile,
@@ -70,7 +70,7 @@ pub(super) fn convert<W: Write + Seek>(
     let sections = file.sections();
     let generation = sections.generation().filter(|row| row.name == "asdf-1.x");
     let generation = generation.ok_or_else(|| {
-        Error::usage(format!("a file of {} has no arrays in chunks", sections.generation_name()))
+        Error::invalid_input(format!("a file of {} has no arrays in chunks", sections.generation_name()))
             .hint("convert it to ASDF 1.x with --to as well")
     })?;
     let cuts = Cuts::plan(file, lengths)?;
@@ -91,7 +91,7 @@ pub(super) fn convert<W: Write + Seek>(
     for block in sized {
         match cuts.arrays.get(&block.index) {
             Some(cut) => {
-                let too_many = || Error::usage("more chunks than a map has numbers for");
+                let too_many = || Error::invalid_input("more chunks than a map has numbers for");
                 let map = zarr::map_of(cut.first, cut.count).ok_or_else(too_many)?;
                 let written = writer.block(&MemorySource::new(map, "a map"), &BlockOptions::default())?;
                 done.count(&written);

@@ -102,7 +102,7 @@ fn item_path(pointer: &str) -> Result<String> {
         .map(|step| {
             let name = step.replace("~1", "/").replace("~0", "~");
             if name.contains('\0') {
-                return Err(Error::usage("a name holds NUL, which no layout can").at_path(pointer));
+                return Err(Error::invalid_input("a name holds NUL, which no layout can").at_path(pointer));
             }
             Ok(quoted_name(&name))
         })

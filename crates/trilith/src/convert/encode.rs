@@ -9,13 +9,13 @@ use crate::limits::Limits;
 /// Refuses steps that no reader of ASDF 0.1.0 knows, and steps in the wrong order.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) naming the step.
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) naming the step.
 pub(super) fn check(steps: &[Step]) -> Result<()> {
     if let Some(step) = steps.iter().find(|step| !matches!(step, Step::Tile { .. } | Step::Quantize { .. } | Step::Zlib)) {
-        return Err(Error::usage(format!("the encoding {:?} is not one of ASDF 0.1.0", step.name()))
+        return Err(Error::invalid_input(format!("the encoding {:?} is not one of ASDF 0.1.0", step.name()))
             .hint("there are tile, quantize and zlib"));
     }
-    chain::check(steps).map_err(|error| Error::usage(error.message().to_owned()))
+    chain::check(steps).map_err(|error| Error::invalid_input(error.message().to_owned()))
 }
 
 /// The array that fills a block, as chains see it; None if the array is less or other than the
@@ -57,7 +57,7 @@ pub(super) fn applicable(
     // Steps on bytes alone take nothing from it.
     let bytes = Described { shape: Vec::new(), item_size: 1, big_endian: false };
     let described = array.map_or(bytes, |(described, _)| described.clone());
-    let filled = chain::filled(&kept, &described).map_err(|error| Error::usage(error.message().to_owned()))?;
+    let filled = chain::filled(&kept, &described).map_err(|error| Error::invalid_input(error.message().to_owned()))?;
     Ok((filled, described, left_out))
 }
 

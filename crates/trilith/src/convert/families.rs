@@ -45,7 +45,7 @@ const DEPTH: usize = 200;
 /// arrays is written as one array with a leading axis.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes that the generation lacks, what reading the
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for datatypes that the generation lacks, what reading the
 /// arrays says, and [`ErrorKind::Io`](crate::ErrorKind::Io).
 pub fn stream_to_asdf<W: Write + Seek>(
     file: &DudleyFile,

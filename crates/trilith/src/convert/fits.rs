@@ -272,7 +272,7 @@ fn unnamed_blocks(file: &AsdfFile) -> Result<Option<Diagnostic>> {
 /// an HDU, as it is meant, are stored there only: their source becomes `fits:NAME,VERSION`. Returns what is damaged.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an array of another FITS file that no HDU holds, and
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an array of another FITS file that no HDU holds, and
 /// the errors of [`from_fits`].
 pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<Vec<Diagnostic>> {
     let _call = file.limits().call();
@@ -386,10 +386,10 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<(Sour
 /// lost, as [`take_out`] and [`from_fits`].
 ///
 /// # Errors
-/// Returns the errors of [`from_fits`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file that is in
+/// Returns the errors of [`from_fits`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a file that is in
 /// no FITS file.
 pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
-    let fits = fits_around(file).ok_or_else(|| Error::usage("this file is not inside a FITS file"))?;
+    let fits = fits_around(file).ok_or_else(|| Error::invalid_input("this file is not inside a FITS file"))?;
     // HDU 0 never holds an ASDF file: it stands for a plain FITS file.
     match file.container().is_some_and(|container| container.hdu > 0) {
         true => take_out(file, out, options),
@@ -467,7 +467,7 @@ pub(super) fn to_fits_with(
     progress: Progress<'_>,
 ) -> Result<Converted> {
     if options.encode.is_some() {
-        return Err(Error::usage("a FITS file has no encoding chains").setting("", Setting::Omit(&["encode"])));
+        return Err(Error::invalid_input("a FITS file has no encoding chains").setting("", Setting::Omit(&["encode"])));
     }
     if fits_around(file).is_some() {
         let mut done = super::convert(file, out, options, progress)?;
@@ -475,7 +475,7 @@ pub(super) fn to_fits_with(
         return Ok(done);
     }
     if options.codec != CodecChoice::Keep {
-        return Err(Error::usage("the data of a FITS file have no codec").setting("", Setting::Omit(&["codec"])));
+        return Err(Error::invalid_input("the data of a FITS file have no codec").setting("", Setting::Omit(&["codec"])));
     }
     written(file, options.coordinates, &mut out)
 }

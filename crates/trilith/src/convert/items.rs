@@ -13,7 +13,7 @@ use crate::tree::{Data, Value};
 /// units, attributes) goes into a mapping that is named like the family, by path.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes that the generation lacks,
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for datatypes that the generation lacks,
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if the items cannot be read.
 pub(super) fn to_asdf<W: Write + Seek>(
     file: &File,

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// The refusal that names every loss.
 pub(super) fn refusal(target: &Target, losses: &[Diagnostic]) -> Error {
     let list: Vec<String> = losses.iter().map(Diagnostic::to_string).collect();
-    Error::usage(format!("{} cannot hold everything: {}", target.name, list.join("; ")))
+    Error::invalid_input(format!("{} cannot hold everything: {}", target.name, list.join("; ")))
         .hint("allow these losses, or choose another generation")
 }
 

@@ -100,12 +100,14 @@ impl CodecChoice {
     /// `auto`, or a name that [`codec::named`] knows, but for `blsc-zstd`, which [`ConvertOptions::set_codec`] takes.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that exist.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that exist.
     pub fn named(name: &str) -> Result<Self> {
         let mut options = ConvertOptions::default();
         options.set_codec(name)?;
         if options.blosc != Blosc::default() {
-            return Err(Error::usage(format!("{name} says more than a codec")).hint("give it to ConvertOptions::set_codec"));
+            return Err(
+                Error::invalid_input(format!("{name} says more than a codec")).hint("give it to ConvertOptions::set_codec")
+            );
         }
         Ok(options.codec)
     }
@@ -181,7 +183,7 @@ impl ConvertOptions {
     /// Sets the codec for blocks: `auto`, or a name that [`codec::named`] knows.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that exist.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that exist.
     pub fn set_codec(&mut self, name: &str) -> Result<()> {
         (self.codec, self.blosc) = match codec::named(name) {
             Ok((id, _)) if id.is_none() => (CodecChoice::Plain, Blosc::default()),
@@ -200,11 +202,11 @@ impl ConvertOptions {
     /// The same with the codec that pieces of whole rows need.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if another was asked for.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if another was asked for.
     fn by_rows(&self) -> Result<Self> {
         let lz4 = CodecChoice::Set(CodecId(*b"lz4\0"));
         let refused = match self.codec {
-            _ if self.rows == Some(0) => return Err(Error::usage("pieces of 0 rows")),
+            _ if self.rows == Some(0) => return Err(Error::invalid_input("pieces of 0 rows")),
             CodecChoice::Keep => None,
             choice if choice == lz4 => None,
             CodecChoice::Plain => Some(("none", "uncompressed blocks can be cut at every row as they are: leave out the rows")),
@@ -214,11 +216,11 @@ impl ConvertOptions {
                     b"zstd" | b"lz4f" => "other readers of ASDF read only the first of several frames: take lz4",
                     _ => "it stores a block in one piece: take lz4",
                 };
-                return Err(Error::usage(format!("{id} blocks cannot end their pieces at rows")).hint(why));
+                return Err(Error::invalid_input(format!("{id} blocks cannot end their pieces at rows")).hint(why));
             }
         };
         match refused {
-            Some((name, why)) => Err(Error::usage(format!("pieces of whole rows with the codec {name}")).hint(why)),
+            Some((name, why)) => Err(Error::invalid_input(format!("pieces of whole rows with the codec {name}")).hint(why)),
             None => Ok(Self { codec: lz4, ..self.clone() }),
         }
     }

@@ -73,7 +73,7 @@ pub struct Plan<'f> {
 /// Writes `file` into `out`, which is at its start, in another generation.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with every loss if there are some and
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with every loss if there are some and
 /// [`ConvertOptions::allow_loss`] is not set, and the errors of [`Plan::new`] and [`Plan::write`].
 ///
 /// ```
@@ -120,7 +120,7 @@ impl<'f> Plan<'f> {
     /// Works out how `file` is written as `target`.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a codec or a chain that the target has no place
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a codec or a chain that the target has no place
     /// for, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a block that must be decoded and cannot,
     /// and an error if the file cannot be read.
     pub fn new(file: &'f AsdfFile, target: &'static Target, options: &ConvertOptions) -> Result<Self> {
@@ -160,7 +160,7 @@ impl<'f> Plan<'f> {
         match content {
             Content::Array(place) => {
                 let item = uses.get(place).and_then(|item| item.own.as_ref().map(|array| (item, array)));
-                let (item, array) = item.ok_or_else(|| Error::usage("an array without elements"))?;
+                let (item, array) = item.ok_or_else(|| Error::invalid_input("an array without elements"))?;
                 let order = item.described.byteorder;
                 let change = item.datatype.as_ref().map(|to| Change::new(array.datatype(), to, order)).transpose()?;
                 let datatype = item.datatype.as_ref().unwrap_or_else(|| array.datatype());
@@ -310,19 +310,21 @@ fn check(target: &Target, options: &ConvertOptions) -> Result<()> {
     let row = target.generation_as(options.write.as_documented);
     if let Some(steps) = &options.encode {
         if !row.encoded {
-            return Err(Error::usage(format!("{} has no encoding chains", target.name)).hint("asdf-0.1 has them"));
+            return Err(Error::invalid_input(format!("{} has no encoding chains", target.name)).hint("asdf-0.1 has them"));
         }
         if options.codec != CodecChoice::Keep {
-            return Err(Error::usage("a codec and an encoding chain are mutually exclusive").hint("put zlib into the chain"));
+            return Err(
+                Error::invalid_input("a codec and an encoding chain are mutually exclusive").hint("put zlib into the chain")
+            );
         }
         encode::check(steps)?;
     }
     if options.level.is_some() && row.encoded {
-        return Err(Error::usage(format!("the encoding chains of {} have no levels", target.name)));
+        return Err(Error::invalid_input(format!("the encoding chains of {} have no levels", target.name)));
     }
     match options.codec {
         CodecChoice::Set(id) if row.fields.compression.is_none() && !(row.encoded && id == CodecId(*b"zlib")) => {
-            let error = Error::usage(format!("{} cannot hold blocks compressed with {id}", target.name));
+            let error = Error::invalid_input(format!("{} cannot hold blocks compressed with {id}", target.name));
             Err(if row.encoded { error.hint("it can with zlib, as an encoding chain") } else { error })
         }
         _ => Ok(()),

@@ -75,7 +75,7 @@ pub(super) fn shown(file: &AsdfFile, coordinates: Coordinates) -> Result<Shown> 
             Ok(Some(part)) if listed.path == "/data" && fits::is_image_part(&part) => making.shown.parts.push(part),
             Ok(Some(part)) => others.push(part),
             Ok(None) => {}
-            Err(error) if matches!(error.kind(), ErrorKind::Usage | ErrorKind::Unsupported | ErrorKind::Malformed) => {
+            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported | ErrorKind::Malformed) => {
                 making.left.push(listed.path);
             }
             Err(error) => return Err(error),

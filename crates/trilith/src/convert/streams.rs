@@ -53,7 +53,7 @@ pub(super) fn of_stream(
         return through_asdf(file.source().name(), file.limits(), options, &write, |file| of_asdf(file, dialect, options, out));
     }
     if options.stack {
-        return Err(Error::usage("lists are stacked on the way to ASDF, and this stays a Dudley file")
+        return Err(Error::invalid_input("lists are stacked on the way to ASDF, and this stays a Dudley file")
             .setting("", Setting::Omit(&["stack"])));
     }
     let mut how = Rewrite::default();
@@ -113,7 +113,7 @@ const ZLIB: CodecId = CodecId(*b"zlib");
 /// Returns the form in which a Dudley file stores its arrays. Refuses options that it cannot fulfil.
 fn stored_as(dialect: Dialect, options: &ConvertOptions) -> Result<StoredAs> {
     let refuse =
-        |what: &str, setting| Err(Error::usage(format!("a file of dudley-{dialect} has no {what}")).setting("", setting));
+        |what: &str, setting| Err(Error::invalid_input(format!("a file of dudley-{dialect} has no {what}")).setting("", setting));
     if options.encode.is_some() || options.write.as_documented {
         return refuse("encoding chains and one spelling of its signature", Setting::Omit(&["encode", "as_documented"]));
     }

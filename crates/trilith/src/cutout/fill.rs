@@ -31,7 +31,7 @@ pub(super) fn copy(from: &[u8], from_shape: &[u64], into: &mut [u8], into_shape:
 pub(super) fn fill_bytes(datatype: &Datatype, given: Option<f64>) -> Result<Vec<u8>> {
     let size = usize::try_from(datatype.packed_size()).unwrap_or(0);
     let refused = |value: f64| {
-        Error::usage(format!("cannot fill with {value}: {datatype} does not hold it"))
+        Error::invalid_input(format!("cannot fill with {value}: {datatype} does not hold it"))
             .hint("take another value for --fill, or --edge trim")
     };
     let is_float = datatype.is_float() || matches!(datatype, Datatype::Complex32 | Datatype::Complex64 | Datatype::Complex128);

@@ -21,7 +21,7 @@ use crate::span::Span;
 /// dict on; `params` are the values of stored parameters in it, `data` gives its arrays. Returns the new size.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the file has no layout or the text does not go with it,
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the file has no layout or the text does not go with it,
 /// and the errors of [`NewStream::write`](super::NewStream::write).
 pub fn append(path: &Path, text: &str, params: &[i64], data: Supplier<'_>, limits: &Limits) -> Result<u64> {
     let file = open(path, StreamOptions::default(), limits)?;
@@ -63,12 +63,12 @@ fn lengthen(
     if let Some(again) = longer.again {
         (from.places, from.again) = (from.places.saturating_sub(1), again);
     }
-    let layout =
-        Layout::read(longer.text.as_bytes()).map_err(|e| Error::usage(format!("the longer layout is wrong: {}", e.message())))?;
+    let layout = Layout::read(longer.text.as_bytes())
+        .map_err(|e| Error::invalid_input(format!("the longer layout is wrong: {}", e.message())))?;
     let options = Options { native: true, order: Some(signature.order), limits: limits.clone() };
     let (found, packed) = evaluate_more(&layout, &options, (&values, from), params, data)?;
     let total = found.total().and_then(|total| total.checked_add(file.base()));
-    let total = total.ok_or_else(|| Error::usage("the size of the file is not known"))?;
+    let total = total.ok_or_else(|| Error::invalid_input("the size of the file is not known"))?;
     let text = Some(whole_text(file, longer.text)?);
     let change = Change { signature, start, source: Arc::clone(file.source()), total, text };
     change.make(|update| {
@@ -123,9 +123,9 @@ impl<'f> Native<'f> {
         let old = file.items()?;
         let mut values: Vec<i64> = Vec::new();
         for value in old.evaluation().values() {
-            values.push(value.ok_or_else(|| Error::usage("a length in the file is not known"))?);
+            values.push(value.ok_or_else(|| Error::invalid_input("a length in the file is not known"))?);
         }
-        let total = old.evaluation().total().ok_or_else(|| Error::usage("the size of the file is not known"))?;
+        let total = old.evaluation().total().ok_or_else(|| Error::invalid_input("the size of the file is not known"))?;
         let start = total.saturating_add(file.base()).max(Signature::LEN);
         may_follow(file, signature, start)?;
         Ok(Self { signature, old, values, total, start })
@@ -140,14 +140,14 @@ fn may_follow(file: &DudleyFile, signature: Signature, start: u64) -> Result<()>
             Err(Error::malformed(format!("the layout at byte {at} is inside the data, which end at {start}")))
         }
         (LayoutOrigin::Embedded(_), _) => Ok(()),
-        (_, Some(_)) => Err(Error::usage("the file has a layout of its own at its end, which another would contradict")
+        (_, Some(_)) => Err(Error::invalid_input("the file has a layout of its own at its end, which another would contradict")
             .setting("", Setting::NoLayout)),
         (_, None) if len < start => {
             Err(Error::malformed(format!("the file ends at byte {len}, and by the layout its data end at byte {start}")))
         }
         (_, None) if len > start => {
             let message = format!("the layout does not describe the bytes from {start} to {len}, which would be overwritten");
-            Err(Error::usage(message).hint("describe them in the layout, or cut them off"))
+            Err(Error::invalid_input(message).hint("describe them in the layout, or cut them off"))
         }
         _ => Ok(()),
     }
@@ -192,7 +192,7 @@ impl Change {
 /// Writes bytes after the old data.
 pub(super) fn write_past(update: &mut Update, at: u64, bytes: &[u8], start: u64) -> Result<()> {
     if at < start {
-        return Err(Error::usage(format!("a new item would be written over old data, at byte {at}")));
+        return Err(Error::invalid_input(format!("a new item would be written over old data, at byte {at}")));
     }
     update.put(at, bytes)
 }
@@ -216,7 +216,7 @@ pub fn append_records(path: &Path, list: &str, rows: &Array, limits: &Limits) ->
 /// its end as soon as the layout has to change; that outside goes on describing what was there before.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a path leads to nothing that can grow, or if records
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a path leads to nothing that can grow, or if records
 /// are missing or have another shape or datatype. Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported)
 /// for an array that cannot grow in its place, and the errors of [`append`].
 pub fn append_variables(path: &Path, variables: &[(String, Array)], how: StreamOptions, limits: &Limits) -> Result<u64> {
@@ -237,7 +237,7 @@ pub fn append_variables(path: &Path, variables: &[(String, Array)], how: StreamO
     let (text, again) = match more.only_list().zip(file.layout().last_extension()) {
         Some(((list, count), (last, before, span))) if list == last => {
             let count = i64::try_from(count).ok().and_then(|count| before.checked_add(count));
-            let count = count.ok_or_else(|| Error::usage("E406: the list has too many elements"))?;
+            let count = count.ok_or_else(|| Error::invalid_input("E406: the list has too many elements"))?;
             (body_of(file.layout(), Some((span, count))), u64::try_from(before).ok())
         }
         _ => (format!("{}{}", body_of(file.layout(), None), more.text(file.layout())?), None),

@@ -11,7 +11,7 @@ use crate::layout::{PADDING, Primitive, PrimitiveKind, ResolvedMember, ResolvedT
 /// of each string: it is removed from `shape`. Without dimensions a string has one unit.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the byte order is not known (E403), and
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the byte order is not known (E403), and
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for strings of 2³² units and for structs with stored
 /// parameters, whose instances are separate items.
 pub fn datatype_of(typed: &ResolvedType, shape: &mut Vec<u64>) -> Result<(Datatype, Byteorder)> {
@@ -31,7 +31,7 @@ fn converted(
                 None if primitive.size() == 1 => Byteorder::NATIVE,
                 None => {
                     let message = "E403: byte order unknown: no < or > in the layout, and no Dudley signature";
-                    return Err(Error::usage(message).setting("", Setting::Byteorder));
+                    return Err(Error::invalid_input(message).setting("", Setting::Byteorder));
                 }
             };
             Ok((plain(*primitive, shape)?, order))

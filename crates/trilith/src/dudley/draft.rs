@@ -96,9 +96,9 @@ impl Draft {
     /// Puts an array under a name in which `/` leads into dicts.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the name is taken, or leads through an array.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the name is taken, or leads through an array.
     pub fn place(&mut self, name: &str, array: Array) -> Result<()> {
-        let taken = || Error::usage(format!("{name} already exists, or leads through an array"));
+        let taken = || Error::invalid_input(format!("{name} already exists, or leads through an array"));
         let mut here = self;
         let mut steps = name.split('/').filter(|step| !step.is_empty() && *step != ".").peekable();
         while let Some(step) = steps.next() {
@@ -117,6 +117,6 @@ impl Draft {
             });
             here = items.get_mut(at).map(|(_, item)| item).ok_or_else(taken)?;
         }
-        Err(Error::usage("an array needs a name"))
+        Err(Error::invalid_input("an array needs a name"))
     }
 }

@@ -185,7 +185,7 @@ impl Catalog {
     /// Reads a catalog.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `files` or `records` are missing or do not go
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `files` or `records` are missing or do not go
     /// together, and an error if they cannot be read.
     pub fn read(file: &DudleyFile) -> Result<Self> {
         let items = file.items()?;
@@ -202,7 +202,7 @@ impl Catalog {
         };
         let files = items.array_at("/files")?;
         if !files.datatype().is_text() || files.shape().len() > 1 {
-            return Err(Error::usage(format!("/files of a catalog is a list of names, not {}", files.datatype())));
+            return Err(Error::invalid_input(format!("/files of a catalog is a list of names, not {}", files.datatype())));
         }
         let files = super::text::presented(&files)?.load_texts()?;
         let offsets = match items.located("/offset")? {
@@ -210,7 +210,7 @@ impl Catalog {
             None => None,
         };
         if rows != files.len() as u64 || offsets.as_ref().is_some_and(|offsets| offsets.len() != files.len()) {
-            return Err(Error::usage(format!("the catalog has {} files and {rows} records", files.len())));
+            return Err(Error::invalid_input(format!("the catalog has {} files and {rows} records", files.len())));
         }
         let (native, template) = recorded(file, &items)?;
         Ok(Self { files: Arc::new(Files::new(files)), records, offsets, native, template })
@@ -269,7 +269,7 @@ impl Catalog {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the files have not the same number of parameters.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the files have not the same number of parameters.
     pub fn draft(template: Option<&str>, rows: &[(String, Vec<i64>)]) -> Result<Draft> {
         Self::draft_with(template, rows, None)
     }
@@ -278,7 +278,7 @@ impl Catalog {
     pub(super) fn draft_with(template: Option<&str>, rows: &[(String, Vec<i64>)], record: Option<&Record>) -> Result<Draft> {
         let width = rows.first().map_or(0, |(_, values)| values.len());
         if let Some((file, values)) = rows.iter().find(|(_, values)| values.len() != width) {
-            return Err(Error::usage(format!("{file} has {} parameters, the first file {width}", values.len())));
+            return Err(Error::invalid_input(format!("{file} has {} parameters, the first file {width}", values.len())));
         }
         let names: Vec<&str> = rows.iter().map(|(file, _)| file.as_str()).collect();
         let records = match record.map(|record| record.records(rows)).transpose()?.flatten() {
@@ -343,7 +343,7 @@ impl Catalog {
 
     /// Does the same as [`Catalog::locate`], for some of the files. `take` also receives the number of each.
     /// # Errors
-    /// Returns the errors of [`Catalog::locate`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for rows that
+    /// Returns the errors of [`Catalog::locate`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for rows that
     /// are not there.
     pub fn locate_rows(
         &self,
@@ -354,7 +354,7 @@ impl Catalog {
         take: &mut dyn FnMut(usize, Place<'_>) -> Result<()>,
     ) -> Result<()> {
         if let Some(rows) = rows.iter().find(|rows| self.files.names.get((*rows).clone()).is_none()) {
-            return Err(Error::usage(format!(
+            return Err(Error::invalid_input(format!(
                 "the catalog has {} files, not {}..{}",
                 self.files.names.len(),
                 rows.start,
@@ -416,7 +416,10 @@ impl Catalog {
                 return Ok(Table { columns: Vec::new(), all: records.load_as::<i64>()?, width: Some(width) });
             }
             let Datatype::Struct(_) = records.datatype() else {
-                return Err(Error::usage(format!("/records of a catalog are structs or integers, not {}", records.datatype())));
+                return Err(Error::invalid_input(format!(
+                    "/records of a catalog are structs or integers, not {}",
+                    records.datatype()
+                )));
             };
         }
         limits.charge_memory((rows as u64).saturating_mul(8).saturating_mul(needed.len() as u64), "the records of a catalog")?;

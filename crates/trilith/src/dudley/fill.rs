@@ -50,7 +50,7 @@ impl Filling {
     /// without numbers (`l/n`, `y.n`) gives one value to all others.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a parameter or an item has no value, or if a value
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a parameter or an item has no value, or if a value
     /// belongs to nothing in the layout or has another datatype or shape than declared. Returns the errors of
     /// [`NewStream::write`], too.
     pub fn write<W: Write + Seek>(
@@ -73,7 +73,7 @@ impl Filling {
         let written = new.write(&mut supply, out)?;
         match given.iter().find(|given| !given.is_used_up()) {
             Some(one) if given.iter().filter(|given| given.path == one.path).count() > 1 => {
-                Err(Error::usage(format!("{} is given twice", one.path)))
+                Err(Error::invalid_input(format!("{} is given twice", one.path)))
             }
             Some(one) => Err(unused(layout, one, &new)),
             None => Ok(written),
@@ -126,8 +126,11 @@ impl Filling {
                     }
                     None if same < next.len() => 0,
                     None => {
-                        return Err(Error::usage(format!("parameter {} has no value", entry.path.trim_start_matches('/')))
-                            .hint("every stored parameter of the layout needs one"));
+                        return Err(Error::invalid_input(format!(
+                            "parameter {} has no value",
+                            entry.path.trim_start_matches('/')
+                        ))
+                        .hint("every stored parameter of the layout needs one"));
                     }
                 };
                 if same == next.len() && all.get(same) == Some(&value) {
@@ -140,7 +143,9 @@ impl Filling {
                 continue;
             }
             return match given.keys().filter(|path| !used.contains(*path)).min() {
-                Some(path) => Err(Error::usage(format!("the layout has no stored parameter {}", path.trim_start_matches('/')))),
+                Some(path) => {
+                    Err(Error::invalid_input(format!("the layout has no stored parameter {}", path.trim_start_matches('/'))))
+                }
                 None => Ok(all),
             };
         }
@@ -259,7 +264,7 @@ fn supplied(entry: &Entry, given: &mut [Given<'_>], limits: &Limits) -> Result<A
             return structs(entry, entry.shape.clone(), &members, limits).map_err(|e| e.context(entry.path.clone()));
         }
     }
-    Err(Error::usage(format!("no data were given for {}", entry.path)))
+    Err(Error::invalid_input(format!("no data were given for {}", entry.path)))
 }
 
 /// The error for data that were not written, or not all of them.
@@ -277,14 +282,14 @@ fn unused(layout: &Layout, given: &Given<'_>, new: &NewStream<'_>) -> Error {
         Some((datatype_of(&found.typed, &mut shape).ok()?.0, shape))
     });
     let error = match said {
-        Some((datatype, shape)) => Error::usage(format!("{data}, the layout says {datatype} {shape:?}")),
-        None => Error::usage(format!("{data}, and the layout has {} of these elements", given.taken)),
+        Some((datatype, shape)) => Error::invalid_input(format!("{data}, the layout says {datatype} {shape:?}")),
+        None => Error::invalid_input(format!("{data}, and the layout has {} of these elements", given.taken)),
     };
     error.hint("the parameters of the file decide how many elements each item has").context(path.clone())
 }
 
 fn no_item(layout: &Layout, path: &str) -> Error {
-    let error = Error::usage(format!("the layout has no item {path}"));
+    let error = Error::invalid_input(format!("the layout has no item {path}"));
     match layout.nearest_path(path) {
         Some(near) => error.hint(format!("did you mean {near}?")),
         None => error,
@@ -311,7 +316,7 @@ impl Catalog {
         let items = file.items()?;
         let mut values = Vec::new();
         for value in items.evaluation().values() {
-            values.push(value.ok_or_else(|| Error::usage("a length in the file is not known"))?);
+            values.push(value.ok_or_else(|| Error::invalid_input("a length in the file is not known"))?);
         }
         let mut found = Vec::new();
         let mut say = |message: String| found.push(Mismatch { file: name.to_owned(), message });

@@ -55,7 +55,7 @@ impl Catalog {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`Catalog::locate`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if none of
+    /// Returns the errors of [`Catalog::locate`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if none of
     /// these files has the item, or not all that have it have it in the same form. Reading fails if a file
     /// cannot be opened, is too short, or is not in the byte order that `options` say.
     pub fn array_at(
@@ -235,7 +235,7 @@ impl Forms {
             (Some(_), Some(error)) if is_empty => Err(error),
             (Some(_), Some(error)) => Err(error.setting("some are alike", Setting::Files(ranges(self.together)))),
             (Some((_, found)), None) => Ok((found, is_empty)),
-            (None, _) => Err(Error::usage(format!("none of the chosen files has an item {item}")).at_path(item)),
+            (None, _) => Err(Error::invalid_input(format!("none of the chosen files has an item {item}")).at_path(item)),
         }
     }
 }
@@ -254,10 +254,10 @@ fn mask_of(pieces: &[Piece], axes: usize) -> Result<Option<Array>> {
 fn same_form(item: &str, (name, known): (&str, &Located), (file, found): (&str, &Located)) -> Result<()> {
     if known.shape != found.shape {
         let message = format!("{item} has the shape {:?} in {name} and {:?} in {file}", known.shape, found.shape);
-        return Err(Error::usage(message));
+        return Err(Error::invalid_input(message));
     }
     if known.typed != found.typed || known.strides != found.strides {
-        return Err(Error::usage(format!("{item} is not stored alike in {name} and {file}")));
+        return Err(Error::invalid_input(format!("{item} is not stored alike in {name} and {file}")));
     }
     Ok(())
 }

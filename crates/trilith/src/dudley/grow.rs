@@ -49,7 +49,7 @@ pub(super) fn grow(file: &DudleyFile, before: &Entry, rows: &Array, limits: &Lim
     let total = found.total().and_then(|total| total.checked_add(base));
     let (Some(at), Some(counter_at), Some(total)) = (at, counter_at, total) else { return fixed("its place is not known") };
     if at.min(counter_at) < Signature::LEN {
-        return Err(Error::usage(format!("E410: {} would be written over the header", before.path)));
+        return Err(Error::invalid_input(format!("E410: {} would be written over the header", before.path)));
     }
     let mut shape = item.shape.clone();
     if let Some(first) = shape.first_mut() {
@@ -84,7 +84,7 @@ fn stored(old: &Items<'_>, param: ItemId) -> Result<(usize, i64)> {
             None => {}
         }
     }
-    Err(Error::usage("the parameter that counts the records is not in the file"))
+    Err(Error::invalid_input("the parameter that counts the records is not in the file"))
 }
 
 /// The array and its counter as they will be.

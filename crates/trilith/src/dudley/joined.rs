@@ -130,14 +130,14 @@ impl Joined {
             let found = found.ok_or_else(missing)?;
             if let Some(order) = self.order.filter(|order| *order != found.order) {
                 let message = format!("it is in {:?} order, but the family was opened in {order:?} order", found.order);
-                return Err(Error::usage(message).hint("read the files of each byte order by themselves"));
+                return Err(Error::invalid_input(message).hint("read the files of each byte order by themselves"));
             }
         } else if Signature::read(&*source).ok().flatten().is_some() {
             let message = "it has a Dudley signature, but was to be read as a file without one";
-            return Err(Error::usage(message).setting("", Setting::Omit(&["raw"])));
+            return Err(Error::invalid_input(message).setting("", Setting::Omit(&["raw"])));
         }
         let (Some(filter), Some(whole)) = (&self.filter, &self.whole) else { return Ok((source, *offset)) };
-        let stored = stored.ok_or_else(|| Error::usage("the stored length of the compressed item is not known"))?;
+        let stored = stored.ok_or_else(|| Error::invalid_input("the stored length of the compressed item is not known"))?;
         let window = Window::new(source, *offset, stored)?;
         Ok((inflated(filter, Arc::new(window), whole, &self.limits)?, *inside))
     }

@@ -31,7 +31,7 @@ impl Listing {
     /// are named from its folder. `template` is the path of the layout, if it has one.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file outside of that folder,
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a file outside of that folder,
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) (E408) for a layout that is not a template,
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) for a file that does not exist, and the errors of
     /// [`Catalog::params_of`].
@@ -76,13 +76,12 @@ impl Listing {
     /// The catalog, to be written.
     ///
     /// # Errors
-    /// Returns the errors of [`Catalog::draft`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a file says
+    /// Returns the errors of [`Catalog::draft`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a file says
     /// something against its parameters.
     pub fn draft(&self) -> Result<Draft> {
         match self.mismatches.first() {
-            Some(first) => {
-                Err(Error::usage(format!("{}: {}", first.file, first.message)).hint("a catalog of these files would be wrong"))
-            }
+            Some(first) => Err(Error::invalid_input(format!("{}: {}", first.file, first.message))
+                .hint("a catalog of these files would be wrong")),
             None => Catalog::draft_with(self.template.as_deref(), &self.rows, Some(&self.record)),
         }
     }
@@ -101,7 +100,7 @@ pub fn folder_of(catalog: &Path) -> Result<PathBuf> {
 fn below(folder: &Path, path: &Path) -> Result<String> {
     let real = path.canonicalize().map_err(|e| Error::io(format!("opening {}", path.display()), e))?;
     let Ok(name) = real.strip_prefix(folder) else {
-        return Err(Error::usage(format!("{} does not lie in the folder of the catalog, or below it", path.display()))
+        return Err(Error::invalid_input(format!("{} does not lie in the folder of the catalog, or below it", path.display()))
             .hint("a catalog leads only to files beside it and below"));
     };
     let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();

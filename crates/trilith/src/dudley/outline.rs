@@ -217,7 +217,7 @@ impl Outline {
     /// The node at a path.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no path.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no path.
     pub fn find(&self, path: &str) -> Result<Option<OutlineId>> {
         let trimmed = path.trim_end_matches('/');
         let mut at = 0;

@@ -24,9 +24,10 @@ pub enum Step {
 /// Takes a path apart.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no path.
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no path.
 pub(super) fn steps(path: &str) -> Result<Vec<Step>> {
-    let bad = || Error::usage(format!("{path:?} is not an item path")).hint("write it as /group/list[3]/x or /s(0).member");
+    let bad =
+        || Error::invalid_input(format!("{path:?} is not an item path")).hint("write it as /group/list[3]/x or /s(0).member");
     let mut out = Vec::new();
     let mut rest = path;
     while !rest.is_empty() {

@@ -58,7 +58,7 @@ pub(super) fn encode(bytes: &[u8], form: &Form, level: u8) -> Result<Vec<u8>> {
     encoder.set_depth(depth(form)?);
     let deflate = if level == 0 { png::DeflateCompression::NoCompression } else { png::DeflateCompression::Level(level) };
     encoder.set_deflate_compression(deflate);
-    let failed = |e: png::EncodingError| Error::usage(format!("the image cannot be written as png: {e}"));
+    let failed = |e: png::EncodingError| Error::invalid_input(format!("the image cannot be written as png: {e}"));
     let mut writer = encoder.write_header().map_err(failed)?;
     writer.write_image_data(bytes).map_err(failed)?;
     writer.finish().map_err(failed)?;

@@ -97,7 +97,7 @@ impl DudleyFile {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a damaged header or the first error of the
-    /// layout, [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no layout.
+    /// layout, [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is no layout.
     pub fn open_with(source: SourceRef, resolve: &dyn Resolve, options: StreamOptions, limits: &Limits) -> Result<Self> {
         let limits = &limits.for_calls(source.len());
         let signature = Signature::read(&*source)?;
@@ -231,7 +231,7 @@ impl DudleyFile {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the stream is too short for a parameter or
-    /// a value is impossible, [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the byte order is not known.
+    /// a value is impossible, [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the byte order is not known.
     pub fn items(&self) -> Result<Items<'_>> {
         let found = self.layout.evaluate(&self.options, |request| self.stored(request))?;
         Ok(Items { file: self, found })
@@ -410,7 +410,7 @@ fn find_layout(
 /// Returns the text of the layout that a native file holds at its end, up to the end of the file, or else of the one next to it.
 ///
 /// # Errors
-/// Returns `Malformed` for a damaged signature, `Usage` if there is no layout.
+/// Returns `Malformed` for a damaged signature, `InvalidInput` if there is no layout.
 pub fn layout_text(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Vec<u8>> {
     Ok(find_text(source, Signature::read(&**source)?, resolve, limits)?.0)
 }
@@ -429,7 +429,7 @@ pub(crate) fn find_text(
     let beside = beside(name);
     let missing = || {
         let others = beside.as_ref().map_or(String::new(), |beside| format!(", and no {beside} beside it"));
-        Error::usage(format!("{name} has no layout: there is none in the file{others}")).setting("", Setting::Layout)
+        Error::invalid_input(format!("{name} has no layout: there is none in the file{others}")).setting("", Setting::Layout)
     };
     let Some(beside) = beside.clone() else { return Err(missing()) };
     let (found, _) = resolve.resolve(&beside.replace('%', "%25")).map_err(|_| missing())?;
@@ -544,7 +544,7 @@ impl<'f> Items<'f> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is none,
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if its byte order is not known, and
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if its byte order is not known, and
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a filter that is not available.
     pub fn array_at(&self, path: &str) -> Result<Array> {
         if self.file.has_grids()
@@ -569,7 +569,7 @@ impl<'f> Items<'f> {
     /// this form, or leads to something else.
     ///
     /// # Errors
-    /// Returns the errors of [`Items::array_at`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a struct or
+    /// Returns the errors of [`Items::array_at`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a struct or
     /// a member that is not there.
     pub fn instance_at(&self, path: &str) -> Result<Option<Array>> {
         let Some((item, rest)) = path.rsplit_once('(') else { return Ok(None) };
@@ -636,7 +636,7 @@ impl<'f> Items<'f> {
     /// reference.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a value that means no item.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a value that means no item.
     pub fn referenced(&self, value: i64) -> Result<Option<String>> {
         if value == 0 || value == -1 {
             return Ok(None);
@@ -646,7 +646,7 @@ impl<'f> Items<'f> {
         let by_number = || usize::try_from(value).ok().and_then(|k| k.checked_sub(1)).filter(|k| *k < count);
         match by_id.or_else(by_number) {
             Some(at) => Ok(Some(format!("&{}", at + 1))),
-            None => Err(Error::usage(format!("{value} refers to no item: the layout has {count}"))),
+            None => Err(Error::invalid_input(format!("{value} refers to no item: the layout has {count}"))),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::limits::Limits;
 /// The array of structs whose members the variables are, and its new records; None if they are none.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a member is missing, or one has another shape or
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a member is missing, or one has another shape or
 /// datatype.
 pub(super) fn of_struct(items: &Items<'_>, variables: &[(String, Array)]) -> Result<Option<(Entry, Array)>> {
     let mut members = Vec::new();
@@ -46,14 +46,14 @@ pub(super) fn last_name(path: &str) -> Result<Option<String>> {
 /// An array of structs of a shape, from one array for each member.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a member is missing, or one has another shape or
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a member is missing, or one has another shape or
 /// datatype.
 pub(super) fn structs(entry: &Entry, shape: Vec<u64>, members: &[(String, &Array)], limits: &Limits) -> Result<Array> {
     let mut dims = entry.shape.clone();
     let (datatype, _) = datatype_of(&entry.typed, &mut dims)?;
-    let Datatype::Struct(fields) = &datatype else { return Err(Error::usage("only structs have members")) };
+    let Datatype::Struct(fields) = &datatype else { return Err(Error::invalid_input("only structs have members")) };
     let count = shape.iter().try_fold(1u64, |count, dim| count.checked_mul(*dim));
-    let too_many = || Error::usage("E406: too many records");
+    let too_many = || Error::invalid_input("E406: too many records");
     let total = count.and_then(|count| datatype.item_size().checked_mul(count)).ok_or_else(too_many)?;
     limits.charge_memory(total, "the records")?;
     let size = to_usize(datatype.item_size())?;
@@ -61,7 +61,7 @@ pub(super) fn structs(entry: &Entry, shape: Vec<u64>, members: &[(String, &Array
     for (number, field) in fields.fields().iter().enumerate() {
         let name = field.name_or(number);
         let Some((_, rows)) = members.iter().find(|(known, _)| *known == name) else {
-            return Err(Error::usage(format!("the records lack the member {}", quoted_name(&name)))
+            return Err(Error::invalid_input(format!("the records lack the member {}", quoted_name(&name)))
                 .hint("a record has all of its members"));
         };
         let width = to_usize(field.count().saturating_mul(field.datatype.item_size()))?;
@@ -106,25 +106,25 @@ impl Lists {
     /// Returns the lists that the variables belong to.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a path that leads to no list, and if the variables
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a path that leads to no list, and if the variables
     /// of a list do not have the same number of records.
     pub fn of(items: &Items<'_>, variables: &[(String, Array)]) -> Result<Self> {
         let layout = items.file().layout();
         let mut lists: Vec<List> = Vec::new();
         for (given, rows) in variables {
             let Some(&count) = rows.shape().first() else {
-                return Err(Error::usage(format!("the records of {given} have no axis that counts them")));
+                return Err(Error::invalid_input(format!("the records of {given} have no axis that counts them")));
             };
             let path = canonical_path(given).unwrap_or_default();
             let Some((item, inner)) = layout.list_on(&path) else { return Err(no_list(items, &path)?) };
             let column = Column { inner: inner.to_owned(), rows: rows.clone(), used: 0 };
             match lists.iter_mut().find(|list| list.item == item) {
                 Some(list) if list.columns.iter().any(|known| known.inner == inner) => {
-                    return Err(Error::usage(format!("{path} is given twice")));
+                    return Err(Error::invalid_input(format!("{path} is given twice")));
                 }
                 Some(list) if list.count != count => {
                     let message = format!("{path} has {count} records, another item of {} has {}", list.path, list.count);
-                    return Err(Error::usage(message));
+                    return Err(Error::invalid_input(message));
                 }
                 Some(list) => list.columns.push(column),
                 None => {
@@ -138,7 +138,9 @@ impl Lists {
             && let Some(other) = lists.iter().find(|list| list.count != first.count)
         {
             let message = format!("{} gets {} records, {} gets {}", first.path, first.count, other.path, other.count);
-            return Err(Error::usage(message).hint("append to lists that are not of the same records one after the other"));
+            return Err(
+                Error::invalid_input(message).hint("append to lists that are not of the same records one after the other")
+            );
         }
         lists.retain(|list| list.count > 0);
         Ok(Self(lists))
@@ -183,7 +185,7 @@ impl Lists {
     /// The data of the next element of the longer layout.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if no records were given for it.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if no records were given for it.
     pub fn next(&mut self, entry: &Entry) -> Result<Array> {
         for list in &mut self.0 {
             let rest = entry.path.strip_prefix(list.path.as_str()).and_then(|rest| rest.strip_prefix('['));
@@ -195,18 +197,18 @@ impl Lists {
                 return column.rows.slice([Index::At(i64::try_from(row).unwrap_or(i64::MAX))]);
             }
         }
-        Err(Error::usage(format!("no records were given for {}", entry.path))
+        Err(Error::invalid_input(format!("no records were given for {}", entry.path))
             .hint("give all variables of an element at once, as /list/x and /list/y"))
     }
 
     /// Checks that every record has found its place.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if one has not.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if one has not.
     pub fn all_used(&self) -> Result<()> {
         for list in &self.0 {
             if let Some(column) = list.columns.iter().find(|column| column.used == 0 && !column.rows.is_empty()) {
-                return Err(Error::usage(format!("the elements of {} have no item {}", list.path, column.inner)));
+                return Err(Error::invalid_input(format!("the elements of {} have no item {}", list.path, column.inner)));
             }
         }
         Ok(())

@@ -48,7 +48,7 @@ pub(crate) fn is_seen_otherwise(layout: &Layout, item: ItemId) -> bool {
 /// The array of an item as its attributes say.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if they do not fit the item.
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if they do not fit the item.
 pub(super) fn seen(layout: &Layout, item: ItemId, array: Array) -> Result<Array> {
     let Some(name) = member(layout, item) else { return Ok(array) };
     if array.datatype().as_struct().is_none() {

@@ -16,11 +16,11 @@ impl Draft {
     /// The layout of this dict in the dialect of 2025, and its arrays in the order of the text.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no dict and for names that no layout can
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no dict and for names that no layout can
     /// have, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for datatypes that Dudley lacks.
     pub fn layout(&self) -> Result<(String, Vec<Array>)> {
         if !matches!(self.kind, DraftKind::Dict(_)) {
-            return Err(Error::usage("the root of a stream is a dict"));
+            return Err(Error::invalid_input("the root of a stream is a dict"));
         }
         let mut printer = Printer { out: String::from("#: dialect=2025\n"), arrays: Vec::new() };
         printer.root(self)?;
@@ -76,7 +76,7 @@ pub(super) fn in_order(arrays: &mut VecDeque<Array>) -> impl FnMut(&crate::layou
                 return Ok(array);
             }
         }
-        Err(Error::usage(format!("no data were given for {}", entry.path)))
+        Err(Error::invalid_input(format!("no data were given for {}", entry.path)))
     }
 }
 
@@ -88,8 +88,8 @@ fn own_layout(text: &str, limits: &Limits) -> Result<Layout> {
     let first = parsed.diagnostics.into_iter().find(|diagnostic| !diagnostic.is_harmless);
     match (parsed.layout, first) {
         (Some(layout), _) => Ok(layout),
-        (None, Some(diagnostic)) => Err(Error::usage(format!("these items cannot be written: {}", diagnostic.message))),
-        (None, None) => Err(Error::usage("these items cannot be written")),
+        (None, Some(diagnostic)) => Err(Error::invalid_input(format!("these items cannot be written: {}", diagnostic.message))),
+        (None, None) => Err(Error::invalid_input("these items cannot be written")),
     }
 }
 
@@ -162,7 +162,7 @@ impl Printer {
                     let _ = writeln!(self.out, "{pad}{name} : {value}");
                     self.notes(&item.docs, &item.attributes, &format!("{pad}  "))?;
                 }
-                DraftKind::Param(value) => return Err(Error::usage(format!("{value} is not a value for a parameter"))),
+                DraftKind::Param(value) => return Err(Error::invalid_input(format!("{value} is not a value for a parameter"))),
                 DraftKind::Stored(_, datatype) => {
                     let _ = writeln!(self.out, "{pad}{name} : {datatype}");
                     self.notes(&item.docs, &item.attributes, &format!("{pad}  "))?;
@@ -194,7 +194,7 @@ impl Printer {
                     self.out.push('\n');
                     self.notes(&item.docs, &item.attributes, &format!("{pad}  "))?;
                 }
-                DraftKind::Param(_) | DraftKind::Stored(..) => return Err(Error::usage("a list cannot hold parameters")),
+                DraftKind::Param(_) | DraftKind::Stored(..) => return Err(Error::invalid_input("a list cannot hold parameters")),
             }
             let _ = writeln!(self.out, "{pad},");
         }
@@ -273,7 +273,7 @@ impl Printer {
             let name = quoted_name(name);
             let text = value.to_string();
             if name.contains(['\n', '\r', '\0']) || text.contains(['\n', '\r', '\0']) {
-                return Err(Error::usage(format!("attribute {name} does not fit on one line")));
+                return Err(Error::invalid_input(format!("attribute {name} does not fit on one line")));
             }
             let equals = if text.is_empty() { "" } else { "=" };
             let _ = writeln!(self.out, "{pad}#: {name}{equals}{text}");

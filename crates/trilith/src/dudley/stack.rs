@@ -24,13 +24,13 @@ impl Items<'_> {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the elements are not alike, and the errors of
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the elements are not alike, and the errors of
     /// [`Items::array_at`].
     pub fn stacked(&self, path: &str) -> Result<Option<Array>> {
         let found = match self.evaluation().stack(path)? {
             Stack::Nothing => return Ok(None),
             Stack::Unlike(why) => {
-                return Err(Error::usage(format!("the elements of {path} are not one array: {why}"))
+                return Err(Error::invalid_input(format!("the elements of {path} are not one array: {why}"))
                     .at_path(path)
                     .hint("read them one by one, as NAME[0]"));
             }

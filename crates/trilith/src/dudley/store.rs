@@ -19,7 +19,7 @@ struct Leaf {
 /// Gives the bytes of `array` to `take` as `datatype` in `order` stores them; padding is 0.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the array has another datatype or shape, an error if it
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the array has another datatype or shape, an error if it
 /// cannot be read, and the errors of `take`.
 pub(super) fn store(
     array: &Array,
@@ -35,7 +35,7 @@ pub(super) fn store(
             return store(&fitted, datatype, order, shape, take);
         }
         let given = format!("{} {:?}", array.datatype(), array.shape());
-        return Err(Error::usage(format!("the data are {given}, the layout says {datatype} {shape:?}")));
+        return Err(Error::invalid_input(format!("the data are {given}, the layout says {datatype} {shape:?}")));
     }
     if array.is_empty() || datatype.item_size() == 0 {
         return Ok(());
@@ -64,7 +64,7 @@ pub(super) fn store(
 fn put(leaf: &Leaf, from: &[u8], to: &mut [u8]) -> Result<()> {
     let len = leaf.word * leaf.count;
     let (Some(from), Some(to)) = (from.get(leaf.from..leaf.from + len), to.get_mut(leaf.to..leaf.to + len)) else {
-        return Err(Error::usage("a field is outside its element"));
+        return Err(Error::invalid_input("a field is outside its element"));
     };
     to.copy_from_slice(from);
     if leaf.big && leaf.word > 1 {

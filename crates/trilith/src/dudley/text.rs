@@ -140,11 +140,11 @@ fn encoded(texts: &[String], datatype: Datatype, shape: &[u64]) -> Result<Array>
         let value = match datatype {
             Datatype::Ascii(_) => {
                 let stored = s1_bytes(text);
-                ElementValue::Raw(stored.ok_or_else(|| Error::usage(format!("{text:?} has characters that S1 has not")))?)
+                ElementValue::Raw(stored.ok_or_else(|| Error::invalid_input(format!("{text:?} has characters that S1 has not")))?)
             }
             _ => ElementValue::Text(text.clone()),
         };
-        value.encode(&datatype, Byteorder::Little, &mut bytes).map_err(|e| Error::usage(e.message().to_owned()))?;
+        value.encode(&datatype, Byteorder::Little, &mut bytes).map_err(|e| Error::invalid_input(e.message().to_owned()))?;
     }
     Array::from_bytes(bytes, datatype, Byteorder::Little, shape.to_vec())
 }
@@ -160,7 +160,7 @@ fn widened(array: &Array) -> Result<Array> {
 /// padded with NUL; the code units of text along one axis more; `complex64` for `complex32`, rounded. None for any other array.
 ///
 /// # Errors
-/// Returns `Usage` if a text does not fit, or a number is too large.
+/// Returns `InvalidInput` if a text does not fit, or a number is too large.
 pub(super) fn fitted(array: &Array, datatype: &Datatype, shape: &[u64]) -> Result<Option<Array>> {
     let (given, units) = (array.datatype(), array.shape().split_last());
     let are_units = |size: u64, count: u32| {
@@ -199,7 +199,7 @@ fn narrowed(array: &Array) -> Result<Array> {
         if let ElementValue::Complex(re, im, _) = scalar
             && [re, im].iter().any(|part| part.is_finite() && part.abs() > MOST)
         {
-            return Err(Error::usage(format!("{re}+{im}i does not fit in c4, whose largest number is 65504")));
+            return Err(Error::invalid_input(format!("{re}+{im}i does not fit in c4, whose largest number is 65504")));
         }
         scalar.encode(&Datatype::Complex32, Byteorder::Little, &mut bytes)
     })?;

@@ -53,7 +53,7 @@ impl<'l> NewStream<'l> {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if data or parameters do not fit the layout (E409), or
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if data or parameters do not fit the layout (E409), or
     /// would overwrite the header (E410). Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for
     /// filters other than gzip and png, and [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails.
     pub fn write<W: Write + Seek>(&self, data: Supplier<'_>, out: &mut W) -> Result<u64> {
@@ -66,7 +66,7 @@ impl<'l> NewStream<'l> {
             out.seek(SeekFrom::Start(at)).and_then(|_| out.write_all(bytes)).map_err(fail)
         })?;
         let total = found.total().and_then(|total| total.checked_add(base));
-        let total = total.ok_or_else(|| Error::usage("the size of the file is not known"))?.max(Signature::LEN);
+        let total = total.ok_or_else(|| Error::invalid_input("the size of the file is not known"))?.max(Signature::LEN);
         if !self.embed {
             // The file has all its bytes, also where nothing was written at the end.
             if end < total {
@@ -181,7 +181,7 @@ fn supplied<'l>(
     })?;
     match values.count() {
         0 => Ok(found),
-        more => Err(Error::usage(format!("E409: {more} values more were given than the layout has stored parameters"))),
+        more => Err(Error::invalid_input(format!("E409: {more} values more were given than the layout has stored parameters"))),
     }
 }
 
@@ -238,9 +238,9 @@ pub(super) fn write_items(
             return Err(Limits::exceeded("items", limits.items, "the stream has more items"));
         }
         let Some(address) = entry.address.filter(|_| entry.typed != ResolvedType::Dynamic) else { continue };
-        let at = base.checked_add(address).ok_or_else(|| Error::usage(format!("E406: {} is too far", entry.path)))?;
+        let at = base.checked_add(address).ok_or_else(|| Error::invalid_input(format!("E406: {} is too far", entry.path)))?;
         if at < Signature::LEN {
-            return Err(Error::usage(format!("E410: {} would be written over the header, at byte {at}", entry.path)));
+            return Err(Error::invalid_input(format!("E410: {} would be written over the header, at byte {at}", entry.path)));
         }
         let mut next = at;
         let mut take = |bytes: &[u8]| {
@@ -267,16 +267,16 @@ pub(super) fn write_items(
 /// A parameter as it is stored.
 pub(super) fn param_bytes(entry: &Entry) -> Result<Vec<u8>> {
     let ResolvedType::Primitive { primitive, byteorder } = &entry.typed else {
-        return Err(Error::usage(format!("{} is not a number", entry.path)));
+        return Err(Error::invalid_input(format!("{} is not a number", entry.path)));
     };
-    let value = entry.value.ok_or_else(|| Error::usage(format!("the value of {} is not known", entry.path)))?;
+    let value = entry.value.ok_or_else(|| Error::invalid_input(format!("the value of {} is not known", entry.path)))?;
     let size = (primitive.size() as usize).min(8);
     let all = value.to_le_bytes();
     let (kept, rest) = all.split_at(size);
     let sign = if value < 0 { 0xff } else { 0 };
     let top_fits = kept.last().is_some_and(|top| (top & 0x80 != 0) == (value < 0)) || primitive.name().starts_with('u');
     if rest.iter().any(|byte| *byte != sign) || !top_fits {
-        return Err(Error::usage(format!("E402: the value {value} of {} does not fit in {primitive}", entry.path)));
+        return Err(Error::invalid_input(format!("E402: the value {value} of {} does not fit in {primitive}", entry.path)));
     }
     let mut bytes = kept.to_vec();
     if *byteorder == Some(Byteorder::Big) {

@@ -225,7 +225,7 @@ impl Backend for AsdfFile {
         }
         AsdfFile::array(self, node).map_err(|error| match error.kind() {
             ErrorKind::Malformed | ErrorKind::Unsupported => {
-                Error::usage(format!("not an array of one datatype: {}", error.message()))
+                Error::invalid_input(format!("not an array of one datatype: {}", error.message()))
                     .hint("write it as .json, .yaml or .txt")
             }
             _ => error,

@@ -154,13 +154,13 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// The value of a scalar, a text or a null.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for anything else.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for anything else.
     fn value(&self, at: &Place) -> Result<Scalar<'_>>;
 
     /// The array at a place.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is none.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is none.
     fn array(&self, at: &Place) -> Result<Array>;
 
     /// Returns the reason if the item at a place is there but cannot be read. Such an item is of the kind
@@ -185,7 +185,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) with the existing names if there is none, and
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `path` is not a path.
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `path` is not a path.
     fn find(&self, path: &str) -> Result<Destination> {
         by_keys(self, path)
     }
@@ -282,7 +282,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// An item as one array, if it can be one: a list of equal arrays gets a leading axis, a number has no axes.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it cannot, with the reason.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it cannot, with the reason.
     fn as_array(&self, at: &Place) -> Result<Array> {
         match self.kind(at) {
             ItemKind::Array => self.array(at),
@@ -304,7 +304,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// Returns the target of a reference.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the item is no reference, and an error if the other
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the item is no reference, and an error if the other
     /// file cannot be opened.
     fn target(&self, at: &Place) -> Result<Destination> {
         Ok(Destination::here(at.clone()))

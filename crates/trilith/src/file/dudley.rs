@@ -314,7 +314,7 @@ impl Backend for DudleyFile {
         match self.thing(self.outline()?, at)? {
             Thing::Param(value, _) => Ok(Scalar::Int(value)),
             Thing::Null => Ok(Scalar::Null),
-            _ => Err(Error::usage("an array, a dict or a list, expected a single value")),
+            _ => Err(Error::invalid_input("an array, a dict or a list, expected a single value")),
         }
     }
 

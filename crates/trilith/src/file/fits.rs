@@ -182,7 +182,7 @@ pub type Inner = BufWriter<File>;
 ///
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for content that FITS has no place for,
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a card that cannot be written as requested,
+/// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a card that cannot be written as requested,
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and the errors of `make`.
 pub fn write_around(
     file: &AsdfFile,

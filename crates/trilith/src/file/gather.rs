@@ -185,7 +185,7 @@ impl Gathered {
             }
         }
         if found.is_empty() && failed.is_empty() {
-            failed.push((text.to_owned(), Error::usage(format!("no file fits the pattern {text}"))));
+            failed.push((text.to_owned(), Error::invalid_input(format!("no file fits the pattern {text}"))));
         }
         let problem = |(name, error)| Found { name, problem: Some(error) };
         self.ready.extend(failed.into_iter().map(problem));

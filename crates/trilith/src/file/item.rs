@@ -106,7 +106,7 @@ impl File {
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) with the existing names if there is none, and
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `path` is not a path.
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `path` is not a path.
     pub fn item(&self, path: &str) -> Result<Item<'_>> {
         Ok(Item::reached(Held::Borrowed(&*self.backend), self.reach(path)?))
     }
@@ -194,7 +194,7 @@ impl File {
 
 /// Returns the file if no other part of the program has it open.
 pub(super) fn owned<B>(file: Arc<B>) -> Result<B> {
-    Arc::into_inner(file).ok_or_else(|| Error::usage("cannot take the file apart: other parts of the program use it"))
+    Arc::into_inner(file).ok_or_else(|| Error::invalid_input("cannot take the file apart: other parts of the program use it"))
 }
 
 fn wrong_family(family: &str, wanted: &str) -> Error {
@@ -442,7 +442,7 @@ impl<'f> Item<'f> {
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         let place = if key == path { "here".to_owned() } else { format!("on the way {path:?}") };
         let items = if names.is_empty() { count } else { 0 };
-        Error::usage(format!("there is no {key:?} {place}")).instead_of(&key, &names, items)
+        Error::invalid_input(format!("there is no {key:?} {place}")).instead_of(&key, &names, items)
     }
 
     /// Returns the children that a program indexes: keys with their types (None in a list) and items. Unlike in
@@ -520,7 +520,7 @@ impl<'f> Item<'f> {
     /// Returns the array that the item is; in a Dudley file also that of a list of equal arrays.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it is none.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is none.
     pub fn array(&self) -> Result<Array> {
         self.backend().array(&self.place)
     }
@@ -529,7 +529,7 @@ impl<'f> Item<'f> {
     /// axes.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it cannot, with the reason.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it cannot, with the reason.
     pub fn as_array(&self) -> Result<Array> {
         self.backend().as_array(&self.place)
     }
@@ -554,7 +554,7 @@ impl<'f> Item<'f> {
     /// Returns the value of a scalar, a text or a null.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for anything else.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for anything else.
     pub fn value(&self) -> Result<Scalar<'_>> {
         self.backend().value(&self.place)
     }

@@ -286,7 +286,7 @@ impl OpenOptions {
             None => !bytes::is_gzip(start) && DudleyFile::has_layout_beside(source, &**resolve),
         };
         if !is_stream && self.series.is_some() {
-            return Err(Error::usage(format!("{} is not a Dudley file, so not the catalog of a family", source.name())));
+            return Err(Error::invalid_input(format!("{} is not a Dudley file, so not the catalog of a family", source.name())));
         }
         if !is_stream {
             return Ok(None);

@@ -25,7 +25,7 @@ impl Permissions {
     /// addresses, such as `https://host/folder/`, `s3://bucket/` or `https://`.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is neither a folder that is there nor an
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is neither a folder that is there nor an
     /// address.
     pub fn read<T: AsRef<str>>(list: impl IntoIterator<Item = T>) -> Result<Self> {
         let mut read = Self::default();
@@ -81,10 +81,11 @@ impl Permissions {
 /// A folder that a person allows.
 fn allowed_folder(text: &str) -> Result<PathBuf> {
     let hint = "write --allow DIR/, file:///DIR/, https://HOST/FOLDER/ or s3://BUCKET/";
-    let folder = bytes::folder_named(text).map_err(|why| Error::usage(format!("{text:?} allows nothing: {why}")).hint(hint))?;
+    let folder =
+        bytes::folder_named(text).map_err(|why| Error::invalid_input(format!("{text:?} allows nothing: {why}")).hint(hint))?;
     if !folder.is_dir() {
         let message = format!("{text:?} allows nothing: there is no folder {}", folder.display());
-        return Err(Error::usage(message).hint(hint));
+        return Err(Error::invalid_input(message).hint(hint));
     }
     Ok(folder)
 }

@@ -142,7 +142,7 @@ fn ending(path: &str) -> Option<String> {
 /// Refuses a name that promises another format than what is written. `hint` says how to ask for it all the same.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the name promises another format.
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the name promises another format.
 pub fn check_name(path: &str, written: Form, hint: &str) -> Result<()> {
     if is_stream(path) {
         return Ok(());
@@ -155,7 +155,7 @@ pub fn check_name(path: &str, written: Form, hint: &str) -> Result<()> {
         (None, None) => return Ok(()),
     };
     let message = format!("the name {path} promises {promised}, but {} would be written", written.name());
-    Err(Error::usage(message).hint(hint.to_owned()))
+    Err(Error::invalid_input(message).hint(hint.to_owned()))
 }
 
 /// Returns `true` if this is standard output, or a pipe or device with a name.

@@ -33,7 +33,7 @@ impl Series {
     /// of a catalog that does not record it have a signature, unless they are `raw`. `files` are some of them, all if there are none.
     ///
     /// # Errors
-    /// Returns the errors of [`Catalog::read`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if files are
+    /// Returns the errors of [`Catalog::read`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if files are
     /// missing.
     pub fn open(
         stream: &DudleyFile,
@@ -48,20 +48,20 @@ impl Series {
         let catalog = Catalog::read(stream)?;
         if raw && catalog.is_native() == Some(true) {
             let message = "by the catalog its files have a signature, but they were to be read as files without one";
-            return Err(Error::usage(message).setting("", Setting::Omit(&["raw"])));
+            return Err(Error::invalid_input(message).setting("", Setting::Omit(&["raw"])));
         }
         let native = catalog.is_native().unwrap_or(!raw);
         let how = Options { native, order, limits: stream.limits().clone() };
         let Some(template) = template.or_else(|| catalog.template().cloned()) else {
             let message = format!("{} does not hold the layout of its files", stream.source().name());
-            return Err(Error::usage(message).setting("", Setting::Layout));
+            return Err(Error::invalid_input(message).setting("", Setting::Layout));
         };
         let len = catalog.len();
         let mut rows = Vec::new();
         for range in files {
             let range = range.start.unwrap_or(0)..range.end.unwrap_or(len);
             if range.start > range.end || range.end > len {
-                return Err(Error::usage(format!("the catalog has {len} files, not {}:{}", range.start, range.end)));
+                return Err(Error::invalid_input(format!("the catalog has {len} files, not {}:{}", range.start, range.end)));
             }
             rows.push(range);
         }
@@ -112,7 +112,7 @@ impl Series {
     pub fn no_item(&self, path: &str) -> Error {
         let error = match self.template.missing(path) {
             Some(missing) => Error::no_key(&missing.name, &missing.names, 0),
-            None => Error::usage(format!("no file of the catalog has an item {path}")),
+            None => Error::invalid_input(format!("no file of the catalog has an item {path}")),
         };
         error.at_path(path)
     }
@@ -207,7 +207,7 @@ impl Backend for Series {
     }
 
     fn value(&self, _: &Place) -> Result<Scalar<'_>> {
-        Err(Error::usage("the items of a family are arrays"))
+        Err(Error::invalid_input("the items of a family are arrays"))
     }
 
     fn array(&self, at: &Place) -> Result<Array> {

@@ -14,7 +14,8 @@ pub(super) fn stack(items: impl Iterator<Item = Result<Array>>, limits: &Limits)
         }
         arrays.push(item?);
     }
-    Array::stack(arrays).map_err(|error| Error::usage(format!("not an array of one datatype: {}", error.message())).hint(HINT))
+    Array::stack(arrays)
+        .map_err(|error| Error::invalid_input(format!("not an array of one datatype: {}", error.message())).hint(HINT))
 }
 
 const HINT: &str = "write it as .json, .yaml or .txt, or name one array in it";
@@ -46,5 +47,5 @@ pub(super) fn not_an_array(what: &str) -> Error {
     } else {
         "a "
     };
-    Error::usage(format!("not an array of one datatype: it is {article}{what}")).hint(HINT)
+    Error::invalid_input(format!("not an array of one datatype: it is {article}{what}")).hint(HINT)
 }

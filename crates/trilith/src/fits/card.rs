@@ -134,7 +134,7 @@ impl Card {
     /// the blank keyword take text, in as many records as it needs.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for characters that FITS does not have and for what
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for characters that FITS does not have and for what
     /// does not fit into a record.
     pub fn new(keyword: &str, value: impl Into<CardValue>, comment: &str) -> Result<Self> {
         let (keyword, value) = (keyword.strip_prefix("HIERARCH ").unwrap_or(keyword).trim(), value.into());
@@ -142,12 +142,14 @@ impl Card {
         let keyword = if standard { keyword.to_ascii_uppercase() } else { keyword.to_owned() };
         let printable = |c: char| matches!(c, ' '..='~');
         if keyword == "END" || keyword == "CONTINUE" || !keyword.chars().all(printable) || (!standard && keyword.contains('=')) {
-            return Err(Error::usage(format!("{keyword:?} cannot be a FITS keyword")));
+            return Err(Error::invalid_input(format!("{keyword:?} cannot be a FITS keyword")));
         }
         let latin = |text: &str| text.chars().all(|c| c >= ' ' && (c as u32) < 256);
         let text = if let CardValue::Text(text) = &value { text.as_str() } else { "" };
         if !latin(text) || !latin(comment) {
-            return Err(Error::usage(format!("the value or comment of {keyword} has characters that a FITS header cannot hold")));
+            return Err(Error::invalid_input(format!(
+                "the value or comment of {keyword} has characters that a FITS header cannot hold"
+            )));
         }
         let bytes = format(&keyword, standard, &value, comment)?;
         Ok(Self { keyword, value, comment: comment.to_owned(), bytes })
@@ -360,11 +362,11 @@ fn format(keyword: &str, standard: bool, value: &CardValue, comment: &str) -> Re
         return Ok(filled(line));
     }
     if head.chars().count() + 8 > RECORD {
-        return Err(Error::usage(format!("the keyword {keyword} is too long for a record of 80 bytes")));
+        return Err(Error::invalid_input(format!("the keyword {keyword} is too long for a record of 80 bytes")));
     }
     match value {
         CardValue::Text(text) => Ok(format_long(&head, &text.replace('\'', "''"), comment)),
-        _ => Err(Error::usage(format!("value and comment of {keyword} need {} bytes, a record has 80", line.len()))
+        _ => Err(Error::invalid_input(format!("value and comment of {keyword} need {} bytes, a record has 80", line.len()))
             .hint("make the comment shorter")),
     }
 }
@@ -417,10 +419,10 @@ fn format_commentary(keyword: &str, value: &CardValue, comment: &str) -> Result<
     let text = match value {
         CardValue::Text(text) => bytes_of(text),
         CardValue::Undefined => Vec::new(),
-        _ => return Err(Error::usage(format!("{keyword:?} takes text, not a value"))),
+        _ => return Err(Error::invalid_input(format!("{keyword:?} takes text, not a value"))),
     };
     if !comment.is_empty() {
-        return Err(Error::usage(format!("{keyword:?} takes text and no comment")));
+        return Err(Error::invalid_input(format!("{keyword:?} takes text and no comment")));
     }
     let mut out = Vec::new();
     for piece in text.chunks(COMMENTARY) {

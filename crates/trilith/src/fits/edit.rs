@@ -39,7 +39,7 @@ struct Row {
 /// next to refers to HDUs by name, and names stay.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) at the row for what cannot be a card, and for changes of
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) at the row for what cannot be a card, and for changes of
 /// cards that say what the HDU is.
 pub fn edited_header(hdu: &Hdu, old: Node<'_>, new: Node<'_>, is_named: bool) -> Result<Option<Header>> {
     let place = |at: usize| format!("/fits/{}/header/{at}", hdu.number);
@@ -48,7 +48,7 @@ pub fn edited_header(hdu: &Hdu, old: Node<'_>, new: Node<'_>, is_named: bool) ->
     };
     if !new.is_sequence() {
         let message = "a FITS header is a list of [keyword, value, comment]";
-        return Err(Error::usage(message).at_path(format!("/fits/{}/header", hdu.number)));
+        return Err(Error::invalid_input(message).at_path(format!("/fits/{}/header", hdu.number)));
     }
     let (old, rows) = (triples(old)?, triples(new)?);
     if old == rows {
@@ -85,7 +85,7 @@ fn is_null(row: Node<'_>) -> bool {
 
 /// Converts an error of a row into one of the caller. The tree of a FITS file has no lines.
 fn as_usage(error: &Error, path: String) -> Error {
-    Error::usage(error.message()).at_path(path).advised_by(error)
+    Error::invalid_input(error.message()).at_path(path).advised_by(error)
 }
 
 /// Each new row with the old one that it is: equal rows in the same order.
@@ -215,7 +215,10 @@ fn made(row: &Value, before: Option<(&Card, &Value)>, is_null: bool) -> Result<C
     let value_is_old = before.is_some_and(|(old, _)| *old.value() == meant);
     let text = if let CardValue::Text(text) = &meant { text.as_str() } else { "" };
     if !(value_is_old || ascii(text)) || !(is_old(card.comment(), Card::comment) || ascii(card.comment())) {
-        return Err(Error::usage(format!("value and comment of {} can only be ASCII text in a FITS header", card.keyword())));
+        return Err(Error::invalid_input(format!(
+            "value and comment of {} can only be ASCII text in a FITS header",
+            card.keyword()
+        )));
     }
     if meant == *card.value() { Ok(card) } else { Card::new(card.keyword(), meant, card.comment()) }
 }
@@ -224,7 +227,7 @@ fn made(row: &Value, before: Option<(&Card, &Value)>, is_null: bool) -> Result<C
 /// None if the kind of the card becomes another.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no room for it.
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is no room for it.
 fn renamed(old: &Card, new: &Card) -> Result<Option<Card>> {
     const HIERARCH: &[u8] = b"HIERARCH ";
     let is_long = |card: &Card| card.bytes().starts_with(HIERARCH);
@@ -238,7 +241,7 @@ fn renamed(old: &Card, new: &Card) -> Result<Option<Card>> {
         made.remove(value);
     }
     if filled(&made) > bytes.len() {
-        return Err(Error::usage(format!("the card of {} has no room for the keyword {keyword}", old.keyword()))
+        return Err(Error::invalid_input(format!("the card of {} has no room for the keyword {keyword}", old.keyword()))
             .hint("take a shorter one, or shorten the comment first"));
     }
     made.resize(bytes.len(), b' ');
@@ -267,15 +270,15 @@ fn check_change(new: Option<&Card>, old: Option<&Card>, is_named: bool) -> Resul
         return Ok(());
     }
     if let Some(found) = [keyword, other].into_iter().find(|keyword| is_structural(keyword)) {
-        return Err(Error::usage(format!("{found} says what the HDU is and where its data lie, and cannot be changed"))
+        return Err(Error::invalid_input(format!("{found} says what the HDU is and where its data lie, and cannot be changed"))
             .hint("convert the FITS file to ASDF, change the array there, and convert it back"));
     }
     if let Some(sum) = new.map(Card::keyword).filter(|keyword| SUMS.contains(keyword)) {
-        return Err(Error::usage(format!("{sum} is computed from the HDU and cannot be given")));
+        return Err(Error::invalid_input(format!("{sum} is computed from the HDU and cannot be given")));
     }
     if let Some(name) = [keyword, other].into_iter().find(|keyword| is_named && NAMES.contains(keyword)) {
         let message = format!("{name} cannot be changed: the ASDF file in this FITS file may name the HDU by it");
-        return Err(Error::usage(message).hint("convert it to ASDF, and embed that in another FITS file"));
+        return Err(Error::invalid_input(message).hint("convert it to ASDF, and embed that in another FITS file"));
     }
     Ok(())
 }
@@ -289,7 +292,7 @@ fn check_order(hdu: &Hdu, rows: &[Row]) -> Result<()> {
         let found = rows.get(at).map(keyword).unwrap_or_default();
         if found != card.keyword() {
             let what = if found.is_empty() { "nothing".to_owned() } else { found };
-            return Err(Error::usage(format!(
+            return Err(Error::invalid_input(format!(
                 "the header begins with {} cards that say what the HDU is: found {what} in place of {}",
                 leading,
                 card.keyword()
@@ -308,5 +311,6 @@ fn check_hdu(hdu: &Hdu, header: &Header) -> Result<()> {
     if same {
         return Ok(());
     }
-    Err(Error::usage("the changed header would make another kind of HDU of it, or lead to other data").context(hdu.label()))
+    Err(Error::invalid_input("the changed header would make another kind of HDU of it, or lead to other data")
+        .context(hdu.label()))
 }

@@ -89,7 +89,7 @@ impl FitsFile {
             return self.cell(hdu, column, row);
         }
         let all = columns(hdu.header()).doing(|| hdu.label())?;
-        let missing = || Error::usage(format!("{} has no column {column}", hdu.label()));
+        let missing = || Error::invalid_input(format!("{} has no column {column}", hdu.label()));
         let found = all.get(column).ok_or_else(missing)?;
         if found.in_heap() {
             let what = format!("column {} of {} is a list of arrays of varying length", found.name, hdu.label());
@@ -108,13 +108,13 @@ impl FitsFile {
     /// `column` and `row` count from 0.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no such cell,
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is no such cell,
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it points outside the heap.
     pub fn cell(&self, hdu: &Hdu, column: usize, row: u64) -> Result<Array> {
         let table = Table::of(hdu).doing(|| hdu.label())?;
         let found = table.columns.get(column).filter(|column| column.in_heap() && row < table.rows);
         let found = found.ok_or_else(|| {
-            Error::usage(format!("{} has no row {row} with an array in the heap in column {column}", hdu.label()))
+            Error::invalid_input(format!("{} has no row {row} with an array in the heap in column {column}", hdu.label()))
         })?;
         let place = table.place(self, hdu, found, row).doing(|| format!("{}, row {row}", hdu.label()))?;
         // A row of the values of one cell.

@@ -20,7 +20,7 @@ impl Part {
     /// of FITS is free for that.
     ///
     /// # Errors
-    /// Returns `Usage` for datatypes that FITS cannot hold, and what reading the elements returns.
+    /// Returns `InvalidInput` for datatypes that FITS cannot hold, and what reading the elements returns.
     pub fn masked(name: &str, is_primary: bool, array: &Array) -> Result<Option<Self>> {
         let made = if part::is_image(array.datatype()) { image(array, is_primary)? } else { table(array)? };
         let Some((mut cards, masked)) = made else { return Ok(None) };

@@ -17,10 +17,10 @@ pub(super) fn parse(text: &str) -> Option<f64> {
 /// possible; exponents below 1e-4 and from 1e16 on, as most writers of FITS do.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is not finite: FITS headers have no such numbers.
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is not finite: FITS headers have no such numbers.
 pub(super) fn print(x: f64) -> Result<String> {
     if !x.is_finite() {
-        return Err(Error::usage(format!("a FITS header cannot hold the number {x}")));
+        return Err(Error::invalid_input(format!("a FITS header cannot hold the number {x}")));
     }
     let scientific = format!("{x:e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));

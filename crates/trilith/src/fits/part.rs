@@ -37,12 +37,15 @@ impl Part {
     /// A primary HDU, with an image or without data.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an array that is no image (see [`is_image`]).
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an array that is no image (see [`is_image`]).
     pub fn primary(image: Option<&Array>) -> Result<Self> {
         let mut cards = vec![Card::new("SIMPLE", true, "conforms to FITS standard")?];
         match image {
             Some(array) if !is_image(array.datatype()) => {
-                return Err(Error::usage(format!("the primary HDU of a FITS file holds images, not {}", array.datatype())));
+                return Err(Error::invalid_input(format!(
+                    "the primary HDU of a FITS file holds images, not {}",
+                    array.datatype()
+                )));
             }
             Some(array) => cards.extend(image_cards(array)?),
             None => cards
@@ -56,7 +59,7 @@ impl Part {
     /// numbers). [`losses`] lists the changes.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes that FITS cannot hold.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for datatypes that FITS cannot hold.
     pub fn extension(name: &str, array: &Array) -> Result<Self> {
         let mut cards = Vec::new();
         if is_image(array.datatype()) {
@@ -266,7 +269,7 @@ fn column_type(field: &Field) -> Result<ColumnType> {
         Datatype::Complex32 => ('C', 1, None, How::Widen),
         Datatype::Ascii(n) | Datatype::Utf8(n) => ('A', n.into(), None, How::Copy),
         Datatype::Ucs4(n) => ('A', n.into(), None, How::Narrow),
-        ref other => return Err(Error::usage(format!("a FITS table has no columns of {other}"))),
+        ref other => return Err(Error::invalid_input(format!("a FITS table has no columns of {other}"))),
     };
     Ok(ColumnType { code, each, zero, how, null: None })
 }
@@ -287,7 +290,7 @@ pub(super) fn fresh_rows(fields: &[Field], types: &[ColumnType]) -> Result<(Vec<
     for (i, (field, column)) in fields.iter().zip(types).enumerate() {
         let (code, each, how) = (column.code, column.each, column.how);
         let count = element_count(&field.shape)?;
-        let repeat = count.checked_mul(each).ok_or_else(|| Error::usage("a column has more than 2^64 bytes"))?;
+        let repeat = count.checked_mul(each).ok_or_else(|| Error::invalid_input("a column has more than 2^64 bytes"))?;
         let n = i + 1;
         if let Some(name) = &field.name {
             cards.push(Card::new(&format!("TTYPE{n}"), name.as_str(), "")?);
@@ -327,7 +330,7 @@ pub(super) fn fresh_table(array: &Array, types: &[ColumnType]) -> Result<Rows> {
 pub(super) fn table_cards(array: &Array, types: &[ColumnType]) -> Result<Vec<Card>> {
     let (fields, count) = row_fields(array)?;
     if fields.len() > 999 {
-        return Err(Error::usage(format!("a FITS table has at most 999 columns, not {}", fields.len())));
+        return Err(Error::invalid_input(format!("a FITS table has at most 999 columns, not {}", fields.len())));
     }
     let (columns, rows) = fresh_rows(&fields, types)?;
     let mut cards = vec![
@@ -361,7 +364,7 @@ pub(super) fn settle(part: &Part, is_first: bool) -> Result<(Header, Rows)> {
         return Ok((header.clone(), rows));
     }
     if is_first && !is_image(array.datatype()) {
-        return Err(Error::usage(format!("the primary HDU of a FITS file holds images, not {}", array.datatype())));
+        return Err(Error::invalid_input(format!("the primary HDU of a FITS file holds images, not {}", array.datatype())));
     }
     let fresh = if is_first { Part::primary(Some(array))? } else { Part::extension("", array)? };
     let rows = match image_type(array.datatype()) {
@@ -375,7 +378,7 @@ pub(super) fn settle(part: &Part, is_first: bool) -> Result<(Header, Rows)> {
 /// the header is written unchanged.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for data that FITS cannot hold.
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for data that FITS cannot hold.
 pub fn corrections(part: &Part, is_first: bool) -> Result<Vec<String>> {
     let (settled, _) = settle(part, is_first)?;
     let mut found = Vec::new();

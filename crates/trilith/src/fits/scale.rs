@@ -152,14 +152,14 @@ impl Rows {
     /// Refuses rows with characters that ASCII does not have.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a value does not fit.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a value does not fit.
     pub fn check(&self, input: &[u8]) -> Result<()> {
         for step in self.steps.iter().filter(|step| step.how == How::Narrow) {
             let cells = input.chunks_exact(self.from.max(1)).filter_map(|row| row.get(step.from.clone()));
             let mut characters = cells.flat_map(|cell| cell.as_chunks::<4>().0).map(|c| u32::from_be_bytes(*c));
             if let Some(other) = characters.find(|c| *c > 127) {
                 let shown = char::from_u32(other).unwrap_or('?');
-                return Err(Error::usage(format!("a FITS table holds ASCII text only, but there is {shown:?}")));
+                return Err(Error::invalid_input(format!("a FITS table holds ASCII text only, but there is {shown:?}")));
             }
         }
         Ok(())

@@ -244,7 +244,7 @@ fn columns_in_the_heap_give_their_cells() {
     let bits = fits.cell(hdu, 2, 0).unwrap().load::<bool>().unwrap();
     assert_eq!(bits, [true, false, true, false, false, false, false, false, true]);
     assert_eq!(fits.cell(hdu, 3, 0).unwrap().load::<bool>().unwrap(), [true]);
-    assert_eq!(fits.cell(hdu, 0, 1).unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(fits.cell(hdu, 0, 1).unwrap_err().kind(), ErrorKind::InvalidInput);
     // The rows are without them; what can be written again are the bytes.
     let rows = fits.array(hdu).unwrap();
     assert_eq!((rows.datatype().as_struct().unwrap().fields().len(), rows.shape()), (0, &[1][..]));
@@ -396,7 +396,7 @@ fn images_in_tiles_are_decoded() {
     assert_eq!(load(tiles("GZIP_2", &short, &shuffled)).unwrap(), expected);
     // A value that the image cannot hold.
     let wide = lines.clone();
-    assert_eq!(load(tiles("NOCOMPRESS", &["ZBITPIX = 8"], &wide)).unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(load(tiles("NOCOMPRESS", &["ZBITPIX = 8"], &wide)).unwrap_err().kind(), ErrorKind::InvalidInput);
     let bytes = |fits: FitsFile| fits.array(fits.find("1").unwrap()).and_then(|array| array.load::<u8>());
     assert_eq!(bytes(tiles("NOCOMPRESS", &["ZBITPIX = 8"], &wide)).unwrap_err().kind(), ErrorKind::Malformed);
     // Rice: the first value, then in one block split at 0 bits the differences 0, 1, -3 as 0, 2 and 5.

@@ -23,11 +23,11 @@ const PIECE: u64 = 4 << 20;
 /// changed, or keywords are missing) gets new BITPIX, NAXIS, … and keeps its other cards.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for arrays that FITS cannot hold,
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for arrays that FITS cannot hold,
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if an array cannot be read.
 pub fn write(out: &mut dyn Write, parts: &[Part]) -> Result<()> {
     if parts.is_empty() {
-        return Err(Error::usage("a FITS file has at least one HDU"));
+        return Err(Error::invalid_input("a FITS file has at least one HDU"));
     }
     for (number, part) in parts.iter().enumerate() {
         write_part(out, part, number == 0).doing(|| format!("writing HDU {number}"))?;
@@ -118,7 +118,7 @@ impl Write for Compare<'_> {
 /// Refuses a part of which characters have no place in a FITS file.
 ///
 /// # Errors
-/// Returns `Usage` if there are some, and what reading the array returns.
+/// Returns `InvalidInput` if there are some, and what reading the array returns.
 pub fn check_characters(part: &Part) -> Result<()> {
     let (_, rows) = settle(part, false)?;
     match rows.has_characters() {

@@ -51,7 +51,7 @@ impl References {
     /// Adds what a file holds under a group, which is the root if `under` is empty.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`] for a number of rows that does not divide those of an array, and an error if an
+    /// Returns [`ErrorKind::InvalidInput`] for a number of rows that does not divide those of an array, and an error if an
     /// array cannot be read.
     pub fn add(&mut self, found: Hierarchy, under: &str, options: &ReferenceOptions) -> Result<()> {
         self.refused.extend(found.problems);

@@ -386,7 +386,7 @@ impl<'e, 'l> Walker<'e, 'l> {
         let record = &self.evaluation.record;
         let replayed = &mut self.replayed;
         let mut source = |_: &ParamRequest| {
-            let stored = record.get(*replayed).ok_or_else(|| Error::usage("the walk and the evaluation differ"))?;
+            let stored = record.get(*replayed).ok_or_else(|| Error::invalid_input("the walk and the evaluation differ"))?;
             *replayed += 1;
             Ok(stored.value.map_or(Supply::Unknown, Supply::Value))
         };

@@ -77,7 +77,7 @@ impl ParallelWriter {
     /// are written at once.
     ///
     /// # Errors
-    /// Returns the errors of [`Writer::write`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if no array is
+    /// Returns the errors of [`Writer::write`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if no array is
     /// reserved, or if the file is being written in this way already.
     pub fn create(path: impl AsRef<Path>, writer: Writer<'_>) -> Result<Self> {
         let (builder, tree) = writer.into_parts();
@@ -154,7 +154,7 @@ impl ParallelWriter {
     fn reserved(&self, path: &str) -> Result<&Reserved> {
         self.arrays.get(path).ok_or_else(|| {
             let known: Vec<&str> = self.arrays.keys().map(String::as_str).collect();
-            Error::usage(format!("no array is reserved at {path}")).hint(match known.is_empty() {
+            Error::invalid_input(format!("no array is reserved at {path}")).hint(match known.is_empty() {
                 true => "all of the file was written: finish it".to_owned(),
                 false => format!("reserved are: {}", known.join(", ")),
             })
@@ -168,7 +168,7 @@ impl ParallelWriter {
     /// the disk are written one by one.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the shapes differ, for another datatype (byte
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the shapes differ, for another datatype (byte
     /// orders may differ), for a mask, and if nothing is reserved at the path.
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file was finished or aborted, or the disk says no.
     pub fn write_region(&self, path: &str, indices: impl AsRef<[Index]>, data: &Array) -> Result<()> {
@@ -232,7 +232,7 @@ impl ParallelWriter {
     /// file which could not be kept, such as its group.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if elements were not written, with their number.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if elements were not written, with their number.
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) while a process writes, and if the file at the path is
     /// another than when this one was begun. Also returns the errors of
     /// [`AtomicFile::commit`](crate::bytes::AtomicFile). Everything is then unchanged.
@@ -241,7 +241,7 @@ impl ParallelWriter {
         self.check_own(&writing)?;
         for (path, count) in self.unwritten()? {
             if count > 0 {
-                return Err(Error::usage(format!(
+                return Err(Error::invalid_input(format!(
                     "{} never written: {} is not finished",
                     counted(count, "element"),
                     self.path().display()
@@ -340,11 +340,11 @@ fn note(reserved: &Reserved, region: &[cover::Steps]) -> String {
 /// Checks that data can be written into a region of this shape.
 fn check(shape: &[u64], array: &Array, data: &Array) -> Result<()> {
     if data.shape() != shape {
-        return Err(Error::usage(format!("data of shape {:?} for a region of shape {shape:?}", data.shape())));
+        return Err(Error::invalid_input(format!("data of shape {:?} for a region of shape {shape:?}", data.shape())));
     }
     let order = array.byteorder();
     if data.datatype().packed(order) != array.datatype().packed(order) {
-        return Err(Error::usage(format!("data of {} for an array of {}", data.datatype(), array.datatype()))
+        return Err(Error::invalid_input(format!("data of {} for an array of {}", data.datatype(), array.datatype()))
             .hint("convert them first: what would be lost is for you to say"));
     }
     data.check_unmasked("a region that is written")

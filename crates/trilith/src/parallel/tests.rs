@@ -100,7 +100,7 @@ fn what_is_not_finished_is_refused_by_name_and_leaves_the_old_file() {
     begun.write_region("/group/a", [Index::from(0..3)], &numbers(&[3, 3])).unwrap();
     assert_eq!(begun.unwritten().unwrap()["/group/a"], 3);
     let error = begun.finish().unwrap_err();
-    assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("3 elements"), "{error}");
+    assert!(error.kind() == ErrorKind::InvalidInput && error.to_string().contains("3 elements"), "{error}");
     assert!(crate::open(&path).is_err());
     let error = ParallelWriter::create(&path, Writer::new()).unwrap_err();
     assert!(error.to_string().contains("is being written already"), "{error}");

@@ -267,7 +267,7 @@ impl Source for Extent {
     }
 
     fn read_at(&self, offset: u64, _: &mut [u8]) -> Result<()> {
-        Err(Error::usage("these bytes are only counted").at_byte(offset))
+        Err(Error::invalid_input("these bytes are only counted").at_byte(offset))
     }
 
     fn name(&self) -> &'static str {

@@ -313,7 +313,7 @@ fn is_schema(root: Node<'_>) -> bool {
 
 /// The error for a schema that is not there.
 pub(super) fn missing(uri: &str) -> Error {
-    Error::usage(format!("schema {uri} is not known")).setting("", Setting::Schemas)
+    Error::invalid_input(format!("schema {uri} is not known")).setting("", Setting::Schemas)
 }
 
 #[cfg(test)]

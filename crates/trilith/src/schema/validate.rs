@@ -220,7 +220,7 @@ impl Validator {
     /// Validates the root of a tree against one schema, and nothing else.
     ///
     /// # Errors
-    /// Returns the errors of [`Validator::validate`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is
+    /// Returns the errors of [`Validator::validate`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is
     /// no such schema.
     pub fn validate_root(&mut self, tree: &Tree, uri: &str) -> Result<Report> {
         let part = self.program.part(&self.schemas, uri, true, &self.limits)?.ok_or_else(|| missing(uri))?;

@@ -39,7 +39,7 @@ pub struct Collected {
 /// ```
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `files` is empty.
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `files` is empty.
 pub fn collect(
     query: &Query,
     files: impl IntoIterator<Item = Found, IntoIter: Send>,
@@ -73,7 +73,7 @@ pub fn collect(
     )?;
     if found.files == 0 && !stop.load(Ordering::Relaxed) {
         let hint = "a file is always read when it is named itself";
-        return Err(Error::usage("no ASDF, FITS or Dudley file was found").hint(hint));
+        return Err(Error::invalid_input("no ASDF, FITS or Dudley file was found").hint(hint));
     }
     found.table = found.table.finished();
     Ok(found)

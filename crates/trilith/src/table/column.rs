@@ -95,10 +95,10 @@ impl Column {
         };
         if !path.is_empty() && !path.starts_with('/') {
             let what = format!("the path {place:?} of the column {name} does not begin with /");
-            return Err(Error::usage(what).hint(format!("write /{place}")));
+            return Err(Error::invalid_input(what).hint(format!("write /{place}")));
         }
         if name.is_empty() {
-            return Err(Error::usage(format!("the column {place:?} has no name")).hint("write NAME=/path"));
+            return Err(Error::invalid_input(format!("the column {place:?} has no name")).hint("write NAME=/path"));
         }
         Ok(Self { name: name.to_owned(), path, from_root, aspect })
     }
@@ -160,7 +160,7 @@ fn aspect_of(place: &str) -> Result<(&str, Aspect)> {
         return Ok((path, *aspect));
     }
     match nearest(word, ASPECTS.iter().map(|(known, _)| *known)) {
-        Some(known) => Err(Error::usage(format!("unknown @{word} of a column")).hint(format!("did you mean @{known}?"))),
+        Some(known) => Err(Error::invalid_input(format!("unknown @{word} of a column")).hint(format!("did you mean @{known}?"))),
         None => Ok((place, Aspect::Value)),
     }
 }

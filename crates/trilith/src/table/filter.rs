@@ -189,7 +189,7 @@ fn plain(text: String, start: usize) -> Result<Word> {
 }
 
 fn wrong(at: usize, message: &str) -> Error {
-    Error::usage(format!("in the condition: {message}")).at_text(1, u32::try_from(at + 1).unwrap_or(u32::MAX))
+    Error::invalid_input(format!("in the condition: {message}")).at_text(1, u32::try_from(at + 1).unwrap_or(u32::MAX))
 }
 
 struct Parser<'p> {

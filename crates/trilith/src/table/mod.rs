@@ -59,7 +59,7 @@ impl Query {
     /// about any item.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no column, and for two of one name.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no column, and for two of one name.
     pub fn new<S: AsRef<str>>(columns: impl IntoIterator<Item = S>) -> Result<Self> {
         Self::of(columns.into_iter().map(|text| Column::parse(text.as_ref())).collect::<Result<Vec<_>>>()?)
     }
@@ -78,7 +78,9 @@ impl Query {
         let mut names = vec![FILE.to_owned()];
         for column in &columns {
             if names.contains(&column.name) {
-                return Err(Error::usage(format!("there are two columns {:?}", column.name)).hint("name one of them NAME=/path"));
+                return Err(
+                    Error::invalid_input(format!("there are two columns {:?}", column.name)).hint("name one of them NAME=/path")
+                );
             }
             names.push(column.name.clone());
         }
@@ -89,10 +91,10 @@ impl Query {
     /// item itself; those that begin with `//` begin at the root of the file, and `@index` is the number of the item.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no path.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no path.
     pub fn each(mut self, path: &str) -> Result<Self> {
         if !path.is_empty() && !path.starts_with('/') {
-            return Err(Error::usage(format!("the path {path:?} does not begin with /")));
+            return Err(Error::invalid_input(format!("the path {path:?} does not begin with /")));
         }
         self.each = Some(path.to_owned());
         Ok(self)
@@ -102,7 +104,7 @@ impl Query {
     /// `and`, `or`, `not` and parentheses. A comparison with null is false.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the place in the text, and
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the place in the text, and
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for one that nests too deep.
     pub fn filter(mut self, condition: &str) -> Result<Self> {
         self.filter = Some(Filter::parse(condition, &self.names)?);
@@ -123,7 +125,7 @@ impl Query {
     /// `83.6,-5.4,30arcsec`.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the string is neither.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the string is neither.
     pub fn covers_text(self, text: &str) -> Result<Self> {
         let (place, radius) = match text.splitn(3, ',').collect::<Vec<_>>()[..] {
             [lon, lat, radius] => (format!("{lon},{lat}"), radius.parse()?),
@@ -132,7 +134,8 @@ impl Query {
         match radius {
             Length::Degrees(radius) => Ok(self.covers(wcs::position(&place)?, radius)),
             Length::Pixels(_) => {
-                Err(Error::usage(format!("cannot read radius in {text:?}: expected an angle")).hint("give one as 30arcsec"))
+                Err(Error::invalid_input(format!("cannot read radius in {text:?}: expected an angle"))
+                    .hint("give one as 30arcsec"))
             }
         }
     }
@@ -140,7 +143,7 @@ impl Query {
     /// Sorts by columns, `NAME` or `NAME:desc` with commas between; without, rows are in the order of the files.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown column.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an unknown column.
     pub fn sort(mut self, columns: &str) -> Result<Self> {
         for part in columns.split(',') {
             let (name, descends) = match part.rsplit_once(':') {
@@ -149,7 +152,7 @@ impl Query {
                 _ => (part, false),
             };
             let Some(at) = self.names.iter().position(|known| known == name.trim()) else {
-                let error = Error::usage(format!("there is no column {name:?} to sort by"));
+                let error = Error::invalid_input(format!("there is no column {name:?} to sort by"));
                 return Err(match nearest(name, self.names.iter().map(String::as_str)) {
                     Some(known) => error.hint(format!("did you mean {known}?")),
                     None => error.hint(format!("there are {}", self.names.join(", "))),
@@ -187,7 +190,7 @@ impl Query {
         };
         if !matches!(list.kind(), ItemKind::List | ItemKind::Mapping) {
             let what = format!("{each} is not a list but {}", article(list.kind().name()));
-            return Err(Error::usage(what).at_path(each.clone()));
+            return Err(Error::invalid_input(what).at_path(each.clone()));
         }
         for (index, (_, item)) in list.children()?.iter().enumerate() {
             self.add_row(name, Place { file, item: Some((item, index)) }, &mut rows)?;

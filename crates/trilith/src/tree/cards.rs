@@ -44,13 +44,13 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the header has no such card, or the card has no
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the header has no such card, or the card has no
     /// value.
     pub fn card_path(&self, path: &TreePath) -> Result<TreePath> {
         let Some(card) = CardPath::find(self, path)? else { return Ok(path.clone()) };
         let (at, row) = card.row()?;
         if row.len() < 2 {
-            return Err(Error::usage(format!("the card {} has no value", card.keyword)).at_path(path.to_string()));
+            return Err(Error::invalid_input(format!("the card {} has no value", card.keyword)).at_path(path.to_string()));
         }
         Ok(card.place(at).join("1"))
     }
@@ -92,7 +92,7 @@ impl<'t> CardPath<'t> {
     /// The card that a path names by its keyword; None for any other path.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what follows the keyword and is no number from 1
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what follows the keyword and is no number from 1
     /// on.
     pub(super) fn find(tree: &'t Tree, path: &TreePath) -> Result<Option<Self>> {
         let ([list, hdu, header, keyword] | [list, hdu, header, keyword, _]) = path.keys() else { return Ok(None) };
@@ -108,7 +108,7 @@ impl<'t> CardPath<'t> {
                 Some(number) => Which::Number(number),
                 None => {
                     let message = format!("the cards of one keyword are counted from 1: found {number:?}");
-                    return Err(Error::usage(message).at_path(path.to_string()));
+                    return Err(Error::invalid_input(message).at_path(path.to_string()));
                 }
             },
         };
@@ -150,7 +150,7 @@ impl<'t> CardPath<'t> {
             1 => format!("the header has one card {}", self.keyword),
             n => format!("the header has {n} cards {}", self.keyword),
         };
-        Error::usage(message).at_path(self.given.to_string())
+        Error::invalid_input(message).at_path(self.given.to_string())
     }
 
     fn place(&self, row: usize) -> TreePath {
@@ -179,7 +179,7 @@ impl<'t> CardPath<'t> {
         let count = self.places().len();
         match self.which {
             Which::Plain if count > 0 && !self.is_commentary() => {
-                Err(Error::usage(format!("the header has a card {} already", self.keyword))
+                Err(Error::invalid_input(format!("the header has a card {} already", self.keyword))
                     .at_path(self.given.to_string())
                     .hint(format!("set changes its value, and {}/- adds another", self.keyword)))
             }
@@ -202,7 +202,7 @@ impl<'t> CardPath<'t> {
     pub(super) fn rename(&self, edit: &mut Edit<'t>, name: &str) -> Result<()> {
         let (at, _) = self.row()?;
         if !is_commentary(name) && self.places_of(name).next().is_some() {
-            return Err(Error::usage(format!("the header has a card {name} already")).at_path(self.given.to_string()));
+            return Err(Error::invalid_input(format!("the header has a card {name} already")).at_path(self.given.to_string()));
         }
         edit.set(&self.place(at).join("0"), &Value::from(name))
     }
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(found("HIERARCH ESO DET").unwrap(), "/fits/0/header/4/1");
         assert_eq!(found("1/2").unwrap(), "/fits/0/header/1/2");
         for key in ["NOTHING", "MISSING", "OBJECT/2", "OBJECT/0", "OBJECT/x", "HISTORY/-"] {
-            assert_eq!(found(key).unwrap_err().kind(), crate::ErrorKind::Usage, "{key}");
+            assert_eq!(found(key).unwrap_err().kind(), crate::ErrorKind::InvalidInput, "{key}");
         }
     }
 

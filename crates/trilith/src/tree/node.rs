@@ -443,7 +443,7 @@ impl<'t> Node<'t> {
     /// Refuses a name that fits several keys of a mapping, which differ in their types: `1` and `"1"`.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the name fits several keys.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the name fits several keys.
     pub fn check_name(self, name: &str) -> Result<()> {
         // Texts that are nothing else in YAML, as nearly all keys are, fit one key at most.
         if !self.is_mapping() || matches!(crate::yaml::resolve(name.into()), Scalar::Str(_)) {
@@ -454,7 +454,7 @@ impl<'t> Node<'t> {
         if types.all(|other| Some(other) == first) {
             return Ok(());
         }
-        Err(Error::usage(format!("{name} fits two keys, which differ in their types: {name} and \"{name}\""))
+        Err(Error::invalid_input(format!("{name} fits two keys, which differ in their types: {name} and \"{name}\""))
             .hint("rename one of them with a text editor, or with PyYAML"))
     }
 

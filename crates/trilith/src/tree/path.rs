@@ -50,7 +50,7 @@ impl TreePath {
     /// Parses `/a/b/0` or, as some writers have it, `a/b/0`; "" is the root.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a `~` that is neither `~0` nor `~1`.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a `~` that is neither `~0` nor `~1`.
     pub fn parse(pointer: &str) -> Result<Self> {
         if pointer.is_empty() {
             return Ok(Self::root());
@@ -143,7 +143,7 @@ fn unescaped(key: &str, pointer: &str) -> Result<String> {
             Some(b'0') => out.push('~'),
             Some(b'1') => out.push('/'),
             _ => {
-                return Err(Error::usage(format!("tree path {pointer:?} has a ~ that is neither ~0 nor ~1"))
+                return Err(Error::invalid_input(format!("tree path {pointer:?} has a ~ that is neither ~0 nor ~1"))
                     .hint("write ~0 for ~ and ~1 for / within a key"));
             }
         }

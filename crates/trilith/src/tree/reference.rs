@@ -34,7 +34,7 @@ impl Reference {
     /// Parses `uri#pointer`; escapes (`%20`, `~0`, `~1`) are undone in the pointer, which may lack its first slash.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a pointer with a wrong `~`.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a pointer with a wrong `~`.
     pub fn parse(text: &str) -> Result<Self> {
         let (uri, fragment) = text.split_once('#').unwrap_or((text, ""));
         Ok(Self { uri: uri.to_owned(), path: TreePath::parse(&leniently_decoded(fragment))? })
@@ -300,7 +300,7 @@ mod tests {
                 "b.asdf" => "x: {$ref: 'c.asdf#y/0'}\n",
                 "c.asdf" => "y: [7]\n",
                 "loop.asdf" => "x: {$ref: 'loop.asdf#/x'}\n",
-                _ => return Err(Error::usage(format!("{base} asks for {uri}"))),
+                _ => return Err(Error::invalid_input(format!("{base} asks for {uri}"))),
             };
             Ok((uri.to_owned(), Arc::new(self::tree(text))))
         };
@@ -333,7 +333,7 @@ mod tests {
         let t = tree("a: {$ref: '#/b'}\nb: {$ref: '#/a'}\nc: {$ref: '#/c/x'}\nd: {$ref: 'loop.asdf#/x'}\n");
         for text in ["#/a", "#/c", "#/zz", "#/a~"] {
             let kind = follow(&t, text).unwrap_err().kind();
-            assert!(matches!(kind, ErrorKind::Malformed | ErrorKind::Usage), "{text}");
+            assert!(matches!(kind, ErrorKind::Malformed | ErrorKind::InvalidInput), "{text}");
         }
         assert_eq!(follow(&t, "#/d").unwrap_err().kind(), ErrorKind::Malformed);
         assert!(follow(&t, "other.asdf").unwrap_err().to_string().contains("asks for other.asdf"));

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 /// ```
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) with what the type itself says, and for numbers of over 64
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with what the type itself says, and for numbers of over 64
 /// bits with a sign.
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
     value.serialize(Maker).map_err(|problem| problem.0)
@@ -42,7 +42,7 @@ impl std::error::Error for Problem {}
 
 impl ser::Error for Problem {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self(Error::usage(message.to_string()))
+        Self(Error::invalid_input(message.to_string()))
     }
 }
 

@@ -21,7 +21,7 @@ impl File {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if coordinates are described by something that Trilith does
     /// not evaluate, [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the description contradicts itself,
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no such item, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is no such item, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if
     /// the description is too large.
     pub fn wcs(&self, path: &str) -> Result<Option<Found>> {
         if !path.trim_matches('/').is_empty() {
@@ -103,16 +103,16 @@ impl Item<'_> {
     /// The coefficients in blocks are fetched together.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it describes none, and as [`File::wcs`].
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it describes none, and as [`File::wcs`].
     pub fn wcs(&self) -> Result<Wcs> {
         if nodes::is_wcs(self) {
             return nodes::wcs(self);
         }
         let limits = nodes::limits(self.backend().limits());
         let found = keywords::of(self, true)?.map(|keywords| keywords.wcs(&limits)).transpose()?;
-        found
-            .flatten()
-            .ok_or_else(|| Error::usage("this item describes no coordinates").hint("name an array, a GWCS or a FITS header"))
+        found.flatten().ok_or_else(|| {
+            Error::invalid_input("this item describes no coordinates").hint("name an array, a GWCS or a FITS header")
+        })
     }
 
     /// Returns the coordinates of the array that the item is, or those that it is or holds; `None` if there are none.

@@ -54,7 +54,7 @@ pub fn latitude(text: &str) -> Option<f64> {
 /// ```
 ///
 /// # Errors
-/// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the string is not a position on the sky.
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the string is not a position on the sky.
 pub fn position(text: &str) -> Result<[f64; 2]> {
     let parts: Vec<&str> = text.split(',').collect();
     let found = match parts[..] {
@@ -63,8 +63,10 @@ pub fn position(text: &str) -> Result<[f64; 2]> {
     };
     match found {
         Some((lon, lat)) if lat.abs() <= 90.0 => Ok([lon, lat]),
-        Some((_, lat)) => Err(Error::usage(format!("cannot read position {text:?}: latitude {lat} (expected -90 to 90)"))),
-        None => Err(Error::usage(format!("cannot read position {text:?}: expected LON,LAT"))
+        Some((_, lat)) => {
+            Err(Error::invalid_input(format!("cannot read position {text:?}: latitude {lat} (expected -90 to 90)")))
+        }
+        None => Err(Error::invalid_input(format!("cannot read position {text:?}: expected LON,LAT"))
             .hint("give degrees, as 83.6,-5.4, or hours and degrees, as 05:34:24,-05:24:00")),
     }
 }
@@ -87,7 +89,7 @@ impl FromStr for Length {
         let end = text.trim_end_matches(|c: char| c.is_alphabetic() || matches!(c, '"' | '\'' | '°')).len();
         let (number, unit) = text.split_at(end);
         let wrong = || {
-            Error::usage(format!("cannot read size {text:?}: expected a length above 0"))
+            Error::invalid_input(format!("cannot read size {text:?}: expected a length above 0"))
                 .hint("give an angle, as 30arcsec, 0.5arcmin or 0.1deg, or a number of pixels, as 201px")
         };
         let number: f64 =
@@ -198,7 +200,7 @@ impl Found {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the coordinates have no position on the sky, or one that
-    /// depends on other than two pixel axes, and [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the box is too large.
+    /// depends on other than two pixel axes, and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the box is too large.
     pub fn pixel_box(&self, position: [f64; 2], size: Size) -> Result<Option<PixelBox>> {
         let wcs = &self.wcs;
         let [x, y] = sky_axes(wcs)?;
@@ -226,7 +228,7 @@ impl Found {
                 }
             };
             if pixels.is_nan() || pixels >= MOST {
-                return Err(Error::usage(format!("cannot take a box of {pixels:.0} pixels (at most {MOST:.0})")));
+                return Err(Error::invalid_input(format!("cannot take a box of {pixels:.0} pixels (at most {MOST:.0})")));
             }
             let count = pixels.round().max(1.0);
             // Pixels whose middles are inside. If the edges are at middles, the lower one counts, whatever rounding makes of it.

@@ -89,7 +89,7 @@ impl Points {
     /// Their columns have one of the usual names, as `ra` and `dec`, or are the first two of a file without names.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there are no such columns, or if a value is not an angle.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there are no such columns, or if a value is not an angle.
     pub fn positions(&self) -> Result<[Vec<f64>; 2]> {
         let columns = [self.place(0, 2, LONGITUDES)?, self.place(1, 2, LATITUDES)?];
         let [lon, lat]: [Vec<f64>; 2] = self
@@ -150,13 +150,13 @@ impl Points {
                 let mut wanted: Vec<&str> = names.iter().copied().filter(|name| !name.is_empty()).collect();
                 wanted.dedup();
                 let message = format!("cannot find column {} of the points", wanted.join(" or "));
-                Err(Error::usage(message).hint(format!("the columns are {}", self.names.join(", "))))
+                Err(Error::invalid_input(message).hint(format!("the columns are {}", self.names.join(", "))))
             }
         }
     }
 
     fn columns(&self, wanted: &[(usize, Kind)]) -> Result<Vec<Vec<f64>>> {
-        let missing = |column: usize| Error::usage(format!("cannot read points: there is no column {}", column + 1));
+        let missing = |column: usize| Error::invalid_input(format!("cannot read points: there is no column {}", column + 1));
         match &self.rows {
             Rows::Numbers(columns) if columns.is_empty() && self.names.is_empty() => Ok(vec![Vec::new(); wanted.len()]),
             Rows::Numbers(columns) => {
@@ -174,7 +174,8 @@ impl Points {
                     }
                     let cells = cells(line);
                     for ((at, kind), column) in wanted.iter().zip(&mut columns) {
-                        let wrong = |what: String| Error::usage(format!("cannot read points: line {}: {what}", number + 1));
+                        let wrong =
+                            |what: String| Error::invalid_input(format!("cannot read points: line {}: {what}", number + 1));
                         let cell = cells.get(*at).ok_or_else(|| wrong(format!("there is no column {}", at + 1)))?;
                         let value = match kind {
                             _ if cell.is_empty() => Some(f64::NAN),

@@ -223,13 +223,13 @@ impl Value {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) naming the key or the integer.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) naming the key or the integer.
     pub fn check_subset(&self) -> Result<()> {
         let mut work = vec![self];
         while let Some(value) = work.pop() {
             match &value.data {
                 Data::BigInt(digits) => {
-                    return Err(Error::usage(format!("the integer {} does not fit in 64 bits", shortened(digits)))
+                    return Err(Error::invalid_input(format!("the integer {} does not fit in 64 bits", shortened(digits)))
                         .hint("ASDF writes larger ones as core/integer, or as a float: add a point"));
                 }
                 Data::Seq(items) => work.extend(items),
@@ -239,7 +239,7 @@ impl Value {
                         if !matches!(key.data, Data::Str(_) | Data::Int(_) | Data::Bool(_)) {
                             let text = print_flow(key, &PrintOptions::default());
                             let message = format!("the key {} is neither text nor integer nor truth value", shortened(&text));
-                            return Err(Error::usage(message).hint("quote it, and it is text"));
+                            return Err(Error::invalid_input(message).hint("quote it, and it is text"));
                         }
                         work.push(item);
                     }
@@ -274,8 +274,11 @@ fn check_texts(pairs: &[(Value, Value)]) -> Result<()> {
         match known.insert(text, is_text(key)) {
             Some(was_text) if was_text != is_text(key) => {
                 let text = print_flow(key, &PrintOptions::default());
-                return Err(Error::usage(format!("two keys have the text {}, and differ in their types", shortened(&text)))
-                    .hint("give one of them another name"));
+                return Err(Error::invalid_input(format!(
+                    "two keys have the text {}, and differ in their types",
+                    shortened(&text)
+                ))
+                .hint("give one of them another name"));
             }
             _ => {}
         }

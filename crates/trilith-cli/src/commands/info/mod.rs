@@ -115,7 +115,7 @@ fn item(file: &File, path: &str, job: &mut Job<'_>) -> Result<Outcome> {
 /// The attributes of an item as JSON.
 fn attributes(item: &Item<'_>) -> Result<serde_json::Value> {
     let text = attributes_json(&item.attributes()?);
-    serde_json::from_str(&text).map_err(|error| trilith::Error::usage(format!("an attribute that JSON cannot hold: {error}")))
+    serde_json::from_str(&text).map_err(|error| trilith::Error::invalid_input(format!("an attribute that JSON cannot hold: {error}")))
 }
 
 /// Prints the attributes of an item, one a line.

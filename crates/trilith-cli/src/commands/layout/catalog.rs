@@ -47,7 +47,7 @@ impl Catalog {
         match (&self.check, &self.output) {
             (Some(catalog), _) => self.compare(catalog, &layout, options),
             (None, Some(output)) => self.write(output, &layout, &limits, options),
-            (None, None) => Err(Error::usage("name the catalog to write").hint("-o C.bd")),
+            (None, None) => Err(Error::invalid_input("name the catalog to write").hint("-o C.bd")),
         }
     }
 

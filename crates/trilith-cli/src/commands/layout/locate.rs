@@ -35,7 +35,7 @@ impl Locate {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
         let file = options.open_family(&self.catalog, Some(layout), None, self.raw)?;
-        let Some(family) = file.as_family() else { return Err(Error::usage(format!("{} is not a catalog", self.catalog))) };
+        let Some(family) = file.as_family() else { return Err(Error::invalid_input(format!("{} is not a catalog", self.catalog))) };
         let mut list = Vec::new();
         let mut table = Table::new(&["file", ">byte", "datatype", "shape", "byteorder"]);
         let mut missing = 0;

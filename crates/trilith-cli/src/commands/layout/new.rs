@@ -67,7 +67,7 @@ impl New {
         check_absent(&outputs.map(std::path::PathBuf::from).collect::<Vec<_>>(), self.overwrite)?;
         if let Some(path) = &self.data {
             check_name(path, Form::Dudley, "name it otherwise")?;
-            let draft = draft.ok_or_else(|| Error::usage("C source holds no data to write"))?;
+            let draft = draft.ok_or_else(|| Error::invalid_input("C source holds no data to write"))?;
             let mut target = Target::create(path, Basis::Nothing)?;
             let order = options.order().unwrap_or(native_order());
             draft.write_as(dialect, order, &limits, &mut target.writer())?;
@@ -110,7 +110,7 @@ impl New {
         if self.input != "-" && path.is_dir() {
             let mut draft = Draft::dict::<&str>([]);
             if collect(path, "", options, limits, &mut draft)? == 0 {
-                return Err(Error::usage(format!("there is no .npy file in {}", self.input)).hint("give a folder of .npy files"));
+                return Err(Error::invalid_input(format!("there is no .npy file in {}", self.input)).hint("give a folder of .npy files"));
             }
             return Ok(Some(draft));
         }
@@ -147,7 +147,7 @@ impl New {
         let source = options.open(&self.input)?;
         let bytes = read_vec(&*source, 0, source.len(), limits)?;
         let text =
-            String::from_utf8(bytes).map_err(|_| Error::usage(format!("{} is neither an archive nor text", self.input)))?;
+            String::from_utf8(bytes).map_err(|_| Error::invalid_input(format!("{} is neither an archive nor text", self.input)))?;
         let model = CModel { long: self.long, ..CModel::default() };
         self.said(read_c(&text, model).map_err(|e| e.context(self.input.clone()))?)
     }
@@ -161,7 +161,7 @@ fn read(text: &str, limits: &Limits) -> Result<Layout> {
     let first = parsed.diagnostics.into_iter().find(|diagnostic| !diagnostic.is_harmless);
     parsed.layout.ok_or_else(|| {
         let why = first.map_or_else(String::new, |diagnostic| format!(": {}", diagnostic.message));
-        Error::usage(format!("no layout can be made of this{why}"))
+        Error::invalid_input(format!("no layout can be made of this{why}"))
     })
 }
 

@@ -127,7 +127,7 @@ fn nothing(request: &ParamRequest) -> Result<Supply> {
     if request.is_length {
         return Ok(Supply::Unknown);
     }
-    Err(Error::usage("the layout has stored parameters, and their values were not given")
+    Err(Error::invalid_input("the layout has stored parameters, and their values were not given")
         .hint("give --params 4,3,2 or --data FILE"))
 }
 

@@ -50,7 +50,7 @@ impl Write {
         let mut filling = Filling::default();
         for given in &self.params {
             let (name, value) = named(given, "--param N=3")?;
-            let value = value.parse().map_err(|_| Error::usage(format!("{value:?} is not a whole number, as parameter {name} is")))?;
+            let value = value.parse().map_err(|_| Error::invalid_input(format!("{value:?} is not a whole number, as parameter {name} is")))?;
             filling.params.push((name.to_owned(), value));
         }
         for given in &self.from {
@@ -72,5 +72,5 @@ impl Write {
 
 /// `NAME=VALUE` taken apart.
 fn named<'g>(given: &'g str, example: &str) -> Result<(&'g str, &'g str)> {
-    given.split_once('=').ok_or_else(|| Error::usage(format!("{given:?} has no `=`")).hint(format!("write it as {example}")))
+    given.split_once('=').ok_or_else(|| Error::invalid_input(format!("{given:?} has no `=`")).hint(format!("write it as {example}")))
 }

@@ -57,7 +57,7 @@ impl Drawing {
             What::Histogram => {
                 let bins = if to_file { BINS } else { show.width.unwrap_or_else(columns).min(BINS) };
                 let bars = histogram(array, show.range, bins)?.histogram;
-                bars.map(|bars| Self::Bars(bars, look)).ok_or_else(|| Error::usage("no number is finite"))
+                bars.map(|bars| Self::Bars(bars, look)).ok_or_else(|| Error::invalid_input("no number is finite"))
             }
             What::Table => {
                 look.height = 160;
@@ -206,7 +206,7 @@ fn image(subject: &Subject, show: &Show, graphics: Option<Graphics>) -> Result<D
         (region.width, region.height) = (width, height);
     }
     if region.width == 0 || region.height == 0 {
-        return Err(Error::usage(format!("an array of the shape {:?} has no elements", subject.array.shape())));
+        return Err(Error::invalid_input(format!("an array of the shape {:?} has no elements", subject.array.shape())));
     }
     let size = match (show.width, graphics) {
         (Some(width), _) => (width, region.height_at(width)),

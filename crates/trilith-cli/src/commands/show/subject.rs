@@ -66,13 +66,13 @@ impl Subject {
         };
         let shape = self.array.shape().to_vec();
         let Some(more) = shape.len().checked_sub(axes) else {
-            return Err(Error::usage(format!("an array of the shape {shape:?} has not enough axes, {axes} are drawn")));
+            return Err(Error::invalid_input(format!("an array of the shape {shape:?} has not enough axes, {axes} are drawn")));
         };
         if more == 0 {
             return Ok(());
         }
         if shape.iter().take(more).any(|len| *len == 0) {
-            return Err(Error::usage(format!("an array of the shape {shape:?} has no elements")));
+            return Err(Error::invalid_input(format!("an array of the shape {shape:?} has no elements")));
         }
         if shape.iter().take(more).any(|len| *len > 1) {
             let what = if axes == 1 { "row" } else { "plane" };
@@ -87,10 +87,10 @@ impl Subject {
 fn suggested(array: &Array) -> Result<What> {
     if !is_numeric(array.datatype()) {
         let message = format!("elements of {} cannot be drawn", crate::json::datatype_text(array.datatype()));
-        return Err(Error::usage(message).hint("trilith get prints them"));
+        return Err(Error::invalid_input(message).hint("trilith get prints them"));
     }
     match array.shape() {
-        [] => Err(Error::usage("a single number cannot be drawn").hint("trilith get prints it")),
+        [] => Err(Error::invalid_input("a single number cannot be drawn").hint("trilith get prints it")),
         [_] => Ok(What::Line),
         [_, _, 3 | 4] if *array.datatype() == Datatype::Uint8 => Ok(What::Colours),
         _ => Ok(What::Image),
@@ -107,7 +107,7 @@ fn chosen(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Array, Co
     }
     let mut all = found::arrays(item)?;
     if all.is_empty() {
-        let array = item.as_array().map_err(|error| Error::usage(format!("nothing to draw: {}", error.message())))?;
+        let array = item.as_array().map_err(|error| Error::invalid_input(format!("nothing to draw: {}", error.message())))?;
         return Ok((path.to_owned(), array, Vec::new()));
     }
     if let [only] = all.as_slice() {
@@ -120,7 +120,7 @@ fn chosen(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Array, Co
             found.array.as_ref().ok().map(|array| std::cmp::Reverse(preference(&found.path, array.datatype(), array.shape())))
         };
         let found = all.into_iter().filter(image).min_by_key(rank);
-        let found = found.ok_or_else(|| Error::usage("none of the arrays is an image"))?;
+        let found = found.ok_or_else(|| Error::invalid_input("none of the arrays is an image"))?;
         return Ok((format!("{path}{}", found.path), found.array?, Vec::new()));
     }
     let lengths: Vec<Option<u64>> = all.iter().map(|found| found.array.as_ref().ok().and_then(length)).collect();
@@ -130,13 +130,13 @@ fn chosen(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Array, Co
         let column = |found: found::Found| Ok((found.path.trim_start_matches('/').to_owned(), found.array?));
         let columns: Columns = all.into_iter().map(column).collect::<Result<_>>()?;
         let first = columns.first().map(|(_, array)| array.clone());
-        return first.map(|first| (path.to_owned(), first, columns)).ok_or_else(|| Error::usage("nothing to draw"));
+        return first.map(|first| (path.to_owned(), first, columns)).ok_or_else(|| Error::invalid_input("nothing to draw"));
     }
     let mut paths: Vec<String> = all.into_iter().map(|found| format!("{path}{}", found.path)).collect();
     let count = paths.len();
     paths.truncate(5);
     let more = if count > paths.len() { format!(" and {} more", count - paths.len()) } else { String::new() };
-    Err(Error::usage(format!("there are {count} arrays here, one at a time is drawn"))
+    Err(Error::invalid_input(format!("there are {count} arrays here, one at a time is drawn"))
         .hint(format!("choose one behind #: {}{more}", paths.join(", "))))
 }
 

@@ -116,7 +116,7 @@ fn complex_numbers_are_those_of_core_complex() {
 #[test]
 fn a_table_of_more_axes_is_no_csv() {
     let cube = Array::from_slice(&[1u8; 8], &[2, 2, 2]).unwrap();
-    assert_eq!(cube.write_csv(&mut Vec::new()).unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(cube.write_csv(&mut Vec::new()).unwrap_err().kind(), ErrorKind::InvalidInput);
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn elements_without_bytes_cannot_claim_endless_work() {
     assert!(array.read_bytes(Byteorder::Little).unwrap().is_empty());
     let error = array.write_json(&mut Vec::new(), FloatText::Shortest).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
-    assert_eq!(array.write_csv(&mut Vec::new()).unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(array.write_csv(&mut Vec::new()).unwrap_err().kind(), ErrorKind::InvalidInput);
     let many = Array::from_bytes(Vec::new(), Datatype::Ascii(0), Byteorder::Big, vec![1 << 60]).unwrap();
     assert_eq!(many.load_texts().unwrap_err().kind(), ErrorKind::Limit);
     assert_eq!(many.with_mask(Mask::Nan).unwrap().mask_bytes().unwrap_err().kind(), ErrorKind::Limit);
@@ -309,7 +309,7 @@ proptest! {
                 prop_assert!(found.iter().zip(&expected).all(|(a, b)| a == b || a.is_nan() && b.is_nan()));
             }
             Err(error) => {
-                prop_assert_eq!(error.kind(), ErrorKind::Usage);
+                prop_assert_eq!(error.kind(), ErrorKind::InvalidInput);
                 let datatype = array.datatype();
                 prop_assert!(datatype.is_complex() || datatype.is_text() || datatype.as_struct().is_some());
             }

@@ -23,7 +23,7 @@ pub(super) enum Address {
 impl Address {
     /// Reads a URL that a person wrote. The key of an object is taken as it stands.
     pub(super) fn parse(text: &str) -> Result<Self> {
-        let bad = |why: &str| Error::usage(format!("{:?} is not an address: {why}", shown_text(text)));
+        let bad = |why: &str| Error::invalid_input(format!("{:?} is not an address: {why}", shown_text(text)));
         match bucket::split(text) {
             Some(Ok((bucket, key))) => {
                 return Self::object(bucket, key)
@@ -197,7 +197,7 @@ pub(super) enum Prefix {
 impl Prefix {
     /// Reads `https://host/folder/`, `s3://bucket/folder/`, or `https://` for every host.
     pub(super) fn parse(text: &str) -> Result<Self> {
-        let bad = || Error::usage(format!("{text:?} allows nothing")).hint("write https://HOST/FOLDER/ or s3://BUCKET/");
+        let bad = || Error::invalid_input(format!("{text:?} allows nothing")).hint("write https://HOST/FOLDER/ or s3://BUCKET/");
         let (scheme, rest) = text.split_once("://").ok_or_else(bad)?;
         let scheme = scheme.to_ascii_lowercase();
         if let (Some(service), true) = (bucket::service(&scheme), rest.is_empty()) {

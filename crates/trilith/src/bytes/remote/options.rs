@@ -161,23 +161,23 @@ impl RemoteOptions {
     /// of a bucket: `endpoint`, `region`, `profile`, `account`, `project`.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name or value.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an unknown name or value.
     pub fn set(&mut self, assignment: &str) -> Result<()> {
         let (name, value) = assignment
             .split_once('=')
-            .ok_or_else(|| Error::usage(format!("remote option {assignment:?} is not of the form NAME=VALUE")))?;
+            .ok_or_else(|| Error::invalid_input(format!("remote option {assignment:?} is not of the form NAME=VALUE")))?;
         let number = || parse_size(value);
         let small = || number().map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         let truth = || match value {
             "yes" | "true" | "1" => Ok(true),
             "no" | "false" | "0" => Ok(false),
-            _ => Err(Error::usage(format!("{value:?} is neither yes nor no"))),
+            _ => Err(Error::invalid_input(format!("{value:?} is neither yes nor no"))),
         };
         let text = Some(value.to_owned()).filter(|text| !text.is_empty());
         match name {
             "timeout" => {
                 let seconds = value.parse::<f64>().ok().filter(|s| (0.001..=1e6).contains(s));
-                let seconds = seconds.ok_or_else(|| Error::usage(format!("{value:?} is not a number of seconds")))?;
+                let seconds = seconds.ok_or_else(|| Error::invalid_input(format!("{value:?} is not a number of seconds")))?;
                 self.timeout = Duration::from_secs_f64(seconds);
             }
             "retries" => self.retries = u32::try_from(number()?).unwrap_or(u32::MAX).min(100),
@@ -193,7 +193,7 @@ impl RemoteOptions {
                 self.path_style = Some(match value {
                     "path" => true,
                     "virtual" => false,
-                    _ => return Err(Error::usage(format!("{value:?} is neither path nor virtual"))),
+                    _ => return Err(Error::invalid_input(format!("{value:?} is neither path nor virtual"))),
                 });
             }
             "endpoint" => self.store.endpoint = text,
@@ -214,7 +214,7 @@ impl RemoteOptions {
     /// `sas_token`, `connection_string` (adlfs). These options go before the environment.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the name or the value is unknown.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the name or the value is unknown.
     pub fn storage(&mut self, name: &str, value: &str) -> Result<()> {
         let text = Some(value.to_owned()).filter(|text| !text.is_empty());
         match name {
@@ -272,7 +272,7 @@ impl RemoteOptions {
     /// `s3://bucket/`, or `https://` for every public host.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if that is no beginning of an address.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if that is no beginning of an address.
     pub fn allow(&mut self, prefix: &str) -> Result<()> {
         self.allowed.push(Prefix::parse(prefix)?);
         Ok(())

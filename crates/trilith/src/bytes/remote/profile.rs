@@ -50,7 +50,7 @@ impl Profiles {
         })
     }
 
-    /// Returns `Usage` if somebody chose a profile that neither file has.
+    /// Returns `InvalidInput` if somebody chose a profile that neither file has.
     pub(super) fn check(&self) -> Result<()> {
         let section = format!("profile {}", self.name);
         let names = [self.name.as_str(), section.as_str()];
@@ -58,7 +58,7 @@ impl Profiles {
             names.iter().any(|name| self.credentials.section(Some(*name)).or(self.config.section(Some(*name))).is_some());
         if self.chosen && !is_there {
             let message = format!("there is no AWS profile {:?}", self.name);
-            return Err(Error::usage(message).hint("`aws configure list-profiles` names those that there are"));
+            return Err(Error::invalid_input(message).hint("`aws configure list-profiles` names those that there are"));
         }
         Ok(())
     }

@@ -148,7 +148,7 @@ impl Store {
                 let region = &lock(&self.state).region;
                 let cloud = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
                 Url::parse(&format!("https://s3.{region}.{cloud}"))
-                    .map_err(|_| Error::usage(format!("{region:?} is not a region of S3")))?
+                    .map_err(|_| Error::invalid_input(format!("{region:?} is not a region of S3")))?
             }
             (None, Service::Google) => url_of("https://storage.googleapis.com")?,
             (None, Service::Azure) => return Err(no_account()),
@@ -163,7 +163,7 @@ impl Store {
                     .is_some_and(|found| found.len() > name.len() && host.contains(found.get(name.len() + 1..).unwrap_or("?")))
             };
             return made.ok().filter(right).ok_or_else(|| {
-                Error::usage(format!("bucket {name:?} makes no host name")).setting("", Setting::Remote("style=path"))
+                Error::invalid_input(format!("bucket {name:?} makes no host name")).setting("", Setting::Remote("style=path"))
             });
         }
         url_of(&format!("{base}/{name}/{key}"))
@@ -419,7 +419,7 @@ impl Settings<'_> {
         };
         let named = named.map(|text| {
             let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());
-            url.ok_or_else(|| Error::usage(format!("{variable}={text} is not an address")))
+            url.ok_or_else(|| Error::invalid_input(format!("{variable}={text} is not an address")))
         });
         named.transpose()
     }
@@ -449,11 +449,11 @@ impl Settings<'_> {
 }
 
 fn url_of(text: &str) -> Result<Url> {
-    Url::parse(text).map_err(|error| Error::usage(format!("{text:?} is not an address: {error}")))
+    Url::parse(text).map_err(|error| Error::invalid_input(format!("{text:?} is not an address: {error}")))
 }
 
 fn no_account() -> Error {
-    Error::usage("the URL names a container of Azure, but no account")
+    Error::invalid_input("the URL names a container of Azure, but no account")
         .hint("write abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/BLOB, or set AZURE_STORAGE_ACCOUNT_NAME")
 }
 
@@ -487,7 +487,7 @@ mod tests {
         let azurite = ["endpoint=http://127.0.0.1:10000/devstoreaccount1", "account=devstoreaccount1"];
         assert_eq!(at("az://c/k", &azurite), "http://127.0.0.1:10000/devstoreaccount1/c/a%20b/x.asdf");
         let error = Store::new(&split("az://c/k").unwrap().unwrap().0, &RemoteOptions::default(), true).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
     }
 
     #[test]

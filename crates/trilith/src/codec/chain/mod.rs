@@ -428,14 +428,15 @@ impl Source for Deferred {
 /// An encoder of a chain: the bytes of the array in C order go in, what follows the YAML comes out.
 ///
 /// # Errors
-/// Returns the errors of [`filled`], and [`ErrorKind::Usage`] for a quality that is not above 0.
+/// Returns the errors of [`filled`], and [`ErrorKind::InvalidInput`] for a quality that is not above 0.
 pub fn encoder(steps: &[Step], array: &Described, limits: &Limits) -> Result<Box<dyn Encode>> {
     let steps = filled(steps, array)?;
     let total = array.shape.iter().try_fold(array.item_size, |all, n| all.checked_mul(*n));
-    let total = total.ok_or_else(|| Error::usage(format!("an array of shape {:?} has more than 2^64 bytes", array.shape)))?;
+    let total =
+        total.ok_or_else(|| Error::invalid_input(format!("an array of shape {:?} has more than 2^64 bytes", array.shape)))?;
     let plan = plan(&steps, Some(total), Some(array), array.byteorder()).map_err(|error| match error.kind() {
         // Here the steps are the caller's, not a file's.
-        ErrorKind::Malformed => Error::usage(error.message()),
+        ErrorKind::Malformed => Error::invalid_input(error.message()),
         _ => error,
     })?;
     let mut chain: Option<Box<dyn Encode>> = None;

@@ -321,7 +321,7 @@ impl Writer {
     /// Returns a writer of `total` bytes of floats, with a separate scale for every `chunk` values.
     pub(super) fn new(plan: Plan, chunk: u64, total: u64, inside: Option<Inside>) -> Result<Self> {
         if !(plan.quality.is_finite() && plan.quality > 0.0) {
-            return Err(Error::usage(format!("quantize: quality {}, expected a number above 0", plan.quality)));
+            return Err(Error::invalid_input(format!("quantize: quality {}, expected a number above 0", plan.quality)));
         }
         let piece = to_usize(chunk.max(1).saturating_mul(plan.float.width as u64))?;
         Ok(Self { plan, inside, pieces: Pieces::new(piece), total, written: 0, done: 0 })

@@ -424,5 +424,5 @@ proptest! {
 fn floats_that_do_not_fill_the_elements_are_refused_by_the_writer_too() {
     let steps = [Step::Quantize { bits: Some(64), original_shape: None, quality: None, dither: false }];
     let array = Described { shape: vec![], item_size: 1, big_endian: false };
-    assert_eq!(encoder(&steps, &array, &Limits::default()).err().map(|error| error.kind()), Some(ErrorKind::Usage));
+    assert_eq!(encoder(&steps, &array, &Limits::default()).err().map(|error| error.kind()), Some(ErrorKind::InvalidInput));
 }

@@ -8,7 +8,7 @@ struct Files(std::collections::HashMap<String, Vec<u8>>, std::sync::Mutex<Vec<St
 impl crate::bytes::Resolve for Files {
     fn resolve(&self, uri: &str) -> Result<(crate::bytes::SourceRef, Arc<dyn crate::bytes::Resolve>)> {
         self.1.lock().unwrap().push(uri.to_owned());
-        let bytes = self.0.get(uri).ok_or_else(|| crate::Error::usage(format!("no file {uri}")))?;
+        let bytes = self.0.get(uri).ok_or_else(|| crate::Error::invalid_input(format!("no file {uri}")))?;
         Ok((Arc::new(MemorySource::new(bytes.clone(), uri)), Arc::new(crate::bytes::NoReferences)))
     }
 

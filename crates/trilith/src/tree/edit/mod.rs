@@ -125,7 +125,7 @@ impl<'t> Edit<'t> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if its last key has no place there.
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if its last key has no place there.
     pub fn set(&mut self, path: &TreePath, value: &Value) -> Result<()> {
         if let Some(card) = CardPath::find(self.tree, path)? {
             return card.set(self, value);
@@ -147,12 +147,12 @@ impl<'t> Edit<'t> {
     /// Sets or adds a key of a mapping node, as [`Edit::set`]; no path is searched, for edits of many nodes.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the node is no mapping.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the node is no mapping.
     pub fn set_key(&mut self, mapping: Node<'t>, key: &str, value: &Value) -> Result<()> {
         let parent = target(mapping);
         if !parent.is_mapping() {
             let (line, column) = mapping.line_column();
-            return Err(Error::usage(format!("expected a mapping to set {key:?} in")).at_text(line, column));
+            return Err(Error::invalid_input(format!("expected a mapping to set {key:?} in")).at_text(line, column));
         }
         match own_child(parent, key) {
             Some(node) => self.put(node, value, Context::of(parent)),
@@ -184,13 +184,13 @@ impl<'t> Edit<'t> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the parent is missing, and
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it is a scalar or has the key already.
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is a scalar or has the key already.
     pub fn insert(&mut self, path: &TreePath, value: &Value) -> Result<()> {
         if let Some(card) = CardPath::find(self.tree, path)? {
             return card.insert(self, value);
         }
         let Some((above, key)) = path.split_last() else {
-            return Err(Error::usage("the root exists already").hint("set it instead"));
+            return Err(Error::invalid_input("the root exists already").hint("set it instead"));
         };
         let (written, parent) = self.parent(&above, key)?;
         // Empty brackets are written anew as lines, but for those seen in several places or with a comment in them.
@@ -199,10 +199,10 @@ impl<'t> Edit<'t> {
             // Nothing becomes the mapping that is asked for.
             NodeKind::Scalar if parent.is_null() => return self.set(&above, &Value::map([(key, value.clone())])),
             NodeKind::Scalar => {
-                return Err(Error::usage(format!("a scalar has no place for {key:?}")).at_path(above.to_string()));
+                return Err(Error::invalid_input(format!("a scalar has no place for {key:?}")).at_path(above.to_string()));
             }
             NodeKind::Mapping if !parent.own(key).is_empty() => {
-                return Err(Error::usage(format!("the key {key:?} exists already")).at_path(above.to_string()));
+                return Err(Error::invalid_input(format!("the key {key:?} exists already")).at_path(above.to_string()));
             }
             NodeKind::Mapping if fits_anywhere => {
                 let tag = parent.tag().map(str::to_owned);
@@ -212,7 +212,7 @@ impl<'t> Edit<'t> {
             NodeKind::Sequence => {
                 let index = if key == "-" { Some(parent.len()) } else { index_of(key).filter(|index| *index <= parent.len()) };
                 let index = index.ok_or_else(|| {
-                    Error::usage(format!("expected a place in a sequence of {} items, found {key:?}", parent.len()))
+                    Error::invalid_input(format!("expected a place in a sequence of {} items, found {key:?}", parent.len()))
                         .at_path(above.to_string())
                         .hint("write a number, or - for the end")
                 })?;
@@ -233,7 +233,7 @@ impl<'t> Edit<'t> {
     pub fn append(&mut self, sequence: &TreePath, value: &Value) -> Result<()> {
         match self.tree.find(sequence) {
             Some(node) if !node.is_sequence() => {
-                Err(Error::usage("expected a sequence to append to").at_path(sequence.to_string()))
+                Err(Error::invalid_input("expected a sequence to append to").at_path(sequence.to_string()))
             }
             _ => self.insert(&sequence.join("-"), value),
         }
@@ -243,12 +243,12 @@ impl<'t> Edit<'t> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it is the root or leads to a merged key.
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is the root or leads to a merged key.
     pub fn delete(&mut self, path: &TreePath) -> Result<()> {
         if let Some(card) = CardPath::find(self.tree, path)? {
             return card.delete(self);
         }
-        let (above, key) = path.split_last().ok_or_else(|| Error::usage("the root cannot be deleted"))?;
+        let (above, key) = path.split_last().ok_or_else(|| Error::invalid_input("the root cannot be deleted"))?;
         let parent = self.parent(&above, key)?.1;
         let own = own_children(parent, key);
         match parent.child(key) {
@@ -264,18 +264,18 @@ impl<'t> Edit<'t> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it leads to no key or the name is taken.
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it leads to no key or the name is taken.
     pub fn rename(&mut self, path: &TreePath, name: &str) -> Result<()> {
         if let Some(card) = CardPath::find(self.tree, path)? {
             return card.rename(self, name);
         }
-        let (above, key) = path.split_last().ok_or_else(|| Error::usage("the root has no name"))?;
+        let (above, key) = path.split_last().ok_or_else(|| Error::invalid_input("the root has no name"))?;
         let parent = self.parent(&above, key)?.1;
         if !parent.is_mapping() {
-            return Err(Error::usage("items of a sequence have no names").at_path(path.to_string()));
+            return Err(Error::invalid_input("items of a sequence have no names").at_path(path.to_string()));
         }
         if !parent.own(name).is_empty() {
-            return Err(Error::usage(format!("the key {name:?} exists already")).at_path(above.to_string()));
+            return Err(Error::invalid_input(format!("the key {name:?} exists already")).at_path(above.to_string()));
         }
         let found: Vec<_> = parent.entries().filter(|(k, _)| k.is_named(key)).collect();
         if found.is_empty() {
@@ -294,7 +294,7 @@ impl<'t> Edit<'t> {
     /// Returns the tree with all changes, parsed again and checked: it is the old tree with these changes.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Usage`](crate::ErrorKind::Usage) if two changes touch the same bytes, aliases refer to
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if two changes touch the same bytes, aliases refer to
     /// a removed node, or a value cannot be written as YAML. Returns
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the new text would mean anything else than
     /// requested, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded.
@@ -340,7 +340,7 @@ impl<'t> Edit<'t> {
 
     /// The text with all changes, unchecked.
     pub(super) fn text(&self) -> Result<String> {
-        let clash = || Error::usage("two changes touch the same place").hint("make them one after the other");
+        let clash = || Error::invalid_input("two changes touch the same place").hint("make them one after the other");
         if self.plan.clash {
             return Err(clash());
         }
@@ -362,7 +362,7 @@ impl<'t> Edit<'t> {
             }
             at = span.end as usize;
         }
-        out.push_str(source.get(at..).ok_or_else(|| Error::usage("a change is outside the text"))?);
+        out.push_str(source.get(at..).ok_or_else(|| Error::invalid_input("a change is outside the text"))?);
         Ok(out)
     }
 }
@@ -416,14 +416,14 @@ fn absent(path: &TreePath) -> Error {
 
 #[cold]
 fn merged_too(path: &TreePath) -> Error {
-    Error::usage("this key is also merged in from another mapping: its value there would reappear")
+    Error::invalid_input("this key is also merged in from another mapping: its value there would reappear")
         .at_path(path.to_string())
         .hint("set it to another value, or edit that mapping")
 }
 
 #[cold]
 fn merged_in(path: &TreePath) -> Error {
-    Error::usage("this key is merged in from another mapping")
+    Error::invalid_input("this key is merged in from another mapping")
         .at_path(path.to_string())
         .hint("set it to override it, or edit that mapping")
 }

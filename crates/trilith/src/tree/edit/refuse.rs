@@ -45,7 +45,7 @@ impl Edit<'_> {
             let (line, column) = alias.line_column();
             let name = alias.anchor().unwrap_or("");
             return Some(
-                Error::usage(format!("this takes away the node &{name}, but the alias *{name} refers to it"))
+                Error::invalid_input(format!("this takes away the node &{name}, but the alias *{name} refers to it"))
                     .at_text(line, column)
                     .hint("set or delete what is at that alias first"),
             );
@@ -55,7 +55,7 @@ impl Edit<'_> {
             |value: &Value| Tree::parse(print_document(value, &options), limits).is_ok_and(|tree| reads_back(value, &tree));
         let wrong = self.values().find(|value| !reads_back(value))?;
         let shown: String = format!("{:?}", wrong.data).chars().take(60).collect();
-        Some(Error::usage(format!("this value cannot be written as YAML: {shown}")))
+        Some(Error::invalid_input(format!("this value cannot be written as YAML: {shown}")))
     }
 
     /// The values that the edit brings.

@@ -158,12 +158,12 @@ fn what_cannot_be_is_refused() {
         let mut edit = tree.edit();
         change(&mut edit).and_then(|()| edit.finish(&Limits::default()).map(drop)).unwrap_err().kind()
     };
-    assert_eq!(kind(&|e| e.delete(&path("/a"))), ErrorKind::Usage);
-    assert_eq!(kind(&|e| e.delete(&path("/m/p"))), ErrorKind::Usage);
-    assert_eq!(kind(&|e| e.insert(&path("/a"), &1.into())), ErrorKind::Usage);
-    assert_eq!(kind(&|e| e.rename(&path("/a"), "b")), ErrorKind::Usage);
+    assert_eq!(kind(&|e| e.delete(&path("/a"))), ErrorKind::InvalidInput);
+    assert_eq!(kind(&|e| e.delete(&path("/m/p"))), ErrorKind::InvalidInput);
+    assert_eq!(kind(&|e| e.insert(&path("/a"), &1.into())), ErrorKind::InvalidInput);
+    assert_eq!(kind(&|e| e.rename(&path("/a"), "b")), ErrorKind::InvalidInput);
     assert_eq!(kind(&|e| e.set(&path("/z/y"), &1.into())), ErrorKind::NotFound);
-    assert_eq!(kind(&|e| e.set(&path("/b"), &1.into()).and_then(|()| e.delete(&path("/b")))), ErrorKind::Usage);
+    assert_eq!(kind(&|e| e.set(&path("/b"), &1.into()).and_then(|()| e.delete(&path("/b")))), ErrorKind::InvalidInput);
 }
 
 #[test]
@@ -296,8 +296,8 @@ fn comments_stay_with_what_stays() {
 fn an_empty_list_takes_only_what_has_a_place_in_it() {
     let tree = Tree::parse("a: []\nb: &x {}\nc: *x\n", &Limits::default()).unwrap();
     let kind = |at: &str| tree.edit().insert(&path(at), &1.into()).map_err(|error| error.kind());
-    assert_eq!(kind("/a/no"), Err(ErrorKind::Usage));
-    assert_eq!(kind("/a/1"), Err(ErrorKind::Usage));
+    assert_eq!(kind("/a/no"), Err(ErrorKind::InvalidInput));
+    assert_eq!(kind("/a/1"), Err(ErrorKind::InvalidInput));
     assert_eq!(kind("/a/0"), Ok(()));
     // Seen in two places, and so filled in both.
     assert_eq!(insert("b: &x {}\nc: *x\n", "/c/k", 1), "b: &x {k: 1}\nc: *x\n");
@@ -311,7 +311,7 @@ fn what_aliases_refer_to_is_not_taken_away() {
     let refused = |change: &dyn Fn(&mut Edit<'_>) -> Result<()>| {
         let mut edit = tree.edit();
         let error = change(&mut edit).and_then(|()| edit.finish(&Limits::default()).map(drop)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
         error.to_string()
     };
     let message = refused(&|edit| edit.delete(&path("/a")));
@@ -330,7 +330,7 @@ fn what_aliases_refer_to_is_not_taken_away() {
     let tree = Tree::parse("a: &x 1\nb: &x 2\nc: *x\n", &Limits::default()).unwrap();
     let mut edit = tree.edit();
     edit.delete(&path("/b")).unwrap();
-    assert_eq!(edit.finish(&Limits::default()).unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(edit.finish(&Limits::default()).unwrap_err().kind(), ErrorKind::InvalidInput);
 }
 
 /// Refuses a text that means something else than the edit, whichever way it was written.
@@ -361,7 +361,7 @@ fn a_text_that_says_anything_else_is_refused() {
         edit.write(Span::of(at, at + old.len()), new);
         edit.insert(&path("/new"), &1.into()).unwrap();
         let error = edit.finish(&Limits::default()).err().unwrap_or_else(|| panic!("{old} -> {new}"));
-        assert!(matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Usage), "{old} -> {new}: {error}");
+        assert!(matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput), "{old} -> {new}: {error}");
     }
     let mut edit = tree.edit();
     edit.write(Span::of(text.len(), text.len()), "# a comment\n");
@@ -375,6 +375,6 @@ fn a_value_that_is_no_yaml_is_the_fault_of_who_gives_it() {
     for value in [Value::plain("b: c"), Value::plain("# x"), Value::alias("none"), Value::from(1).anchored("a b")] {
         let mut edit = tree.edit();
         edit.set(&path("/a"), &value).unwrap();
-        assert_eq!(edit.finish(&Limits::default()).unwrap_err().kind(), ErrorKind::Usage, "{value:?}");
+        assert_eq!(edit.finish(&Limits::default()).unwrap_err().kind(), ErrorKind::InvalidInput, "{value:?}");
     }
 }
