@@ -639,7 +639,10 @@ void trilith_options_free(trilith_options *options);
 /*
  Opens a file by its path or its address (`https://`, `s3://`, `gs://`, `az://`). Nothing is decoded. `options` may be null.
  */
-int32_t trilith_open(const char *path, const trilith_options *options, trilith_file **out, trilith_error **error);
+int32_t trilith_open(const char *path,
+                     const trilith_options *options,
+                     trilith_file **out,
+                     trilith_error **error);
 
 /*
  Opens a file that lies in memory; the bytes are copied. `options` may be null.

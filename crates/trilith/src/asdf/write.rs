@@ -482,7 +482,7 @@ pub struct BlockWriter<'a, W: Write + Seek> {
     encoding: Encoding,
     /// The version, where the header has one.
     version: [u8; 3],
-    /// The sizes that the header of a streamed block states, which nobody reads.
+    /// The sizes that the header of a streamed block states, which no reader uses.
     open_sizes: (u64, u64, u64),
 }
 

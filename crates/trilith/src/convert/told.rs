@@ -1,5 +1,5 @@
-//! What a layout says of members of structs, of its types, of its summary block and of the parameters in its shapes: into the
-//! mapping `dudley` of a tree, and back.
+//! Documentation and attributes that a layout has for members of structs, its types, its summary block and the parameters in its
+//! shapes: into the mapping `dudley` of a tree, and back.
 //!
 //! Members have the keys of their items, `/s/time`; a type has its name, without a slash, and the summary block `{}`.
 

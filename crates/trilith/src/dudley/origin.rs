@@ -1,4 +1,4 @@
-//! The words of a layout that a [`Draft`](super::Draft) keeps for items, members and types which it has no place of its own for.
+//! The words of a layout that a [`Draft`](super::Draft) keeps for items, members and types for which it has no field.
 
 use crate::array::Datatype;
 use crate::layout::Attribute;

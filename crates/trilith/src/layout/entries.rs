@@ -61,7 +61,7 @@ impl<'l> Evaluation<'l> {
         Some((of.list, find::grown(layout, &self.machine, at as u32).ok()?.checked_add(more)?, places))
     }
 
-    /// Returns the stored parameters with their paths, without the lengths of compressed arrays. What holds none is not walked.
+    /// Returns the stored parameters with their paths, without the lengths of compressed arrays. Items without any are skipped.
     pub(crate) fn params(&self) -> Result<Vec<Entry>, Fault> {
         let layout = self.layout();
         let mut walker = Walker::new(self, self.machine.clone());

@@ -34,7 +34,7 @@ pub struct Examination {
     pub notes: Vec<String>,
     /// The examples that are wrong.
     pub examples: Vec<Example>,
-    /// The examples that nobody can tell about, since no schema is known for their tags.
+    /// Examples without a verdict, since no schema is known for their tags.
     pub unchecked: Vec<Example>,
     /// Number of examples.
     pub example_count: usize,
@@ -232,7 +232,7 @@ enum Verdict {
     Right,
     /// Why it is wrong.
     Wrong(Vec<String>),
-    /// Why nobody can tell.
+    /// The reason why there is no verdict.
     Open(Vec<String>),
 }
 

@@ -74,7 +74,7 @@ impl<K: SigningCredential> Keeper<K> {
         self
     }
 
-    /// The credentials: those that are kept, or fresh ones. Whoever comes while they are fetched waits for them.
+    /// The credentials: those that are kept, or fresh ones. A request that comes while they are fetched waits for them.
     fn credential(&self, late: bool) -> Result<Option<K>, String> {
         let mut kept = lock(&self.kept);
         let old = kept.as_ref().map(|(credential, _)| credential.clone());

@@ -46,7 +46,7 @@ struct State {
     way: Option<Way>,
     /// Why there are no credentials.
     problem: Option<String>,
-    /// A warning that nobody saw.
+    /// A warning that was not shown yet.
     notice: Option<String>,
 }
 
