@@ -65,6 +65,7 @@ test("a remote file is read by ranges", { skip }, async () => {
   const size = statSync(join(files, "observation.asdf")).size;
   await page.goto(`${site.address}#url=${encodeURIComponent(`${data.address}observation.asdf`)}`);
   await page.getByRole("tree").getByText("cube").waitFor();
+  await drawn(page); // the image, on which a file opens
   const before = data.given.bytes;
   await page.getByRole("tree").getByText("cube").click();
   await drawn(page);

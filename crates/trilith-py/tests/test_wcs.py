@@ -113,7 +113,8 @@ def test_a_cutout_is_a_file_with_coordinates_of_its_own(file, tmp_path):
     assert trilith.cutout(file, sky=(200.0, -10.0), size=3) is None
     path = tmp_path / "x.asdf"
     path.write_bytes(trilith.dumps({"header": HEADER, "data": numpy.zeros(SHAPE), "err": numpy.ones(SHAPE)}))
-    assert list(trilith.cutout(path, sky=(lon, lat), size=3, only="err")) == ["header", "err", "history"]
+    only = trilith.cutout(path, sky=(lon, lat), size=3, only="err")
+    assert "err" in only and "header" in only and "data" not in only
     for wrong in ({"size": "3 stones"}, {"size": 3, "edge": "wrap"}):
         with pytest.raises(ValueError):
             trilith.cutout(file, sky=(lon, lat), **wrong)

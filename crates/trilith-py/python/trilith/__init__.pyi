@@ -437,12 +437,13 @@ class WCS:
 
         Examples
         --------
+        >>> import numpy
         >>> import trilith
-        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1.5, "crval1": 10.0, "crval2": 20.0}
         >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
-        >>> f = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))
+        >>> f = trilith.open(trilith.dumps({"meta": header, "data": numpy.ones((2, 3))}))
         >>> cards = f["data"].wcs.to_fits_header()
-        >>> cards["CTYPE1"], cards["CRVAL2"]
+        >>> cards["CTYPE1"], round(cards["CRVAL2"], 6)
         ('RA---TAN', 20.0)
         """
     def jacobian(self, *pixel: float) -> numpy.typing.NDArray[numpy.float64]:
