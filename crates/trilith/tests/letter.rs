@@ -470,6 +470,47 @@ fn a_file_with_an_unknown_encoding_is_not_called_invalid() {
     }
 }
 
+/// The rest of such a file converts: what cannot be decoded is left out when the caller asks, and listed.
+#[test]
+fn a_file_with_an_unknown_encoding_converts_without_what_is_in_it() {
+    let yaml = b"--- [rice]\n...\nx";
+    let how = |flags| Stored { flags, allocated: yaml.len(), memory: 3, checksum: &[], grown: 0, extra: 0 };
+    let chain = block("asdf-0.1", how(2), yaml);
+    let mut compressed = block("asdf-1.x", how(0), yaml);
+    compressed[10..14].copy_from_slice(b"rice");
+    let body = |document| {
+        let arrays = [("a", 0, "[3]"), ("b", 1, "[2]")].map(|(name, block, shape)| array_of(document, name, block, shape));
+        format!("{}list:\n- {}- 7\n", arrays.concat(), array_of(document, "c", 0, "[3]").replacen("c: ", "", 1))
+    };
+    let cases = [("asdf-0.1", &chain, "asdf-1.6"), ("asdf-1.x", &compressed, "asdf-0.1"), ("asdf-1.x", &compressed, "")];
+    for (document, unknown, to) in cases {
+        let bytes = [&head(document, &body(document)), &unknown[..], &plain(document, &[8, 9])].concat();
+        let file = trilith::OpenOptions::default().open_bytes(bytes).unwrap();
+        let mut options = trilith::convert::ConvertOptions::default();
+        match to {
+            "" => options.set_codec("zlib").unwrap(),
+            to => options.to = trilith::convert::To::Generation(trilith::asdf::Target::named(to).unwrap()),
+        }
+        let mut out = std::io::Cursor::new(Vec::new());
+        let refused = file.convert_into(&options, &mut out, trilith::Progress::default()).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Unsupported);
+        assert!(refused.to_string().contains("--skip-unreadable"), "{refused}");
+        options.skip_unreadable = true;
+        let mut out = std::io::Cursor::new(Vec::new());
+        let done = file.convert_into(&options, &mut out, trilith::Progress::default()).unwrap();
+        let lost: Vec<_> = done.losses.iter().map(|loss| loss.path.as_deref()).collect();
+        assert_eq!((done.written, lost), (true, vec![Some("/a"), Some("/list/0")]), "{document} to {to}");
+        let new = open(&out.into_inner());
+        assert_eq!(new.array_at("/b").unwrap().load::<u8>().unwrap(), [8, 9]);
+        assert!(new.array_at("/a").is_err());
+        let list = new.tree().root().get("list").unwrap();
+        let items: Vec<_> = list.items().map(|item| item.text().into_owned()).collect();
+        assert_eq!(items.last().map(String::as_str), Some("7"));
+        let report = trilith::verify::verify(&new, true, trilith::Progress::default()).unwrap();
+        assert_eq!(report.verdict(), Some(true), "{:?}", report.problems());
+    }
+}
+
 /// FINF, Exploded form: a block is written "including the block header"; the magic number of the document stays.
 #[test]
 fn the_magic_number_of_a_document_is_kept() {

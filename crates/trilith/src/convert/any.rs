@@ -5,7 +5,7 @@ use std::path::Path;
 use super::loss::refuses;
 #[cfg(feature = "dudley")]
 use super::streams;
-use super::{CodecChoice, ConvertOptions, Converted, Plan, chunks, convert, fits, items};
+use super::{CodecChoice, ConvertOptions, Converted, Plan, chunks, convert, fits, items, unreadable};
 use crate::asdf::{ArrayOptions, AsdfFile, Target};
 use crate::bytes::{self, AtomicFile, Basis, WriteSeek};
 use crate::diagnostic::Diagnostic;
@@ -229,7 +229,24 @@ fn of_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSeek, p
 
 /// A file of the ASDF family as one.
 fn asdf_to_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
-    let Some(to) = target(file, options)? else {
+    let to = target(file, options)?;
+    let Some((rest, skipped)) = unreadable::without(file, to, options)? else {
+        return readable_to_asdf(file, to, options, out, progress);
+    };
+    let mut done = readable_to_asdf(&rest, to, options, out, progress)?;
+    done.losses.splice(0..0, skipped);
+    Ok(done)
+}
+
+/// A file of the ASDF family whose blocks can be decoded, or need not be, as one.
+fn readable_to_asdf(
+    file: &AsdfFile,
+    to: Option<&'static Target>,
+    options: &ConvertOptions,
+    out: &mut dyn WriteSeek,
+    progress: Progress<'_>,
+) -> Result<Converted> {
+    let Some(to) = to else {
         let done = match &options.chunks {
             None => convert(file, out, options, progress)?,
             Some(lengths) => chunks::convert(file, lengths, out, options, progress)?,

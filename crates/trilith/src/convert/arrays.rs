@@ -56,14 +56,7 @@ pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Dia
         if in_chunks && (target.standard.is_some() || described.datatype.is_none()) {
             continue;
         }
-        let block = match &described.origin {
-            Origin::Chunks(node) => {
-                let map = node.get(zarr::MAP).and_then(|map| map.as_i64());
-                map.and_then(|number| file.sections().block(number).ok()).map(|block| block.index)
-            }
-            Origin::Block(number) => file.sections().block(*number).ok().map(|block| block.index),
-            _ => None,
-        };
+        let block = block_of(file, &described.origin);
         let datatype = match &described.datatype {
             Some(datatype) => elements::replacement(datatype, target)?,
             None => None,
@@ -82,6 +75,16 @@ pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Dia
         list.push(Use { node, path, described, block, datatype, source: None, own, streamed: false });
     }
     Ok(list)
+}
+
+/// Returns the number of the block of this file that an array is in, or the table of its chunks.
+pub(super) fn block_of(file: &AsdfFile, origin: &Origin<'_>) -> Option<usize> {
+    let number = match origin {
+        Origin::Chunks(node) => node.get(zarr::MAP)?.as_i64()?,
+        Origin::Block(number) => *number,
+        _ => return None,
+    };
+    Some(file.sections().block(number).ok()?.index)
 }
 
 /// Returns the blocks of the new file: those of this one under their numbers, then the arrays that need a separate

@@ -46,6 +46,7 @@ mod streams;
 #[cfg(feature = "dudley")]
 mod told;
 mod translate;
+mod unreadable;
 
 use std::collections::HashMap;
 use std::io::{Seek, Write};
@@ -73,7 +74,7 @@ pub use plan::convert_to;
 
 use crate::array::{Byteorder, Datatype};
 use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, WriteOptions, Written, walk};
-use crate::bytes::SourceRef;
+use crate::bytes::{MemorySource, SourceRef};
 use crate::codec::chain::Step;
 use crate::codec::{self, Blosc, CodecId};
 use crate::diagnostic::Diagnostic;
@@ -367,6 +368,10 @@ fn write_block<W: Write + Seek>(
     let mut how = BlockOptions::default();
     if block.is_streamed() || copies(block, options) {
         return writer.copy_last(stored, block);
+    }
+    if let Some(why) = unreadable::reason(file, block, options, None) {
+        loss::skipped("", why, options.skip_unreadable)?;
+        return writer.block(&MemorySource::new(Vec::new(), "nothing"), &how);
     }
     let data = file.block_data(block.index as i64)?;
     how.codec = match options.codec {

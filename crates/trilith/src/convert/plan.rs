@@ -5,7 +5,9 @@ use std::io::{Seek, Write};
 
 use super::arrays::{self, Content, Use};
 use super::elements::Change;
-use super::{CodecChoice, ConvertOptions, Converted, Hint, block_hints, choose, encode, loss, lost_of_header, translate};
+use super::{
+    CodecChoice, ConvertOptions, Converted, Hint, block_hints, choose, encode, loss, lost_of_header, translate, unreadable,
+};
 use crate::array::{Array, Byteorder, Datatype};
 use crate::asdf::{AsdfFile, Generation, Target, chain as text};
 use crate::codec::CodecId;
@@ -185,6 +187,10 @@ impl<'f> Plan<'f> {
             Content::Block(index) => {
                 let block = self.file.sections().block(index as i64)?;
                 let data = Data::Block(index);
+                if let Some(why) = unreadable::reason(self.file, block, &self.options, Some(self.row())) {
+                    loss::skipped("", why, self.options.skip_unreadable)?;
+                    return self.planned(number, Content::Nothing, uses);
+                }
                 if block.generation != self.row() {
                     self.notes.extend(lost_of_header(block));
                 }
