@@ -511,6 +511,24 @@ fn a_file_with_an_unknown_encoding_converts_without_what_is_in_it() {
     }
 }
 
+/// 0.1.0, array-to-array encodings: "shape" of tile; FINF, Block header: the field `encoding`. The message names the place.
+#[test]
+fn what_is_wrong_with_an_encoding_is_found_where_it_is_written() {
+    let yaml = b"--- [[tile, {shape: [0]}]]\n...\nabc";
+    let how = Stored { flags: 2, allocated: yaml.len(), memory: 3, checksum: &[], grown: 0, extra: 0 };
+    let bytes = [head("asdf-0.1", &array_of("asdf-0.1", "a", 0, "[3]")), block("asdf-0.1", how, yaml)].concat();
+    let found = deviations(&bytes, "asdf-0.1");
+    assert!(found.iter().any(|(section, sentence, _)| section.contains("array-to-array") && *sentence == 4), "{found:?}");
+
+    let start = head("finf-0.1", &array_of("finf-0.1", "a", 0, "[3]"));
+    let mut stored = plain("finf-0.1", &[1, 2, 3]);
+    let field = 6 + 8 + 8 + 8;
+    stored[field..field + 4].copy_from_slice(b"zlib");
+    let error = open(&[&start[..], &stored].concat()).array_at("/a").unwrap_err();
+    assert!(error.to_string().contains("\"zlib\" in the field encoding of the block header"), "{error}");
+    assert!(error.to_string().contains(&format!("byte {}", start.len() + field)), "{error}");
+}
+
 /// FINF, Exploded form: a block is written "including the block header"; the magic number of the document stays.
 #[test]
 fn the_magic_number_of_a_document_is_kept() {
