@@ -1,12 +1,14 @@
 //! A column of a table: where its values are in a file, and how they are read.
 
+use std::cell::OnceCell;
+
 use super::cell::Cell;
 use super::summary::Summary;
 use crate::array::Datatype;
 use crate::error::{Error, Result};
 use crate::file::{File, Item, ItemKind};
 use crate::spelling::nearest;
-use crate::wcs::Wcs;
+use crate::wcs::{Found, Wcs};
 use crate::yaml::{PrintOptions, print_value};
 
 /// Queries after `@` for properties of an item besides its value.
@@ -74,6 +76,8 @@ pub(super) struct Place<'f> {
     pub file: &'f File,
     /// The item of the row, and its number; None if the row is of the whole file.
     pub item: Option<(&'f Item<'f>, usize)>,
+    /// The coordinates of the image of the file, once a column has asked for them.
+    pub image: &'f OnceCell<Option<Found>>,
 }
 
 impl Column {
@@ -103,13 +107,25 @@ impl Column {
         Ok(Self { name: name.to_owned(), path, from_root, aspect })
     }
 
+    /// Returns `true` for a property of the coordinates of the image of the file.
+    pub fn is_of_image(&self) -> bool {
+        self.aspect.is_of_coordinates() && self.path.is_empty()
+    }
+
     /// The value in a row: null if there is no such item.
     pub fn read(&self, place: Place<'_>) -> Result<Cell> {
         let item = match place.item {
             Some((_, index)) if self.aspect == Aspect::Index => return Ok(Cell::Int(index.try_into().unwrap_or(i64::MAX))),
             Some((item, _)) if !self.from_root => below(item, &self.path)?,
-            _ if self.aspect.is_of_coordinates() && self.path.is_empty() => {
-                return Ok(place.file.wcs("")?.map_or(Cell::Null, |found| self.of_wcs(&found.wcs)));
+            _ if self.is_of_image() => {
+                let found = match place.image.get() {
+                    Some(found) => found,
+                    None => {
+                        let found = place.file.wcs("")?;
+                        place.image.get_or_init(|| found)
+                    }
+                };
+                return Ok(found.as_ref().map_or(Cell::Null, |found| self.of_wcs(&found.wcs)));
             }
             _ => match place.file.item(&self.path) {
                 Ok(item) => Some(item.follow()?),

@@ -9,6 +9,7 @@ mod column;
 mod filter;
 mod summary;
 
+use std::cell::OnceCell;
 use std::cmp::Ordering;
 
 pub use self::cell::{Cell, CellType};
@@ -18,7 +19,7 @@ use self::filter::Filter;
 use crate::error::{Error, Result};
 use crate::file::{File, ItemKind};
 use crate::spelling::nearest;
-use crate::wcs::{self, Length};
+use crate::wcs::{self, Found, Length};
 
 /// The name of the first column.
 const FILE: &str = "file";
@@ -174,13 +175,18 @@ impl Query {
     /// Returns an error if the file cannot be read. Missing items are null.
     pub fn rows(&self, name: &str, file: &File) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
-        if let Some(cone) = &self.covers
-            && !cone.is_in(file)?
-        {
-            return Ok(rows);
+        let image = OnceCell::new();
+        if let Some(cone) = &self.covers {
+            let mut all = file.every_wcs()?;
+            if !cone.is_in(&mut all)? {
+                return Ok(rows);
+            }
+            if self.columns.iter().any(Column::is_of_image) {
+                image.set(file.wcs_of_image(all)?).unwrap_or_default();
+            }
         }
         let Some(each) = &self.each else {
-            self.add_row(name, Place { file, item: None }, &mut rows)?;
+            self.add_row(name, Place { file, item: None, image: &image }, &mut rows)?;
             return Ok(rows);
         };
         let list = match file.item(each) {
@@ -193,7 +199,7 @@ impl Query {
             return Err(Error::invalid_input(what).at_path(each.clone()));
         }
         for (index, (_, item)) in list.children()?.iter().enumerate() {
-            self.add_row(name, Place { file, item: Some((item, index)) }, &mut rows)?;
+            self.add_row(name, Place { file, item: Some((item, index)), image: &image }, &mut rows)?;
         }
         Ok(rows)
     }
@@ -232,21 +238,20 @@ struct Cone {
 }
 
 impl Cone {
-    /// Returns `true` if an image of a file reaches into it.
-    fn is_in(&self, file: &File) -> Result<bool> {
+    /// Returns `true` if one of the images with these coordinates reaches into it.
+    fn is_in(&self, all: &mut Vec<Result<Found>>) -> Result<bool> {
         let mut unknown = None;
-        for found in file.every_wcs()? {
-            let touches = found.and_then(|found| {
-                let is_image = found.wcs.sky().is_some() && found.wcs.extent().is_some();
-                Ok(is_image && found.wcs.touches(self.position, self.radius)?)
-            });
-            match touches {
-                Ok(true) => return Ok(true),
-                Ok(false) => {}
-                Err(error) => unknown = unknown.or(Some(error)),
+        for found in all.iter().flatten() {
+            let is_image = found.wcs.sky().is_some() && found.wcs.extent().is_some();
+            match is_image.then(|| found.wcs.touches(self.position, self.radius)).transpose() {
+                Ok(Some(true)) => return Ok(true),
+                Ok(_) => {}
+                Err(error) => unknown = unknown.or(Some(error.into())),
             }
         }
-        unknown.map_or(Ok(false), Err)
+        // Coordinates that cannot be built may be those of an image that does.
+        let refused = all.iter().position(Result::is_err).map(|place| all.swap_remove(place));
+        refused.map_or_else(|| unknown.map_or(Ok(false), Err), |refused| refused.map(|_| false))
     }
 }
 

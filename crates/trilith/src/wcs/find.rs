@@ -27,9 +27,17 @@ impl File {
         if !path.trim_matches('/').is_empty() {
             return of_item(&self.root(), path, &self.item(path)?);
         }
+        self.wcs_of_image(self.every_wcs()?)
+    }
+
+    /// Returns those of [`File::every_wcs`] that [`File::wcs`] returns for the empty path.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::wcs`].
+    pub(crate) fn wcs_of_image(&self, all: Vec<Result<Found>>) -> Result<Option<Found>> {
         let described = below(&self.root(), "")?;
         let mut refused = None;
-        for found in self.every_wcs()? {
+        for found in all {
             match found {
                 Ok(found) if described.as_ref().is_none_or(|described| described.path == found.path) => return Ok(Some(found)),
                 Ok(_) => {}
@@ -53,7 +61,17 @@ impl File {
         // The coordinates that were found in a mapping, or above it.
         let mut known: HashMap<String, Option<usize>> = HashMap::new();
         let mut arrays = Vec::new();
-        for entry in self.arrays()?.into_iter().take(TRIED) {
+        let mut entries: Vec<_> = self.arrays()?.into_iter().take(TRIED).enumerate().collect();
+        // Coordinates are found by the arrays beside them before those of their own coefficients come, which are then left out.
+        entries.sort_by_key(|(_, entry)| entry.path.matches('/').count());
+        for (number, entry) in entries {
+            let is_part = |found: &Result<Found>| {
+                let path = found.as_ref().map_or("", |found| found.path.as_str());
+                WORLDS.iter().any(|place| path.ends_with(place)) && is_below(&entry.path, path)
+            };
+            if all.iter().any(is_part) {
+                continue;
+            }
             let Ok(item) = entry.item else { continue };
             let mut passed = Vec::new();
             let mut place = None;
@@ -76,15 +94,16 @@ impl File {
             if let (Some(place), Ok(about)) = (place, item.describe())
                 && about.datatype.as_struct().is_none()
             {
-                arrays.push((place, preference(&entry.path, &about.datatype, &about.shape), entry.path, about.shape));
+                let preference = preference(&entry.path, &about.datatype, &about.shape);
+                arrays.push((place, (std::cmp::Reverse(preference), number), entry.path, about.shape));
             }
         }
         // The first of those that are alike.
-        arrays.sort_by_key(|(_, preference, ..)| std::cmp::Reverse(*preference));
+        arrays.sort_by_key(|(_, rank, ..)| *rank);
         for (place, _, path, shape) in arrays {
             if let Some(Ok(found)) = all.get_mut(place)
                 && found.array.is_none()
-                && !path.starts_with(&format!("{}/", found.path))
+                && !is_below(&path, &found.path)
                 && found.describes(&shape)
             {
                 shaped(found, &path, &shape);
@@ -144,6 +163,11 @@ impl Found {
             interval.is_none_or(|(low, high)| low >= -1.0 && high <= length + 0.5 && high - low >= length / 2.0)
         })
     }
+}
+
+/// Returns `true` if an item is below the item at another path.
+fn is_below(path: &str, above: &str) -> bool {
+    !above.is_empty() && path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// Paths of the mappings above an item, the nearest first.
