@@ -71,14 +71,17 @@ def test_the_native_half_says_nothing_that_is_not_typed():
 def test_readme(tmp_path, monkeypatch):
     """All Python blocks, one after the other, in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    blocks = re.findall(r"```(python|pycon)\n(.*?)```", README.read_text(), re.DOTALL)
     assert len(blocks) >= 4
     run(blocks, README)
 
 
 @pytest.mark.skipif(not DOCS.exists(), reason="no docs above the tests")
 def test_pages(tmp_path, monkeypatch):
-    """The Python blocks of each page, in the folder that `trilith tour .` makes, with the archive of the tutorial."""
+    """The Python blocks of each page, in the folder that `trilith tour .` makes, with the archive of the tutorial.
+
+    The values that a `pycon` block shows are compared.
+    """
     monkeypatch.chdir(tmp_path)
     program = [sys.executable, "-m", "trilith"]
     subprocess.run([*program, "--quiet", "tour", "."], check=True, stdout=subprocess.DEVNULL)
@@ -88,13 +91,21 @@ def test_pages(tmp_path, monkeypatch):
     seen = 0
     for page in [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]:
         # A block that begins with spaces is a part of a list or of code.
-        blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+        blocks = re.findall(r"^```(python|pycon)\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
         run(blocks, page)
         seen += len(blocks)
     assert seen >= 10
 
 
 def run(blocks, page):
+    """Runs `python` blocks, and compares the results of `pycon` blocks; both share their names."""
     scope = {}
-    for block in blocks:
-        exec(compile(block, str(page), "exec"), scope)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    for language, block in blocks:
+        if language == "pycon":
+            session = doctest.DocTestParser().get_doctest(block, {}, page.name, str(page), 0)
+            session.globs = scope
+            runner.run(session, clear_globs=False)
+        else:
+            exec(compile(block, str(page), "exec"), scope)
+    assert runner.failures == 0, page
