@@ -86,7 +86,7 @@ fn stage(source: &Path, trilith: &Path) -> Result<(), String> {
     text.push_str(&contents(&text, "docs"));
     write(&index, &text)?;
     let list: String = commands.iter().map(|name| format!("- [trilith {}]({name}.md)\n", name.replace('-', " "))).collect();
-    let text = format!("# All commands\n\nWhat `--help` says of each command.\n\n## Commands\n\n{list}");
+    let text = format!("# All commands\n\nThe output of `--help` for each command.\n\n## Commands\n\n{list}");
     write(&source.join("docs/reference/index.md"), &format!("{text}{}", contents(&text, "docs/reference")))?;
     Ok(())
 }
