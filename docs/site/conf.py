@@ -7,7 +7,7 @@ import re
 HERE = pathlib.Path(__file__).parent
 
 project = "Trilith"
-author = "the authors of Trilith"
+author = copyright = "the authors of Trilith"
 version = release = os.environ.get("TRILITH_VERSION", "")
 root_doc = "docs/index"
 extensions = ["myst_parser"]
@@ -15,6 +15,8 @@ html_theme = "furo"
 html_title = f"Trilith {version}".strip()
 html_copy_source = False
 html_show_sphinx = False
+html_static_path = ["_static"]
+html_css_files = ["style.css"]
 myst_heading_anchors = 4
 # Pages are checked as GitHub shows them: a link to a folder or to a source file is one there, and text here.
 suppress_warnings = ["toc.not_included"]

@@ -32,7 +32,7 @@ def main(package, folder):
         text = of_class(name, nodes[0], hidden) if is_class else of_function(name, nodes)
         (folder / f"{name}.md").write_text(f"# {name}\n\n{text}")
         parts[part].append((name, first(nodes)))
-    lines = ["# The Python package, name by name", "", "What the documentation in the code says of each public name."]
+    lines = ["# The Python package, name by name", "", "The documentation of each public name, from the code."]
     for part, listed in parts.items():
         lines += ["", f"## {part}", "", *(f"- [{name}]({name}.md): {said}" for name, said in listed)]
     (folder / "index.md").write_text("\n".join(lines) + "\n")
