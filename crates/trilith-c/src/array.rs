@@ -161,63 +161,63 @@ fn constant_of(datatype: &Datatype) -> i32 {
 /// Number of axes; 0 for a single value, and for a handle that is no array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_ndim(array: *const trilith_array) -> usize {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(array) }.map_or(0, |array| array.array.shape().len())
 }
 
 /// The length of each axis, in C order: the last varies fastest. It lives as long as the array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_shape(array: *const trilith_array) -> *const u64 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(array) }.map_or(std::ptr::null(), |array| array.array.shape().as_ptr())
 }
 
 /// Number of elements.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_len(array: *const trilith_array) -> u64 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(array) }.map_or(0, |array| array.array.len())
 }
 
 /// The datatype of its elements: TRILITH_FLOAT32 and so on; -1 for what is no array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_datatype(array: *const trilith_array) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(array) }.map_or(-1, |array| constant_of(array.array.datatype()))
 }
 
 /// The name of the datatype in the ASDF standard: `float32`, `ucs4`, `struct`. It lives as long as the array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_datatype_name(array: *const trilith_array) -> *const c_char {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(array) }.map_or(std::ptr::null(), |array| array.datatype.as_ptr())
 }
 
 /// The bytes of one element as TRILITH_STORED gives it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_item_size(array: *const trilith_array) -> u64 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(array) }.map_or(0, |array| array.array.datatype().packed_size())
 }
 
 /// Returns 1 if some elements may be masked, else 0: see trilith_array_read_mask.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_is_masked(array: *const trilith_array) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(array) }.map_or(0, |array| i32::from(array.array.mask().is_some()))
 }
 
 /// Number of fields of a record; 0 for everything else.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_field_count(array: *const trilith_array) -> usize {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(array) }.map_or(0, |array| array.fields.len())
 }
 
 /// The name of a field, counted from 0; null where there are fewer. It lives as long as the array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_field_name(array: *const trilith_array, index: usize) -> *const c_char {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     let name = unsafe { look(array) }.ok().and_then(|array| array.fields.get(index));
     name.map_or(std::ptr::null(), |name| name.as_ptr())
 }
@@ -230,7 +230,7 @@ pub unsafe extern "C" fn trilith_array_field(
     out: *mut *mut trilith_array,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -252,7 +252,7 @@ pub unsafe extern "C" fn trilith_array_slice(
     out: *mut *mut trilith_array,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -423,7 +423,7 @@ pub unsafe extern "C" fn trilith_array_read(
     user: *mut c_void,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             let array = &look(array)?.array;
@@ -443,7 +443,7 @@ pub unsafe extern "C" fn trilith_array_read_mask(
     size: usize,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             let array = &look(array)?.array;
@@ -472,7 +472,7 @@ pub unsafe extern "C" fn trilith_array_text(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -507,6 +507,6 @@ pub unsafe extern "C" fn trilith_array_text(
 /// Frees an array; null is left alone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_free(array: *mut trilith_array) {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { free(array) }
 }

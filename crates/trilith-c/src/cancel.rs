@@ -87,7 +87,7 @@ impl Source for Cancellable {
 /// Makes a means to cancel, for trilith_options_cancel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_cancel_new(out: *mut *mut trilith_cancel, error: *mut *mut trilith_error) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { guard(error, || put(out, trilith_cancel::give(Arc::default()))) }
 }
 
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn trilith_cancel_new(out: *mut *mut trilith_cancel, error
 /// those files cannot be read. Any thread, at any time, a signal handler included.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_cancel_now(cancel: *const trilith_cancel) -> i32 {
-    // SAFETY: as the header asks. Nothing is allocated where the handle is right.
+    // SAFETY: the caller keeps the rules of the header. Nothing is allocated where the handle is right.
     match unsafe { look(cancel) } {
         Ok(cancel) => {
             cancel.flag.store(true, Ordering::Relaxed);
@@ -108,6 +108,6 @@ pub unsafe extern "C" fn trilith_cancel_now(cancel: *const trilith_cancel) -> i3
 /// Frees it; null is left alone. Files that were opened with it stay open and cannot be cancelled any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_cancel_free(cancel: *mut trilith_cancel) {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { free(cancel) }
 }

@@ -40,7 +40,7 @@ pub unsafe extern "C" fn trilith_change_new(
     out: *mut *mut trilith_change,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn trilith_change_int(
     value: i64,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { guard(error, || set(change, path, value)) }
 }
 
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn trilith_change_double(
     value: f64,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { guard(error, || set(change, path, value)) }
 }
 
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn trilith_change_bool(
     value: i32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { guard(error, || set(change, path, value != 0)) }
 }
 
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn trilith_change_text(
     value: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { guard(error, || set(change, path, given(value)?)) }
 }
 
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn trilith_change_yaml(
     yaml: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             let limits = Limits::from_env()?;
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn trilith_change_array(
     codec: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             let (change, path) = (look_mut(change)?, TreePath::parse(given(path)?)?);
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn trilith_change_delete(
     path: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             look_mut(change)?.steps.push(Step::Delete(TreePath::parse(given(path)?)?));
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn trilith_change_save(
     flags: u32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             let (held, path) = (look(change)?, optional(path)?);
@@ -205,6 +205,6 @@ pub unsafe extern "C" fn trilith_change_save(
 /// Frees changes; null is left alone. Unsaved changes are lost.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_change_free(change: *mut trilith_change) {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { free(change) }
 }

@@ -105,21 +105,21 @@ pub unsafe fn guard(error: *mut *mut trilith_error, work: impl FnOnce() -> Resul
 /// The status of an error, as the call returned it; TRILITH_USAGE for a null pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_status(error: *const trilith_error) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(error) }.map_or(TRILITH_USAGE, |error| error.status)
 }
 
 /// Returns the error with its place and advice, in one line of UTF-8. Never null; it lives as long as the error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_message(error: *const trilith_error) -> *const c_char {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(error) }.map_or(c"no error".as_ptr(), |error| error.message.as_ptr())
 }
 
 /// Returns advice, or null if there is none. It lives as long as the error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_advice(error: *const trilith_error) -> *const c_char {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     let advice = unsafe { look(error) }.ok().and_then(|error| error.advice.as_ref());
     advice.map_or(std::ptr::null(), |text| text.as_ptr())
 }
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn trilith_error_advice(error: *const trilith_error) -> *c
 /// The path in the tree at which it happened, or null. It lives as long as the error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_path(error: *const trilith_error) -> *const c_char {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     let path = unsafe { look(error) }.ok().and_then(|error| error.path.as_ref());
     path.map_or(std::ptr::null(), |text| text.as_ptr())
 }
@@ -135,27 +135,27 @@ pub unsafe extern "C" fn trilith_error_path(error: *const trilith_error) -> *con
 /// The byte of the file at which it happened, or -1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_byte(error: *const trilith_error) -> i64 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(error) }.map_or(-1, |error| error.byte)
 }
 
 /// The line of the text at which it happened, counted from 1, or 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_line(error: *const trilith_error) -> u32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(error) }.map_or(0, |error| error.line)
 }
 
 /// The column of the text at which it happened, counted from 1, or 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_column(error: *const trilith_error) -> u32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(error) }.map_or(0, |error| error.column)
 }
 
 /// Frees an error; null is left alone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_free(error: *mut trilith_error) {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { free(error) }
 }

@@ -81,7 +81,7 @@ pub unsafe fn free<H: Handle>(handle: *mut H) {
     // SAFETY: as the caller promises.
     if let Ok(held) = unsafe { look_mut(handle) } {
         *held.mark_mut() = 0;
-        // SAFETY: the mark says that it was made by `give`, and was not freed.
+        // SAFETY: the mark shows that `give` made it, and that it was not freed.
         let held = unsafe { Box::from_raw(handle) };
         // The dropped value may be a program's own callback: a panic there must not cross into C.
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(held)));

@@ -74,7 +74,7 @@ pub unsafe extern "C" fn trilith_root(
     out: *mut *mut trilith_item,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn trilith_item_at(
     out: *mut *mut trilith_item,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn trilith_item_at(
 /// Returns the kind of an item: TRILITH_MAPPING and so on; 0 for a handle that is no item.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_kind(item: *const trilith_item) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     let kind = unsafe { look(item) }.map(|item| item.reach.backend().kind(&item.place));
     match kind {
         Ok(ItemKind::Mapping) => TRILITH_MAPPING,
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn trilith_item_follow(
     out: *mut *mut trilith_item,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn trilith_item_children(
     out: *mut *mut trilith_children,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn trilith_item_children(
 /// Number of children left.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_children_left(children: *const trilith_children) -> usize {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(children) }.map_or(0, |children| children.left.len())
 }
 
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn trilith_children_next(
     out: *mut *mut trilith_item,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -199,7 +199,7 @@ pub unsafe extern "C" fn trilith_children_next(
 /// Frees children; null is left alone. Items that came from them stay valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_children_free(children: *mut trilith_children) {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { free(children) }
 }
 
@@ -224,7 +224,7 @@ fn not_a(what: &str, found: &Scalar<'_>) -> Error {
 /// The value of a whole number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_int(item: *const trilith_item, out: *mut i64, error: *mut *mut trilith_error) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || match value(look(item)?)? {
             Scalar::Int(number) => put(out, number),
@@ -236,7 +236,7 @@ pub unsafe extern "C" fn trilith_item_int(item: *const trilith_item, out: *mut i
 /// The value of a number; a whole number too, if a double holds it exactly.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_double(item: *const trilith_item, out: *mut f64, error: *mut *mut trilith_error) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || match value(look(item)?)? {
             Scalar::Float(number) => put(out, number),
@@ -250,7 +250,7 @@ pub unsafe extern "C" fn trilith_item_double(item: *const trilith_item, out: *mu
 /// Reads a boolean: 1 or 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_bool(item: *const trilith_item, out: *mut i32, error: *mut *mut trilith_error) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || match value(look(item)?)? {
             Scalar::Bool(is) => put(out, i32::from(is)),
@@ -266,7 +266,7 @@ pub unsafe extern "C" fn trilith_item_text(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -287,7 +287,7 @@ pub unsafe extern "C" fn trilith_item_tag(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -304,7 +304,7 @@ pub unsafe extern "C" fn trilith_item_unit(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -321,7 +321,7 @@ pub unsafe extern "C" fn trilith_item_array(
     out: *mut *mut trilith_array,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -334,6 +334,6 @@ pub unsafe extern "C" fn trilith_item_array(
 /// Frees an item; null is left alone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_free(item: *mut trilith_item) {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { free(item) }
 }

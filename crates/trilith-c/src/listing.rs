@@ -27,7 +27,7 @@ pub unsafe extern "C" fn trilith_list_arrays(
     out: *mut *mut trilith_arrays,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -41,14 +41,14 @@ pub unsafe extern "C" fn trilith_list_arrays(
 /// Number of arrays.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_arrays_count(arrays: *const trilith_arrays) -> usize {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(arrays) }.map_or(0, |arrays| arrays.listed.len())
 }
 
 /// The path of one, counted from 0; null where there are fewer. It lives as long as the list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_arrays_path(arrays: *const trilith_arrays, index: usize) -> *const c_char {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     let path = unsafe { look(arrays) }.ok().and_then(|arrays| arrays.listed.get(index));
     path.map_or(std::ptr::null(), |(path, _)| path.as_ptr())
 }
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn trilith_arrays_item(
     out: *mut *mut trilith_item,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn trilith_arrays_item(
 /// Frees a list; null is left alone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_arrays_free(arrays: *mut trilith_arrays) {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { free(arrays) }
 }
 
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn trilith_array_at(
     out: *mut *mut trilith_array,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;

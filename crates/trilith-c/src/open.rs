@@ -38,7 +38,7 @@ handle! {
 /// Makes options with their defaults: what `limits` of the documentation says, no references outside of the file's folder.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_options_new(out: *mut *mut trilith_options, error: *mut *mut trilith_error) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn trilith_options_limit(
     assignment: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { guard(error, || look_mut(options)?.limits.set(given(assignment)?)) }
 }
 
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn trilith_options_allow(
     folder_or_address: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             let options = look_mut(options)?;
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn trilith_options_layout(
     layout: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             let options = look_mut(options)?;
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn trilith_options_cancel(
     cancel: *const trilith_cancel,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             let flag = if cancel.is_null() { None } else { Some(look(cancel)?.flag.clone()) };
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn trilith_options_cancel(
 /// Frees options; null is left alone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_options_free(options: *mut trilith_options) {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { free(options) }
 }
 
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn trilith_open(
     out: *mut *mut trilith_file,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn trilith_open_memory(
     out: *mut *mut trilith_file,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -204,7 +204,7 @@ struct Callback {
     size: u64,
 }
 
-// SAFETY: the header asks for a function that may be called from any thread, several at once; the pointer is only handed
+// SAFETY: the header requires a function that may be called from any thread, several at once; the pointer is only handed
 // back to it.
 unsafe impl Send for Callback {}
 // SAFETY: as for `Send`.
@@ -247,7 +247,7 @@ pub unsafe extern "C" fn trilith_open_callback(
     out: *mut *mut trilith_file,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -262,7 +262,7 @@ pub unsafe extern "C" fn trilith_open_callback(
 /// The family of a file: `asdf`, `finf`, `fits`, `dudley`, … It lives as long as the file; null for what is no file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_file_family(file: *const trilith_file) -> *const c_char {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(file) }.map_or(std::ptr::null(), |file| file.family.as_ptr())
 }
 
@@ -274,7 +274,7 @@ pub unsafe extern "C" fn trilith_file_warnings(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -286,6 +286,6 @@ pub unsafe extern "C" fn trilith_file_warnings(
 /// Closes a file; null is left alone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_close(file: *mut trilith_file) {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { free(file) }
 }

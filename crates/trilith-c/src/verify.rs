@@ -20,7 +20,7 @@ struct Hear {
     stopped: AtomicBool,
 }
 
-// SAFETY: the header asks for a function that may be called from any thread; the mutex lets one call it at a time.
+// SAFETY: the header requires a function that may be called from any thread; the mutex lets one call it at a time.
 unsafe impl Sync for Hear {}
 
 impl Hear {
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn trilith_verify(
     problems: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(problems)?;

@@ -34,7 +34,7 @@ pub unsafe extern "C" fn trilith_wcs_open(
     out: *mut *mut trilith_wcs,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -51,14 +51,14 @@ pub unsafe extern "C" fn trilith_wcs_open(
 /// Number of pixel axes: numbers that a pixel has.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_wcs_pixel_ndim(wcs: *const trilith_wcs) -> usize {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(wcs) }.map_or(0, |wcs| wcs.wcs.pixel_axes())
 }
 
 /// Number of world axes: numbers that a position has.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_wcs_world_ndim(wcs: *const trilith_wcs) -> usize {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { look(wcs) }.map_or(0, |wcs| wcs.wcs.world_axes())
 }
 
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn trilith_wcs_axis(
     physical_type: *mut *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             let axes = &look(wcs)?.axes;
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn trilith_wcs_pixel_to_world(
     flags: u32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { guard(error, || convert(&look(wcs)?.wcs, count, pixels, out, flags, false)) }
 }
 
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn trilith_wcs_world_to_pixel(
     flags: u32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { guard(error, || convert(&look(wcs)?.wcs, count, world, out, flags, true)) }
 }
 
@@ -168,7 +168,7 @@ pub unsafe extern "C" fn trilith_wcs_world_to_pixel(
 /// bounding box, else of the array. TRILITH_UNSUPPORTED without a sky, or if the number of pixels is not known.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_wcs_footprint(wcs: *const trilith_wcs, out: *mut f64, error: *mut *mut trilith_error) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn trilith_wcs_contains(
     out: *mut i32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -209,7 +209,7 @@ pub unsafe extern "C" fn trilith_wcs_fits_header(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -226,6 +226,6 @@ pub unsafe extern "C" fn trilith_wcs_fits_header(
 /// Frees coordinates; null is left alone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_wcs_free(wcs: *mut trilith_wcs) {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { free(wcs) }
 }

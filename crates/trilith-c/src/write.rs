@@ -33,7 +33,7 @@ pub unsafe extern "C" fn trilith_writer_new(
     out: *mut *mut trilith_writer,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             wanted(out)?;
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn trilith_writer_codec(
     codec: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             let (held, codec) = (look_mut(writer)?, given(codec)?);
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn trilith_writer_int(
     value: i64,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, &value)) }
 }
 
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn trilith_writer_double(
     value: f64,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, &value)) }
 }
 
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn trilith_writer_bool(
     value: i32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, &(value != 0))) }
 }
 
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn trilith_writer_text(
     value: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, given(value)?)) }
 }
 
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn trilith_writer_yaml(
     yaml: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             let limits = Limits::from_env()?;
@@ -199,7 +199,7 @@ pub unsafe extern "C" fn trilith_writer_array(
     mask: *const u8,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             let (writer, path) = (writer(look_mut(held)?)?, given(path)?);
@@ -221,7 +221,7 @@ pub unsafe extern "C" fn trilith_writer_write(
     path: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe {
         guard(error, || {
             let (held, path) = (look_mut(held)?, given(path)?);
@@ -233,6 +233,6 @@ pub unsafe extern "C" fn trilith_writer_write(
 /// Frees a writer; null is left alone. Unwritten data are lost.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_writer_free(writer: *mut trilith_writer) {
-    // SAFETY: as the header asks.
+    // SAFETY: the caller keeps the rules of the header.
     unsafe { free(writer) }
 }

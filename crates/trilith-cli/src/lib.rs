@@ -109,7 +109,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
 /// Reads the words, and gives the name of the command; `trilith FILE` is `trilith info FILE`.
 fn parse(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
     commands::hold_points(&mut words);
-    // Help and errors want the command as it is shown, which takes longer to make than most commands run.
+    // Help and errors need the complete command, which takes longer to build than most commands run.
     static PLAIN: LazyLock<Mutex<clap::Command>> = LazyLock::new(|| Mutex::new(Cli::command()));
     let plain = PLAIN.lock().unwrap_or_else(PoisonError::into_inner).try_get_matches_from_mut(&words);
     if let Ok(matches) = plain

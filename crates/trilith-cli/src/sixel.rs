@@ -25,7 +25,7 @@ pub fn encode(picture: &Picture) -> String {
     let palette: BTreeSet<Rgb> = exact.iter().map(|rgb| shown(*rgb)).collect();
     let palette: BTreeMap<Rgb, usize> = palette.into_iter().zip(0..).collect();
 
-    // A pixel is square, and what is not drawn stays as it is.
+    // A pixel is square, and pixels that are not drawn stay unchanged.
     let mut out = format!("\x1bP0;1q\"1;1;{};{}", picture.width(), picture.height());
     for ([r, g, b], number) in &palette {
         let percent = |level: u8| (u32::from(level) * 100 + 127) / 255;

@@ -50,7 +50,7 @@ impl Graphics {
         }
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         if !std::io::stdout().is_terminal() {
-            // Colours may be asked for, and are text.
+            // Colours may be requested, and are text.
             return if paint::out_is_colored() { Self::Blocks } else { Self::Text };
         }
         spoken(&variable).unwrap_or_else(|| if paint::out_is_colored() { Self::Blocks } else { Self::Text })

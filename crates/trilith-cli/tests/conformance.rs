@@ -300,7 +300,7 @@ fn written(source: &str, target: &str, documented: bool, folder: &Path) -> Optio
         _ if target.starts_with("asdf-1") => "asdf-1.x".to_owned(),
         _ => target.to_owned(),
     };
-    // An array in a file beside the source stays there.
+    // An array in a file next to the source stays there.
     let found = ask(&["verify", "--conform", &document, "--allow", &beside, &output.to_string_lossy()], folder)?;
     // Faults that the tree had before remain.
     let before = ask(&["verify", "--conform", source.split('/').next()?, &input.to_string_lossy()], folder)?;

@@ -196,7 +196,7 @@ fn compare_layout(said: &Value, layout: &Value, faults: &mut Vec<String>) {
     if !theirs.iter().any(|block| block.get("...").is_some()) {
         check("number of blocks", said["blocks"].as_array().map(Vec::len).into(), theirs.len().into());
     }
-    // A list that was cut short says so in place of the blocks that are left out; those after it are not numbered.
+    // A shortened list has a note in place of the omitted blocks; the ones after it are not numbered.
     for (index, their) in theirs.iter().take_while(|block| block.get("...").is_none()).enumerate() {
         let our = &said["blocks"][index];
         check(&format!("block {index}: index"), our["index"].clone(), index.into());

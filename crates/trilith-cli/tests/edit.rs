@@ -121,7 +121,7 @@ fn an_editor_that_fails_changes_nothing() {
 #[test]
 fn blocks_stay_where_they_are_when_the_tree_fits() {
     let desk = Desk::new();
-    // A block that is not aligned, bytes before it, and something behind it.
+    // A block that is not aligned, with bytes before and after it.
     let mut before = FILE
         .replace("n: 1", "n: !core/ndarray-1.1.0 {source: 0, datatype: int8, byteorder: little, shape: [3]}\nm: 10")
         .into_bytes();

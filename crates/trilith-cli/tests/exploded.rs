@@ -100,7 +100,7 @@ fn every_form_survives_being_taken_apart_and_put_together() {
         say(folder, &["implode", "all/x_exploded.asdf#/masked", "-o", "all/some.asdf", "--quiet"]);
         assert_eq!(digest(folder, "all/some.asdf"), expected, "{target}: one imploded");
 
-        // Rows are added to the table where it lies: what the documents give exploded form for.
+        // Rows are added to the table in place, which is the purpose of the exploded form.
         for (main, holder) in [("all/x_exploded.asdf", "all/x_exploded0003.asdf"), ("x.asdf", "x.asdf")] {
             let before = std::fs::metadata(folder.join(holder)).unwrap().len();
             say(folder, &["append", &format!("{main}#/table"), "rows.npy", "--quiet"]);

@@ -315,7 +315,7 @@ fn every_writing_command_does_it_or_refuses() {
             let fate = if name.starts_with('x') { on_plain } else { on_embedded };
             for output in [None, Some("out.fits"), Some("out.fits.gz")] {
                 for by_pipe in [false, true] {
-                    // `append` has no output of its own.
+                    // `append` has no separate output.
                     if !(output.is_some() && line.starts_with("append") || by_pipe && line.starts_with("edit")) {
                         cells.push((line, *name, bytes.clone(), fate, output, by_pipe));
                     }
@@ -335,7 +335,7 @@ fn every_writing_command_does_it_or_refuses() {
         }
         // Standard input cannot be changed; what names its output writes to standard output.
         if line.starts_with("convert") {
-            // No name says that it is to be FITS again; as ASDF the HDUs that the tree does not name are losses.
+            // No name asks for FITS again; in ASDF the HDUs that the tree does not name are losses.
             if name.starts_with('e') {
                 assert!(ended.status == Ok(1) && ended.stderr.contains("loss: /fits/2"), "{line}: {}", ended.stderr);
                 return true;

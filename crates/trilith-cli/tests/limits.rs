@@ -123,7 +123,7 @@ fn tiles(folder: &Path) {
     // A head of three words, the last its length, and runs of 4,095 zeros.
     let runs = [&[0, 0, 0, 0, 1, 16][..], &[0x0f, 0xff].repeat(269)].concat();
     tile(&folder.join("plio.fits"), "'PLIO_1  '", "8", &runs);
-    // Mark, rows and columns, scale, sum, no planes; what follows is not asked for.
+    // Magic number, rows and columns, scale, sum, no planes; the rest is not needed.
     let mut head = vec![0xdd, 0x99];
     for number in [1048u32, 1050, 0, 0, 0] {
         head.extend_from_slice(&number.to_be_bytes());

@@ -345,7 +345,7 @@ fn no_command_replaces_a_file_that_nobody_named() {
             .filter(|path| !words.iter().any(|word| Path::new(word) == *path))
             .cloned()
             .collect();
-        // All of them, and the last one alone: those before it are written by then, if nothing asks first.
+        // All of them, and the last one alone: without a check the ones before it would be written by then.
         let last = made.len().saturating_sub(1);
         for mine in [&made[..], &made[last..]].into_iter().take(made.len()) {
             let scratch = laid_out();

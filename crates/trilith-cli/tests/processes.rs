@@ -68,7 +68,7 @@ fn readers_see_the_old_content_and_are_told_that_it_changed() {
     let reader = trilith::open_asdf(&path).unwrap();
     let old: Vec<f64> = reader.array_at("/a").unwrap().load().unwrap();
     later();
-    // Renamed over: whoever has it open reads on in the old file, and can ask.
+    // Replaced by a rename: a process that has it open continues in the old file, and can notice.
     file(folder.path(), "new");
     assert!(reader.sections().source().is_changed());
     assert_eq!(reader.array_at("/z").unwrap().load::<f64>().unwrap(), old);
@@ -84,7 +84,7 @@ fn readers_see_the_old_content_and_are_told_that_it_changed() {
         update.write(place, bytes.to_vec());
         update.commit(&*other).unwrap();
     };
-    // This process knows which bytes it changed: all others are what they were.
+    // This process changed known bytes: all other bytes are unchanged.
     change(std::fs::metadata(&path).unwrap().len(), b"more");
     assert!(reader.sections().source().is_changed());
     assert_eq!(reader.array_at("/z").unwrap().load::<f64>().unwrap(), old);

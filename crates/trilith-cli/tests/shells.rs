@@ -78,7 +78,7 @@ fn shown(text: &str) -> String {
 fn check(shell: &str, said: &str) {
     let said = shown(said);
     for (typed, expected) in LINES {
-        // A shell may put a space behind what is complete, or close a quote.
+        // A shell may add a space after a complete word, or close a quote.
         let ends = ["|", " |", "'|"].map(|end| format!("{}{end}", expected.trim_end()));
         assert!(ends.iter().any(|end| said.contains(end)), "{shell}: {typed}\n{said}");
     }

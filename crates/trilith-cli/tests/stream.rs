@@ -31,7 +31,7 @@ fn seen(folder: &Path) -> usize {
         return 0;
     }
     let read = || trilith::open(&path)?.array("/t")?.load::<i16>();
-    // A reader is told where the file grows under it, and opens it again.
+    // A reader gets an error if the file grows, and opens it again.
     let values = loop {
         match read() {
             Ok(values) => break values,
@@ -99,7 +99,7 @@ fn a_killed_process_leaves_whole_rows_and_all_of_the_last_checkpoint() {
         feeder.join().unwrap();
         let left = seen(folder.path());
         assert!(left >= before, "{left} rows are left of {before}");
-        // It goes on behind them.
+        // It continues after them.
         let mut again = stream(folder.path(), &[]);
         again.stdin.take().unwrap().write_all(&rows(left as i16..left as i16 + 10)).unwrap();
         assert!(again.wait().unwrap().success(), "round {round}");

@@ -545,7 +545,7 @@ impl Array {
             return Err(PyBufferError::new_err("DLPack knows no masks: hand over what read() gives"));
         }
         if let Some(lent) = lend(py, &self.array, true)? {
-            // Consumers that know no read-only memory get a copy.
+            // Consumers without support for read-only memory get a copy.
             match lent.call_method(name, (), options) {
                 Err(error) if error.is_instance_of::<PyBufferError>(py) => {}
                 done => return done,

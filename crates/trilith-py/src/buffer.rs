@@ -42,7 +42,7 @@ impl Lent {
         let len = ffi::Py_ssize_t::try_from(bytes.len()).map_err(|_| PyBufferError::new_err("more than 2^63 bytes"))?;
         // SAFETY: `view` is the consumer's, as the protocol says. The slice borrows the source, which
         // this object owns and never replaces (it is frozen), and the buffer holds this object. It is
-        // exported read-only, so that nobody writes through the pointer.
+        // exported read-only, so no consumer writes through the pointer.
         let done = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), bytes.as_ptr().cast_mut().cast(), len, 1, flags) };
         if done == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
     }

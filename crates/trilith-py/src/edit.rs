@@ -38,7 +38,7 @@ pub fn set(
     let items = collector.ready()?;
     let path = TreePath::parse(path).or_raise(About::Key)?;
     let (value, arrays) = items.split(target, value).or_raise(About::Argument)?;
-    // An array takes the place of another at once, so that what was there says where it is stored, and how.
+    // An array replaces another at once, because the old one determines the storage.
     let is_array = arrays.first().is_some_and(|(below, _)| below.is_empty());
     let mut steps = if is_array { Vec::new() } else { vec![Step::Set(path.clone(), value)] };
     for (below, array) in arrays {
@@ -83,7 +83,7 @@ fn change(py: Python<'_>, file: &Held, steps: Vec<Step>) -> PyResult<()> {
         // Another thread may have written the file in the meantime.
         let (opened, mut tree) = file.current()?;
         let own = opened.edit()?.file();
-        // Tried at once, so that who asked hears of it. The place of an array stays empty here.
+        // Tried at once, so that the caller gets the error. The place of an array stays empty here.
         for step in &steps {
             let mut edit: Edit<'_> = tree.as_deref().unwrap_or(own.tree()).edit();
             match step {
@@ -91,7 +91,7 @@ fn change(py: Python<'_>, file: &Held, steps: Vec<Step>) -> PyResult<()> {
                 Step::Delete(path) => edit.delete(path)?,
                 Step::Array(path, ..) => edit.set(path, &Value::null())?,
                 Step::Rename(path, name) => edit.rename(path, name)?,
-                // It stands at the end of a list that nobody asks for before the update.
+                // It is at the end of a list that is not read before the update.
                 Step::History(_) => {}
             }
             tree = Some(Arc::new(edit.finish(own.limits())?));

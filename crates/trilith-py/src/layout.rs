@@ -169,7 +169,7 @@ impl Layout {
                 Kind::Data => "data",
                 _ => return None,
             };
-            // Elements of lists and members of structs have no path of their own.
+            // Elements of lists and members of structs have no separate path.
             let mut above = Some(id);
             while let Some(at) = above {
                 self.0.name(at).or(if self.0.parent(at).is_none() { Some("") } else { None })?;

@@ -21,7 +21,7 @@ pub(crate) fn least_squares<const N: usize>(
         }
         let head = matrix[pivot * columns + pivot];
         let alpha = if head > 0.0 { -norm } else { norm };
-        // The reflection lies in the column, from its diagonal on.
+        // The reflection is stored in the column, from its diagonal on.
         matrix[pivot * columns + pivot] = head - alpha;
         let half = alpha * (alpha - head);
         for column in pivot + 1..columns {

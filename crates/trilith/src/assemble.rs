@@ -327,7 +327,7 @@ pub fn implode(file: &AsdfFile, only: Option<NodeId>) -> Result<Imploded> {
         }
         of_node.push((node.id(), uri));
     }
-    // A streamed block can only be the last: it goes behind the others.
+    // A streamed block can only be the last, so it goes to the end.
     taken.sort_by_key(|(_, other)| other.sections().block(0).is_ok_and(Block::is_streamed));
     let mut sources = BTreeMap::new();
     for (id, uri) in of_node {
@@ -372,7 +372,7 @@ pub fn resolve(file: &AsdfFile) -> Result<Resolved> {
         let value = build.done.take().unwrap_or_default();
         edit.set(path, &value)?;
     }
-    // Nodes are copied as they are written, and mean something in the words of their own generation only.
+    // Nodes are copied verbatim, and have a meaning only in their own generation.
     let words = |file: &AsdfFile| file.sections().header().rows.first().map(|row| (row.family, row.major));
     let is_foreign = |other: &Arc<AsdfFile>| other.sections().tree().is_some() && words(other) != words(file);
     if let Some(other) = file.opened().into_iter().find(is_foreign).filter(|_| !references.is_empty()) {
@@ -431,7 +431,7 @@ impl Build<'_> {
             Part::Unreadable(_, why) => return Err(why),
             Part::Cycle(path) => Value::map([("$ref", format!("#{}{path}", self.path))]),
             Part::Scalar(node) => self.scalar(node)?,
-            // Arrays and integers are only written out where that was asked for.
+            // Arrays and integers are written out only on request.
             Part::Array(node, _) | Part::Integer(node, _) => node.to_value(self.file.limits())?,
         };
         match self.open.last_mut() {

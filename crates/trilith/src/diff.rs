@@ -256,7 +256,7 @@ impl Compare<'_> {
             return Ok(());
         }
         let named = |item: &Item<'_>| -> Result<Vec<(String, Value)>> {
-            // The names of axes are a word of the layout, and say something.
+            // The names of axes are a word of the layout, and have a meaning.
             let dims = item.words()?.into_iter().filter(|(name, _)| name == "grid_dims");
             let all = item.attributes()?.into_iter().chain(dims);
             Ok(all.map(|(name, value)| (name.into_owned(), value)).collect())

@@ -152,7 +152,7 @@ pub fn of(file: &dyn Backend) -> Result<Vec<Entry>> {
                 None => Digest::of(&array)?,
             };
             if let Some(view) = view {
-                // The array is kept with it, so that no other source comes to lie where its source lies.
+                // The array is kept with it, so that no other source gets the address of its source.
                 views.entry(view).or_insert_with(|| (array.clone(), digest));
             }
             if let Some(place) = place.filter(|_| known.len() < KNOWN) {

@@ -215,7 +215,7 @@ impl Get {
         let format = self.format(job.options);
         let is_remote = array.source().access() == Access::Requests;
         if output.is_some() && !self.is_part() && !is_remote {
-            // In the new file nothing would say any more that the block is damaged. A server would send everything twice.
+            // The new file would no longer show that the block is damaged. A server would send everything twice.
             array.source().check_whole().map_err(|error| error.hint("--slice ... takes the elements as they are"))?;
         }
         if output.is_none() && format == Format::Text {

@@ -150,7 +150,7 @@ impl Table {
         let format = match (self.format, promised, self.file()) {
             (Some(format), ..) | (None, Some(format), _) => format,
             (None, None, Some(path)) => {
-                // A name that means something else says so.
+                // A column that means something else keeps a clear name.
                 check_name(path, Form::Csv, "write .csv, .jsonl, .parquet or .arrow, or say with --format what to write")?;
                 return Err(Error::invalid_input(format!("the name {path} does not say what to write"))
                     .hint("write .csv, .jsonl, .parquet or .arrow, or say it with --format"));
@@ -236,7 +236,7 @@ fn csv(out: &mut dyn Write, table: &Found) -> Result<()> {
                 line.push(',');
             }
             match cell {
-                // An empty text is told from what is not there.
+                // An empty string differs from a missing value.
                 Cell::Text(text) if text.is_empty() || text.contains([',', '"', '\n', '\r']) || text.trim() != text => {
                     line.push('"');
                     line.push_str(&text.replace('"', "\"\""));

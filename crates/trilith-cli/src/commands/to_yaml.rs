@@ -67,7 +67,7 @@ impl ToYaml {
     fn resolved(&self, file: &AsdfFile) -> Result<String> {
         let mut how = ExpandOptions::default();
         (how.inline, how.resolve, how.inline_others, how.tags) = (self.inline, true, true, true);
-        // core/integer stays a node of its own, only its words are written out.
+        // core/integer stays a separate node, only its words are written out.
         let mut open: Vec<(Value, Option<Value>)> = Vec::new();
         let mut root = None;
         let key_name = datatype_key(file);
@@ -132,7 +132,7 @@ fn inlined(file: &AsdfFile) -> Result<String> {
                 let target = trilith::change::target_of(file);
                 edit.set(&walk.path(), &value.tagged(format!("{}{}", target.tree.prefix, target.tree.ndarray)))?;
             } else if node.is_sequence() {
-                // A list of items in block style cannot become a mapping where it stands.
+                // A list of items in block style cannot become a mapping in place.
                 edit.set(&walk.path(), &with_tag(value, node.tag()))?;
             } else {
                 edit.write_out(node, &value);

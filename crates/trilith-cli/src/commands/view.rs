@@ -103,7 +103,7 @@ impl View {
 
 /// Returns a session that opens the files with these options.
 fn session(options: &Options) -> Result<Session> {
-    // Each request has a budget of its own: somebody may look at files all day.
+    // Each request has a separate budget, because a session may last all day.
     let limits = options.limits_of_each()?;
     let mut remote = options.remote()?;
     remote.watch = None;

@@ -80,7 +80,7 @@ impl Write for Held {
                 return Ok(bytes.len());
             }
             if !self.turn.wait() {
-                // Another file could not write; what is said here has no reader either.
+                // Another file failed to write; this message would have no reader either.
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
         }

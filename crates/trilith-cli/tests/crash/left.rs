@@ -201,7 +201,7 @@ fn a_file_with_two_names_is_not_changed_in_place() {
         for work in work::ALL.iter().filter(|work| (work.of)(target)) {
             let place = Place::new();
             let old = place.prepare(work, target);
-            // In a folder of its own: nobody who knows one name finds the other.
+            // In a separate folder, so that one name does not lead to the other.
             let other = tempfile::tempdir_in(place.folder.parent().unwrap()).unwrap();
             for name in old.keys() {
                 std::fs::hard_link(place.folder.join(name), other.path().join(name)).unwrap();

@@ -244,7 +244,7 @@ fn a_disk_that_is_full_or_fails_at_any_moment_leaves_the_old_content_or_the_new(
     let mut generations = BTreeSet::new();
     // The newest target of each generation: what is done to the disk hangs on no more.
     let newest: Vec<_> = TARGETS.iter().rev().filter(|target| generations.insert(target.generation().name)).collect();
-    // A history says when it was written: two runs differ.
+    // A history has the time of writing, so two runs differ.
     let is_tried = |work: &&Work, target| (work.of)(target) && !work.name.starts_with("history");
     let pairs = newest
         .iter()

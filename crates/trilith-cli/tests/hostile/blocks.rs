@@ -106,7 +106,7 @@ fn codecs(cases: &mut Cases) {
             (b.used, b.allocated) = (size, size);
         };
         cases.malformed(format!("{codec}: cut in half"), with(&half));
-        // Any bytes may say that they are of a format to come.
+        // Any bytes may claim to be of a future format.
         let either = Expect::Either(Malformed, Unsupported);
         cases.add(format!("{codec}: other bytes"), with(&|b| b.data.iter_mut().for_each(|byte| *byte ^= 0x55)), either);
         cases.add(format!("{codec}: all ones"), with(&|b| b.data.fill(0xff)), either);
@@ -119,7 +119,7 @@ fn codecs(cases: &mut Cases) {
             }),
             Expect::Either(Limit, Malformed),
         );
-        // A real bomb: it would decode to 16 MiB, and says a thousand bytes.
+        // A real bomb: it would decode to 16 MiB, and declares a thousand bytes.
         let bomb = Block { data_size: 1000, ..Block::encoded(codec, &vec![0; 16 << 20]) };
         cases.malformed(format!("{codec}: a bomb behind a small size"), asdf(&array(SHAPE), &[bomb]));
     }
@@ -242,7 +242,7 @@ fn arrays(cases: &mut Cases) {
     cases.malformed("array: inline of mappings", asdf("a: !core/ndarray-1.1.0 [{a: 1}]", &[]));
     cases.malformed("array: inline, another shape", asdf("a: !core/ndarray-1.1.0 {data: [1, 2], shape: [1000000000000]}", &[]));
     cases.limit("array: inline, 300 deep", asdf(&format!("a: !core/ndarray-1.1.0 {}1{}", "[".repeat(300), "]".repeat(300)), &[]));
-    // Few bytes claim to be many: what overlaps has a limit of its own, far below that of honest arrays.
+    // Few bytes claim to be many: overlapping data have a separate limit, far below that of normal arrays.
     cases.limit(
         "array: sixty gigabytes of one byte",
         asdf(&array("datatype: uint8, shape: [60000000000], strides: [0]"), std::slice::from_ref(&data)),

@@ -72,7 +72,7 @@ fn limited(program: &Path, limits: Option<&str>) -> Command {
     let mut command = Command::new("sh");
     let script = format!("ulimit -v {MEMORY_KIB}; ulimit -t {SECONDS}; exec \"$0\" \"$@\"");
     command.args(["-c", &script]).arg(program).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Two threads, whatever the machine has: each needs address space of its own.
+    // Two threads on every machine, because each needs separate address space.
     command.env("TRILITH_THREADS", "2").env("RAYON_NUM_THREADS", "2").env_remove("TRILITH_LIMITS").env("NO_COLOR", "1");
     // A release build keeps to the defaults.
     if cfg!(debug_assertions) {
@@ -185,7 +185,7 @@ fn any(path: &Path, limits: &Limits, errors: &mut Vec<Error>) -> trilith::Result
     let source = bytes::open(path, options)?;
     let mut start = [0; 9];
     if source.len() > 9 && source.read_at(0, &mut start).is_ok() && &start == b"SIMPLE  =" {
-        // A table that is not understood is kept as bytes: what is wrong with it is told on asking.
+        // An unknown table is kept as bytes; `verify` reports the fault.
         let fits = FitsFile::open(source.clone(), limits)?;
         errors.extend(
             fits.hdus().iter().filter_map(|hdu| fits.array(hdu).and_then(|array| array.read_bytes(array.byteorder())).err()),
@@ -297,7 +297,7 @@ fn command(program: &Path, path: &Path, words: &[&str], file: &str, case: &Case)
             return Some(format!("{shown}: ended with {}: {errors}", output.status));
         }
     }
-    // The text of the tree goes out as it is, but for a terminal: see below.
+    // The text of the tree is printed unchanged, except on a terminal: see below.
     let streams = [("stdout", &output.stdout), ("stderr", &output.stderr)];
     for (stream, bytes) in streams.into_iter().filter(|(stream, _)| *stream != "stdout" || words[0] != "to-yaml") {
         let Ok(text) = std::str::from_utf8(bytes) else { return Some(format!("{shown}: {stream} is not UTF-8")) };

@@ -92,7 +92,7 @@ fn images(cases: &mut Cases) {
         tiles(&["ZCMPTYPE= 'EVIL'", rice[1], rice[2], &a, &b]),
         Expect::Fails(Unsupported),
     );
-    // A gzip bomb: 64 MiB of zeros behind 64 kB.
+    // A gzip bomb: 64 kB that decode to 64 MiB of zeros.
     let mut gzip = b"\x1f\x8b\x08\0\0\0\0\0\0\xff".to_vec();
     let zlib = Block::encoded("zlib", &vec![0; 64 << 20]).data;
     gzip.extend_from_slice(&zlib[2..zlib.len() - 4]);

@@ -81,7 +81,7 @@ fn plan(operation: &Operation, kind: &Kind, way: Way) -> Option<Plan> {
         (_, Way::Symlink) => plan(&link, Some(&beside), Some(&beside)),
         (_, Way::OtherFolder) => plan(&own, Some(&other), Some(&other)),
         (_, Way::StandardInput) => plan("-", Some(&other), Some(&other)),
-        // The name of the output says another format than that of the input.
+        // The name of the output means another format than that of the input.
         _ if operation.name.contains("(to .") && ending != kind.ending() => None,
         (_, Way::OntoInput) => plan(&own, Some(&own), Some(&own)),
         (_, Way::OntoSymlink) => plan(&own, Some(&link), Some(&own)),
@@ -209,7 +209,7 @@ pub fn judge(operation: &Operation, kind: &Kind, way: Way) -> Option<Outcome> {
     let ended = run(command, input);
     let after = listing(&place);
     let failed = |why: String| Some(Outcome::Failed(format!("`trilith {}`: {why}", words.join(" "))));
-    // A repair that could not save everything says so with 1, and has written what there is.
+    // A repair that could not recover everything exits with 1, and has written the rest.
     let is_done = ended.status == Ok(0) || operation.command == "repair" && ended.status == Ok(1) && before != after;
     match ended.status {
         _ if is_done => match done(operation, kind, &plan, &place, &before, &after) {
@@ -266,7 +266,7 @@ fn done(operation: &Operation, kind: &Kind, plan: &Plan, place: &Path, before: &
         Judged::Content => content_is_right(operation, kind, plan, place, &result),
         Judged::Elements => elements_are_right(operation, kind, place, content),
         Judged::Text if content.is_empty() => Err("done, but the file is empty".to_owned()),
-        // A layout may be written over itself; anything else is not what is said of it.
+        // A layout may be written over itself; anything else would not match it.
         Judged::Text if plan.result.as_deref() == Some(Path::new(&plan.input)) && !is_layout_again(operation) => {
             Err("the file that was read is gone".to_owned())
         }

@@ -277,7 +277,7 @@ pub fn difference(expected: &Content, found: &Content, is_conversion: bool) -> O
     arrays_lost(expected, found, false)
         .or_else(|| if is_conversion { history_lost(expected, found) } else { None })
         .or_else(|| {
-            // Each generation has a history of its own form.
+            // Each generation has a different form of history.
             let is_compared = |path: &str| {
                 let is_listing = from == Family::Fits && to == Family::Fits && path.starts_with("/fits");
                 !(is_listing || is_conversion && path.starts_with("/history"))

@@ -177,7 +177,7 @@ fn add_rows(content: &mut Content, kindred: Kindred) {
         return;
     }
     if let Some(time) = content.arrays.get("/time").cloned() {
-        // 42 numbers of the four that stand there begin at 40.
+        // 42 numbers after the four in the file begin at 40.
         let values: Vec<f64> = (40..44u8).map(f64::from).chain((100..108u8).map(f64::from)).collect();
         let grown = trilith::Array::from_slice(&values, &[6, 2]).expect("twelve elements");
         content.arrays.insert("/time".to_owned(), Digest { datatype: time.datatype, ..Digest::of(&grown) });

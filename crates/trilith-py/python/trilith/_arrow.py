@@ -133,7 +133,7 @@ def _times(values, column):
     if found is None:
         return _column(values, None), notes if kind is None else {**notes, "format": str(kind)}
     na = _nanoarrow()
-    # A timestamp with a time zone is one of UTC: other scales are told by the metadata alone.
+    # A timestamp with a time zone is in UTC; only the metadata name other scales.
     schema = na.timestamp(numpy.datetime_data(found.dtype)[0], timezone="UTC" if scale == "utc" else None)
     return na.c_array_from_buffers(schema, len(found), [None, found.view("i8")], null_count=0), notes
 

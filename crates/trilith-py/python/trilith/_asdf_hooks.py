@@ -26,7 +26,7 @@ from . import _asdf_use, _trilith
 
 TESTED = ((5, 4), (6, 0))
 
-# A slice of a block reads whole pieces of so many bytes; 4 MiB are a piece of lz4.
+# A slice of a block reads whole sub-blocks; one of lz4 has 4 MiB.
 _PIECE = 4 << 20
 
 
@@ -220,7 +220,7 @@ def _source(generic):
                 return name
         except OSError:
             pass
-    # Servers are asked by fsspec, which asdf is content with.
+    # fsspec reads from servers, which asdf accepts.
     if isinstance(generic, generic_io.RandomAccessFile) and generic.mode == "r" and not hasattr(generic._fd, "fs"):
         return generic._fd
     return None

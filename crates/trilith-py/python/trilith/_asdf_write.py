@@ -160,7 +160,7 @@ def _refuse_chunks(file):
 def _update_blocks(self, new_tree_size, *args, **kwargs):
     _update_blocks_before(self, new_tree_size, *args, **kwargs)
     if getattr(_now, "ours", False) and len(self._write_blocks) == 0 and self._streamed_write_block is None:
-        # The file is then cut off where it stands, which is not where asdf leaves it after reading.
+        # The file is then truncated at its position, which is not the one after reading by asdf.
         self._write_fd.seek(0, io.SEEK_END)
         self._write_fd.seek(max(self._write_fd.tell(), new_tree_size))
 
@@ -443,7 +443,7 @@ def _changed(file, origin):
     keeps = set(blocks)
     with manager.write_context(file._fd, copy_options=False), _writing(_Writing(manager, keeps)) as writing:
         for block in blocks:
-            # Their numbers are taken: what is new counts on behind them.
+            # Their numbers are taken, so new ones continue after them.
             manager._write_blocks.append_block(WriteBlock(numpy.empty(0, "u1")), block)
         text = _text(file)
         added = list(_plain(manager))[len(blocks) :]

@@ -15,7 +15,7 @@ _ELEMENTS = {"_FillValue", "missing_value", "valid_min", "valid_max", "valid_ran
 _FACTORS = {"scale_factor", "add_offset"}
 # What netCDF-4 keeps for itself.
 _OWN = {"_NCProperties", "_nc3_strict"}
-# What a derived layout tells of the datatype.
+# Attributes of a derived layout about the datatype.
 _DATATYPES = {"enum_names", "enum_values"}
 
 

@@ -11,7 +11,7 @@ import numpy
 
 from ._trilith import Array
 
-# What gives new arrays or numbers, so that elements may be taken where they lie.
+# Functions that return new arrays or numbers, so that elements may be used in place.
 _READING = (
     "all any argmax argmin argsort astype clip compress copy cumprod cumsum dot flatten item max mean "
     "min nonzero prod repeat round searchsorted std sum take tobytes tolist trace var"
@@ -108,9 +108,9 @@ def fancy(array, index):
         return mapped[index]
     items = [_places(item) for item in given]
     plain = tuple(items) if isinstance(index, tuple) else items[0]
-    # On an array that costs nothing numpy says what is wrong with the index.
+    # numpy reports the fault of the index on an array without memory.
     numpy.broadcast_to(numpy.int8(0), array.shape)[plain]
-    # Truth values stand for as many axes as they have, and for the places where they are true.
+    # A boolean array covers as many axes as it has, and selects the places with True.
     items = [part for item in items for part in (item.nonzero() if _is_array(item, "b") and item.ndim else (item,))]
     if not all(item is None or item is Ellipsis or isinstance(item, slice | int) or _is_array(item, "iu") for item in items):
         return array[...][plain]
@@ -157,7 +157,7 @@ def _orthogonal(array, index):
             item = item.nonzero()[0]
         if not isinstance(item, (int, slice)) and not (_is_array(item, "iu") and item.ndim == 1):
             raise IndexError("each axis of oindex takes a number, a slice, or a list of numbers or truth values")
-        # On an axis that costs nothing numpy says what is wrong with the index.
+        # numpy reports the fault of the index on an axis without memory.
         numpy.broadcast_to(numpy.int8(0), (length,))[item]
         part, left = (item, slice(None)) if isinstance(item, slice) else _around(item, length)
         ranges.append(part)
@@ -261,7 +261,7 @@ def _install():
         setattr(Array, f"__{name}__", functools.partialmethod(lambda self, do: do(elements(self)), do))
     for name, convert in {"int": int, "float": float, "complex": complex, "index": operator.index}.items():
         setattr(Array, f"__{name}__", _named(_single(convert), f"__{name}__", None))
-    # Elements are compared, so that nothing tells arrays apart at once.
+    # Elements are compared, because nothing cheaper distinguishes the arrays.
     Array.__hash__ = None
     Array.__bool__, Array.__contains__, Array.__iter__, Array.__array_ufunc__ = _bool, _contains, _iter, _ufunc
     Array.oindex = property(lambda self: _Indexer(self, _orthogonal), doc=_OINDEX)

@@ -10,7 +10,7 @@ import warnings
 
 import numpy
 
-# Of the standard, and of astropy: what any reader of either knows.
+# Tags of the standard and of astropy, which every reader of either supports.
 _TABLE = "tag:astropy.org:astropy/table/table-1.0.0"
 _COLUMN = "tag:stsci.edu:asdf/table/column-1.1.0"
 
@@ -91,7 +91,7 @@ def _pandas_column(column):
         return numpy.ma.masked_array(column.to_numpy(dtype=plain, na_value=plain.type(0)), missing)
     elements = column.to_numpy()
     if elements.dtype.kind == "f" and column.dtype.kind == "f" and isinstance(column.dtype, numpy.dtype):
-        # NaN is a value of its own here.
+        # NaN is a separate value here.
         return elements
     return _masked(elements, missing, column.name)
 
@@ -179,7 +179,7 @@ def _table(columns, count, units=None):
     listed = []
     for name, data in columns.items():
         if data.dtype.kind == "M":
-            # A time of its own, as astropy writes it.
+            # A separate time, as astropy writes it.
             listed.append(data)
             continue
         column = {"data": data, "name": name}

@@ -344,7 +344,7 @@ def opened(path, keywords):
     """A file that was pickled, which is opened again."""
     from . import open
 
-    # A pickle names a file of this machine: it may not send whoever loads it to an address.
+    # A pickle names a file of this machine; it must not make the loading process fetch a URL.
     return open(pathlib.Path(path), **keywords)
 
 

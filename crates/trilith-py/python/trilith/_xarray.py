@@ -222,7 +222,7 @@ def to_xarray(array, dims=None, name=None):
     if dims is None and key is not None:
         dims = _dims.written(group) if key == "data" else None
         if key == "value" and _array(group) is not None and (above := group._above()) is not None:
-            # A quantity stands in the group under a name of its own.
+            # A quantity is in the group under a separate name.
             group, key = above
     if dims is None:
         said = _dims.said(group, {key: array})[key] or (None,) * array.ndim

@@ -29,7 +29,7 @@ class Elements(BytesCodec, ArrayBytesCodecPartialDecodeMixin):
         if isinstance(store, Store):
             elements = await store._part(byte_getter.path, selection)
             return None if elements is None else chunk_spec.prototype.nd_buffer.from_ndarray_like(elements)
-        # What was written by it lies in a store of another kind.
+        # Its output is in a store of another kind.
         stored = await byte_getter.get(chunk_spec.prototype)
         return None if stored is None else (await self._decode_single(stored, chunk_spec))[selection]
 

@@ -140,7 +140,7 @@ def type_of(dtype):
     if dtype.itemsize > 16 and dtype.kind in "fc" or dtype.kind == "f" and dtype.itemsize > 8:
         raise NotImplementedError(f"Zarr has no type for {dtype} of {8 * dtype.itemsize} bits")
     with warnings.catch_warnings():
-        # That other programs may not know a type is no news to whoever asks for it.
+        # The caller asked for the type, so a warning about other programs is not needed.
         warnings.simplefilter("ignore")
         kind = parse_data_type(dtype, zarr_format=3)
         return kind.to_json(zarr_format=3), kind.to_json_scalar(kind.default_scalar(), zarr_format=3)

@@ -33,7 +33,7 @@ from ._trilith import open as _open
 
 __all__ = ["Parser"]
 
-# Trilith reads these itself; of any other the registry knows how.
+# Trilith reads these itself; the registry handles the rest.
 _OWN = {"http", "https", "s3"}
 
 

@@ -336,7 +336,7 @@ def _runs(wanted):
     """The places that are read as one, together."""
 
     def order(one):
-        # Rows of the same elements stand together.
+        # Rows of the same elements are next to each other.
         numbers = [(at.start, at.stop, at.step or 1) if isinstance(at, slice) else (at, at, 0) for at in one.where]
         return one.node.path, numbers[1:], numbers[:1]
 
@@ -409,7 +409,7 @@ def _box(selection, chunk, full):
         within.append(inner)
     if is_box:
         return tuple(start if step is None else slice(start, stop, step) for start, stop, step in where), None
-    # Beside arrays of indices, numbers and slices stand for other axes than they do alone.
+    # Next to arrays of indices, numbers and slices refer to other axes than alone.
     steps = [slice(None, None, step) if isinstance(inner, slice) else inner for (_, _, step), inner in zip(where, within, strict=True)]
     return tuple(slice(start, stop) for start, stop, _ in where), tuple(steps)
 

@@ -297,7 +297,7 @@ mod tests {
             [Index::Range { start: Some(from), stop: Some(to), step: 1 }, Index::Range { start: Some(7), stop: Some(9), step: 1 }]
         };
         let array = plane(Arc::new(source), 400, 100, Byteorder::Little);
-        // Row 292 ends before the break, row 293 behind it.
+        // Row 292 ends before the break, row 293 after it.
         assert_eq!(array.slice(rows(13, 292)).unwrap().read_bytes(Byteorder::Little).unwrap().len(), 279 * 4);
         let error = array.slice(rows(13, 294)).unwrap().read_bytes(Byteorder::Little).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Malformed);

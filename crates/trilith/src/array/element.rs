@@ -112,7 +112,7 @@ macro_rules! whole {
             Value::Int(n) => <$type>::try_from(n).ok(),
             Value::Uint(n) => <$type>::try_from(n).ok(),
             Value::Float(x) => {
-                // The power of two behind the largest number is exact as a double, the number itself may not be.
+                // The power of two after the largest number is exact as a double; the number itself may not be.
                 const BEHIND: f64 = (<$type>::MAX / 2 + 1) as f64 * 2.0;
                 (x >= <$type>::MIN as f64 && x < BEHIND && x.trunc() == x).then_some(x as $type)
             }

@@ -251,7 +251,7 @@ impl Array {
             .collect();
         axes.sort_unstable();
         let extent = self.extent();
-        // Axes whose parts lie close together melt into one range, from the nearest outwards.
+        // Axes whose parts are close together merge into one range, from the nearest outwards.
         let mut size = self.datatype.item_size();
         let mut melted = 0;
         for (stride, len) in &axes {

@@ -356,7 +356,7 @@ impl Grid {
             // Every chunk is gone when its elements are where they belong: there may be any number of them.
             Access::Requests => layer.saturating_mul((PIECE / layer).max(1)),
             _ if run >= SHORT => return self.len,
-            // A layer that cannot be kept would be decoded anew for each piece.
+            // A layer that cannot be kept would be decoded again for each piece.
             _ if layer > KEPT / 2 && self.len / run.max(1) <= self.limits.memory / 4 / RUN => return self.len,
             _ if layer > PIECE => PIECE,
             _ => layer.saturating_mul(PIECE / layer),

@@ -130,7 +130,7 @@ impl Array {
         let apart =
             || Error::unsupported(format!("its elements do not lie one after the other: their strides are {:?}", self.strides()));
         let axes = self.axes_as_stored().ok_or_else(apart)?;
-        // The last axes whose elements lie together.
+        // The last axes whose elements are contiguous.
         let mut inner = axes.lengths.len();
         let mut run = axes.item;
         while let Some(axis) = inner.checked_sub(1).filter(|axis| axes.lengths[*axis] == 1 || axes.strides[*axis] == run) {
@@ -453,7 +453,7 @@ mod tests {
             let mut step = 2;
             let axes: Vec<usize> = if columns { (0..shape.len()).collect() } else { (0..shape.len()).rev().collect() };
             for (number, axis) in axes.iter().enumerate() {
-                // Rows of the slowest axis may lie apart.
+                // Rows of the slowest axis may be apart.
                 let apart = if number + 1 == shape.len() { gap * 2 } else { 0 };
                 strides[*axis] = step + apart as i64;
                 step *= shape[*axis] as i64;

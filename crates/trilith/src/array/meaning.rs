@@ -269,7 +269,7 @@ macro_rules! bounds {
                     },
                 };
                 match test {
-                    // Every number lies on one side of what is out of range.
+                    // Every number is on one side of the range.
                     Missing::Below(_) if n > i128::from(Self::MAX) => Some(Self::MAX),
                     Missing::Above(_) if n < i128::from(Self::MIN) => Some(Self::MIN),
                     _ => Self::try_from(n).ok(),

@@ -302,7 +302,7 @@ impl Columns<'_> {
                 shape.extend(lengths(list)?);
                 descr = inner;
             }
-            // A title may stand beside the name: (title, name).
+            // A title may come with the name: (title, name).
             let name = match name {
                 Literal::Text(name) => name.as_str(),
                 Literal::List(both) => both.last().and_then(Literal::as_text).ok_or_else(wrong)?,

@@ -204,7 +204,7 @@ fn widen<'a>(bytes: &[u8], singles: &'a mut Vec<f32>) -> &'a [f32] {
     singles.resize(count, 0.0);
     match bytemuck::try_cast_slice::<u8, f16>(bytes) {
         Ok(halves) => halves.convert_to_f32_slice(singles),
-        // Elements of a view may lie at odd addresses.
+        // Elements of a view may be at odd addresses.
         Err(_) => {
             for (single, half) in singles.iter_mut().zip(bytes.as_chunks::<2>().0) {
                 *single = f16::from_ne_bytes(*half).to_f32();

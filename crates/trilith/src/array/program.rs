@@ -211,7 +211,7 @@ fn move_run(how: How, len: usize, from: &[u8], source: Run, to: &mut [u8], targe
             }
         };
     }
-    // The usual widths of fields and short rows, each with a loop of its own.
+    // The usual widths of fields and short rows, each with a separate loop.
     copies!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 20 24 28 32);
     swaps!(u16 2: 2 4 6 8; u32 4: 4 8 12 16; u64 8: 8 16 24 32; u128 16: 16 32;);
     match (how, len) {

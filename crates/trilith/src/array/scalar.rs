@@ -254,7 +254,7 @@ pub(crate) fn json_text(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            // JSON asks for those below a space; the others drive terminals too, or turn the order of text round.
+            // JSON requires this for characters below a space; the rest control terminals, or reverse the order of text.
             c if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => {
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             }

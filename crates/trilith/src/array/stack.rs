@@ -172,7 +172,7 @@ impl Source for Joined {
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        // Neighbours of one source are asked for at once.
+        // Neighbours of one source are requested at once.
         let mut wanted: Vec<(&Array, Vec<Range<u64>>)> = Vec::new();
         for (array, range) in ranges.iter().flat_map(|range| self.ranges(range)) {
             match wanted.last_mut() {

@@ -442,10 +442,10 @@ fn a_slice_reads_only_its_bytes() {
     let source = Counted::new(vec![1; 8 << 20]);
     let image = Array::new(source.clone(), 0, Datatype::Float64, Byteorder::Little, vec![1024, 1024]).unwrap();
     assert_eq!(source.reads.load(Ordering::Relaxed), 0);
-    // Rows that lie together: one read.
+    // Contiguous rows: one read.
     image.slice(Index::parse_list("10:20").unwrap()).unwrap().load::<f64>().unwrap();
     assert_eq!((source.reads.load(Ordering::Relaxed), source.amount.load(Ordering::Relaxed)), (1, 81920));
-    // Far columns: one read a row, and the plan says so before.
+    // Far columns: one read a row, as the plan reports.
     let part = image.slice(Index::parse_list("0:100,5:10").unwrap()).unwrap();
     let plan = part.plan(4096);
     assert_eq!((plan.len(), plan[1].clone()), (100, 8232..8272));

@@ -35,7 +35,7 @@ impl Array {
         let size = size_of::<T>() as u64;
         let stride = |(len, stride): (&u64, &i64)| {
             let distance = stride.unsigned_abs();
-            // Along an axis of one index no stride is used, and ndarray wants none that looks repeated.
+            // Along an axis of one index no stride is used, and ndarray refuses one that looks repeated.
             if *len == 1 { Some(1) } else { usize::try_from(distance / size).ok().filter(|_| distance.is_multiple_of(size)) }
         };
         let strides: Vec<usize> = self.shape.iter().zip(&self.strides).map(stride).collect::<Option<_>>()?;

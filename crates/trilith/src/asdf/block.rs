@@ -257,7 +257,7 @@ pub(super) fn row_of(
         }
         let Some(best) = found.iter().min_by_key(|block| {
             let is_preferred = preferred.is_some_and(|preferred| std::ptr::eq(block.generation, preferred));
-            // A stream states no sizes: the row without bytes that nobody knows is meant.
+            // A stream states no sizes, so this is the row without unknown bytes.
             let is_enlarged = block.is_streamed() && block.header_size != block.generation.fields.size;
             (!is_preferred, block.is_streamed(), is_enlarged, block.generation.fields.data_size.is_none())
         }) else {

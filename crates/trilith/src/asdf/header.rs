@@ -104,7 +104,7 @@ fn line_at(source: &dyn Source, at: u64, longest: u64) -> Result<Option<(String,
                 taken = rest.min(taken * 16);
                 continue;
             }
-            // A file may end behind its header line.
+            // A file may end after its header line.
             None if taken == source.len() - at => bytes.len(),
             None => return Ok(None),
         };
@@ -193,7 +193,7 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
                 .at_byte(start)),
         };
     }
-    // The blanks in front of a first word, that is no mark, say how deep it stands.
+    // The blanks before a first word that is not a mark give its depth.
     start = line;
     let mut chunk_len = 64 << 10;
     // Bytes in memory are examined in place; another program may change those mapped from a file.
@@ -215,7 +215,7 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
             }
         };
         let at_end = start + text.len() as u64 == size;
-        // The marker, its line end and a block mark may lie across two reads.
+        // The marker, its line end and a block mark may span two reads.
         let from = have.saturating_sub(8);
         // A block mark is no UTF-8: the tree ends before it, whatever the bytes behind it look like.
         let mark = find_mark(text, from);

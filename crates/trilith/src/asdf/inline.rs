@@ -93,7 +93,7 @@ fn dimensions(data: Node<'_>, depth: Option<usize>, limits: &Limits) -> Result<V
     while depth.is_none_or(|d| shape.len() < d) {
         let Some(first) = level.first() else { break };
         if !first.is_sequence() || first.tag().is_some_and(|t| t.contains("complex")) {
-            // Below the first level a scalar beside lists is an error, except a null for a whole row.
+            // Below the first level a scalar next to lists is an error, except a null for a whole row.
             break;
         }
         let length = first.len();

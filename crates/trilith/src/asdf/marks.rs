@@ -22,7 +22,7 @@ use crate::limits::Limits;
 pub(super) fn first_block(source: &SourceRef, rows: &[&'static Generation], from: u64, limits: &Limits) -> Result<Option<u64>> {
     let Some(first) = next_block(source, rows, from, limits)? else { return Ok(None) };
     let mark = mark_at(&**source, first)?;
-    // If all documents of the header line know one mark only, that one is meant, whatever follows it.
+    // If all specifications of the header line have one mark only, it is that one.
     let is_certain = rows.iter().all(|row| row.magic == row.magic_documented && mark.starts_with(row.magic));
     if is_certain || block::is_credible(&**source, rows, first) {
         return Ok(Some(first));

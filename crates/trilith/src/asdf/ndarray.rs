@@ -31,7 +31,7 @@ pub fn is_ndarray(node: Node<'_>) -> bool {
 /// and `asdf://asdf-format.org/zarr/tags/zarr-1.0.0` of the extension asdf-zarr.
 pub fn is_ndarray_tag(tag: &str) -> bool {
     let Some(name) = tag.strip_prefix("tag:stsci.edu:") else { return zarray::is_tag(tag) };
-    // Every node is asked: from the end the last word is found in a few steps.
+    // This runs for every node: from the end the last word is found in a few steps.
     let slash = name.bytes().rposition(|byte| byte == b'/');
     let last = slash.and_then(|at| name.get(at + 1..)).unwrap_or(name);
     last == "ndarray" || last.strip_prefix("ndarray-").is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
@@ -133,7 +133,7 @@ impl<'t> Ndarray<'t> {
         Ok(Self {
             node,
             origin,
-            // FINF's code took a missing dtype for uint8; inline data tell theirs.
+            // FINF's code took a missing dtype for uint8; inline data have their own.
             datatype: datatype.or_else(|| data.is_none().then_some(Datatype::Uint8)),
             byteorder,
             shape: dims.map(shape).transpose()?,

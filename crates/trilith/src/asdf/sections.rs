@@ -283,7 +283,7 @@ impl Sections {
         }
         let walk = self.walk();
         match &walk.incomplete {
-            // That a disk or a server cannot be read says nothing about the blocks.
+            // A failure of the disk or the server is no fault of the blocks.
             Some(error) if error.kind() != ErrorKind::Malformed => Err(error.copy()),
             _ => Ok(walk.blocks.iter().collect()),
         }
@@ -618,7 +618,7 @@ impl Sections {
                     Some(end) => {
                         find_content(&self.source, end, self.source.len(), BLANKS, &limits)?.map(|at| (at, "the block index"))
                     }
-                    // An index that is cut off, or damaged: only blocks behind it count.
+                    // A truncated or damaged index: only blocks after it count.
                     None => next_block(&self.source, &self.header.rows, at + 1, &limits)?.map(|at| (at, "the block index")),
                 }
             }

@@ -370,7 +370,7 @@ mod tests {
         for target in ["finf-0.1", "asdf-0.1", "asdf-1.6"].map(|name| Target::named(name).unwrap()) {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("x.asdf");
-            // New blocks: one that goes into the empty place, one into that of `b`, one behind all.
+            // New blocks: one for the empty place, one for that of `b`, one at the end.
             let mut builder = Builder::new(target);
             for count in [40, 45, 300] {
                 builder.array(&numbers(count), &ArrayOptions::default()).unwrap();

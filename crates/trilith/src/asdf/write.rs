@@ -219,7 +219,7 @@ impl<W: Write + Seek> FileWriter<W> {
                 self.generation.name, block.index
             )));
         }
-        // What no document defines, and what nobody can compute, is kept if the row stays the same.
+        // Undefined fields are kept if the row stays the same.
         let is_same = block.generation == self.generation;
         let unknown = if is_same { block.unknown_flags() } else { 0 };
         let flags = unknown | if block.is_encoded() { ENCODED } else { 0 } | if streams { STREAMED } else { 0 };
@@ -390,7 +390,7 @@ impl<W: Write + Seek> FileWriter<W> {
             self.put(text.as_bytes())?;
         }
         if !self.offsets.is_empty() && self.generation.index && !self.keeps_spaces {
-            // The standard recommends spaces behind the tree. But Python asdf 3 and 4 look for the first block
+            // The standard recommends spaces after the tree. But Python asdf 3 and 4 look for the first block
             // right there if there is no index, or with lazy_load=False, and step over zeros only.
             let (from, count) = self.blank;
             let zeros = [0; 4096];

@@ -117,7 +117,7 @@ impl Named {
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
     pub fn of(file: &AsdfFile, tree: &Tree) -> Result<Self> {
         let (mut found, mut maps) = (Self::default(), BTreeSet::new());
-        // Few files have such arrays, and every command that writes asks.
+        // Few files have such arrays, and every writing command checks for them.
         if !tree.tags().any(zarray::is_tag) {
             return Ok(found);
         }

@@ -133,7 +133,7 @@ pub(super) fn local(folder: &Path, uri: &str) -> Result<PathBuf, &'static str> {
     }
     let mut path = folder.to_path_buf();
     let relative = Path::new(decoded.as_str());
-    // On Windows /C:/x is what file:///C:/x says.
+    // On Windows file:///C:/x means /C:/x.
     #[cfg(windows)]
     let relative = relative.strip_prefix("/").ok().filter(|rest| rest.is_absolute()).unwrap_or(relative);
     for part in relative.components() {

@@ -143,7 +143,7 @@ pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
         let Ok(open) = File::open(folder) else { return Ok(()) };
         again(|| {
             act(Act::SyncFolder(folder), |_| match open.sync_all() {
-                // Some file systems do not know how to sync a folder.
+                // Some file systems cannot sync a folder.
                 Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
                 done => done,
             })

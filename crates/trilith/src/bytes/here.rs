@@ -99,7 +99,7 @@ impl Reader {
         let reader = Arc::new(Self(Mutex::new(State { stamp: Stamp::of(metadata), changed, at_work, shown: Vec::new() })));
         entry.readers.retain(|reader| reader.strong_count() > 0);
         entry.readers.push(Arc::downgrade(&reader));
-        // Files that nobody has open any more go now and then.
+        // Files that are no longer open are removed now and then.
         if open.len() > 64 && open.len().is_power_of_two() {
             open.retain(|_, entry| entry.now.is_some() || entry.readers.iter().any(|reader| reader.strong_count() > 0));
         }

@@ -316,7 +316,7 @@ fn write_journal(update: &Update, file: &Output, lock: &Lock, old_len: u64) -> R
     }
     let done = (|| {
         let mut out = Hashing { out: Output::create_private(&name).map_err(fail)?, hash: Sha256::new(), held: Vec::new() };
-        // The lock tells a later writer that this file is alive.
+        // The lock shows a later writer that this file is in use.
         let _ = out.out.file().try_lock();
         out.put(MARK).map_err(fail)?;
         let record = update.save(file.file(), old_len, &mut |bytes| out.put(bytes).map_err(fail))?;

@@ -240,7 +240,7 @@ const LONGEST_NAME: usize = 255;
 fn hidden(path: &Path, ending: &str) -> OsString {
     let name = path.file_name().unwrap_or_default();
     let mut hidden = OsString::from(".");
-    // Room for what is counted behind the ending of temporary files.
+    // Space for the counter after the extension of temporary files.
     if name.len() + ending.len() + 32 > LONGEST_NAME {
         let digest = Sha256::digest(name.as_encoded_bytes());
         hidden.push(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>());

@@ -47,7 +47,7 @@ impl Source for ReadAhead {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        // A remote source knows best what to read along.
+        // A remote source decides what else to read.
         if self.inner.access() != Access::Random {
             return self.inner.read_at(offset, into);
         }

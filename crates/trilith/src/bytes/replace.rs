@@ -53,7 +53,7 @@ impl AtomicFile {
             };
             match made {
                 Ok(file) => {
-                    // The lock tells a later run that this file is alive; without locks it is merely not removed.
+                    // The lock shows a later run that this file is in use; without locks it is only not removed.
                     let _ = file.file().try_lock();
                     let mut new = Self { file: Some(file), temporary, lock, warnings: Vec::new(), is_kept: false };
                     if let (Some(file), Some((_, old))) = (&new.file, &new.lock.there) {
@@ -272,7 +272,7 @@ mod tests {
             first.write_all(b"first").unwrap();
             first.commit().unwrap();
         }
-        // Both ways of writing know each other.
+        // Both ways of writing respect each other.
         let read = crate::bytes::open(&target, Default::default()).unwrap();
         let begin = || crate::bytes::Update::new().begin(&*read);
         let update = begin().unwrap();

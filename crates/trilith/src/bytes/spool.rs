@@ -21,7 +21,7 @@ const IN_MEMORY: u64 = 64 << 20;
 pub fn spool(from: impl Read, name: &str, most: u64) -> Result<SourceRef> {
     let fail = |e| Error::io(format!("reading {name}"), e);
     let mut spooled = Spooled::default();
-    // One byte more tells that there is more.
+    // One more byte shows that there is more.
     std::io::copy(&mut from.take(most.saturating_add(1)), &mut spooled).map_err(fail)?;
     if spooled.len() > most {
         return Err(Limits::exceeded("spool", most, format_args!("{name} is a pipe of more than {most} bytes")));

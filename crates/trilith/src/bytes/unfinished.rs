@@ -220,7 +220,7 @@ impl Writing {
         self.file.sync_data().map_err(|e| self.draft.failed(e))?;
         let mut path = self.draft.notes_of(id).into_os_string();
         path.push(writer());
-        // In one piece: several threads may note something at once. What was cut off before stays on a line of its own.
+        // In one piece: several threads may note something at once. Anything truncated before stays on a separate line.
         let text: String = lines.iter().flat_map(|line| ["\n", line, END, "\n"]).collect();
         disk::append(Path::new(&path), text.as_bytes()).map_err(|e| self.draft.failed(e))
     }

@@ -447,7 +447,7 @@ impl<'f> Change<'f> {
     fn freed(&self) -> Result<BTreeSet<usize>> {
         let Some(tree) = self.tree.as_ref().filter(|_| !self.keeps_blocks) else { return Ok(BTreeSet::new()) };
         if zarr::Named::of(self.file, tree)?.unknown.is_some() {
-            // Nobody knows which blocks those chunks are in.
+            // The blocks of those chunks are unknown.
             return Ok(BTreeSet::new());
         }
         let (old, new) = (self.used(self.file.tree())?, self.used(tree)?);

@@ -163,7 +163,7 @@ impl Chunks {
         };
         let places: Vec<_> = (0..steps).map(around).map(|place| place.start.min(end)..place.end.min(end)).collect();
         self.stored.prefetch(&places)?;
-        // The next guess begins behind the first place that was missed.
+        // The next guess begins after the first miss.
         table.foreseen = places;
         Ok(())
     }

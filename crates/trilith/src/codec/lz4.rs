@@ -44,7 +44,7 @@ struct SubBlocks;
 
 impl Chunked for SubBlocks {
     fn coding(&self) -> Coding {
-        // The decoded length stands right before each.
+        // The decoded length is right before each.
         Coding::Chunks("lz4size", 4)
     }
 

@@ -232,7 +232,7 @@ impl Source for Streamed {
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        // All that comes before the last byte asked for; how much that is nobody knows.
+        // Everything before the last requested byte; its amount is unknown.
         if ranges.iter().any(|range| !range.is_empty()) && self.kept.get().is_none() {
             return self.stored.prefetch(std::slice::from_ref(&(0..self.stored.len())));
         }

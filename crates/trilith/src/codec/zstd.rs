@@ -260,7 +260,7 @@ impl Encode for One {
             return told_right(self.total, self.written);
         }
         let Some(state) = &mut self.state else { return Err(Error::invalid_input("the encoder is finished")) };
-        // So that what is encoded does not pile up, and nobody waits for long who gives up.
+        // So that encoded data do not pile up, and a cancelled caller does not wait for long.
         for part in data.chunks(STEP) {
             check()?;
             state.write_all(part).map_err(failed)?;

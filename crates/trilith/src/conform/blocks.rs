@@ -234,7 +234,7 @@ fn broken(source: &SourceRef, sections: &Sections, blocks: &[&Block], row: &Gene
     let Some(error) = sections.incomplete() else { return Ok(true) };
     let next = blocks.last().map_or(sections.first_block(), |last| last.end().filter(|end| *end <= source.len()));
     let Some(at) = next else {
-        // The last block is cut off, which was said.
+        // The last block is truncated, which was reported.
         if !found.has_blocks() {
             found.leave(Place::default(), error.to_string());
         }

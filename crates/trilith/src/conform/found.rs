@@ -201,7 +201,7 @@ impl Found {
         if let Some(instead) = self.instead {
             let is_whole = |deviation: &&mut Deviation| WHOLE.iter().any(|words| deviation.mend.contains(words));
             for deviation in deviations.iter_mut().filter(is_whole) {
-                // No command knows what the header line should be.
+                // No command can restore the header line.
                 let of_line = matches!(deviation.rule.check, Check::Token | Check::Major | Check::Minor | Check::Version);
                 deviation.mend = if of_line { BY_HAND } else { instead };
             }

@@ -35,7 +35,7 @@ pub(super) fn check(
         return Ok(());
     }
     let Some(end) = last.end().filter(|end| *end < source.len()) else {
-        // An index that lies within a block is not behind it.
+        // An index within a block is not after it.
         if let Some(at) = sections.index_offset().filter(|_| law.index) {
             found.add(Check::IndexPlace, Place::byte(at), "the block index is inside the allocated space of the last block");
         }

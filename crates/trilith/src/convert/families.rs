@@ -438,7 +438,7 @@ pub(super) fn asdf_to_draft_with(file: &AsdfFile, skip: bool) -> Result<(Draft, 
     let root = file.tree().root();
     let draft = walk.draft(root, "", 0)?.unwrap_or_else(|| Draft::dict::<&str>([]));
     let mut draft = if root.is_mapping() { draft } else { Draft::dict([("", draft)]) };
-    // The tag of the root says no more than that it is one.
+    // The tag of the root only marks the root.
     draft.attributes.retain(|(name, _)| name != TAG);
     if let (DraftKind::Dict(_), Some(about)) = (&draft.kind, root.get("dudley").filter(|about| is_ours(*about))) {
         walk.give_back(&mut draft, about);

@@ -221,7 +221,7 @@ fn listed(file: &AsdfFile, root: Node<'_>, list: Node<'_>) -> Result<(Vec<Part>,
     let parts = fits::from_node(list, cards, &mut |node| file.stored_array(node), &mut take)?;
     if let Some(cards) = cards.filter(|cards| cards.is_sequence()) {
         account.take(cards);
-        // [HDU, card, text]; the list wins where it says something else.
+        // [HDU, card, text]; the list wins if it differs.
         let is_kept = |entry: &Node<'_>| {
             let number = |at: usize| entry.index(at).is_some_and(|node| node.as_u64().is_some());
             entry.len() == 3 && number(0) && number(1) && entry.index(2).is_some_and(|text| text.as_str().is_some())
@@ -390,7 +390,7 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<(Sour
 /// no FITS file.
 pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
     let fits = fits_around(file).ok_or_else(|| Error::invalid_input("this file is not inside a FITS file"))?;
-    // HDU 0 never holds an ASDF file: it stands for a plain FITS file.
+    // HDU 0 never holds an ASDF file, so it means a plain FITS file.
     match file.container().is_some_and(|container| container.hdu > 0) {
         true => take_out(file, out, options),
         false => from_fits(fits, out, options),
@@ -435,7 +435,7 @@ pub(super) fn stored_notes(file: &AsdfFile) -> Vec<String> {
     };
     let mut notes = Vec::new();
     for hdu in fits.hdus() {
-        // A header that cannot be understood is copied as it is.
+        // An unreadable header is copied unchanged.
         if let Ok(Some(why)) = fits.differs(hdu) {
             let number = hdu.number();
             notes.push(format!(
@@ -514,7 +514,7 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
         });
         edit.replace_node(source, &Value::from((sized.len() + position) as u64));
         edit.set_key(node, "byteorder", &Value::from("big"))?;
-        // The HDU is right about type and shape, whatever the tree says.
+        // The HDU determines type and shape, even if the tree differs.
         edit.set_key(node, "datatype", &datatype_value(array.datatype(), Some(Byteorder::Big), "datatype"))?;
         edit.set_key(node, "shape", &Value::seq(array.shape().iter().copied()).flow())?;
     }
@@ -545,7 +545,7 @@ fn beside(file: &AsdfFile, fits: &FitsFile, taken: &BTreeSet<usize>) -> Result<V
     if lost.is_empty() {
         return Ok(lost);
     }
-    // Some of it may be there for readers that know FITS only.
+    // Some of it may be there for readers that support only FITS.
     match shown(file, Coordinates::Sip) {
         Ok(shown) => fits::left_behind(fits, taken, &shown.parts),
         Err(error) if error.kind().is_passing() => Err(error),

@@ -325,7 +325,7 @@ fn write_alone<W: Write + Seek>(
     writer.follow(sections)?;
     writer.header_of_bytes(&sections.header().line, &sections.header().raw_comments, tree)?;
     let blocks = sections.all_blocks()?;
-    // Only encoders want to know.
+    // Only encoders need it.
     let is_copy = blocks.iter().all(|block| block.is_streamed() || copies(block, options));
     let hints = if is_copy { HashMap::new() } else { block_hints(file)? };
     let mut done = Converted::default();

@@ -62,7 +62,7 @@ pub(super) fn shown(file: &AsdfFile, coordinates: Coordinates) -> Result<Shown> 
         if is_coordinate(&listed.path) {
             continue;
         }
-        // A name stands for one array.
+        // A name refers to one array.
         let name = listed.path.trim_start_matches('/').to_uppercase();
         if !nodes.insert(node.id()) {
             continue;
@@ -224,7 +224,7 @@ impl Making<'_> {
             }
             open.extend(below.into_iter().rev());
         }
-        // A short keyword stands for one scalar.
+        // A short keyword refers to one scalar.
         let mut uses: HashMap<String, usize> = HashMap::new();
         for (path, _) in found.iter().filter(|(_, value)| value.is_some()) {
             *uses.entry(path.last().map(|key| key.to_uppercase()).unwrap_or_default()).or_default() += 1;

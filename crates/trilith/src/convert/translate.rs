@@ -264,7 +264,7 @@ impl<'t> Translation<'t> {
     fn uri(&self, uri: &str) -> Option<String> {
         match (self.file.is_early(), self.target.standard.is_some()) {
             (true, true) => Some(self.file.meant(uri)).filter(|meant| *meant != uri).map(str::to_owned),
-            // Meant as it stands: kept from being taken for the one too many.
+            // Meant literally: protected from the correction of a superfluous `../`.
             (false, false) if uri.starts_with("../") => Some(format!("./{uri}")),
             _ => None,
         }
@@ -339,7 +339,7 @@ impl<'t> Translation<'t> {
             self.put(item, &["shape"], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
         }
         let Some(array) = &item.own else { return Ok(()) };
-        // In its own block it lies in C order from the first byte on.
+        // In its own block it is in C order from the first byte on.
         if says("offset") {
             self.put(item, &["offset"], "offset", &Value::from(0u64))?;
         }
@@ -348,7 +348,7 @@ impl<'t> Translation<'t> {
             let strides = c_strides(array.shape(), datatype.packed_size())?;
             self.put(item, &["strides"], "strides", &Value::seq(strides).flow())?;
         }
-        // An HDU is right about its shape and type, whatever the tree says.
+        // An HDU determines its shape and type, even if the tree differs.
         let is_hdu = matches!(described.origin, Origin::Fits(_));
         if (open && !item.streamed) || is_hdu {
             self.put(item, &["shape"], "shape", &Value::seq(array.shape().iter().copied()).flow())?;

@@ -86,7 +86,7 @@ pub(super) fn body_of(layout: &Layout, edit: Option<(Span, i64)>) -> String {
         text.replace_range(span.start as usize..span.end as usize, &number.to_string());
     }
     if layout.is_terminated() {
-        // A run of `-` is a token of its own: what stands before it does not end in one.
+        // A run of `-` is a separate token: the token before it does not end in one.
         text.truncate(text.trim_end().trim_end_matches('-').len());
     }
     format!("{}{}\n", dialect_line(layout), text.trim_end())

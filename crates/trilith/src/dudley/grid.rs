@@ -337,7 +337,7 @@ impl GridArray {
             && piece.len > 0
             && self.strings.is_none()
         {
-            // One chunk as it is, in whatever order.
+            // One chunk unchanged, in any order.
             let strides = match self.columns {
                 true => fortran_strides(&shape, datatype.item_size())?,
                 false => crate::array::c_strides(&shape, datatype.item_size())?,

@@ -57,7 +57,7 @@ pub(super) fn grow(file: &DudleyFile, before: &Entry, rows: &Array, limits: &Lim
     }
     let (datatype, order) = datatype_of(&item.typed, &mut shape)?;
     let counter_bytes = param_bytes(&counter)?;
-    // A layout beside the file says the same as before, and stays there.
+    // A layout next to the file stays the same, and stays there.
     let is_inside = matches!(file.origin(), LayoutOrigin::Embedded(_));
     let text = if is_inside { Some(whole_text(file, body_of(file.layout(), None))?) } else { None };
     let change = Change { signature, start, source: Arc::clone(file.source()), total, text };

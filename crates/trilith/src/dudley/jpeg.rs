@@ -22,7 +22,7 @@ pub(super) fn decode(bytes: &[u8], form: &Form, limits: &Limits) -> Result<Vec<u
         [rows, columns, 4] => (*rows, *columns, ColorSpace::CMYK),
         shape => return Err(Error::malformed(format!("a jpeg holds (NX,NY), (NX,NY,3) or (NX,NY,4), not {shape:?}"))),
     };
-    // The decoder keeps coefficients of two bytes beside the image.
+    // The decoder keeps coefficients of two bytes in addition to the image.
     limits.charge_memory(form.len.saturating_mul(4), "an image")?;
     limits.charge_work(form.len)?;
     let options = DecoderOptions::default()

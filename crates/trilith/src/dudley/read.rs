@@ -486,7 +486,7 @@ impl<'f> Items<'f> {
 
     /// As [`Items::entries`], with a long list of equal arrays that lie side by side as one entry.
     pub(super) fn condensed(&self) -> impl Iterator<Item = Result<Entry>> + '_ {
-        // Derived layouts say more of lists than that they are such.
+        // Derived layouts describe lists in more detail.
         let least = if matches!(self.file.origin, LayoutOrigin::Derived(_)) || self.file.has_grids {
             u64::MAX
         } else {
@@ -608,7 +608,7 @@ impl<'f> Items<'f> {
         };
         let mut shape = found.shape;
         let (datatype, order) = datatype_of(&found.typed, &mut shape)?;
-        // The characters of a string lie side by side, whatever the strides of the strings.
+        // The characters of a string are contiguous, for any strides of the strings.
         let strides: Result<Vec<i64>> = found
             .strides
             .iter()

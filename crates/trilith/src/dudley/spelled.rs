@@ -224,7 +224,7 @@ impl Printer {
         };
         self.out.push_str(name);
         let Some(fields) = fields else { return Ok(()) };
-        // Notes of members need lines of their own.
+        // Notes of members need separate lines.
         let in_lines = members.iter().any(|member| member.way.starts_with(way) && member.said.is_some());
         let inner = format!("{pad}  ");
         self.out.push_str(if in_lines { "{\n" } else { "{" });

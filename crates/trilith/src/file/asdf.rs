@@ -180,7 +180,7 @@ impl Backend for AsdfFile {
 
     fn children(&self, at: &Place) -> Result<Vec<Child<'_>>> {
         let node = self.node_at(at);
-        // An alias is not entered: what it stands for is at its anchor.
+        // An alias is not entered: its node is at the anchor.
         if node.is_scalar() || node.is_alias() || ndarray::is_ndarray(node) {
             return Ok(Vec::new());
         }
@@ -244,7 +244,7 @@ impl Backend for AsdfFile {
     fn notes(&self, at: &Place) -> Notes<'_> {
         let node = self.node_at(at);
         let mut notes = Notes { tag: node.tag(), ..Notes::default() };
-        // Most of the mappings that have no children of their own are arrays, which are told by their tag.
+        // Most of the mappings without children are arrays, which their tag identifies.
         if !node.is_alias() && !ndarray::is_ndarray(node) {
             notes.reference = walk::reference(node);
         }

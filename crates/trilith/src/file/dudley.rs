@@ -289,7 +289,7 @@ impl Backend for DudleyFile {
         let mut children = Vec::new();
         for (name, id) in outline.children(parent) {
             let name = name.map(|name| match outline.is_shadowed(parent, id) {
-                // An array, dict or list of the same name is beside it.
+                // An array, dict or list of the same name is next to it.
                 true => Cow::Owned(format!("{name}{SHADOWED}")),
                 false => Cow::Borrowed(name),
             });
@@ -299,7 +299,7 @@ impl Backend for DudleyFile {
     }
 
     fn child_path(&self, parent: &str, child: &Child<'_>, index: usize) -> String {
-        // A member of a struct of unknown length has a path of its own kind, which only its entry knows.
+        // A member of a struct of unknown length has a special path, which only its entry has.
         let entry = self.outline().and_then(|outline| Ok(outline.thing(self.number(&child.place)?)));
         if let Ok(Thing::Data(entry) | Thing::Param(_, Some(entry))) = entry {
             return entry.path.clone();

@@ -138,7 +138,7 @@ pub(super) fn to_value<B: Backend + ?Sized>(backend: &B, at: &Place) -> Result<V
                 put(&mut open, Value::map([("datatype", Value::from(found.datatype.to_string())), ("shape", shape)]));
             }
             Part::Unreadable(why) => return Err(why.copy()),
-            // They are not asked for.
+            // They are not requested.
             Part::Attributes(_) => {}
             Part::Cycle(path) => put(&mut open, Value::map([("$ref", format!("#{path}"))])),
         }

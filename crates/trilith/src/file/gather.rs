@@ -213,7 +213,7 @@ impl Gathered {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();
-        // `**` also stands for no folder at all.
+        // `**` also matches no folder at all.
         if deep && !is_last {
             found.push(next(folder.to_path_buf(), at + 1));
         }
@@ -269,7 +269,7 @@ impl Gathered {
                 _ if is_layout(&name) => self.others += 1,
                 _ if self.how.all || has_layout(&name, &names) => found.push(Open::Named(text_of(&path))),
                 Ok(_) => found.push(Open::File(path)),
-                // A link that leads nowhere, under a name that says nothing.
+                // A broken link, under a name without meaning.
                 Err(_) => self.others += 1,
             }
         }

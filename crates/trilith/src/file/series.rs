@@ -121,7 +121,7 @@ impl Series {
     pub fn names(&self) -> Vec<String> {
         let layout = &self.template;
         let items = (1..layout.item_count()).filter_map(|at| layout.item_at(at)).filter(|id| layout.kind(*id) == Kind::Data);
-        // Elements of lists and members of structs have no path of their own.
+        // Elements of lists and members of structs have no separate path.
         let is_named = |id: &ItemId| {
             let above = std::iter::successors(Some(*id), |at| layout.parent(*at));
             above.take_while(|at| layout.parent(*at).is_some()).all(|at| layout.name(at).is_some())

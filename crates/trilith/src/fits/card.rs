@@ -403,7 +403,7 @@ fn pieces(text: &str, first: usize, others: usize) -> Vec<String> {
         if to < chars.len() {
             let cut = chars.get(from..to).and_then(|part| part.iter().rposition(|c| *c == ' '));
             to = cut.map_or(to, |at| from + at + 1);
-            // A pair of quotes stands for one and must stay together; blanks before a cut are kept by the `&`.
+            // A pair of quotes means one quote and must stay together; blanks before a cut are kept by the `&`.
             let quotes = chars.get(from..to).map_or(0, |part| part.iter().rev().take_while(|c| **c == '\'').count());
             if quotes % 2 == 1 && to > from + 1 {
                 to -= 1;

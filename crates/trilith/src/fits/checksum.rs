@@ -81,7 +81,7 @@ pub(super) fn renew(header: &mut Header, data: &dyn Source, start: u64, end: u64
 fn put(header: &mut Header, keyword: &str, text: &str) -> Result<()> {
     let comment = header.card(keyword).map(|card| card.comment().to_owned()).unwrap_or_default();
     let card = Card::new(keyword, CardValue::Text(text.to_owned()), &comment);
-    // A comment that does not fit beside the value is no reason to leave a wrong sum.
+    // A comment that does not fit next to the value is no reason to leave a wrong sum.
     let card = card.ok().filter(|card| card.bytes().len() == super::card::RECORD);
     let card = match card {
         Some(card) => card,

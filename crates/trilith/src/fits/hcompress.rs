@@ -94,7 +94,7 @@ impl Image {
     fn read_plane(&mut self, bits: &mut Bits<'_>, start: usize, (rows, columns): (usize, usize), plane: u8) -> Option<()> {
         let (half_rows, half_columns) = (rows.div_ceil(2), columns.div_ceil(2));
         let codes = match bits.take(4)? {
-            // Written as it is, four bits for each square.
+            // Written uncompressed, four bits for each square.
             0 => (0..half_rows * half_columns).map(|_| bits.take(4).map(|code| code as u8)).collect::<Option<Vec<_>>>()?,
             0xf => quadtree(bits, rows, columns)?,
             _ => return None,
@@ -187,7 +187,7 @@ fn quadtree(bits: &mut Bits<'_>, rows: usize, columns: usize) -> Option<Vec<u8>>
     let mut before = 1;
     let sizes: Vec<(usize, usize)> = levels(rows, log).zip(levels(columns, log)).take(log.saturating_sub(1) as usize).collect();
     for (rows, columns) in sizes {
-        // Each bit of a code says whether the square below it has a code of its own; the last comes first.
+        // Each bit of a code states whether the square below it has a separate code; the last comes first.
         let mut next = vec![0u8; rows * columns];
         for (i, code) in next.iter_mut().enumerate().rev() {
             let (row, column) = (i / columns, i % columns);

@@ -170,7 +170,7 @@ pub(super) fn data_size(header: &Header) -> Result<u64> {
         return Ok(0);
     }
     let count = if axes.contains(&0) { Some(0) } else { axes.iter().try_fold(1u64, |n, len| n.checked_mul(*len)) };
-    // A primary HDU has neither keyword, whatever it may say.
+    // A primary HDU has neither keyword, even if its header has them.
     let has_counts = groups || header.card("XTENSION").is_some();
     let optional = |keyword, default| match header.integer(keyword) {
         Ok(None) => Ok(default),

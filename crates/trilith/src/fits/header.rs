@@ -257,7 +257,7 @@ mod tests {
         bytes[2800..2803].copy_from_slice(b"END");
         let (header, end) = read(bytes).unwrap();
         assert_eq!((header.cards().len(), end), (35, 2880));
-        // With one card more, END begins a block of its own.
+        // With one more card, END begins a separate block.
         let mut bytes = vec![b' '; 5760];
         bytes[2880..2883].copy_from_slice(b"END");
         let (header, end) = read(bytes.clone()).unwrap();

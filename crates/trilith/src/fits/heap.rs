@@ -165,7 +165,7 @@ pub(super) fn views(fits: &FitsFile, hdu: &Hdu, data: &Value) -> Result<Option<V
             cell.set("datatype", super::tree::datatype_value(&datatype));
             cell.set("byteorder", "big");
             cell.set("shape", Value::seq([place.count]).flow());
-            // Nothing lies anywhere.
+            // There are no offsets.
             let offset = if place.count == 0 { 0 } else { place.bytes.start - first };
             if offset > 0 {
                 cell.set("offset", offset);

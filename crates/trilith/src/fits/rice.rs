@@ -52,7 +52,7 @@ mod tests {
         // First value 10; a block without differences (0); one split at 0 bits: 2, -1 as 4 and 1.
         let bytes = [0, 10, 0b0000_0001, 0b0000_1010];
         assert_eq!(decode(&bytes, 4, 2, 2), Some(vec![10, 10, 12, 11]));
-        // Differences as they are: split 14 + 1, then 16 bits each.
+        // Uncompressed differences: split 14 + 1, then 16 bits each.
         let bytes = [0, 10, 0b1111_0000, 0b0000_0000, 0b0100_0000];
         assert_eq!(decode(&bytes, 1, 2, 2), Some(vec![12]));
     }

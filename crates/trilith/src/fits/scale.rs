@@ -172,7 +172,7 @@ impl Rows {
             && step.to == (0..self.to)
             && step.size > 0
         {
-            // Values lie side by side over the rows: one loop for all.
+            // Values are contiguous over the rows: one loop for all.
             return step.convert(input, output);
         }
         for (from, to) in input.chunks_exact(self.from.max(1)).zip(output.chunks_exact_mut(self.to.max(1))) {

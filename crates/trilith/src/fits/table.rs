@@ -341,7 +341,7 @@ pub(super) fn stored_array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) 
     let (fields, rows) = row_type(&columns, width)?;
     let at = hdu.data().start;
     if !rows.is_plain() && rows.steps.iter().all(|step| step.how == How::Copy) {
-        // Bytes between the last column and the end of the row: the fields lie in it as they are.
+        // Bytes between the last column and the end of the row: the fields are in it unchanged.
         return rows_of(hdu, source, fields.fields().to_vec(), limits);
     }
     let source = if rows.is_plain() { source.clone() } else { converted(source.clone(), at, count, rows.clone(), limits)? };

@@ -274,7 +274,7 @@ impl Kept {
             }
             return found;
         }
-        // Rows came, went or changed: of those that say the same, one after the other.
+        // Rows came, went or changed: of equal ones, one after the other.
         let mut left: HashMap<String, VecDeque<&Card>> = HashMap::new();
         for (_, card) in cards {
             left.entry(key(&triple(card))).or_default().push_back(card);
@@ -344,7 +344,7 @@ pub(super) fn triple(card: &Card) -> Value {
             Err(_) => Value::from(n.to_string()),
         }),
         CardValue::Float(x) => Some(Value::from(*x)),
-        // YAML has no complex numbers that every reader of the list knows.
+        // YAML has no complex numbers that every reader of the list supports.
         CardValue::Complex(re, im) => Some(Value::from(format!("({re:?}, {im:?})"))),
         CardValue::Text(text) => Some(Value::from(text.as_str())),
     };

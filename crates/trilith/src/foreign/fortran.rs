@@ -85,7 +85,7 @@ mod tests {
             bytes.extend(behind.to_le_bytes());
         }
         assert!(text(&bytes).unwrap().contains("[u1[2] @8, u1[2] @26, u1[2] @44],"), "{}", text(&bytes).unwrap());
-        // A piece that says that one went before it, where none did.
+        // A piece that declares a predecessor, but has none.
         bytes.truncate(0);
         for number in [1i32, 7, -1] {
             bytes.extend(number.to_le_bytes());

@@ -40,7 +40,7 @@ pub(super) fn declare((array, missing, time): &Partly, start: u64, name: &str, t
         let turned: Vec<u64> = shape.iter().rev().copied().collect();
         text.array(name, array.datatype(), array.byteorder(), &turned, offset)?;
         text.grid(shape, shape)?;
-        // A text has a length of its own, which is none of the array's.
+        // A string has a separate length, which is not an axis of the array.
         text.elements(array.datatype(), array.byteorder(), &[])?;
         text.attribute("grid_order", "F")?;
     }

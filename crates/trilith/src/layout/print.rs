@@ -721,7 +721,7 @@ impl<'l> Printer<'l> {
             let name = self.item_name(layout.ty(declared).item);
             return self.out.push_str(&name);
         }
-        // Notes of members need lines of their own; those of a type written out at each use stand at the first.
+        // Notes of members need separate lines; those of a type written out at each use stand at the first.
         let about = layout.ty(declared).item;
         let is_new = |item: ItemId| self.has_notes(item) && !(named && self.noted.contains(&item));
         let lines = of.members.of(&layout.members).iter().any(|member| is_new(member.item)) || (named && is_new(about));

@@ -155,7 +155,7 @@ impl<'t> Reader<'t> {
             if self.eat(";") {
                 continue;
             }
-            // `extern "C" { … }` says nothing about data.
+            // `extern "C" { … }` declares no data.
             if self.linkage() {
                 blocks += usize::from(self.eat("{"));
                 continue;
@@ -241,7 +241,7 @@ impl<'t> Reader<'t> {
         let Some((name, expression)) = rest.split_at_checked(rest.find(|c| !is_word(c)).unwrap_or(rest.len())) else {
             return Ok(());
         };
-        // With a parenthesis at once behind its name a macro has arguments.
+        // A macro with a parenthesis right after its name has arguments.
         if name.is_empty() || !expression.starts_with([' ', '\t']) {
             return Ok(());
         }
@@ -495,7 +495,7 @@ impl<'t> Reader<'t> {
             };
         }
         let about = self.comments();
-        // Types declared inside stand before this one.
+        // Types declared inside come before this one.
         let outer = std::mem::take(&mut self.out);
         let mut body = String::new();
         while !self.eat("}") {

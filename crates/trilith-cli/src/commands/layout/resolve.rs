@@ -61,7 +61,7 @@ impl Resolve {
             },
             None => None,
         };
-        // The signature of a native file knows better than the caller.
+        // The signature of a native file overrides the caller.
         how.order = how.order.or(self.order.map(|order| match order {
             Order::Little => Byteorder::Little,
             Order::Big => Byteorder::Big,

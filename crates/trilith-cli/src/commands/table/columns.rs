@@ -28,7 +28,7 @@ pub fn parquet(out: &mut dyn Write, table: &Table) -> Result<()> {
     let written = |error| Error::io("writing", error);
     let schema = schema(table);
     let how = WriterProperties::builder().set_compression(Compression::SNAPPY).set_created_by("trilith".to_owned()).build();
-    // The library wants a writer that other threads may have, so it writes into memory, from which it goes on.
+    // The library needs a writer that other threads may use, so it writes into memory first.
     let mut writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(how)).map_err(failed)?;
     let mut rows = table.rows();
     while rows.len() > 0 {

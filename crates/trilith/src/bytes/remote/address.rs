@@ -279,7 +279,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         [0x2002, high, low, ..] => is_public_v4(v4(high, low)),
         // Teredo, documentation, and the block for translation inside of one network.
         [0x2001, 0 | 0xdb8, ..] | [0x64, 0xff9b, 1, ..] | [0x3fff, 0..=0xfff, ..] => false,
-        // Only 2000::/3 is given out: private, link-local and multicast addresses lie elsewhere.
+        // Only 2000::/3 is public: private, link-local and multicast addresses are outside.
         [first, ..] => first & 0xe000 == 0x2000,
     }
 }

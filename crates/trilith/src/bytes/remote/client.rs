@@ -207,7 +207,7 @@ impl Target {
         for _ in 0..HOPS {
             let reply = send(agent, &url, login, headers)?;
             let elsewhere = matches!(reply.status, 301 | 302 | 303 | 307 | 308);
-            // S3 says the region instead of an address.
+            // S3 sends the region instead of a URL.
             let Some(location) = reply.headers.location.as_deref().filter(|_| elsewhere && reply.headers.region.is_none()) else {
                 if url != start && reply.status < 300 {
                     *lock(&self.moved) = Some(url);
@@ -339,7 +339,7 @@ fn failure(error: ureq::Error, url: &Url) -> Failure {
         ureq::Error::Io(inner) if inner.get_ref().is_some_and(|e| e.to_string().contains("certificate")) => {
             Failure::Final(said(inner.to_string()).hint("a file of further roots can be named in SSL_CERT_FILE"))
         }
-        // A resolver that could not be asked may answer the next time; one that knows no such name will not.
+        // An unreachable resolver may answer the next time; one without such a name will not.
         ureq::Error::Io(inner) if inner.to_string().contains("lookup") => match inner.to_string().contains("emporary") {
             true => Failure::Again(said(inner.to_string()), None),
             false => Failure::Final(said(format!("there is no such host ({inner})"))),

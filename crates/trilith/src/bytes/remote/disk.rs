@@ -107,7 +107,7 @@ impl Disk {
         let beside = self.folder.join(format!(".{start}-{}", std::process::id()));
         let mut options = std::fs::OpenOptions::new();
         options.write(true).create_new(true);
-        // The server may have asked for a password: what it gave is for this user alone.
+        // The server may have required a password, so the content is for this user only.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(&beside)?;

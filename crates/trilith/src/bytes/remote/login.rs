@@ -90,7 +90,7 @@ impl<K: SigningCredential> Keeper<K> {
                     *kept = Some((credential.clone(), Instant::now()));
                     return Ok(Some(credential));
                 }
-                // The first has the best reason. A machine without credentials has none to tell.
+                // The first has the best reason. A machine without credentials has none.
                 Err(error) if is_told => problem = problem.or_else(|| Some(reason(&error))),
                 Ok(None) | Err(_) => {}
             }
@@ -174,7 +174,7 @@ fn of_profile(profiles: &Profiles, name: &str) -> Vec<Provider<aws::Credential>>
     if let Some(variable) = &profiles.sso_endpoint {
         sso = sso.with_endpoint(variable);
     }
-    // Since 2022 the sign-on has a section of its own, and its token is kept under the name of that section.
+    // Since 2022 the sign-on has a separate section, and its token is kept under the name of that section.
     if let Some(session) = profiles.value(name, "sso_session")
         && let (Some(account), Some(role)) = (profiles.value(name, "sso_account_id"), profiles.value(name, "sso_role_name"))
         && let Some(region) = profiles.of_session(&session, "sso_region")
@@ -276,7 +276,7 @@ impl ProvideCredential for Google {
         };
         let found = google::StaticCredentialProvider::new(text).provide_credential(context).await?;
         match found {
-            // A token is asked for once, and not for each request.
+            // A token is requested once, and not for each request.
             Some(google::Credential { service_account: Some(account), token: None, .. }) => {
                 google::ServiceAccountTokenCredentialProvider::new(account).provide_credential(context).await
             }

@@ -161,7 +161,7 @@ pub(super) fn open(target: Target, first: &[Range<u64>]) -> Result<SourceRef> {
             if start == 0 && bytes.len() as u64 == fetcher.size {
                 return Ok(shared(MemorySource::new(bytes, name)));
             }
-            // Two answers could be parts of two versions, and nothing would tell: all comes by one.
+            // Two responses could be parts of two versions without a sign, so one response has it all.
             let reply = whole_answer(&fetcher.target)?;
             WholeFile::open(fetcher.target, reply)
         }
@@ -319,7 +319,7 @@ impl RangedFile {
     fn tell(&self) {
         let received = self.origin.received();
         if let Some(watch) = &self.options.watch {
-            // Many files may be read at once: each tells what is new.
+            // Many files may be read at once: each reports its progress.
             let before = self.told.swap(received, Ordering::Relaxed);
             watch(received.saturating_sub(before), None);
         }

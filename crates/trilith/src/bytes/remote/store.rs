@@ -248,7 +248,7 @@ impl Store {
                 problem.map(|why| format!("{} is read without credentials, because there are none: {why}", self.bucket.written));
             return Ok(self.settled(reply, Way::Plain, notice));
         }
-        // Only now is it worth the time to ask the machine for credentials.
+        // Requesting credentials from the machine takes time, so it comes last.
         match self.sent(Way::Signed, true, send) {
             Ok((signed, true)) if !self.refuses(&signed, Way::Signed) => Ok(self.settled(signed, Way::Signed, None)),
             Ok((signed, true)) => {

@@ -98,7 +98,7 @@ impl WholeFile {
         let headers: Vec<(&str, &str)> = self.fetcher.version.condition().into_iter().collect();
         let reply = target.get(&headers)?;
         let (version, found) = (&self.fetcher.version, Version::of(&reply.headers));
-        // If versions have no names, the bytes tell.
+        // If versions have no names, the bytes are compared.
         let is_other = reply.headers.length != Some(self.fetcher.size) || !(version.is_nameless() || version.agrees(&found));
         if reply.status == 412 || reply.status == 200 && is_other {
             return Err(self.fetcher.changed());

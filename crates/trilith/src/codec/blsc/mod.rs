@@ -328,7 +328,7 @@ impl Plan {
             let start = out.len();
             out.extend_from_slice(&[0; 4]);
             self.inner(part, &mut out)?;
-            // As long as the part means stored as it is.
+            // As long as the part: stored uncompressed.
             if out.len() - start - 4 >= part.len() {
                 out.truncate(start + 4);
                 out.extend_from_slice(part);
@@ -392,7 +392,7 @@ impl Encode for Writer {
             return Err(Error::unsupported(format!("blsc holds less than 2 GiB in a block, not {total} encoded bytes")));
         }
         let block = (self.plan.block as u64).min(self.len.max(1));
-        // A buffer of one short block says so, else it would be taken for a full one in parts.
+        // A buffer of one short block has a flag, otherwise it would be taken for a full one in parts.
         let whole = if self.len < self.plan.block as u64 { ONE_PART } else { 0 };
         let mut head = vec![2, 1, self.plan.flags() | whole, self.plan.item as u8];
         for size in [self.len, block, total] {

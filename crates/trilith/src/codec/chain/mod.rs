@@ -475,7 +475,7 @@ struct Pipe {
 
 impl Encode for Pipe {
     fn write(&mut self, data: &[u8], out: &mut dyn Write) -> Result<()> {
-        // A few MiB at a time, so that what lies between the steps stays small.
+        // A few MiB at a time, so that the data between the steps stay small.
         for part in data.chunks(4 << 20) {
             self.first.write(part, &mut self.between)?;
             self.then.write(&self.between, out)?;

@@ -333,7 +333,7 @@ impl Writer {
     fn flush(&mut self, out: &mut dyn Write) -> Result<()> {
         let grid = &self.grid;
         let bytes = std::mem::take(&mut self.pending);
-        // The band as an array of its own, which starts anew at tile 0.
+        // The band as a separate array, which starts again at tile 0.
         let mut array = grid.array.clone();
         if let Some(first) = array.first_mut() {
             let slab = grid.array.iter().skip(1).fold(grid.item, |all, n| all.saturating_mul(*n)).max(1);

@@ -161,7 +161,7 @@ impl Filter {
                 if len > size {
                     return Err(Error::malformed(format!("{len} bytes, more than {size}")));
                 }
-                // As a deflated chunk of zeros, which few bytes stand for as well.
+                // As a deflated chunk of zeros, which also takes few bytes.
                 let most = len.max(64).saturating_mul(limits.zlib_ratio);
                 if size > most {
                     let what = format!("a chunk of {len} bytes is to be filled up to {size}");

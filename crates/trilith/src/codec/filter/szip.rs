@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_block() {
-        // Blocks of two numbers of 8 bits: as they are, split at 1 bit, zeros to the end of the line.
+        // Blocks of two numbers of 8 bits: uncompressed, split at 1 bit, zeros to the end of the line.
         let stream = [6, 0, 0, 0, 0b1110_0000, 0b1010_0000, 0b0110_1010, 0b1110_0001];
         assert_eq!(undo(&stream, &[0, 2, 8, 6], 6).unwrap(), [5, 3, 1, 3, 0, 0]);
         // A pair: the sum 1, of which the second has 1.

@@ -31,7 +31,7 @@ pub fn check(tree: &Tree, limits: &Limits) -> Result<Vec<Diagnostic>> {
     if !tree.tags().any(|tag| unit_tag(tag).is_some()) {
         return Ok(found);
     }
-    // The names that are defined anywhere, to tell what comes too early from what is not known at all.
+    // All defined names, to distinguish a name that comes too early from an unknown one.
     let mut later = std::collections::BTreeMap::new();
     let mut walk = tree.root().walk(limits);
     while let Some(visit) = walk.step()? {

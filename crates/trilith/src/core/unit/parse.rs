@@ -76,7 +76,7 @@ impl<'t> Parser<'t> {
             if matches!(self.peek(), None | Some(')')) {
                 return Ok(unit);
             }
-            // Between factor and units nothing need stand.
+            // A separator between factor and units is optional.
             if self.product() {
                 self.standard = false;
             }
@@ -244,7 +244,7 @@ impl<'t> Parser<'t> {
         end = whole;
         if bytes.get(end) == Some(&b'.') {
             let after = digits(end + 1);
-            // A point behind digits that is followed by none is a product.
+            // A point after digits that is followed by none is a product.
             if after > end + 1 {
                 found = true;
                 end = after;

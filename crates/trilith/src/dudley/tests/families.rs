@@ -70,7 +70,7 @@ fn an_item_of_a_whole_family_is_one_array_with_a_leading_axis() {
         // A member of structs, and only some of the files.
         let b = catalog.array_at(&template, "/cells.b", &[10..12], &options, files.clone()).unwrap();
         assert_eq!(b.load::<f64>().unwrap(), [101.0, 103.0, 105.0, 111.0, 113.0, 115.0]);
-        // The files are of the other order than was said.
+        // The files have the other byte order than declared.
         let other = if order == Byteorder::Little { Byteorder::Big } else { Byteorder::Little };
         let options = crate::layout::Options { order: Some(other), ..options };
         let wrong = catalog.array_at(&template, "/rho", &[0..2], &options, files).unwrap();
@@ -124,7 +124,7 @@ fn a_file_of_a_family_that_was_replaced_is_named() {
         assert!(error.contains("run0000.bd") && error.contains("replaced"), "{error}");
     }
     assert_eq!(one("2").unwrap(), [20.0, 21.0]);
-    // If nothing tells versions apart nothing is refused.
+    // If versions cannot be distinguished, nothing is refused.
     files.1.lock().unwrap().remove("run0000.bd");
     assert_eq!(one("0").unwrap(), [0.0, 1.0]);
 }

@@ -308,7 +308,7 @@ fn fixed(file: &H5, root: u64, take: &mut dyn FnMut(u64, &mut Fields<'_>) -> Res
     }
     let pages = count.div_ceil(page);
     let map = file.bytes(block.saturating_add(front), pages.div_ceil(8))?;
-    // Behind the map stands a checksum, and one behind each page.
+    // A checksum follows the map, and one follows each page.
     let mut from = block.saturating_add(front).saturating_add(map.len() as u64).saturating_add(4);
     for number in 0..pages {
         let here = page.min(count - number * page);

@@ -188,7 +188,7 @@ impl Dataset {
     fn write_fill(&self, text: &mut LayoutText) -> Result<()> {
         let Some(fill) = &self.fill else { return Ok(()) };
         let digits = hexadecimal(fill);
-        // Elements with axes of their own are filled one by one.
+        // Elements with separate axes are filled one by one.
         let one = to_usize(self.typed.datatype.item_size())?.saturating_mul(2) + 2;
         text.attribute("grid_fill", digits.get(..one).unwrap_or(&digits))
     }

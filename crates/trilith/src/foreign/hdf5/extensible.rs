@@ -59,7 +59,7 @@ impl Shape {
         supers: u64,
         take: &mut dyn FnMut(u64, &mut Fields<'_>) -> Result<()>,
     ) -> Result<()> {
-        // Super blocks whose data blocks stand in the index block.
+        // Super blocks whose data blocks are in the index block.
         let direct = 2 * u64::from(self.pointers.ilog2());
         let (data, above) = (2 * (self.pointers - 1), supers.saturating_sub(direct));
         let addresses = (data + above).saturating_mul(file.offset_size() as u64);
@@ -155,7 +155,7 @@ impl Shape {
             Ok(())
         };
         let Some(map) = map else { return run(address.saturating_add(front), first, elements) };
-        // Behind the front stands a checksum, and one behind each page.
+        // A checksum follows the header, and one follows each page.
         let mut from = address.saturating_add(front).saturating_add(4);
         for number in 0..elements / self.page {
             let start = first.saturating_add(number.saturating_mul(self.page));

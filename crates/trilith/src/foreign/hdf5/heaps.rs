@@ -114,7 +114,7 @@ impl FractalHeap {
                 Ok((file.bytes(address, len)?, address))
             }
             2 => {
-                // The object is in the identity itself, behind one byte for its length, or two.
+                // The object is in the identity itself, after one or two bytes for its length.
                 let extended = self.id_len > 18;
                 let len = if extended { ((first & 15) << 8 | at.uint(1)?) + 1 } else { (first & 15) + 1 };
                 Ok((at.take(len as usize)?.to_vec(), 0))

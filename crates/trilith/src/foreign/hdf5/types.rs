@@ -208,7 +208,7 @@ impl Typed {
     /// Whether strings have to be made of what is stored.
     pub fn has_strings(&self) -> bool {
         let is_struct = self.datatype.as_struct().is_some();
-        // A NUL ends the strings of structs, too; they stay as they are, so that structs can be had in place.
+        // A NUL ends the strings of structs, too; they stay unchanged, so that structs can be read in place.
         self.has_elsewhere() || self.pads.iter().any(|(_, pad)| !is_struct || *pad == Pad::Spaced)
     }
 
