@@ -76,6 +76,7 @@ fn stage(source: &Path, trilith: &Path) -> Result<(), String> {
         write(&source.join(&page), &text)?;
     }
     write(&source.join("conf.py"), &read(&root().join("docs/site/conf.py"))?)?;
+    write(&source.join("_static/style.css"), &read(&root().join("docs/site/style.css"))?)?;
     let commands = reference(&source.join("docs/reference"), trilith)?;
     let index = source.join("docs/index.md");
     let text = read(&index)?;

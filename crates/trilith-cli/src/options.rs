@@ -160,8 +160,7 @@ impl Options {
         self.add_input(path.to_owned());
         let (source, resolve) = self.reach(path, limits).map_err(|error| match Item::parse(path) {
             Item { file, path: Some(_) } if Path::new(&file).exists() => {
-                Error::invalid_input(format!("a whole file is expected here, not an item of it: {path}"))
-                    .hint(format!("give {file}"))
+                Error::invalid_input(format!("expected a whole file, not an item of it: {path}")).hint(format!("give {file}"))
             }
             _ => error,
         })?;

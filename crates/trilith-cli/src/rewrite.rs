@@ -169,7 +169,7 @@ pub fn change(
     make: impl FnOnce(&mut Change<'_>, &TreePath) -> Result<()>,
 ) -> Result<Outcome> {
     let item = Item::parse(argument);
-    let path = item.path.as_deref().ok_or_else(|| Error::invalid_input("name what to change: FILE#/path"))?;
+    let path = item.path.as_deref().ok_or_else(|| Error::invalid_input("name the item to change: FILE#/path"))?;
     let file = trilith::file::toward(options.open_asdf_for(&item.file, save.output(&item.file))?, path)?;
     if file.sections().tree().is_none() {
         return Err(Error::invalid_input("this file has no tree"));

@@ -160,6 +160,7 @@ const NAMES: &[(&str, &str)] = &[
     ("tree gs://bucket/r0000101.asdf", "tree observation.asdf"),
     ("tree abfss://container@account.dfs.core.windows.net/r0000101.asdf", "tree observation.asdf"),
     ("gs://bucket/r0000101.asdf#/roman/data", "observation.asdf#/observation/data"),
+    ("get 'r0000101.asdf#/roman/data' --slice", "get 'observation.asdf#/observation/data' --slice"),
     ("r0000101.asdf#/roman/data' --sky 270.01,66.01", "placed.asdf#/observation/data' --sky 83.8,-5.4"),
     ("s3://bucket/x.asdf#/roman/data", "observation.asdf#/observation/data"),
     ("s3://bucket/r0000101.asdf#/roman/data", "observation.asdf#/observation/data"),

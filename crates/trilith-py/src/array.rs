@@ -534,7 +534,7 @@ impl Array {
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let lent = lend_plain(py, &self.array)?
-            .ok_or_else(|| PyAttributeError::new_err("the elements of this array do not lie in memory as numpy has them"))?;
+            .ok_or_else(|| PyAttributeError::new_err("the elements of this array are not in memory in the form of numpy"))?;
         lent.getattr(intern!(py, "__array_interface__"))
     }
 
@@ -542,7 +542,7 @@ impl Array {
     fn __dlpack__<'py>(&self, py: Python<'py>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
         let name = intern!(py, "__dlpack__");
         if self.array.mask().is_some() {
-            return Err(PyBufferError::new_err("DLPack knows no masks: hand over what read() gives"));
+            return Err(PyBufferError::new_err("DLPack has no masks: pass the result of read()"));
         }
         if let Some(lent) = lend(py, &self.array, true)? {
             // Consumers without support for read-only memory get a copy.
@@ -563,7 +563,7 @@ impl Array {
     unsafe fn __getbuffer__(slf: &Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let py = slf.py();
         let lent = lend_plain(py, &slf.get().array)?.ok_or_else(|| {
-            PyBufferError::new_err("the elements of this array have a mask, or do not lie in memory; read() copies them")
+            PyBufferError::new_err("the elements of this array have a mask, or are not in memory; read() copies them")
         })?;
         // SAFETY: `view` and `flags` are those of the protocol.
         unsafe { buffer::forward(&lent, view, flags) }

@@ -24,7 +24,7 @@ pub fn array(given: &Bound<'_, PyAny>) -> PyResult<Array> {
     if given.hasattr("to_value")? && given.hasattr("unit")? {
         let unit = given.getattr("unit")?.str()?;
         if unit.len()? > 0 {
-            let message = format!("there is no place for the unit {unit}; hand over the numbers alone, as to_value gives them");
+            let message = format!("there is no place for the unit {unit}; pass only the numbers, as to_value returns them");
             return Err(PyNotImplementedError::new_err(message));
         }
     }

@@ -67,8 +67,9 @@ pub fn add_history(py: Python<'_>, file: &Held, text: String) -> PyResult<()> {
 
 /// The key of `f[key] = value` as a path.
 pub fn path(key: &Bound<'_, PyAny>) -> PyResult<String> {
-    let text =
-        key.cast::<PyString>().map_err(|_| PyTypeError::new_err("what is set is named by a key or a path, which are texts"))?;
+    let text = key
+        .cast::<PyString>()
+        .map_err(|_| PyTypeError::new_err("the name of an item to set must be a string: a key or a path"))?;
     Ok(text.to_str()?.to_owned())
 }
 

@@ -11,7 +11,7 @@ use trilith::error::Setting;
 use trilith::{Error, ErrorKind};
 
 create_exception!(trilith, FormatError, PyValueError, "The file breaks the rules of its format.");
-create_exception!(trilith, LimitError, PyValueError, "A limit against hostile files forbids it; raise it with TRILITH_LIMITS.");
+create_exception!(trilith, LimitError, PyValueError, "The file exceeds a safety limit. Increase the limit with TRILITH_LIMITS.");
 
 /// The subject of a usage error, which decides its exception in Python.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! `trilith.Layout`: the text that says where every array of a binary file lies.
+//! `trilith.Layout`: the text with the byte offset of every array of a binary file.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::calm::calm;
 use crate::drafts;
 use crate::errors::{About, Raise, raise_at};
 
-/// A layout: where every array of a binary file lies, in the language of Dudley.
+/// A layout: the byte offset of every array of a binary file, in the Dudley language.
 ///
 /// `trilith.open(path, layout=...)` reads any file under one.
 ///

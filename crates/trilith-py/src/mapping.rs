@@ -55,7 +55,7 @@ impl Columns {
     fn __array__(&self, dtype: Option<Bound<'_, PyAny>>, copy: Option<bool>) -> PyResult<()> {
         let _ = (dtype, copy);
         Err(PyTypeError::new_err(
-            "a table has columns of its own, and is not one array: use pandas.DataFrame.from_arrow(x) or pyarrow.table(x)",
+            "a table has separate columns, and is not one array: use pandas.DataFrame.from_arrow(x) or pyarrow.table(x)",
         ))
     }
 }

@@ -15,7 +15,7 @@ use crate::calm::calm;
 use crate::dtype::{from_numpy, numpy};
 use crate::errors::{About, Raise, raise, raise_at};
 
-/// A picture of an array: what `show` gives. A notebook draws it.
+/// A picture of an array, as `show` returns it. A notebook draws it.
 #[pyclass(frozen, module = "trilith")]
 pub struct Picture {
     form: Form,
@@ -152,7 +152,7 @@ pub fn show(
     let form = calm(py, || match Glance::of(&array, &how)? {
         Glance::Image(picture, cuts) => Ok(Form::Png(picture.to_png()?, cuts)),
         Glance::Plot(svg) => Ok(Form::Svg(svg)),
-        _ => Err(Error::unsupported("this array is seen in a way that is not known here")),
+        _ => Err(Error::unsupported("cannot draw this view of the array")),
     })?;
     Ok(Picture { form: form.or_raise(About::Argument)?, what })
 }

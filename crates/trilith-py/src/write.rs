@@ -68,7 +68,7 @@ pub fn write<'py>(
     let version = version.unwrap_or_else(|| if is_stream() { "dudley-2025" } else { "1.6" });
     let dialect = drafts::dialect(version);
     if dialect.is_some() && (codec.is_some() || level.is_some() || inline.is_some()) {
-        return Err(PyValueError::new_err("a Dudley file is written as it is: without codec, level and inline"));
+        return Err(PyValueError::new_err("a Dudley file takes no codec, level or inline"));
     }
     let form = if dialect.is_some() { Target::newest() } else { form(version)? };
     let options = array_options(codec, level)?;

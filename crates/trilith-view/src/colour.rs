@@ -128,7 +128,7 @@ impl FromStr for ColourMap {
             None => {
                 let names: Vec<_> = Self::names().collect();
                 Err(Error::invalid_input(format!("there is no colour map {text:?}"))
-                    .hint(format!("one of {}; with _r behind it turned round", names.join(", "))))
+                    .hint(format!("one of {}; append _r to reverse it", names.join(", "))))
             }
         }
     }

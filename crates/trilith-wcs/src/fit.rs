@@ -323,7 +323,7 @@ impl<'w> Fit<'w> {
             }
         }
         let (error, degree, forward) =
-            best.ok_or_else(|| Error::Unsupported("a FITS header of pixels whose positions lie on a line".to_owned()))?;
+            best.ok_or_else(|| Error::Unsupported("a FITS header of pixels whose positions are on one line".to_owned()))?;
         if !(error <= allowed) {
             return Err(Error::Unsupported(format!(
                 "a FITS header that is off by {error:.2e} pixels with SIP of degree {degree} (allowed: {allowed:e})"
@@ -466,7 +466,7 @@ fn backward(forward: &Forward, fitted: &Samples, checked: &Samples, allowed: f64
             break;
         }
     }
-    best.ok_or_else(|| Error::Unsupported("inverse SIP of pixels whose positions lie on a line".to_owned()))
+    best.ok_or_else(|| Error::Unsupported("inverse SIP of pixels whose positions are on one line".to_owned()))
 }
 
 /// Writes polynomials whose variables were in units of the scale.

@@ -22,7 +22,7 @@ static SESSION: LazyLock<Session> = LazyLock::new(|| Session::new(open));
 
 /// A file by its place: `handle size is_remote name`.
 fn open(place: &str) -> trilith::Result<trilith::File> {
-    let wrong = || Error::invalid_input(format!("{place:?} is no file of this page"));
+    let wrong = || Error::invalid_input(format!("{place:?} is not a file of this page"));
     let mut words = place.splitn(4, ' ');
     let mut next = || words.next().ok_or_else(wrong);
     let (handle, size, is_remote) = (next()?.parse(), next()?.parse(), next()? == "1");

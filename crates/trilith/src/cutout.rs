@@ -171,7 +171,7 @@ impl<'f> Cutout<'f> {
         let count = shape.iter().try_fold(1u64, |product, length| product.checked_mul(*length)).unwrap_or(u64::MAX);
         limits.charge_memory(count.saturating_mul(item as u64), "the filled pixels of a cutout")?;
         let fill = fill_bytes(&datatype, self.options.fill)?;
-        let count = usize::try_from(count).map_err(|_| Error::limit("a cutout of more pixels than this machine can address"))?;
+        let count = usize::try_from(count).map_err(|_| Error::limit("a cutout of too many pixels for this machine"))?;
         let mut bytes = fill.repeat(count);
         // Start of the part along each axis of the array.
         let more = shape.len() - self.pixels.start.len();
@@ -236,7 +236,7 @@ impl<'f> Cutout<'f> {
                 let array = self.array()?;
                 let masked = array.masked_count()?;
                 array.write_npy(out)?;
-                Ok((masked > 0).then(|| format!("{masked} masked elements are written as plain data")).into_iter().collect())
+                Ok((masked > 0).then(|| format!("{masked} masked elements are written without the mask")).into_iter().collect())
             }
             Form::Asdf => self.write_asdf(out),
             #[cfg(feature = "fits")]
@@ -320,7 +320,7 @@ impl<'f> Cutout<'f> {
         }
         if parts.iter().all(|part| part.data.is_none()) {
             return Err(Error::unsupported(format!(
-                "cannot write a cutout of {} as FITS: no HDU holds its pixels as they are",
+                "cannot write a cutout of {} as FITS: no HDU holds its pixels unchanged",
                 self.path
             ))
             .hint("write it as .npy or .png, or decode the file first: trilith convert --physical"));

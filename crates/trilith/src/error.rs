@@ -216,7 +216,7 @@ impl Error {
     #[cold]
     #[allow(dead_code, reason = "with all features nothing is left out")]
     pub(crate) fn left_out(what: &str, feature: &str) -> Self {
-        Self::unsupported(format!("{what} was left out of this build")).hint(format!("build with the feature {feature}"))
+        Self::unsupported(format!("{what} is not part of this build")).hint(format!("build with the feature {feature}"))
     }
 
     /// A policy forbids it.

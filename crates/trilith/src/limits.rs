@@ -112,9 +112,9 @@ impl Limits {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an unknown name or a value that is no number.
     pub fn set(&mut self, assignment: &str) -> Result<()> {
-        let (name, value) = assignment
-            .split_once('=')
-            .ok_or_else(|| Error::invalid_input(format!("limit {assignment:?} is not of the form NAME=VALUE")))?;
+        let (name, value) = assignment.split_once('=').ok_or_else(|| {
+            Error::invalid_input(format!("cannot set the limit {assignment:?}: expected NAME=VALUE, such as memory=8G"))
+        })?;
         let number = match value.trim() {
             "auto" => Self::default().field(name).copied().unwrap_or_default(),
             value => parse_size(value)?,

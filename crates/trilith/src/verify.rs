@@ -234,9 +234,7 @@ pub(crate) fn check_texts(array: &Array, kind: Text) -> Result<()> {
             Text::Ucs4 => {
                 let mut points = texts.flat_map(|text| text.as_chunks::<4>().0).map(|bytes| u32::from_le_bytes(*bytes));
                 let wrong = points.find(|point| char::from_u32(*point).is_none());
-                wrong.map(|point| {
-                    format!("the number {point:#x} in a text of the datatype ucs4, which is no character of Unicode")
-                })
+                wrong.map(|point| format!("the number {point:#x} in a ucs4 string, which is not a Unicode character"))
             }
         };
         wrong.map_or(Ok(()), |wrong| Err(Error::malformed(wrong)))

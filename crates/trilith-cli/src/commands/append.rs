@@ -61,7 +61,7 @@ impl Append {
             let (path, name) = match named {
                 Some((name, file)) => (format!("{}/{}", item.path().trim_end_matches('/'), name.trim_start_matches('/')), file),
                 None if self.rows.len() == 1 => (item.path().to_owned(), rows.as_str()),
-                None => return Err(Error::invalid_input(format!("{rows} does not say of which variable it has the records"))
+                None => return Err(Error::invalid_input(format!("{rows} does not name the variable of its records"))
                     .hint("write several as NAME=ROWS.npy")),
             };
             let rows = Array::from_npy(options.open(name)?, &limits).map_err(|e| e.context(name.to_owned()))?;
@@ -92,7 +92,7 @@ impl Append {
         if let Some(outside) = outside
             && Signature::read(&*options.open(&item.file)?)?.is_some_and(|signature| signature.layout_at.is_some())
         {
-            note(&format!("{} has its layout at its end now; {outside} describes what was there before", item.file));
+            note(&format!("{} now has its layout at its end; {outside} still describes the old content", item.file));
         }
         Ok(Outcome::Yes)
     }

@@ -169,7 +169,7 @@ impl Convert {
     /// Starts the output, if it may be written.
     fn create(&self, form: Form, basis: Basis<'_>, options: &Options) -> Result<Target> {
         if self.to.is_none() {
-            check_name(&self.output, form, "say what to write with --to, or name it otherwise")?;
+            check_name(&self.output, form, "select the format with --to, or change the extension")?;
         }
         let base = self.embed.as_deref().unwrap_or(&self.input);
         options.check_inputs(&self.output, &[&self.input, base])?;

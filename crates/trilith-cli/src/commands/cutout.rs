@@ -132,7 +132,7 @@ impl Cutout {
             Some(form) => form,
             None if output == "-" => Form::Asdf,
             None => {
-                return Err(Error::invalid_input(format!("the name {output} does not say what to write"))
+                return Err(Error::invalid_input(format!("the extension of {output} does not select a format"))
                     .hint("give a name that ends in .asdf, .fits, .npy or .png"));
             }
         };
@@ -141,7 +141,7 @@ impl Cutout {
         let notes = if form == Form::Png {
             match Glance::of(&found.array()?, &How::default())? {
                 Glance::Image(picture, _) => target.writer().write_all(&picture.to_png()?).map_err(|error| Error::io("writing", error))?,
-                _ => return Err(Error::unsupported("a cutout that is no image cannot be drawn")),
+                _ => return Err(Error::unsupported("cannot draw a cutout that is not an image")),
             }
             Vec::new()
         } else {

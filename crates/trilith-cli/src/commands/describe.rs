@@ -59,7 +59,7 @@ impl Describe {
                 out.line(&format!("  by {}", description.schema))?;
             }
             if found.is_empty() {
-                out.line("no schema says anything about it")?;
+                out.line("no schema describes it")?;
             }
         }
         out.finish()?;

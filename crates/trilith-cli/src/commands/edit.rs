@@ -145,7 +145,7 @@ fn show(problem: &Diagnostic) {
 
 /// Asks what to do with a draft that is wrong; the end of the input gives up.
 fn ask(may_be_saved: bool) -> Result<Answer> {
-    let save = if may_be_saved { ", s and Enter to save it as it is" } else { "" };
+    let save = if may_be_saved { ", s and Enter to save it unchanged" } else { "" };
     note(&format!("Press Enter to edit again{save}, q and Enter to give up."));
     let mut answer = String::new();
     let read = std::io::stdin().read_line(&mut answer).map_err(|e| Error::io("reading the answer", e))?;

@@ -90,7 +90,7 @@ impl Explode {
             }
             if plan.unnamed > 0 {
                 let way = if plan.in_chunks > 0 { "" } else { "; --drop-unused drops them" };
-                options.warn(&format!("{name} keeps the blocks that no array names ({}), beside its YAML{way}", plan.unnamed));
+                options.warn(&format!("{name} keeps the blocks that no array uses ({}), next to its YAML{way}", plan.unnamed));
             }
         }
         let names: Vec<_> = planned.iter().map(|path| path.display().to_string()).collect();

@@ -170,7 +170,7 @@ impl Get {
                 // A character of numpy takes four bytes.
                 let times = if format == Format::Npy { 4 } else { 1 };
                 let (label, form, padded) = (job.label(), format.form().name(), size(part.nbytes().saturating_mul(times)));
-                let advice = "CSV and JSON keep each as long as it is";
+                let advice = "CSV and JSON keep the length of each";
                 job.options.warn(&format!(
                     "{label}: strings of {} take {padded} in {form}, which pads each to the longest; {advice}",
                     size(held)
@@ -216,7 +216,7 @@ impl Get {
         let is_remote = array.source().access() == Access::Requests;
         if output.is_some() && !self.is_part() && !is_remote {
             // The new file would no longer show that the block is damaged. A server would send everything twice.
-            array.source().check_whole().map_err(|error| error.hint("--slice ... takes the elements as they are"))?;
+            array.source().check_whole().map_err(|error| error.hint("--slice ... prints the elements unchanged"))?;
         }
         if output.is_none() && format == Format::Text {
             if array.len() > MOST_ON_TERMINAL && std::io::stdout().is_terminal() {
@@ -233,7 +233,7 @@ impl Get {
             if masked > 0 {
                 let (label, form, masked) = (job.label(), format.form().name(), counted(masked as usize, "masked element"));
                 job.options.warn(&format!(
-                    "{label}: {masked} written as plain data: there are no masks in {form}, as there are in CSV, JSON and text"
+                    "{label}: {masked} written without the mask: there are no masks in {form}, as there are in CSV, JSON and text"
                 ));
             }
         }
@@ -288,7 +288,7 @@ impl Get {
             return if format == Format::Json { job.json_value("value", emit) } else { emit(&mut job.out) };
         };
         if self.format.is_none() {
-            check_name(path, format.form(), "say with --format what to write, or name it otherwise")?;
+            check_name(path, format.form(), "select the format with --format, or change the extension")?;
         }
         job.options.check_inputs(path, &[])?;
         let mut target = Target::create(path, Basis::Nothing)?;

@@ -98,7 +98,7 @@ impl Manifest {
         {
             let more = if refused.len() == 1 { String::new() } else { format!(" and {} more", refused.len() - 1) };
             return Err(Error::unsupported(format!("{path}{more} cannot be referred to: {}", clean(&said(reason))))
-                .hint("--skip leaves out what cannot; trilith.zarr.Store of Python reads all of it"));
+                .hint("--skip leaves out such arrays; trilith.zarr.Store in Python reads all of them"));
         }
         options.warn_all(refused.into_iter().map(|line| format!("left out: {line}")).collect::<Vec<_>>());
         Ok(made)

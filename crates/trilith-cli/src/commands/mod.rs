@@ -108,7 +108,7 @@ impl Command {
             Describe(_) => "layout print shows its documentation",
             ToYaml(_) => "tree --json shows all of it, and get --format yaml one item",
             Repack(_) => "trilith convert IN.bd OUT.bd writes it without gaps",
-            Repair(_) => "verify --deep says what is wrong with it",
+            Repair(_) => "verify --deep lists what is wrong with it",
             _ => "convert writes it as ASDF",
         }
     }

@@ -156,7 +156,7 @@ impl Repair {
 
 fn block_text(fate: &Fate) -> Option<String> {
     match fate {
-        Fate::Damaged => Some("its checksum is wrong: some bytes are damaged; they are kept as they are".to_owned()),
+        Fate::Damaged => Some("its checksum is wrong: some bytes are damaged; they are kept unchanged".to_owned()),
         Fate::Part { have, of } => Some(format!("{have} of {} left", counted(*of, "byte"))),
         Fate::Lost(why) => Some(format!("lost: {why}")),
         _ => None,

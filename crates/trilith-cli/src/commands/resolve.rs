@@ -33,7 +33,7 @@ impl Resolve {
         let plan = assemble::resolve(&file)?;
         let mut blocks: Vec<(&AsdfFile, &Block)> = file.sections().all_blocks()?.into_iter().map(|block| (&file, block)).collect();
         if !plan.taken.is_empty() && blocks.last().is_some_and(|(_, block)| block.is_streamed()) {
-            return Err(Error::unsupported("arrays of other files behind a streamed block")
+            return Err(Error::unsupported("arrays of other files after a streamed block")
                 .hint("repack the file with another order of blocks first"));
         }
         for (other, index) in &plan.taken {

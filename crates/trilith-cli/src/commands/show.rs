@@ -149,7 +149,7 @@ impl Show {
         let ending = if form == Form::Png { "png" } else { "svg" };
         if Form::promised(path).is_none() && !crate::outputs::is_stream(path) {
             check_name(path, form, "name it otherwise")?;
-            return Err(Error::invalid_input(format!("the name {path} does not say what to write")).hint(format!("name it .{ending}")));
+            return Err(Error::invalid_input(format!("the extension of {path} does not select a format")).hint(format!("name it .{ending}")));
         }
         check_name(path, form, &format!("{} is written as .{ending}", drawing.noun()))?;
         job.options.check_inputs(path, &[])?;

@@ -151,9 +151,9 @@ impl Table {
             (Some(format), ..) | (None, Some(format), _) => format,
             (None, None, Some(path)) => {
                 // A column that means something else keeps a clear name.
-                check_name(path, Form::Csv, "write .csv, .jsonl, .parquet or .arrow, or say with --format what to write")?;
-                return Err(Error::invalid_input(format!("the name {path} does not say what to write"))
-                    .hint("write .csv, .jsonl, .parquet or .arrow, or say it with --format"));
+                check_name(path, Form::Csv, "write .csv, .jsonl, .parquet or .arrow, or select the format with --format")?;
+                return Err(Error::invalid_input(format!("the extension of {path} does not select a format"))
+                    .hint("write .csv, .jsonl, .parquet or .arrow, or select the format with --format"));
             }
             (None, None, None) if options.json => Format::Jsonl,
             (None, None, None) if self.output.is_some() => Format::Csv,
@@ -162,7 +162,7 @@ impl Table {
         if self.format.is_none()
             && let Some(path) = self.file()
         {
-            check_name(path, format.form(), "say with --format what to write, or name it otherwise")?;
+            check_name(path, format.form(), "select the format with --format, or change the extension")?;
         }
         if format == Format::Text && self.file().is_some() {
             return Err(Error::invalid_input("aligned text goes to standard output only").hint("leave out -o, or write .csv"));

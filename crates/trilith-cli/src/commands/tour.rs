@@ -76,7 +76,7 @@ impl Tour {
         guide.command(&["get", &item("/data"), "--slice", cutout])?;
         guide.step("Check the structure and every checksum, and decode every block.")?;
         guide.command(&["verify", "--deep", &shown(&observation)])?;
-        guide.step("Change one value. All arrays stay as they are, and so does every other byte of the tree.")?;
+        guide.step("Change one value. All arrays and all other bytes of the tree stay unchanged.")?;
         guide.command(&["set", &item("/meta/filter"), "F184"])?;
         guide.command(&["get", &item("/meta/filter")])?;
         guide.step("The same observation in other forms.")?;

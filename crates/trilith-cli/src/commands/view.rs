@@ -71,7 +71,7 @@ impl View {
             crate::output::note("Ctrl-C ends the server");
         }
         if !self.no_browser && open::that_detached(&address).is_err() {
-            options.warn("no browser could be started: open the address in one");
+            options.warn("cannot start a browser: open the URL in one");
         }
         serve::run(listener, site)?;
         Ok(Outcome::Yes)
@@ -95,7 +95,7 @@ impl View {
             }
         }
         match session.is_empty() {
-            true => Err(Error::invalid_input("there is no file to look at").hint("give files or folders that hold some")),
+            true => Err(Error::invalid_input("there is no file to show").hint("give files or folders that hold some")),
             false => Ok(begin),
         }
     }

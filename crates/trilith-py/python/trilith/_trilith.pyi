@@ -44,7 +44,7 @@ __version__: str
 class FormatError(ValueError):
     """The file breaks the rules of its format."""
 class LimitError(ValueError):
-    """A limit against hostile files forbids it; raise it with TRILITH_LIMITS."""
+    """The file exceeds a safety limit. Increase the limit with TRILITH_LIMITS."""
 
 @final
 class Array:
@@ -865,7 +865,7 @@ class Asdf:
 
 @final
 class Picture:
-    """A picture of an array: what `show` gives. A notebook draws it."""
+    """A picture of an array, as `show` returns it. A notebook draws it."""
 
     @property
     def range(self) -> tuple[float, float] | None:
@@ -912,7 +912,7 @@ class ParallelWriter:
 
 @final
 class Layout:
-    """A layout: where every array of a binary file lies, in the language of Dudley.
+    """A layout: the byte offset of every array of a binary file, in the Dudley language.
 
     `trilith.open(path, layout=...)` reads any file under one.
 

@@ -61,7 +61,7 @@ def view(*files, height=600):
     """
     words = [_name(file) for file in files]
     if not words:
-        raise ValueError("there is no file to look at: give an open file, a path or an address")
+        raise ValueError("there is no file to show: give an open file, a path or an address")
     return View(words, height)
 
 

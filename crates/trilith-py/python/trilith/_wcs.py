@@ -313,7 +313,7 @@ def _shaped(columns: list[numpy.ndarray], shape: tuple[int, ...]) -> Any:
 
 
 def wcs(file: "File | str | os.PathLike[str]", path: str = "") -> WCS | None:
-    """Return the world coordinates of an array of a file; None if there are none.
+    """Returns the world coordinates of an array of a file; None if there are none.
 
     Trilith looks beside the array and above it for a GWCS (`meta/wcs`, `wcs`) or the keywords of a FITS header.
 
@@ -361,7 +361,7 @@ def cutout(
     fill: float | None = None,
     only: abc.Iterable[str] = (),
 ) -> File | None:
-    """Return the pixels around a position on the sky, as an open file in memory.
+    """Returns the pixels around a position on the sky, as an open file in memory.
 
     The cutout of an ASDF file has all arrays of the shape of the image, their metadata, and coordinates that are right for the
     cutout. The cutout of a FITS file has its images with their headers. `write_to` saves it.
@@ -434,7 +434,7 @@ def covering(
     storage_options: dict[str, Any] | None = None,
     errors: Literal["warn", "raise"] = "warn",
 ) -> list[str]:
-    """Return the files with an image that holds a position on the sky.
+    """Returns the files with an image that holds a position on the sky.
 
     Trilith computes it from the coordinates of the images. Values in the file, as `s_region`, do not count.
 

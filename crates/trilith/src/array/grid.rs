@@ -464,7 +464,7 @@ impl Source for Grid {
 
     fn form(&self) -> Result<Form> {
         let Form::Plain(start) = self.chunks.source().form()? else {
-            return Err(Error::unsupported("its chunks lie in what is compressed as a whole"));
+            return Err(Error::unsupported("its chunks are in data that is compressed as a whole"));
         };
         let unknown = || Error::unsupported("no other program undoes the filters of its chunks");
         let (steps, left_out) = self.chunks.steps().ok_or_else(unknown)?;

@@ -127,8 +127,7 @@ impl Array {
 
     /// Uncompressed elements, from byte `at` of the file on.
     fn cut_plain(&self, at: u64, rows: Option<u64>) -> Result<Manifest> {
-        let apart =
-            || Error::unsupported(format!("its elements do not lie one after the other: their strides are {:?}", self.strides()));
+        let apart = || Error::unsupported(format!("its elements are not contiguous: their strides are {:?}", self.strides()));
         let axes = self.axes_as_stored().ok_or_else(apart)?;
         // The last axes whose elements are contiguous.
         let mut inner = axes.lengths.len();
@@ -197,7 +196,7 @@ impl Array {
     fn coded(&self, codec: Option<Step>, pieces: &[CodedPiece]) -> Result<Manifest> {
         let axes = self.axes_as_stored().filter(|_| self.is_c_contiguous() || self.is_fortran_contiguous());
         let axes =
-            axes.ok_or_else(|| Error::unsupported("it is a part of a compressed block whose elements do not lie together"))?;
+            axes.ok_or_else(|| Error::unsupported("it is a part of a compressed block, and its elements are not contiguous"))?;
         let (start, end) = (self.offset(), self.offset().saturating_add(self.nbytes_stored()));
         let own: Vec<&CodedPiece> =
             pieces.iter().filter(|piece| piece.decoded.start < end && piece.decoded.end > start).collect();

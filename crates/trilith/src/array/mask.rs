@@ -115,7 +115,7 @@ impl Array {
         if self.masked_count()? == 0 {
             return Ok(());
         }
-        Err(Error::unsupported(format!("masks have no place in {place}")).hint("store the mask as an array of its own"))
+        Err(Error::unsupported(format!("masks have no place in {place}")).hint("store the mask as a separate array"))
     }
 
     /// The mask as an array of `bool8` of this array's shape; nothing if there is no mask. A mask with a boolean for each

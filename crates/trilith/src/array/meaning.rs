@@ -421,5 +421,5 @@ fn written(text: &[u8], decimals: i32) -> Result<Number> {
 #[cold]
 fn not_a_number(text: &[u8]) -> Error {
     Error::malformed(format!("cannot read \"{}\" as a number", text.escape_ascii()))
-        .hint("--stored (Python: stored=True) gives the text as it is stored")
+        .hint("--stored (Python: stored=True) gives the stored text")
 }

@@ -16,11 +16,11 @@ mod element;
 mod encode;
 mod fetch;
 mod gather;
-#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "chunks are said by layouts"))]
+#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "chunks come from layouts"))]
 pub(crate) mod grid;
 mod handle;
 mod index;
-#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "chunks are said by layouts"))]
+#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "chunks come from layouts"))]
 mod kept;
 mod literal;
 mod manifest;

@@ -93,7 +93,7 @@ impl StreamEnd {
         {
             return Err(Error::unsupported("the array has a mask of its rows, which would not fit more of them")
                 .at_path(path)
-                .hint("write the array anew, with all rows and their mask"));
+                .hint("rewrite the array, with all rows and their mask"));
         }
         let order = stored_order(&array).map_err(|error| error.at_path(path))?;
         // Half a row at the end, left by a killed writer, would shift all that follow.

@@ -184,7 +184,7 @@ impl Block {
                 "{} bytes are used from byte {} on, but the file ends at byte {size}: it is truncated or the sizes are wrong",
                 self.used, self.data_offset
             );
-            return Err(Error::malformed(message).at_byte(at).hint("trilith repair FILE -o OUT rescues what is left"));
+            return Err(Error::malformed(message).at_byte(at).hint("trilith repair FILE -o OUT recovers what is left"));
         }
         if self.is_plain() && self.generation.fields.data_size.is_some() && self.data_size != self.used {
             let message = format!("an uncompressed block of {} bytes states a data size of {}", self.used, self.data_size);
@@ -250,7 +250,7 @@ pub(super) fn row_of(
         let read: Vec<Block> = left.iter().filter_map(|row| read_inner(source, &[*row], at, 0).ok()).collect();
         let mut found: Vec<&Block> = read.iter().filter(|block| is_plausible(block, source)).collect();
         if found.is_empty() && at == first {
-            // A file that was cut off, or bytes that follow the block and are no part of the file.
+            // A file that was cut off, or bytes that follow the block and do not belong to the file.
             found = read.iter().filter(|block| is_sound(block, source)).collect();
             let least = read.iter().filter(|block| is_consistent(block)).min_by_key(|block| block.allocated);
             fallback = least.map(|block| block.generation);

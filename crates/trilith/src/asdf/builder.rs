@@ -245,7 +245,7 @@ impl<'a> Builder<'a> {
 
     fn block_number(&mut self, options: &ArrayOptions) -> Result<i64> {
         if self.streamed {
-            return Err(Error::invalid_input("a streamed array is the last of its file: add it after all others"));
+            return Err(Error::invalid_input("a streamed array must be the last of its file: add it after all other arrays"));
         }
         self.streamed = options.streamed;
         if options.streamed && options.compression().is_some() {
@@ -365,7 +365,7 @@ impl<'a> Builder<'a> {
         let mut blocks = Vec::new();
         for (data, options) in self.blocks {
             if options.streamed {
-                return Err(Error::invalid_input("a streamed array is the last of a file that is written anew"));
+                return Err(Error::invalid_input("a streamed array must be the last of a new file"));
             }
             if let (Stored::Array(array, order), None) = (&data, options.compression())
                 && let Some(block) = StoredBlock::of_file(row, array, *order, target)?

@@ -25,10 +25,8 @@ pub fn of(file: &AsdfFile) -> Result<Vec<String>> {
     let header = sections.header();
     let mut found = Vec::new();
     if !header.is_exact() {
-        found.push(format!(
-            "the header line is {:?}, expected three numbers behind one space, as in \"#ASDF 1.0.0\"",
-            header.line
-        ));
+        found
+            .push(format!("the header line is {:?}, expected three numbers after one space, as in \"#ASDF 1.0.0\"", header.line));
     }
     if let (None, Some(first)) = (sections.tree(), sections.first_block())
         && first > header.end
@@ -50,7 +48,7 @@ pub fn of(file: &AsdfFile) -> Result<Vec<String>> {
     let flagged: Vec<&&Block> = blocks.iter().filter(|block| block.unknown_flags() != 0).collect();
     if let (Some(which), Some(first)) = (named(&flagged), flagged.first()) {
         let (unknown, name) = (first.unknown_flags(), first.generation.name);
-        found.push(format!("{which}: the flags {unknown:#x} are not defined in {name}, so that what they mean is not known"));
+        found.push(format!("{which}: the flags {unknown:#x} are not defined in {name}, so their meaning is unknown"));
     }
     Ok(found)
 }

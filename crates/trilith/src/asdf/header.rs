@@ -78,7 +78,7 @@ pub fn read(source: &dyn Source, limits: &Limits) -> Result<Header> {
     while let Some((text, raw, next)) = line_at(source, end, limits.text)?.filter(|(text, ..)| is_comment(text)) {
         bytes += text.len() as u64;
         if bytes > limits.text {
-            return Err(Limits::exceeded("text", limits.text, "the comments behind the header hold more text"));
+            return Err(Limits::exceeded("text", limits.text, "the comments after the header have more text"));
         }
         comments.push(text);
         raw_comments.push(raw);
@@ -269,9 +269,9 @@ pub(crate) fn check_tree(text: &str) -> Result<()> {
         Some(end) if bytes.get(end..).unwrap_or(&[]).trim_ascii().is_empty() => Ok(()),
         Some(end) => {
             let line = bytes.get(..end).unwrap_or(bytes).iter().filter(|b| **b == b'\n').count() + 1;
-            Err(Error::invalid_input(format!("text stands behind the end of the tree, from line {line} on")).hint("remove it"))
+            Err(Error::invalid_input(format!("there is text after the end of the tree, from line {line} on")).hint("remove it"))
         }
-        None => Err(Error::invalid_input("the text of the tree has no end: ... on a line of its own, behind a line feed")
+        None => Err(Error::invalid_input("the text of the tree has no end: expected ... on a separate line, after a line feed")
             .hint("end it with the line ...")),
     }
 }

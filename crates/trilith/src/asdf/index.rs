@@ -108,7 +108,7 @@ fn parse(text: &[u8], early: bool) -> std::result::Result<Vec<u64>, String> {
     let text = std::str::from_utf8(text).map_err(|_| "it is not text".to_owned())?;
     let (line, body) = text.split_once('\n').unwrap_or((text, ""));
     if !line.trim_end_matches('\r').is_empty() {
-        return Err("its header line goes on behind the words".to_owned());
+        return Err("its header line has more text after the words".to_owned());
     }
     let list = if early {
         body
@@ -164,7 +164,7 @@ impl BlockIndex {
             }
         }
         match entries.last() {
-            Some(&last) if last >= self.offset => Err(format!("its entry {last} is behind the index")),
+            Some(&last) if last >= self.offset => Err(format!("its entry {last} is after the index")),
             _ => Ok(entries),
         }
     }

@@ -250,7 +250,7 @@ impl Sections {
                 return Err(Error::malformed("there is text between the tree and the first block")
                     .at_byte(at + place as u64)
                     .context("rewriting the file would lose it")
-                    .hint("move it into the tree with a text editor, or save what is left with trilith repair FILE -o OUT"));
+                    .hint("move it into the tree with a text editor, or recover the rest with trilith repair FILE -o OUT"));
             }
             at += piece.len() as u64;
         }
@@ -300,7 +300,7 @@ impl Sections {
         let between = || self.texts_between().map(|texts| texts.into_iter().next().map(Error::malformed));
         match self.incomplete().or(behind).map_or_else(between, |error| Ok(Some(error)))? {
             Some(error) => {
-                Err(error.context("rewriting the file would lose it").hint("save what is left with trilith repair FILE -o OUT"))
+                Err(error.context("rewriting the file would lose it").hint("recover the rest with trilith repair FILE -o OUT"))
             }
             None => Ok(found),
         }
@@ -343,7 +343,7 @@ impl Sections {
             }
             let mut error = Error::malformed(format!("there is no block {number}: the file has {count}"));
             if let Some(last) = walk.warnings.last() {
-                error = error.context(last.clone()).hint("trilith repair FILE -o OUT rescues what is left");
+                error = error.context(last.clone()).hint("trilith repair FILE -o OUT recovers what is left");
             }
             error
         })
@@ -626,14 +626,14 @@ impl Sections {
         };
         if let Some((at, what)) = found {
             let bytes = self.source.len() - at;
-            walk.behind = Some(format!("{bytes} bytes behind {what}, from byte {at} on, are no part of the file"));
+            walk.behind = Some(format!("{bytes} bytes after {what}, from byte {at} on, do not belong to the file"));
         }
         Ok(())
     }
 }
 
 fn note_damage(walk: &mut Walk, at: u64) {
-    let message = format!("byte {at}: neither block nor block index; the file may be damaged");
+    let message = format!("byte {at}: found neither a block nor a block index; the file may be damaged");
     walk.incomplete = Some(Error::malformed(message.clone()));
     walk.warnings.push(message);
 }

@@ -215,7 +215,7 @@ impl<W: Write + Seek> FileWriter<W> {
     fn copy_as(&mut self, stored: &SourceRef, block: &Block, streams: bool) -> Result<Written> {
         if !block.fits_into(self.generation) {
             return Err(Error::invalid_input(format!(
-                "{} cannot hold block {} as it is stored",
+                "{} cannot hold block {} in its stored form",
                 self.generation.name, block.index
             )));
         }

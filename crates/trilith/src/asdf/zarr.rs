@@ -35,7 +35,7 @@ pub(super) fn array(file: &AsdfFile, node: Node<'_>) -> Result<Array> {
         let place =
             node.get("store").filter(|store| store.is_scalar()).map_or(String::new(), |store| format!(" ({})", store.text()));
         return Err(Error::unsupported(format!("the array is in a store of Zarr outside of the file{place}"))
-            .hint("asdf-zarr opens it; of what it writes, Trilith reads arrays whose chunks are in blocks of the file"));
+            .hint("asdf-zarr opens it; Trilith reads arrays of asdf-zarr only if their chunks are in blocks of the file"));
     }
     let Metadata { cut, datatype, byteorder, fill, filters, columns } = Metadata::read(node, &limits)?;
     let count = element_count(&cut.counts())?;
@@ -72,7 +72,7 @@ fn numbers(file: &AsdfFile, node: Node<'_>) -> Result<Vec<Option<i64>>> {
     let number = map.as_i64().ok_or_else(|| map.error(format!("{MAP} is not the number of a block")))?;
     let data = file.block_data(number).doing(|| MAP.to_owned())?;
     if !data.len().is_multiple_of(NUMBER) {
-        return Err(map.error(format!("the block of {MAP} has {} bytes, which are no numbers of {NUMBER} bytes", data.len())));
+        return Err(map.error(format!("the block of {MAP} has {} bytes, which is not a multiple of {NUMBER}", data.len())));
     }
     file.limits().charge_work(data.len())?;
     let bytes = read_vec(&*data, 0, data.len(), file.limits())?;

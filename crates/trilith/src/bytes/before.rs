@@ -106,7 +106,7 @@ impl Source for Before {
     }
 
     fn form(&self) -> Result<Form> {
-        Err(Error::unsupported("an update of the file did not finish: its previous content lies partly in a journal"))
+        Err(Error::unsupported("an update of the file did not finish: part of its previous content is in a journal"))
     }
 
     fn origin(&self) -> Option<&dyn Source> {

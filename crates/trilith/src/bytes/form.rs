@@ -86,5 +86,5 @@ pub struct GridForm {
 /// Returns the error for a source that is computed from others.
 #[cold]
 pub(super) fn computed<T>() -> Result<T> {
-    Err(Error::unsupported("its elements are computed from what the file holds"))
+    Err(Error::unsupported("its elements are computed from stored values"))
 }

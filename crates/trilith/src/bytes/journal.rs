@@ -62,7 +62,7 @@ pub(super) fn find(path: &Path, file: &File, metadata: &Metadata, memory: u64) -
     let Ok(there) = std::fs::symlink_metadata(&path) else { return Ok(Found::Nothing) };
     let stranger = |why: &str| {
         Ok(Found::Stranger(format!(
-            "{} is beside this file but {why}: the file is read as it is, and cannot be written until that is removed",
+            "{} is next to this file but {why}: the file is read unchanged, and cannot be written until you remove it",
             path.display()
         )))
     };
@@ -169,7 +169,7 @@ impl Update {
     pub fn begin(self, read: &dyn Source) -> Result<Journal> {
         if read.is_apart() {
             return Err(Error::invalid_input("a file inside another file, or one that was unpacked, cannot be changed in place")
-                .hint("write the whole file anew"));
+                .hint("rewrite the whole file"));
         }
         Journal::begin(self, read)
     }

@@ -70,7 +70,7 @@ impl Lock {
     /// cannot be written to: a folder, a device, an address, a file that is read-only.
     pub fn acquire(given: &Path, basis: Basis<'_>) -> Result<Self> {
         if given.to_str().is_some_and(super::is_url) {
-            return Err(Error::invalid_input("nothing can be written to an address").hint("write to a file of this machine"));
+            return Err(Error::invalid_input("cannot write to a URL").hint("write to a file of this machine"));
         }
         let path = real(given);
         if path.is_dir() {
@@ -112,8 +112,10 @@ impl Lock {
         };
         let Some(local) = read.local() else {
             return match must_be {
-                true => Err(Error::invalid_input(format!("what was read did not come from {}", self.given.display()))
-                    .hint("write to another file")),
+                true => {
+                    Err(Error::invalid_input(format!("the content that was read did not come from {}", self.given.display()))
+                        .hint("write to another file"))
+                }
                 false => Ok(()),
             };
         };

@@ -75,7 +75,7 @@ pub(super) fn keep(new: &File, old: &Metadata, path: &Path, warnings: &mut Vec<S
         use std::os::unix::fs::{MetadataExt, fchown};
         let made = new.metadata().map_err(|e| Error::io(format!("writing {}", path.display()), e))?;
         if made.uid() != old.uid() && fchown(new, Some(old.uid()), None).is_err() {
-            return Err(Error::invalid_input(format!("{} belongs to another user, who would lose it", path.display()))
+            return Err(Error::invalid_input(format!("{} belongs to another user, who would lose access to it", path.display()))
                 .hint("write to another file with -o, or ask its owner"));
         }
         if made.gid() != old.gid() && fchown(new, None, Some(old.gid())).is_err() {

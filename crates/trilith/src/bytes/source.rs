@@ -280,7 +280,7 @@ impl Source for Window {
     fn form(&self) -> Result<Form> {
         match self.inner.form()? {
             Form::Plain(at) => Ok(Form::Plain(at.saturating_add(self.start))),
-            _ => Err(Error::unsupported("it is a part of what is compressed as a whole")),
+            _ => Err(Error::unsupported("it is a part of data that is compressed as a whole")),
         }
     }
 

@@ -177,7 +177,7 @@ impl Draft {
     fn gone(&self, error: std::io::Error) -> Error {
         match error.kind() {
             std::io::ErrorKind::NotFound => Error::io(format!("writing {}", self.target.display()), error)
-                .hint("what was being written there was finished or aborted, or never begun"),
+                .hint("that file was finished, aborted, or never begun"),
             _ => self.failed(error),
         }
     }

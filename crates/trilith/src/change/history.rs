@@ -46,7 +46,7 @@ impl Change<'_> {
                 Some(node) => {
                     let found = if node.is_mapping() { "a mapping" } else { "a scalar" };
                     Err(Error::invalid_input(format!(
-                        "cannot add to the history: {list} is no list (expected a list, found {found})"
+                        "cannot add to the history: {list} is not a list (expected a list, found {found})"
                     ))
                     .at_path(list)
                     .hint("make it a list of entries with trilith edit, or rename it"))

@@ -91,7 +91,7 @@ pub fn finalise(file: &AsdfFile, path: impl AsRef<Path>, item: &str, options: &A
         let message = format!("{} cannot hold a block compressed with {codec}", block.generation.name);
         return Err(Error::invalid_input(message)
             .at_path(item)
-            .hint("leave the codec out here; converting the file to a newer generation compresses it"));
+            .hint("leave out the codec; convert the file to a newer generation to compress it"));
     }
     let text = sized(file, block)?;
     let size = write_anew(file, path.as_ref(), &text, |writer| {

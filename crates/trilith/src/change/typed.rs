@@ -68,7 +68,7 @@ fn checked(under: &Tree, text: &str, limits: &Limits) -> Result<Value> {
         let is_after_space = text.get(..at).is_none_or(|before| before.is_empty() || before.ends_with(char::is_whitespace));
         let place = (start + at) as u32;
         if is_after_space && !scalars.iter().any(|span| (span.start..span.end).contains(&place)) {
-            return Err(refused(text, "YAML takes what follows the # for a comment", text));
+            return Err(refused(text, "YAML reads the text after # as a comment", text));
         }
     }
     Ok(with_numbers(tree.root().to_value(limits)?))

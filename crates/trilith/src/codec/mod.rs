@@ -28,9 +28,9 @@ mod blsc;
 mod bzp2;
 pub mod chain;
 mod chunks;
-#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "chunks are said by layouts"))]
+#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "chunks come from layouts"))]
 pub(crate) mod collection;
-#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "chunks are said by layouts"))]
+#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "chunks come from layouts"))]
 pub(crate) mod filter;
 mod framed;
 mod input;
@@ -272,7 +272,7 @@ pub(crate) fn decoded_len(id: CodecId, stored: &SourceRef, limits: &Limits) -> R
     let mut pull = match &id.0 {
         b"zlib" => zlib::open(stored, most, limits)?,
         b"bzp2" => bzp2::open(stored, most, limits)?,
-        _ => return Err(Error::unsupported(format!("{id} does not tell how much it decodes to"))),
+        _ => return Err(Error::unsupported(format!("{id} does not state its decoded size"))),
     };
     let mut piece = vec![0; 256 << 10];
     let mut len = 0u64;

@@ -6,7 +6,7 @@ use super::{AsdfLaw, Document, Law};
 const ANEW: &str = "convert it with --to asdf-0.1";
 const LINE: &str = "write the header line as \"#ASDF 0.1.0\"";
 const TEXT: &str = "edit the text of the tree";
-const WRITER: &str = "the bytes are damaged: save what is left with repair";
+const WRITER: &str = "the bytes are damaged: recover the rest with repair";
 const CHAIN: &str = "encode the block again from its origin: what it states and what it holds contradict each other";
 const TILES: &str = "Built-in array-to-array encodings";
 const QUANTA: &str = "Built-in array-to-binary encodings";

@@ -6,7 +6,7 @@ use super::{AsdfLaw, Document, Law};
 const ANEW: &str = "convert it with --to asdf-1.6";
 const LINE: &str = "write the header line as \"#ASDF 1.0.0\"";
 const TEXT: &str = "edit the text of the tree";
-const WRITER: &str = "the bytes are damaged: save what is left with repair";
+const WRITER: &str = "the bytes are damaged: recover the rest with repair";
 const INDEX: &str = "rewrite the index with repack";
 const REFERENCE: &str = "correct the reference";
 

@@ -6,7 +6,7 @@ use super::{AsdfLaw, Document, Law};
 const ANEW: &str = "convert it with --to asdf-0.1-dev --as-documented";
 const LINE: &str = "write the header line as \"%ASDF 0.1.0\"";
 const TEXT: &str = "edit the text of the tree";
-const WRITER: &str = "the bytes are damaged: save what is left with repair";
+const WRITER: &str = "the bytes are damaged: recover the rest with repair";
 const REFERENCE: &str = "correct the reference";
 const NDARRAY: &str = "correct the ndarray, or the block that it names";
 const VALUE: &str = "correct the node; validate says what its schema expects";

@@ -119,7 +119,7 @@ fn stream(items: &Items<'_>, end: Option<u64>, found: &mut Found) -> Result<()> 
         let last = at.saturating_add(size);
         let place = || Place::byte(at).at_path(entry.path.clone());
         if last > file.source().len() {
-            let message = format!("its bytes {at}..{last} end behind the file of {} bytes", file.source().len());
+            let message = format!("its bytes {at}..{last} end after the file of {} bytes", file.source().len());
             found.add(Check::Inside, place(), message);
         } else if let Some(layout) = end.filter(|layout| last > *layout) {
             found.add(Check::LayoutEnd, place(), format!("its bytes {at}..{last} reach into the layout at byte {layout}"));

@@ -5,7 +5,7 @@ use super::{AsdfLaw, Document, Law};
 
 const ANEW: &str = "convert it with --to finf-0.1 --as-documented";
 const TEXT: &str = "edit the text of the tree";
-const WRITER: &str = "the bytes are damaged: save what is left with repair";
+const WRITER: &str = "the bytes are damaged: recover the rest with repair";
 
 /// FINF 0.1.0.
 pub(super) static DOCUMENT: Document = Document {

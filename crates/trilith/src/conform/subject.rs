@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 
 /// Remedy for a file whose blocks cannot all be read.
-const REPAIR: &str = "save what is left with repair";
+const REPAIR: &str = "recover the rest with repair";
 
 /// Compares a file with a document of the family.
 pub(super) fn check(

@@ -133,7 +133,7 @@ impl Cuts {
             let (block, array) = match candidate(file, node, lengths.len(), &users)? {
                 Candidate::Other => continue,
                 Candidate::Left(why) => {
-                    notes.push(format!("{path} stays as it is: {why}"));
+                    notes.push(format!("{path} stays unchanged: {why}"));
                     continue;
                 }
                 Candidate::Whole(block, array) => (block, array),
@@ -145,7 +145,7 @@ impl Cuts {
         }
         if arrays.is_empty() {
             let axes = if lengths.len() == 1 { "1 axis".to_owned() } else { format!("{} axes", lengths.len()) };
-            notes.push(format!("nothing is in chunks: there is no array with {axes} that has a block of its own"));
+            notes.push(format!("nothing is in chunks: there is no array with {axes} that has a separate block"));
             return Ok(Self { tree: file.tree().text().to_owned(), arrays, notes });
         }
         notes.push(format!("{} in chunks: readers need the package asdf-zarr, or Trilith", counted(arrays.len(), "array")));
@@ -198,7 +198,7 @@ fn candidate(file: &AsdfFile, node: Node<'_>, axes: usize, users: &HashMap<usize
     };
     let block = file.sections().block(number)?;
     if described.mask.is_some() {
-        return left("it has a mask, which arrays of Zarr have not");
+        return left("it has a mask, and Zarr arrays have none");
     }
     if block.is_streamed() {
         return left("it is streamed");

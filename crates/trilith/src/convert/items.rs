@@ -56,8 +56,7 @@ pub(super) fn to_asdf<W: Write + Seek>(
         let key = file.family();
         match tree.get(key) {
             Some(_) => {
-                losses
-                    .push(Diagnostic::loss(&format!("/{key}"), "an item of that name hides what the file says beside its items"));
+                losses.push(Diagnostic::loss(&format!("/{key}"), "an item of that name hides other content of the file"));
             }
             None => tree.set(key, Value::map([("notes", Value::map(said))])),
         }

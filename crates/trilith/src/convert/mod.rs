@@ -210,8 +210,8 @@ impl ConvertOptions {
             _ if self.rows == Some(0) => return Err(Error::invalid_input("pieces of 0 rows")),
             CodecChoice::Keep => None,
             choice if choice == lz4 => None,
-            CodecChoice::Plain => Some(("none", "uncompressed blocks can be cut at every row as they are: leave out the rows")),
-            CodecChoice::Auto => Some(("auto", "say lz4, or no codec")),
+            CodecChoice::Plain => Some(("none", "uncompressed blocks can be read at every row already: leave out --rows")),
+            CodecChoice::Auto => Some(("auto", "use lz4, or no codec")),
             CodecChoice::Set(id) => {
                 let why = match &id.0 {
                     b"zstd" | b"lz4f" => "other readers of ASDF read only the first of several frames: take lz4",
@@ -405,7 +405,8 @@ fn copies(block: &Block, options: &ConvertOptions) -> bool {
 fn lost_of_header(block: &Block) -> impl Iterator<Item = String> {
     let (index, unknown, extra) = (block.index, block.unknown_flags(), block.extra.len());
     let sum = block.checksum.as_deref().filter(|sum| sum.len() == 8);
-    let sum = sum.map(|_| format!("block {index}: its checksum of 8 bytes, which no document says how to compute, is left out"));
+    let sum =
+        sum.map(|_| format!("block {index}: its checksum of 8 bytes, whose algorithm no specification describes, is left out"));
     let flags = (unknown != 0).then(|| format!("block {index}: the unknown flags {unknown:#x} are left out"));
     let bytes = (extra > 0)
         .then(|| format!("block {index}: the last {extra} bytes of its header, which no document defines, are left out"));

@@ -354,7 +354,7 @@ fn comments(file: &AsdfFile, target: &Target, losses: &mut Vec<Diagnostic>) -> (
     let is_text = free.iter().all(|line| line.chars().all(|c| !c.is_control() || c == '\t'));
     let has_marker = file.sections().tree().is_some() && file.tree().text().lines().any(|line| line.starts_with("---"));
     if !free.is_empty() && (!has_marker || !is_text) {
-        let message = format!("{} has no place for the comments behind the header line", target.name);
+        let message = format!("{} has no place for comments after the header line", target.name);
         losses.push(Diagnostic::lost(message));
         return (Vec::new(), Vec::new());
     }

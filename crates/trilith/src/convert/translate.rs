@@ -112,7 +112,7 @@ impl Odd {
     }
 
     fn notes(self) -> impl Iterator<Item = String> {
-        let keys = (self.keys, "keys that are neither text, whole numbers nor truth values, which standard 1.6 refuses");
+        let keys = (self.keys, "keys that are neither text, whole numbers nor booleans, which standard 1.6 refuses");
         let numbers = (self.numbers, "whole numbers beyond int64, which standards 1.x keep in core/integer");
         let found = [keys, numbers].into_iter().filter(|((count, _), _)| *count > 0);
         found.map(|((count, path), what)| format!("the tree has {count} {what} (first: {path})"))

@@ -56,7 +56,7 @@ fn lengthen(
     let Native { signature, old, values, total, start } = Native::of(file)?;
     let next = old.evaluation().next().unwrap_or(0);
     if next < total {
-        let message = format!("the layout goes on at address {next}, inside of what is there ({total} bytes)");
+        let message = format!("the layout continues at address {next}, inside of the existing data ({total} bytes)");
         return Err(Error::unsupported(message).hint("declare the item at the end of the file last"));
     }
     let mut from = old.evaluation().reached();
@@ -140,7 +140,7 @@ fn may_follow(file: &DudleyFile, signature: Signature, start: u64) -> Result<()>
             Err(Error::malformed(format!("the layout at byte {at} is inside the data, which end at {start}")))
         }
         (LayoutOrigin::Embedded(_), _) => Ok(()),
-        (_, Some(_)) => Err(Error::invalid_input("the file has a layout of its own at its end, which another would contradict")
+        (_, Some(_)) => Err(Error::invalid_input("the file has a layout at its end, which contradicts another one")
             .setting("", Setting::NoLayout)),
         (_, None) if len < start => {
             Err(Error::malformed(format!("the file ends at byte {len}, and by the layout its data end at byte {start}")))

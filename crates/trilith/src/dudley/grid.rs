@@ -224,7 +224,7 @@ impl Spec<'_> {
             })));
         }
         if let Some(name) = ["grid_bytes", "grid_base"].into_iter().find(|name| self.said.contains_key(*name)) {
-            return Err(Error::malformed(format!("{name} without grid_at, which says where the chunks lie")));
+            return Err(Error::malformed(format!("{name} without grid_at, which names the column of byte offsets")));
         }
         if count != Some(entries.len() as u64) {
             let wanted = count.map_or("more".to_owned(), |count| count.to_string());

@@ -160,7 +160,7 @@ impl Joined {
     fn place(&self, offset: u64) -> Result<(usize, u64)> {
         let number = offset.checked_div(self.span).unwrap_or(0);
         let at = usize::try_from(number).ok().filter(|at| *at < self.pieces.len());
-        let at = at.ok_or_else(|| Error::malformed(format!("byte {offset} is behind the last file")))?;
+        let at = at.ok_or_else(|| Error::malformed(format!("byte {offset} is after the last file")))?;
         Ok((at, offset - number * self.span))
     }
 

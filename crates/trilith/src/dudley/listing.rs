@@ -100,8 +100,8 @@ pub fn folder_of(catalog: &Path) -> Result<PathBuf> {
 fn below(folder: &Path, path: &Path) -> Result<String> {
     let real = path.canonicalize().map_err(|e| Error::io(format!("opening {}", path.display()), e))?;
     let Ok(name) = real.strip_prefix(folder) else {
-        return Err(Error::invalid_input(format!("{} does not lie in the folder of the catalog, or below it", path.display()))
-            .hint("a catalog leads only to files beside it and below"));
+        return Err(Error::invalid_input(format!("{} is not in the folder of the catalog, or below it", path.display()))
+            .hint("a catalog lists only files in its folder and below"));
     };
     let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
     Ok(parts.join("/"))

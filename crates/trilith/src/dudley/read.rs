@@ -341,7 +341,7 @@ impl DudleyFile {
         let Some(address) = entry.address else {
             let has_elements = !entry.shape.contains(&0) && entry.typed.size() != Some(0);
             if has_elements && entry.nbytes != Some(0) {
-                return Err(Error::malformed("its address is not known, since a length before it is not"));
+                return Err(Error::malformed("its byte offset is unknown, because a length before it is unknown"));
             }
             if has_elements && filter.is_some() {
                 return Err(Error::malformed("no bytes are stored for a compressed array"));
@@ -399,7 +399,7 @@ fn find_layout(
     let is_unfinished = matches!(origin, LayoutOrigin::Embedded(_)) && text.contains(&0);
     read_layout(&text, &options, origin).map_err(|error| match error.advice() {
         None if is_unfinished => error.context(said).hint(format!(
-            "where {} was copied while it was appended to, copy it again with the journal beside it (.NAME.trilith-journal), \
+            "where {} was copied while it was appended to, copy it again with the journal next to it (.NAME.trilith-journal), \
              or give its layout",
             source.name()
         )),
@@ -428,7 +428,7 @@ pub(crate) fn find_text(
     let name = source.name();
     let beside = beside(name);
     let missing = || {
-        let others = beside.as_ref().map_or(String::new(), |beside| format!(", and no {beside} beside it"));
+        let others = beside.as_ref().map_or(String::new(), |beside| format!(", and no {beside} next to it"));
         Error::invalid_input(format!("{name} has no layout: there is none in the file{others}")).setting("", Setting::Layout)
     };
     let Some(beside) = beside.clone() else { return Err(missing()) };

@@ -82,7 +82,7 @@ impl Signature {
             Ok(0) => None,
             Ok(at) if (Self::LEN..=source.len()).contains(&at) => Some(at),
             Ok(at) => {
-                let message = format!("E405: the layout is said to start at byte {at} of {} bytes", source.len());
+                let message = format!("E405: the layout should start at byte {at} of {} bytes", source.len());
                 return Err(Error::malformed(message).at_byte(8));
             }
             Err(_) => return Err(Error::malformed(format!("E405: the address of the layout is negative ({at})")).at_byte(8)),

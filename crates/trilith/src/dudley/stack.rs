@@ -94,7 +94,7 @@ struct Elements {
 impl Elements {
     /// The bytes of the file that `len` bytes from `offset` on are, as far as one element goes.
     fn place(&self, offset: u64, len: u64) -> Result<(u64, u64)> {
-        let behind = || Error::malformed(format!("byte {offset} is behind the last element"));
+        let behind = || Error::malformed(format!("byte {offset} is after the last element"));
         let number = offset.checked_div(self.span).ok_or_else(behind)?;
         let from = offset - number * self.span;
         let piece = self.pieces.partition_point(|piece| piece.index <= number).checked_sub(1);
@@ -151,7 +151,7 @@ impl Source for Elements {
 
     fn form(&self) -> Result<Form> {
         let Form::Plain(start) = self.source.form()? else {
-            return Err(Error::unsupported("its items lie in what is compressed as a whole"));
+            return Err(Error::unsupported("its items are in data that is compressed as a whole"));
         };
         let mut pieces = Vec::new();
         let mut at = 0;

@@ -80,7 +80,7 @@ impl Column {
         };
         let mut shape = found.shape.clone();
         let (datatype, order) = datatype_of(&found.typed, &mut shape)?;
-        let address = found.address.ok_or_else(|| wrong("of which it is not known where it lies"))?.saturating_add(base);
+        let address = found.address.ok_or_else(|| wrong("whose byte offset is unknown"))?.saturating_add(base);
         Ok(Self { said: said.to_owned(), datatype, order, shape, address, member })
     }
 
@@ -102,7 +102,7 @@ impl Table {
     fn read(&self, source: &SourceRef, limits: &Arc<Limits>) -> Result<Read> {
         limits.charge_memory(self.count.saturating_mul(size_of::<Piece>() as u64), "the table of the chunks")?;
         let load = |column: &Column| {
-            column.load(source, self.count, limits).doing(|| format!("reading where the chunks lie, of {:?}", column.said))
+            column.load(source, self.count, limits).doing(|| format!("reading the offsets of the chunks of {:?}", column.said))
         };
         let at = load(&self.at)?;
         let lens = self.bytes.as_ref().map(&load).transpose()?;

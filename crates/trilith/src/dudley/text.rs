@@ -140,7 +140,9 @@ fn encoded(texts: &[String], datatype: Datatype, shape: &[u64]) -> Result<Array>
         let value = match datatype {
             Datatype::Ascii(_) => {
                 let stored = s1_bytes(text);
-                ElementValue::Raw(stored.ok_or_else(|| Error::invalid_input(format!("{text:?} has characters that S1 has not")))?)
+                ElementValue::Raw(
+                    stored.ok_or_else(|| Error::invalid_input(format!("{text:?} has characters that S1 does not have")))?,
+                )
             }
             _ => ElementValue::Text(text.clone()),
         };

@@ -245,7 +245,7 @@ fn changed_header(fits: &FitsFile, hdu: &Hdu, before: Node<'_>, after: Node<'_>)
     check_keys(after, &["header", "data"], &place)?;
     let value = |node: Node<'_>| node.get("data").map(|node| node.to_value(fits.limits())).transpose();
     if value(before)? != value(after)? || before.tag() != after.tag() {
-        return Err(no_place("the data of an HDU cannot be changed where they are").at_path(format!("{place}/data")));
+        return Err(no_place("cannot change the data of an HDU in place").at_path(format!("{place}/data")));
     }
     let (Some(before), Some(after)) = (before.get("header"), after.get("header")) else {
         return Err(no_place("an HDU keeps its header").at_path(format!("{place}/header")));

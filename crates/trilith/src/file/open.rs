@@ -264,8 +264,8 @@ impl OpenOptions {
         let start = first_bytes(source)?;
         let name = source.name();
         let hint = match FileKind::detect(&start) {
-            Some(FileKind::Dudley) => "trilith layout print FILE.dud prints a layout, trilith tree FILE what a file holds",
-            Some(_) => "trilith layout describe FILE says where its arrays lie",
+            Some(FileKind::Dudley) => "trilith layout print FILE.dud prints a layout, trilith tree FILE the content of a file",
+            Some(_) => "trilith layout describe FILE prints the byte offsets of its arrays",
             None if bytes::is_gzip(&start) => "unpack it first: addresses count in the unpacked file",
             None => match foreign::derive(source, &self.limits)? {
                 Some(derived) => return Ok(derived),

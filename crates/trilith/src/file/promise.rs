@@ -154,7 +154,7 @@ pub fn check_name(path: &str, written: Form, hint: &str) -> Result<()> {
         (None, Some((_, name))) => name,
         (None, None) => return Ok(()),
     };
-    let message = format!("the name {path} promises {promised}, but {} would be written", written.name());
+    let message = format!("cannot write {path}: its extension means {promised}, but the content would be {}", written.name());
     Err(Error::invalid_input(message).hint(hint.to_owned()))
 }
 

@@ -270,7 +270,7 @@ fn check_change(new: Option<&Card>, old: Option<&Card>, is_named: bool) -> Resul
         return Ok(());
     }
     if let Some(found) = [keyword, other].into_iter().find(|keyword| is_structural(keyword)) {
-        return Err(Error::invalid_input(format!("{found} says what the HDU is and where its data lie, and cannot be changed"))
+        return Err(Error::invalid_input(format!("{found} defines the HDU and the place of its data, and cannot be changed"))
             .hint("convert the FITS file to ASDF, change the array there, and convert it back"));
     }
     if let Some(sum) = new.map(Card::keyword).filter(|keyword| SUMS.contains(keyword)) {
@@ -293,12 +293,12 @@ fn check_order(hdu: &Hdu, rows: &[Row]) -> Result<()> {
         if found != card.keyword() {
             let what = if found.is_empty() { "nothing".to_owned() } else { found };
             return Err(Error::invalid_input(format!(
-                "the header begins with {} cards that say what the HDU is: found {what} in place of {}",
+                "the header begins with {} cards that define the HDU: found {what} in place of {}",
                 leading,
                 card.keyword()
             ))
             .at_path(format!("/fits/{}/header/{at}", hdu.number))
-            .hint(format!("put new cards behind them: number {leading} is the first free place")));
+            .hint(format!("put new cards after them: number {leading} is the first free place")));
         }
     }
     Ok(())

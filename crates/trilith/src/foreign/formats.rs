@@ -116,7 +116,7 @@ pub(super) const FORMATS: &[Format] = &[
         "a part of an ASDF file: a block without header and tree",
         b"\xd3BLK",
         START,
-        "trilith repair FILE -o OUT rescues what is left",
+        "trilith repair FILE -o OUT recovers what is left",
     ),
     // A longer header of somebody else is seldom, so that all others come first.
     derived!("hdf5", "HDF5", "an HDF5 file (as netCDF-4 files are)", Mark::Check(recognise::is_hdf5), hdf5),

@@ -25,7 +25,7 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
         }
     }
     let mut text = LayoutText::new("a file of unformatted Fortran records", limits);
-    text.comment("what a record holds is not in the file: replace u1[8] by f8 where it is known")?;
+    text.comment("the file does not state the type of its records: replace u1[8] by f8 if you know it")?;
     match all.first().map(|record| &record[..]) {
         Some([first]) if all.iter().all(|record| matches!(record[..], [only] if only.len == first.len)) => {
             let (length, width, end) = (marks.spelled(), marks.width, marks.width + first.len);

@@ -46,7 +46,7 @@ fn name(start: &[u8], source: &dyn Source) -> (Option<String>, String) {
     if let Some(at) = header_behind(start) {
         return (
             Some(format!("not an ASDF file from its first byte on: an ASDF header begins at byte {at}")),
-            format!("cut off what is in front of it: tail -c +{} FILE > OUT", at + 1),
+            format!("cut off the bytes before it: tail -c +{} FILE > OUT", at + 1),
         );
     }
     if start.iter().all(|byte| *byte == 0) {
@@ -94,7 +94,7 @@ fn text(start: &[u8]) -> Option<(&'static str, &'static str)> {
     }
     let text = text.trim_start_matches('\u{feff}').trim_start().to_ascii_lowercase();
     let begins = |words: &[&str]| words.iter().any(|word| text.starts_with(word));
-    let web = "a server may have answered with it instead of the file: check the address, and whether you must log in";
+    let web = "a server may have answered with it instead of the file: check the URL, and whether you must log in";
     let yaml = "an ASDF file begins with \"#ASDF 1.0.0\", and its tree with \"%YAML 1.1\" and \"---\"";
     Some(if begins(&["<!doctype html", "<html", "<head", "<body"]) {
         ("a web page (HTML)", web)

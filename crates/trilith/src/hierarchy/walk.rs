@@ -103,7 +103,7 @@ impl<'l> Walk<'l> {
         };
         let here = (std::ptr::from_ref(item.backend()).cast::<()>() as usize, number);
         if self.above.contains(&here) {
-            let error = Error::unsupported("it contains itself, which neither JSON nor Zarr can say");
+            let error = Error::unsupported("it contains itself, which neither JSON nor Zarr can express");
             return Ok(self.problem(path, error));
         }
         self.above.push(here);

@@ -207,7 +207,7 @@ fn only_new(old: &grammar::Outcome, text: &str) -> Option<Diagnostic> {
         return None;
     }
     let message =
-        format!("the text says nothing of its dialect, and is taken as 2026: as 2025 it has {}: {}", wrong.code, wrong.message);
+        format!("the text does not declare its dialect, and is read as 2026: as 2025 it has {}: {}", wrong.code, wrong.message);
     let warning = Code::W9.at(wrong.span, message);
     Some(warning.hint("add `#: dialect=2026`, or `#: dialect=2025` and mend it").locate(text))
 }

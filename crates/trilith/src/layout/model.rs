@@ -567,7 +567,7 @@ impl Layout {
         let why = if self.summary.is_some() { "" } else { ": it does not begin with a summary block" };
         let diagnostic = Code::E408.at(span, format!("the layout is not a template{why}"));
         let hint =
-            "a template begins with a summary block, and has no @address, stored parameter or struct of unknown length behind it";
+            "a template begins with a summary block, and has no @address, stored parameter or struct of unknown length after it";
         Err(diagnostic.hint(hint).locate(&self.text).into())
     }
 

@@ -368,7 +368,7 @@ impl<'l> Printer<'l> {
         }
         let copies = self.copies(list, count);
         if copies == Some(0) {
-            self.lose(list, false, "2026 repeats no list: elements that stand 0 times stand once");
+            self.lose(list, false, "2026 repeats no list: elements repeated 0 times appear once");
         }
         let again = copies.unwrap_or(1).saturating_sub(1);
         Closer::List { count: Count::Once, is_element, again, from, resume: None }

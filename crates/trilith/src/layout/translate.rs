@@ -340,10 +340,6 @@ impl Printer<'_> {
             Placement::Align(align) => format!(" %{}", align.min(16)),
         };
         self.out.push_str(&format!("{placement}  {own} = u1[{length}]"));
-        self.lose(
-            item,
-            false,
-            format!("2025 has no compressed arrays: the bytes that {} made, behind their length", filter.name),
-        );
+        self.lose(item, false, format!("2025 has no compressed arrays: the bytes that {} made, after their length", filter.name));
     }
 }

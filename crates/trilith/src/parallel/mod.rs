@@ -257,7 +257,7 @@ impl ParallelWriter {
         if before.any(|before| before != state) {
             let message = format!("{} was changed by somebody else since it was begun", self.path().display());
             return Err(
-                Error::new(crate::ErrorKind::Io, message).hint("move that file away and put back what was there, or abort")
+                Error::new(crate::ErrorKind::Io, message).hint("move that file away and restore the previous one, or abort")
             );
         }
         self.seal(&mut writing)?;
@@ -301,7 +301,7 @@ impl ParallelWriter {
 
     #[cold]
     fn is_another(&self) -> Error {
-        Error::new(crate::ErrorKind::Io, format!("what is being written at {} now was begun anew", self.path().display()))
+        Error::new(crate::ErrorKind::Io, format!("what is being written at {} now was begun again", self.path().display()))
             .hint("open it again")
     }
 
@@ -345,7 +345,7 @@ fn check(shape: &[u64], array: &Array, data: &Array) -> Result<()> {
     let order = array.byteorder();
     if data.datatype().packed(order) != array.datatype().packed(order) {
         return Err(Error::invalid_input(format!("data of {} for an array of {}", data.datatype(), array.datatype()))
-            .hint("convert them first: what would be lost is for you to say"));
+            .hint("convert them first: you decide what may be lost"));
     }
     data.check_unmasked("a region that is written")
 }

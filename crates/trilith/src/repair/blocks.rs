@@ -104,7 +104,7 @@ pub(super) fn find(
         at = next_block(source, &rows, behind.max(mark + 4), limits)?;
         let gap = at.unwrap_or(end).min(end);
         if right && index.is_none() && !is_blank(source, behind, gap, limits)? {
-            notes.push(format!("{} bytes from byte {behind} on belong to no block; one is taken for lost there", gap - behind));
+            notes.push(format!("{} bytes from byte {behind} on belong to no block: a block is lost there", gap - behind));
             found.push(Piece::lost("its header is damaged"));
         }
     }
@@ -123,7 +123,7 @@ fn unstream(block: &mut Block, fits: bool, end: u64, notes: &mut Vec<String>) {
     if fits {
         block.flags &= !block::STREAMED;
         block.stored_size = None;
-        notes.push(format!("the block at byte {} is not streamed, though its flag says so: its sizes fit", block.offset));
+        notes.push(format!("the block at byte {} is not streamed, although its flag is set: its sizes fit", block.offset));
     } else if let Some(size) = block.stored_size.as_mut() {
         *size = (*size).min(end.saturating_sub(block.data_offset));
     }
@@ -143,7 +143,7 @@ fn by_index(found: Vec<Piece>, entries: &[u64], notes: &mut Vec<String>) -> Vec<
         .map(|entry| {
             found
                 .next_if(|piece| piece.fate.offset == Some(*entry))
-                .unwrap_or_else(|| Piece::lost(&format!("there is no block at byte {entry}, where the index says so")))
+                .unwrap_or_else(|| Piece::lost(&format!("there is no block at byte {entry}, although the index lists it")))
         })
         .collect()
 }

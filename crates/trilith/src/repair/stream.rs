@@ -145,7 +145,7 @@ fn find(source: &SourceRef, order: Byteorder, resolve: &dyn Resolve, limits: &Li
             if is_right {
                 return Ok(own);
             }
-            (Ok(own), "what is there describes nothing, or items that lie in it".to_owned())
+            (Ok(own), "the rest describes nothing, or items inside of it".to_owned())
         }
         Err(error) if error.kind().is_request() || error.kind() == ErrorKind::Malformed => {
             let why = error.message().to_owned();
@@ -263,7 +263,7 @@ impl Parts<'_> {
         }
         let draft = match self.outline.thing(id) {
             Thing::Data(_) | Thing::Param(_, Some(_)) if self.misplaced.contains(&id) => {
-                self.fates.push((path.to_owned(), ArrayFate::Lost("a length that says where it lies is cut off".to_owned())));
+                self.fates.push((path.to_owned(), ArrayFate::Lost("a length that its byte offset needs is cut off".to_owned())));
                 None
             }
             Thing::Dict => {

@@ -227,7 +227,7 @@ impl Program {
                     held.and_then(|held| held.node_named(uri, whole, fragment)).map(|node| (number, node))
                 }
                 None => {
-                    let gap = self.gap(format!("schema {whole} is not known, so that what refers to it is not checked"));
+                    let gap = self.gap(format!("schema {whole} is not known, so references to it are not checked"));
                     return Ok(Located::NoReferences(gap));
                 }
             },
@@ -235,7 +235,7 @@ impl Program {
         match found {
             Some((document, (node, base))) => Ok(Located::At(Place { document, node: Some(node) }, Arc::from(base.as_str()))),
             None => {
-                let gap = format!("schema {whole} has no part {fragment}, so that what refers to it is not checked");
+                let gap = format!("schema {whole} has no part {fragment}, so references to it are not checked");
                 Ok(Located::NoReferences(self.gap(gap)))
             }
         }
@@ -382,7 +382,7 @@ impl Reader {
             "oneOf" => Rule::One(self.wants(value.items())),
             "not" => Rule::Not(self.want(value)),
             "required" | "requiredProperties" => Rule::Required(words(value).or_else(|| {
-                self.gaps.push(format!("{keyword} is not checked: {} is no list of names", value.raw()));
+                self.gaps.push(format!("{keyword} is not checked: {} is not a list of names", value.raw()));
                 None
             })?),
             "minProperties" => Rule::Properties { least: limit()?, most: u64::MAX },

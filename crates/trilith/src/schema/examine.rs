@@ -255,7 +255,7 @@ fn text_of_example(example: Node<'_>) -> std::result::Result<(Option<String>, St
     };
     match yaml.as_str() {
         Some(text) => Ok((standard, text.into_owned())),
-        None => Err(format!("{PAIR}, but its content is no text: write it after \"|\", indented")),
+        None => Err(format!("{PAIR}, but its content is not a string: write it after \"|\", indented")),
     }
 }
 
@@ -277,10 +277,10 @@ fn handles_of(tag: Option<&str>, uri: &str) -> Vec<String> {
 /// form of unique URI").
 fn id_problem(id: Option<&str>, is_there: bool) -> Option<String> {
     match id {
-        None if is_there => Some("the id is no text, expected a URI".to_owned()),
-        None => Some("the schema has no id, by which others could refer to it".to_owned()),
+        None if is_there => Some("the id is not a string, expected a URI".to_owned()),
+        None => Some("the schema has no id, so no other schema can refer to it".to_owned()),
         Some(id) if !is_uri(split_fragment(id).0) => {
-            Some(format!("the id {id:?} is no URI, as asdf://example.org/schemas/name-1.0.0 is one"))
+            Some(format!("the id {id:?} is not a URI such as asdf://example.org/schemas/name-1.0.0"))
         }
         Some(_) => None,
     }

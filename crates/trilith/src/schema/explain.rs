@@ -301,7 +301,7 @@ impl<'c, 'a, 't> Explain<'c, 'a, 't> {
                 let found = cast::dimensions(node).map_or("no shape".to_owned(), |n| format!("{n} dimensions"));
                 (format!("the array has {found}"), range(*least, *most, "dimension"))
             }
-            Rule::Not(_) => (format!("{} is just what is not allowed here", shown(node)), String::new()),
+            Rule::Not(_) => (format!("{} is not allowed here", shown(node)), String::new()),
             other => measured(self.check, node, other),
         };
         self.add(node, part, sort, message, expected, hint);
@@ -314,7 +314,7 @@ impl<'c, 'a, 't> Explain<'c, 'a, 't> {
             Found::None => "not known".to_owned(),
         };
         let wanted = wanted.map_or("another datatype".to_owned(), Kind::words);
-        let rule = if exact { format!("exactly {wanted}") } else { format!("{wanted}, or what casts to it safely") };
+        let rule = if exact { format!("exactly {wanted}") } else { format!("{wanted}, or a type that casts to it safely") };
         (format!("the datatype of the array is {found}"), rule)
     }
 }

@@ -309,7 +309,7 @@ impl Findings {
         }
         for key in survey.keys.iter().filter(|_| restricted) {
             self.warn(|| {
-                let message = format!("the key {} is neither text nor an integer nor a boolean", key.raw());
+                let message = format!("the key {} is neither a string nor an integer nor a boolean", key.raw());
                 warning(tree, *key, message, Some("ASDF 1.6 allows no other keys".into()))
             });
         }

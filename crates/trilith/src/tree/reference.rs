@@ -227,7 +227,7 @@ impl<P: Clone + PartialEq> Trail<P> {
             if let Some(text) = places.reference(&at) {
                 if self.is_circle(&at) {
                     self.paths.clear();
-                    return Err(Error::malformed("the references lead in a circle, or through more than 1000 others"));
+                    return Err(Error::malformed("the references lead in a circle, or through more than 1000 references"));
                 }
                 let (uri, path) = match Reference::parse(&text) {
                     Ok(reference) => (reference.uri, reference.path),

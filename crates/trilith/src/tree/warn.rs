@@ -108,7 +108,7 @@ impl Tree {
         for (key, _) in node.entries().filter(|(key, _)| !key.is_merge()) {
             if !key.is_scalar() || !matches!(key.scalar(), Scalar::Str(_) | Scalar::Int(_) | Scalar::BigInt(_) | Scalar::Bool(_))
             {
-                let message = format!("the key {} is neither text nor integer nor truth value", shortened(key.raw()));
+                let message = format!("the key {} is neither a string nor an integer nor a boolean", shortened(key.raw()));
                 note(Rule::KeyType, message, key.span());
             }
             if node.len() > 1 && seen.has(key_of(key)) {

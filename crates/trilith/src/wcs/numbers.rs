@@ -68,7 +68,7 @@ pub(super) fn numbers(item: &Item<'_>, most: usize) -> Result<Numbers> {
             let value = match item.value()? {
                 Scalar::Float(value) => value,
                 Scalar::Int(value) => value as f64,
-                Scalar::BigInt(digits) => digits.parse().map_err(|_| Error::malformed(format!("{digits:?} is no number")))?,
+                Scalar::BigInt(digits) => digits.parse().map_err(|_| Error::malformed(format!("{digits:?} is not a number")))?,
                 _ => return Err(Error::malformed(format!("{:?} (expected a number)", text(item).unwrap_or_default()))),
             };
             if most == 0 {

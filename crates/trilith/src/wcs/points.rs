@@ -50,7 +50,7 @@ impl Points {
             return Self::of_array(&Array::from_npy(source, limits)?);
         }
         let bytes = read_vec(&*source, 0, source.len(), limits)?;
-        let text = String::from_utf8(bytes).map_err(|_| Error::malformed("a list of points that is neither CSV nor NPY"))?;
+        let text = String::from_utf8(bytes).map_err(|_| Error::malformed("a list of points must be CSV or NPY"))?;
         let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
         let first = text.lines().enumerate().find(|(_, line)| !line.trim().is_empty());
         let Some((at, line)) = first else { return Ok(Self { names: Vec::new(), rows: Rows::Numbers(Vec::new()) }) };

@@ -238,7 +238,8 @@ impl Value {
                     for (key, item) in pairs {
                         if !matches!(key.data, Data::Str(_) | Data::Int(_) | Data::Bool(_)) {
                             let text = print_flow(key, &PrintOptions::default());
-                            let message = format!("the key {} is neither text nor integer nor truth value", shortened(&text));
+                            let message =
+                                format!("the key {} is neither a string nor an integer nor a boolean", shortened(&text));
                             return Err(Error::invalid_input(message).hint("quote it, and it is text"));
                         }
                         work.push(item);

@@ -55,7 +55,7 @@ pub fn show(out: &mut Out, name: &str, file: &DudleyFile, options: &Options) -> 
         ("file", name.to_owned()),
         ("generation", file.generation_name().to_owned()),
         ("signature", signature.unwrap_or_else(|| "none".to_owned())),
-        ("byteorder", order.unwrap_or("as the layout says of each item").to_owned()),
+        ("byteorder", order.unwrap_or("as the layout declares for each item").to_owned()),
         ("size", size(file.source().len())),
         ("layout", layout),
         ("items", count.map_or("too many to count".to_owned(), |count| count.to_string())),

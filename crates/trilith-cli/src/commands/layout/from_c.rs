@@ -234,7 +234,7 @@ impl<'t> Reader<'t> {
         if directive.strip_prefix("pragma").is_some_and(|rest| rest.trim_start().starts_with("pack")) {
             return Err(self
                 .unsupported(token.at, "`#pragma pack`")
-                .hint("take the struct out of it and write `%1` behind its members"));
+                .hint("take the struct out of it and write `%1` after its members"));
         }
         let Some(rest) = directive.strip_prefix("define").map(str::trim_start) else { return Ok(()) };
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';

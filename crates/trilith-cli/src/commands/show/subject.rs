@@ -66,7 +66,7 @@ impl Subject {
         };
         let shape = self.array.shape().to_vec();
         let Some(more) = shape.len().checked_sub(axes) else {
-            return Err(Error::invalid_input(format!("an array of the shape {shape:?} has not enough axes, {axes} are drawn")));
+            return Err(Error::invalid_input(format!("an array of the shape {shape:?} has too few axes: {axes} are needed")));
         };
         if more == 0 {
             return Ok(());
@@ -136,8 +136,8 @@ fn chosen(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Array, Co
     let count = paths.len();
     paths.truncate(5);
     let more = if count > paths.len() { format!(" and {} more", count - paths.len()) } else { String::new() };
-    Err(Error::invalid_input(format!("there are {count} arrays here, one at a time is drawn"))
-        .hint(format!("choose one behind #: {}{more}", paths.join(", "))))
+    Err(Error::invalid_input(format!("cannot draw {count} arrays at once"))
+        .hint(format!("choose one after #: {}{more}", paths.join(", "))))
 }
 
 /// The length of an array of numbers of one axis.

@@ -127,9 +127,7 @@ fn is_private(url: &Url) -> bool {
 /// server chose it.
 fn allow_hint(to: &Url) -> String {
     match is_private(to) {
-        true => {
-            "it is an address of this machine or of a private network, which only --allow with its host lets be asked".to_owned()
-        }
+        true => "it is an address of this machine or of a private network; permit its host with --allow".to_owned(),
         false => format!("if you trust it, add --allow {}", shown_url(to)),
     }
 }
@@ -214,7 +212,7 @@ impl Target {
                 }
                 return Ok(reply);
             };
-            let next = url.join(location).map_err(|_| Failure::Final(self.error("a redirect leads to no address")))?;
+            let next = url.join(location).map_err(|_| Failure::Final(self.error("a redirect has no URL")))?;
             agent = self.redirected(agent, &url, &next).map_err(Failure::Final)?;
             // What signs one object signs no other.
             if next.origin() != url.origin() || matches!(self.address, Address::Object { .. }) {
@@ -241,10 +239,10 @@ impl Target {
             Error::limit(format!("{} redirects to {}, which {why}", self.address.shown(), shown_url(to))).hint(allow_hint(to))
         };
         if !matches!(to.scheme(), "http" | "https") {
-            return Err(refused("is not a web address"));
+            return Err(refused("is not an http or https URL"));
         }
         if from.scheme() == "https" && to.scheme() == "http" {
-            return Err(refused("is not encrypted, as the first address is"));
+            return Err(refused("is not encrypted, but the first URL is"));
         }
         let address = Address::Web(to.clone());
         match self.client.allows(&address) {

@@ -341,5 +341,5 @@ impl Read for Paced {
 
 /// Refuses a file whose version cannot be read.
 pub(super) fn no_size(target: &Target) -> Error {
-    target.error("the server does not say how large the file is")
+    target.error("the server does not report the size of the file")
 }

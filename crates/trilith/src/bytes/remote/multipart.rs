@@ -46,10 +46,10 @@ pub(super) fn read(
                 range = content_range(value);
             }
         }
-        let (range, size) = range.ok_or_else(|| bad("a part does not say where it belongs"))?;
+        let (range, size) = range.ok_or_else(|| bad("a part does not state its byte offset"))?;
         let len = range.end - range.start;
         if len > most {
-            return Err(bad("a part is longer than what was asked for"));
+            return Err(bad("a part is longer than requested"));
         }
         let mut bytes = Vec::new();
         if body.by_ref().take(len).read_to_end(&mut bytes)? as u64 != len {
@@ -57,7 +57,7 @@ pub(super) fn read(
         }
         take(range.start, bytes, size)?;
         if !line(&mut body)?.is_empty() {
-            return Err(bad("a part is longer than it says"));
+            return Err(bad("a part is longer than it states"));
         }
         match line(&mut body)? {
             next if next == delimiter => {}

@@ -163,9 +163,11 @@ impl RemoteOptions {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an unknown name or value.
     pub fn set(&mut self, assignment: &str) -> Result<()> {
-        let (name, value) = assignment
-            .split_once('=')
-            .ok_or_else(|| Error::invalid_input(format!("remote option {assignment:?} is not of the form NAME=VALUE")))?;
+        let (name, value) = assignment.split_once('=').ok_or_else(|| {
+            Error::invalid_input(format!(
+                "cannot set the remote option {assignment:?}: expected NAME=VALUE, such as anonymous=yes"
+            ))
+        })?;
         let number = || parse_size(value);
         let small = || number().map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         let truth = || match value {

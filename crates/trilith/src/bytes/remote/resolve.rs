@@ -59,7 +59,7 @@ impl Beside {
     fn open(&self, uri: &str, first: &[Range<u64>]) -> Result<Opened> {
         let refused = |why: &str| Error::limit(format!("the reference {uri:?} is refused: {why}"));
         let depth = self.depth.checked_sub(1).ok_or_else(|| refused("too many files refer to each other"))?;
-        let there = self.current.join(uri).ok_or_else(|| refused("it is not an address of the web"))?;
+        let there = self.current.join(uri).ok_or_else(|| refused("it is not an http or https URL"))?;
         let (root, trust) = if there.is_in_folder_of(&self.root) {
             (self.root.clone(), Trust::Beside(self.root.clone()))
         } else {

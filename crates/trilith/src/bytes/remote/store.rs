@@ -419,7 +419,7 @@ impl Settings<'_> {
         };
         let named = named.map(|text| {
             let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());
-            url.ok_or_else(|| Error::invalid_input(format!("{variable}={text} is not an address")))
+            url.ok_or_else(|| Error::invalid_input(format!("{variable}={text} is not a URL")))
         });
         named.transpose()
     }
@@ -449,7 +449,7 @@ impl Settings<'_> {
 }
 
 fn url_of(text: &str) -> Result<Url> {
-    Url::parse(text).map_err(|error| Error::invalid_input(format!("{text:?} is not an address: {error}")))
+    Url::parse(text).map_err(|error| Error::invalid_input(format!("{text:?} is not a URL: {error}")))
 }
 
 fn no_account() -> Error {

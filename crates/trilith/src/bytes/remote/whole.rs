@@ -58,7 +58,7 @@ impl WholeFile {
         let source = spool(body.take(most.saturating_add(1)), name, u64::MAX)?;
         if source.len() > most {
             return Err(Error::unsupported(format!(
-                "the server of {name} gives neither parts of the file nor its size, which is more than {most} bytes"
+                "the server of {name} sends neither parts of the file nor its size, which is more than {most} bytes"
             ))
             .setting("", Setting::Download));
         }

@@ -31,7 +31,7 @@ impl LocalHeap {
     /// The name at an offset.
     pub fn name(&self, file: &H5, offset: u64) -> Result<String> {
         let from = usize::try_from(offset).ok().and_then(|from| self.bytes.get(from..));
-        let from = from.ok_or_else(|| Error::malformed("a name lies behind the heap of names"))?;
+        let from = from.ok_or_else(|| Error::malformed("a name is after the end of the heap of names"))?;
         file.fields(from, self.address.saturating_add(offset)).text()
     }
 }
@@ -137,12 +137,12 @@ impl FractalHeap {
             *known = Some(found);
         }
         let found = known.as_ref().and_then(|known| known.get(&number)).copied();
-        found.ok_or_else(|| Error::malformed("a large object that its heap has not"))
+        found.ok_or_else(|| Error::malformed("a large object that is not in its heap"))
     }
 
     /// The address of a byte of the heap.
     fn place(&self, file: &H5, offset: u64) -> Result<u64> {
-        let wrong = || Error::malformed("an object that lies behind its heap");
+        let wrong = || Error::malformed("an object that is after the end of its heap");
         let mut block = self.root.ok_or_else(wrong)?;
         if self.filtered {
             return Err(Error::unsupported("a heap whose blocks are compressed"));

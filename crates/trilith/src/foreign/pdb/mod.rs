@@ -97,7 +97,7 @@ impl Pdb<'_> {
         let records: Vec<u64> = (blocks.iter())
             .flat_map(|(at, count)| (0..*count).map(move |n| at.checked_add(known.size.checked_mul(n)?)))
             .collect::<Option<_>>()
-            .ok_or_else(|| Error::malformed("a history record lies behind byte 2^64"))?;
+            .ok_or_else(|| Error::malformed("a history record is after byte 2^64"))?;
         for member in &known.members {
             let of = types.get(&member.datatype)?;
             let typed = format!("{}{}", of.spelled, shaped(&shape_of(&self.shape(&member.dims), of.bytes)));

@@ -64,7 +64,7 @@ impl Pdb<'_> {
         for at in self.addresses(symbol)?.into_iter().flatten() {
             match self.pointee(at, types)? {
                 Some(item) => items.push(item),
-                None => return text.comment(&format!("what {name} points to is not known: its type has no plain form")),
+                None => return text.comment(&format!("what {name} points to is not known: its type has no simple form")),
             }
         }
         let name = format!("*{name}");
@@ -96,7 +96,7 @@ impl Pdb<'_> {
         let width = self.formats.long.size;
         let dims = self.longs(at.saturating_add(2 * width), rank)?;
         let begin = at.saturating_add((2 + rank) * width).checked_next_multiple_of(known.align);
-        let begin = begin.ok_or_else(|| Error::malformed("a pointer leads behind byte 2^64"))?;
+        let begin = begin.ok_or_else(|| Error::malformed("a pointer points beyond byte 2^64"))?;
         Ok(Some(format!("{}{} @{begin}", known.spelled, shaped(&shape_of(&self.shape(&dims), known.bytes)))))
     }
 }

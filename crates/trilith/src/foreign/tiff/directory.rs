@@ -79,7 +79,7 @@ impl<'s> Tiff<'s> {
         let mut file = Self { source, limits, order, wide: false, first: 0 };
         file.wide = file.number(&mut header, 2)? == 43;
         if file.wide && (file.number(&mut header, 2)?, file.number(&mut header, 2)?) != (8, 0) {
-            return Err(Error::unsupported("a BigTIFF file whose addresses have not 8 bytes"));
+            return Err(Error::unsupported("a BigTIFF file whose offsets do not have 8 bytes"));
         }
         file.first = file.number(&mut header, file.word())?;
         Ok(file)

@@ -207,7 +207,7 @@ impl Image {
         match (starts.as_slice(), tags.tag(at), tags.tag(len)) {
             ([start], ..) => text.item(name, &spelled((start, lens.first().unwrap_or(&0))))?,
             (_, Some(at), Some(len)) if starts.len() > LISTED => {
-                let no_numbers = || Error::malformed("the places of strips or tiles are no whole numbers");
+                let no_numbers = || Error::malformed("the offsets of strips or tiles are not integers");
                 let column = |tag| file.spelled(tag).ok_or_else(no_numbers);
                 text.item(name, &format!("{} @{}", column(at)?, at.at))?;
                 table = Some((format!("{} @{}", column(len)?, len.at), format!("{name}@bytes")));
@@ -303,7 +303,7 @@ fn samples_of(file: &Tiff<'_>, tags: &Directory) -> Result<(Datatype, Option<u64
         let all = tags.numbers(file, id)?.unwrap_or_else(|| vec![without]);
         match all.first() {
             Some(first) if all.iter().all(|one| one == first) => Ok(*first),
-            _ => Err(Error::unsupported(format!("samples of several {what} beside each other: {all:?}"))),
+            _ => Err(Error::unsupported(format!("samples of several {what} next to each other: {all:?}"))),
         }
     };
     let (bits, format) = (alike(id::BITS, 1, "lengths")?, alike(id::FORMAT, 1, "kinds")?);

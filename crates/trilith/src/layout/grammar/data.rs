@@ -54,8 +54,7 @@ impl Parser<'_> {
             && let TypeKind::Primitive(primitive, _) = self.layout.ty(draft.ty).kind
             && primitive.kind() == PrimitiveKind::Pointer
         {
-            let message =
-                format!("`{primitive}` is mentioned by the language only in passing; `u{}` says the same", primitive.size());
+            let message = format!("`{primitive}` is not fully specified; `u{}` says the same", primitive.size());
             self.warn(Code::W8, draft.type_span, message);
         }
     }
@@ -115,7 +114,7 @@ impl Parser<'_> {
                 format!("write {name}{} for {name} {word} {size}", sign.repeat(size as usize))
             }
             T::Integer => "a dimension is a number, or a name with + or - suffixes".into(),
-            T::Question => "the suffix `?` is gone since 2025; a parameter of 0 or -1 says the same".into(),
+            T::Question => "the suffix `?` is gone since 2025; a parameter of 0 or -1 means the same".into(),
             _ => String::new(),
         }
     }

@@ -64,7 +64,7 @@ impl Parser<'_> {
         }
         let equals = if self.dialect == Dialect::D2025 { " =" } else { ":" };
         match (token.kind, text.chars().next()) {
-            (T::BadCharacter, Some(';')) => "an item ends where the next begins: leave the `;` out".to_owned(),
+            (T::BadCharacter, Some(';')) => "an item needs no end: leave out the `;`".to_owned(),
             (T::BadCharacter, Some(c)) if c.is_whitespace() => "write a plain blank".to_owned(),
             (T::BadCharacter, Some('“' | '”' | '„' | '‘' | '’' | '«' | '»' | '`')) => {
                 "a name is quoted with \" or '".to_owned()
@@ -80,10 +80,10 @@ impl Parser<'_> {
                 "a name of other characters than letters, digits and `_` is quoted: \"a-b\"".to_owned()
             }
             (T::OpenBracket | T::OpenParen, _) if code == Code::E201 => {
-                "the shape comes behind the datatype, before `@` and `%`".to_owned()
+                "the shape comes after the datatype, before `@` and `%`".to_owned()
             }
             (T::OpenBracket, _) if code == Code::E203 => {
-                "a list is an item of a dict; a member has a shape behind its datatype, as `f8[3]`, of numbers or parameters"
+                "a list is an item of a dict; a member has a shape after its datatype, as `f8[3]`, of numbers or parameters"
                     .to_owned()
             }
             (T::Star, _) if code == Code::E204 => "a dimension is a number, or a parameter with + or - suffixes".to_owned(),

@@ -168,7 +168,7 @@ impl Parser<'_> {
         if self.dialect == Dialect::D2025 && self.eat(T::Star).is_some() {
             (count, count_span) = self.count(Code::E206)?;
             if let (Some(span), true) = (placed, !matches!(count, Count::Once | Count::Fixed(1))) {
-                let message = "an address inside a repetition: all copies would lie at one place";
+                let message = "an address inside a repetition: all copies would have one byte offset";
                 self.report(Code::E313.at(span, message).hint("use % or nothing"));
                 // The list around need not say it again.
                 placed = None;

@@ -441,7 +441,7 @@ impl<'t> Parser<'t> {
                 lexical(Code::E103, bad_number(token.span.slice(self.text))).hint(number_hint(token.span.slice(self.text)))
             }
             T::BadPrefix => lexical(Code::E104, format!("{found} is not followed by a primitive datatype"))
-                .hint("a prefixed datatype is written like `<f8`, without blanks; that of a whole layout stands first in it"),
+                .hint("a prefixed datatype is written like `<f8`, without blanks; that of a whole layout is first in it"),
             T::BadCharacter => lexical(Code::E102, format!("illegal character {}", self.character(token))),
             T::Question if code != Code::E204 => lexical(Code::E102, "illegal character `?`".into()),
             T::End => {

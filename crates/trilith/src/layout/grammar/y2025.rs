@@ -47,7 +47,7 @@ impl Parser<'_> {
             T::Ampersand => "referenced items (`&`) belong to the dialect of 2026",
             T::Into | T::From => "filters belong to the dialect of 2026",
             T::Integer | T::At | T::Percent => "",
-            T::OpenBracket => "the shape comes behind the datatype, before `@` and `%`",
+            T::OpenBracket => "the shape comes after the datatype, before `@` and `%`",
             T::Star => "`*` repeats a list: `name [ … ]*n`",
             _ => "an item begins with a name, `..` or `/`",
         }
@@ -150,7 +150,7 @@ impl Parser<'_> {
                 let at = (end + blanks) as u32;
                 let width = self.text.get(end + blanks..).and_then(|text| text.chars().next()).map_or(1, char::len_utf8) as u32;
                 self.bump();
-                let message = "the `-` that end a layout stand alone on their line";
+                let message = "the `-` that end a layout must be alone on their line";
                 return self.fail(Code::E210.at(Span::new(at, at + width), message));
             }
         };

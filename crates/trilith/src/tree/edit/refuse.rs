@@ -47,7 +47,7 @@ impl Edit<'_> {
             return Some(
                 Error::invalid_input(format!("this takes away the node &{name}, but the alias *{name} refers to it"))
                     .at_text(line, column)
-                    .hint("set or delete what is at that alias first"),
+                    .hint("set or delete the node at that alias first"),
             );
         }
         let options = PrintOptions { handles: self.options.handles.clone(), ..PrintOptions::default() };
