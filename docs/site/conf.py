@@ -28,12 +28,12 @@ def source_read(app, docname, source):
     folder = (HERE / docname).parent
 
     def link(found):
-        text, target = found.group(1), found.group(2)
+        mark, text, target = found.groups()
         path = target.split("#")[0]
         if not path or "://" in target or target.startswith("mailto:"):
             return found.group(0)
         there = (folder / path).resolve()
-        return found.group(0) if there.suffix == ".md" and there.exists() else text
+        return found.group(0) if (mark or there.suffix == ".md") and there.exists() else text
 
     fenced, lines = False, []
     for line in source[0].split("\n"):
@@ -41,7 +41,7 @@ def source_read(app, docname, source):
             fenced = not fenced
         is_code = fenced or line.startswith("    ")
         line = line.replace("```rust,no_run", "```rust")
-        lines.append(line if is_code else re.sub(r"\[([^\]\[]+)\]\(([^)\s]+)\)", link, line))
+        lines.append(line if is_code else re.sub(r"(!?)\[([^\]\[]+)\]\(([^)\s]+)\)", link, line))
     source[0] = "\n".join(lines)
 
 

@@ -75,6 +75,12 @@ fn stage(source: &Path, trilith: &Path) -> Result<(), String> {
         let text = read(&root().join(&page))?;
         write(&source.join(&page), &text)?;
     }
+    let folder = root().join("docs");
+    for picture in files(&folder).iter().filter(|path| path.extension().is_some_and(|ending| ending == "png")) {
+        if let Ok(name) = picture.strip_prefix(&folder) {
+            crate::files::copy(picture, &source.join("docs").join(name))?;
+        }
+    }
     write(&source.join("conf.py"), &read(&root().join("docs/site/conf.py"))?)?;
     write(&source.join("_static/style.css"), &read(&root().join("docs/site/style.css"))?)?;
     let commands = reference(&source.join("docs/reference"), trilith)?;
