@@ -124,7 +124,7 @@ fn parse(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
             let Some(word) = unknown_command(&error) else { return Err(error) };
             let at = words.iter().position(|given| *given == *word).unwrap_or(1);
             if item::is_file(&word) {
-                words.insert(at, "info".into());
+                show(&mut words, at);
                 command.try_get_matches_from(&words)?
             } else if let Some(meant) = help::meant(&word) {
                 error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![meant.to_owned()]));
@@ -142,7 +142,22 @@ fn parse(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
     Ok((Cli::from_arg_matches(&matches)?, name))
 }
 
-/// The word that stands where a command is expected.
+/// Turns `trilith FILE` into `trilith info FILE`, and a group of commands with a file into the command that shows it.
+fn show(words: &mut Vec<OsString>, at: usize) {
+    match at.checked_sub(1).and_then(|before| words.get_mut(before)) {
+        Some(group) if group == "history" => {
+            *group = "tree".into();
+            if let Some(file) = words.get_mut(at) {
+                file.push("#/history");
+            }
+        }
+        Some(group) if group == "layout" => words.insert(at, "print".into()),
+        Some(group) if group == "schema" => words.insert(at, "check".into()),
+        _ => words.insert(at, "info".into()),
+    }
+}
+
+/// The word in the place of a command.
 fn unknown_command(error: &clap::Error) -> Option<String> {
     match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
         (Unparsed::InvalidSubcommand, Some(ContextValue::String(word))) => Some(word.clone()),
