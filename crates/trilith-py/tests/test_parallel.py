@@ -83,7 +83,7 @@ def test_processes_write_one_array(tmp_path):
     assert [worker.wait(60) for worker in workers] == [0] * 4
     trilith.resume(path).finish()
     np.testing.assert_array_equal(trilith.open(path)["cube"].read(), np.arange(12000).reshape(shape) + 1)
-    with pytest.raises(OSError, match="finished or aborted"):
+    with pytest.raises(OSError, match="finished, aborted"):
         work.finish()
 
 
@@ -163,7 +163,7 @@ def test_what_does_not_fit_is_an_error(tmp_path):
     late = pickle.loads(pickle.dumps(work))
     assert late.id == work.id and late.arrays == {"/a": ((4, 3), np.dtype("f4"))} and "/a" in repr(late)
     work.abort()
-    with pytest.raises(OSError, match="finished or aborted"):
+    with pytest.raises(OSError, match="finished, aborted"):
         late.write_region("a", 0, np.zeros(3, "f4"))
     with pytest.raises(FileNotFoundError):
         trilith.resume(path)

@@ -233,7 +233,7 @@ mod tests {
         assert!(index(&[101, 300]).check(100).unwrap_err().contains("first entry is 101"));
         assert!(index(&[100, 90]).check(100).unwrap_err().contains("do not increase"));
         assert!(index(&[100, 120]).check(100).unwrap_err().contains("no room"));
-        assert!(index(&[100, 2000]).check(100).unwrap_err().contains("behind the index"));
+        assert!(index(&[100, 2000]).check(100).unwrap_err().contains("after the index"));
         assert!(index(&[]).check(100).unwrap_err().contains("no block"));
     }
 }

@@ -136,12 +136,12 @@ fn a_writer_that_comes_too_late_changes_nothing() {
     first.write_region("/group/a", [Index::ALL], &numbers(&[2])).unwrap();
     first.finish().unwrap();
     let wrong = Array::from_slice(&[7i32, 7], &[2]).unwrap();
-    assert!(late.write_region("/group/a", [Index::ALL], &wrong).unwrap_err().to_string().contains("finished or aborted"));
+    assert!(late.write_region("/group/a", [Index::ALL], &wrong).unwrap_err().to_string().contains("finished, aborted, or never begun"));
     assert!(late.finish().is_err());
     // Another file is begun under the same name.
     let second = begin(&path, &[2], Byteorder::Little);
     let error = late.write_region("/group/a", [Index::ALL], &wrong).unwrap_err();
-    assert!(error.to_string().contains("begun anew"), "{error}");
+    assert!(error.to_string().contains("begun again"), "{error}");
     assert!(late.abort().is_err() && late.finish().is_err());
     assert_eq!(second.unwritten().unwrap()["/group/a"], 2);
     assert_eq!(crate::open(&path).unwrap().array("/group/a").unwrap().load::<i32>().unwrap(), [1, 2]);
