@@ -86,6 +86,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     let malformed_is_no = cli.command.malformed_is_no();
     cli.options.malformed_is_no = malformed_is_no;
     cli.options.whole = cli.command.reads_all();
+    cli.options.itself = cli.command.reads_itself();
     // Programs that read references apply what the attributes declare.
     cli.options.stored |= matches!(cli.command, Command::Manifest(_));
     cli.options.instead = cli.command.instead();

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use trilith::asdf::AsdfFile;
 use trilith::asdf::uris::{Notes, uris};
 use trilith::bytes::{self, Base, DirectoryResolver, LocalOptions, RemoteOptions, Resolve, Source, SourceRef};
+use trilith::dudley::DudleyFile;
 use trilith::file::{FileKind, Permissions};
 use trilith::layout::{Byteorder, Layout};
 use trilith::tree::Tree;
@@ -58,6 +59,12 @@ pub struct Options {
     /// `true` if a malformed file is an answer of the command.
     #[arg(skip)]
     pub malformed_is_no: bool,
+    /// `true` if a catalog is opened as the file that it is, not as the files that it lists.
+    #[arg(skip)]
+    pub itself: bool,
+    /// Of the files of a catalog only these, counted from 0; several ranges with commas: 0:10,20:
+    #[arg(long = "files", global = true, hide_short_help = true, value_name = "FIRST:END")]
+    pub of_catalog: Option<String>,
     /// The layout that `--layout` names, once it is read.
     #[arg(skip)]
     layout: OnceLock<Layout>,
@@ -183,7 +190,9 @@ impl Options {
     pub fn opening(&self) -> Result<OpenOptions> {
         // A file that another process truncates under a map would kill the command, and the commands
         // go through their files from front to back, where a map gains nothing.
+        let files = self.of_catalog.as_deref().map(ranges).transpose()?.unwrap_or_default();
         let opening = OpenOptions::new().limits(self.limits()?).map(false).byteorder(self.order());
+        let opening = opening.catalog_itself(self.itself).files(files);
         Ok(opening.allow(Permissions::read(&self.allow)?).remote(self.remote()?).stored(self.stored))
     }
 
@@ -216,11 +225,15 @@ impl Options {
         Ok(file)
     }
 
-    /// Opens the files that a catalog lists as one file; `files` are some of them, as `0:10,20:`. `--layout` is the
-    /// layout of these files, which have no signature if they are `raw`.
-    pub fn open_family(&self, catalog: &str, layout: Option<Layout>, files: Option<&str>, raw: bool) -> Result<File> {
-        let files = files.map(ranges).transpose()?.unwrap_or_default();
-        self.open_by(catalog, &self.opening()?.family(layout).raw(raw).files(files), &self.limits()?)
+    /// Opens the files that a catalog lists as one file. `layout` is the layout of these files, which have no signature
+    /// if they are `raw`.
+    pub fn open_family(&self, catalog: &str, layout: Option<Layout>, raw: bool) -> Result<File> {
+        self.open_by(catalog, &self.opening()?.catalog_itself(false).family(layout).raw(raw), &self.limits()?)
+    }
+
+    /// Opens a catalog as the file that it is.
+    pub fn open_catalog(&self, catalog: &str) -> Result<DudleyFile> {
+        self.open_by(catalog, &self.opening()?.catalog_itself(true), &self.limits()?)?.into_dudley()
     }
 
     fn open_by(&self, path: &str, opening: &OpenOptions, limits: &Limits) -> Result<File> {

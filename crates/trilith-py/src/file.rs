@@ -1,12 +1,13 @@
 //! `trilith.open` and the open file.
 
 use std::ffi::OsStr;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PySlice};
 use trilith::Limits;
 use trilith::asdf::Target;
 use trilith::bytes::NoReferences;
@@ -40,9 +41,10 @@ use crate::{array, drafts, parts, scalar, show, tagged};
 ///     file while such an array is in use, the process ends, as with every memory map.
 /// layout : Layout, str or os.PathLike, optional
 ///     The layout under which the bytes are read: a `Layout`, its path, or its text.
-/// family : Layout, str, os.PathLike or True, optional
-///     The layout of the files of a file set, whose catalog `source` is; `True` if the catalog holds it. Each item is
-///     then one array, whose first axis counts the files.
+/// family : Layout, str, os.PathLike or bool, optional
+///     The layout of the files of a file set, whose catalog `source` is. A catalog that holds the layout needs none. Each
+///     item is then one array, whose first axis counts the files. `True` requires such a catalog, and `False` opens it as
+///     the file that it is, with its lists of names and parameters.
 /// byteorder : {"little", "big"}, optional
 ///     The byte order, if neither the layout nor the file has it.
 /// allow : list of str
@@ -58,6 +60,8 @@ use crate::{array, drafts, parts, scalar, show, tagged};
 /// stored : bool
 ///     Give the elements of arrays as the file stores them. Otherwise they are physical values: scale, offset and the like
 ///     are applied, and missing values are masked.
+/// files : slice, int, or list of these, optional
+///     The files of the file set to take, counted from 0 as in its catalog, such as `slice(0, 10)` or `[3, 5]`.
 ///
 /// Returns
 /// -------
@@ -79,7 +83,7 @@ use crate::{array, drafts, parts, scalar, show, tagged};
 /// ...     f["exposure"]
 /// 139.8
 #[pyfunction]
-#[pyo3(signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None, storage_options=None, raw=false, stored=false))]
+#[pyo3(signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None, storage_options=None, raw=false, stored=false, files=None))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub fn open(
     py: Python<'_>,
@@ -93,18 +97,22 @@ pub fn open(
     storage_options: Option<&Bound<'_, PyDict>>,
     raw: bool,
     stored: bool,
+    files: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<File> {
     let byteorder = crate::source::order(byteorder)?;
-    // Of a catalog that holds the layout of its files, `True` is enough.
-    let holds_its_own = family.is_some_and(|family| family.extract::<bool>().is_ok_and(|is_family| is_family));
-    let (layout, template) = (layout::given(layout)?, layout::given(family.filter(|_| !holds_its_own))?);
+    let is_set = family.and_then(|family| family.extract::<bool>().ok());
+    let (layout, template) = (layout::given(layout)?, layout::given(family.filter(|_| is_set.is_none()))?);
+    let files = files.map(chosen).transpose()?.unwrap_or_default();
     let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
     // Another process may stand in another folder: the path is absolute.
     let allow = crate::remote::allowed(&allow)?;
     let opening = crate::remote::opening(memmap, &allow, remote, storage_options)?.byteorder(byteorder).stored(stored);
-    let home = Home { path: PathBuf::new(), memmap, layout: text(&layout), family: None, byteorder, allow, raw, stored };
-    let is_family = holds_its_own || template.is_some();
-    let opening = if is_family { opening.family(template).raw(raw) } else { opening.layout(layout) };
+    let itself = is_set == Some(false);
+    let (path, layout_text) = (PathBuf::new(), text(&layout));
+    let home = Home { path, memmap, layout: layout_text, family: None, itself, byteorder, allow, raw, stored, files };
+    let is_family = is_set == Some(true) || template.is_some();
+    let opening = if is_family { opening.family(template) } else { opening.layout(layout) };
+    let opening = opening.raw(raw).files(home.files.clone()).catalog_itself(itself);
     let (opened, path) = match origin(source)? {
         Origin::Url(url) => (calm(py, || opening.open(&url))?, None),
         Origin::Path(path) => (calm(py, || opening.open(&path))?, Some(path)),
@@ -116,6 +124,23 @@ pub fn open(
     let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(Home { path, ..home }));
     let file = py.detach(|| held::opened(file)).or_raise(About::Argument)?;
     Ok(File { held: Arc::new(Held::new(file, path, opening)), home })
+}
+
+/// Reads which files of a file set are chosen: a number, a slice, or a list of these.
+fn chosen(files: &Bound<'_, PyAny>) -> PyResult<Vec<Range<Option<usize>>>> {
+    let wrong = || PyTypeError::new_err("files= takes numbers of files and slices without a step, counted from 0");
+    if let Ok(number) = files.extract::<usize>() {
+        return Ok(vec![Some(number)..Some(number + 1)]);
+    }
+    if files.is_instance_of::<PySlice>() {
+        let end = |name: &str| files.getattr(name)?.extract::<Option<usize>>().map_err(|_| wrong());
+        return match files.getattr("step")?.extract::<Option<usize>>() {
+            Ok(None | Some(1)) => Ok(vec![end("start")?..end("stop")?]),
+            _ => Err(wrong()),
+        };
+    }
+    let each = files.try_iter().map_err(|_| wrong())?.map(|one| chosen(&one?));
+    Ok(each.collect::<PyResult<Vec<_>>>()?.concat())
 }
 
 /// An open file of any format. It behaves like a dictionary of the items at its root.

@@ -1,10 +1,11 @@
 //! The origin of an array, in words that another process can use: a path, a place, and the part that was cut out.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PySlice, PyTuple};
 use trilith::layout::Byteorder;
 
 use crate::nodes::Place;
@@ -20,12 +21,16 @@ pub struct Home {
     pub layout: Option<String>,
     /// The text of the layout of the files, for the catalog of a file set.
     pub family: Option<String>,
+    /// `True` if a catalog was opened as the file that it is.
+    pub itself: bool,
     /// The byte order that was handed in.
     pub byteorder: Option<Byteorder>,
     /// `True` if the files of a file set have no signature.
     pub raw: bool,
     /// `True` if arrays have the elements that are stored.
     pub stored: bool,
+    /// The files of a file set that were chosen.
+    pub files: Vec<Range<Option<usize>>>,
     /// Places besides the folder of the file that references may lead to: absolute folders, and prefixes of URLs.
     pub allow: Vec<String>,
 }
@@ -42,10 +47,18 @@ impl Home {
                 dict.set_item(name, text)?;
             }
         }
+        if self.itself {
+            dict.set_item("family", false)?;
+        }
         for (name, is_set) in [("raw", self.raw), ("stored", self.stored)] {
             if is_set {
                 dict.set_item(name, true)?;
             }
+        }
+        if !self.files.is_empty() {
+            let slice = py.get_type::<PySlice>();
+            let files = self.files.iter().map(|range| slice.call1((range.start, range.end))).collect::<PyResult<Vec<_>>>()?;
+            dict.set_item("files", files)?;
         }
         if !self.allow.is_empty() {
             dict.set_item("allow", &self.allow)?;

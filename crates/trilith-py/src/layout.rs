@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use trilith::Limits;
 use trilith::bytes::{self, Basis, LocalOptions, NewFile, NoReferences, read_text};
-use trilith::dudley::{DudleyFile, Filling, Listing, StreamOptions, native_order};
+use trilith::dudley::{Catalog, DudleyFile, Filling, Listing, StreamOptions, native_order};
+use trilith::file::Gather;
 use trilith::layout::{Dialect, Kind, Layout as Parsed, ParseOptions, parse};
 
 use crate::calm::calm;
@@ -108,27 +109,56 @@ impl Layout {
     }
 
     /// Writes a catalog of files that have this layout: each with the parameters from which follows where everything lies
-    /// in it. `trilith.open(path, family=True)` then opens them as one: the catalog holds the layout. `byteorder` is that of
-    /// files without a signature under a layout that does not say it.
+    /// in it. The catalog holds the layout, so `trilith.open(path)` opens all files as one.
     ///
-    /// Raises:
-    ///     ValueError: a file lies outside of the folder of the catalog, or says something against its parameters,
-    ///         such as an end before its data end.
-    #[pyo3(signature = (files, path, *, byteorder=None))]
+    /// Parameters
+    /// ----------
+    /// files : str, os.PathLike, or list of these
+    ///     The files, in the folder of the catalog or below it: paths, folders and patterns such as `"runs/*.bd"`.
+    /// path : str or os.PathLike
+    ///     The catalog to write.
+    /// byteorder : {"little", "big"}, optional
+    ///     The byte order of files without a signature, if the layout does not have it.
+    /// add : bool
+    ///     Keep the files that the catalog already lists, and add `files`.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If a file is outside of the folder of the catalog, or contradicts its parameters, such as by an end before its
+    ///     data end.
+    #[pyo3(signature = (files, path, *, byteorder=None, add=false))]
     #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
-    fn catalog(&self, py: Python<'_>, files: &Bound<'_, PyAny>, path: PathBuf, byteorder: Option<&str>) -> PyResult<()> {
+    fn catalog(
+        &self,
+        py: Python<'_>,
+        files: &Bound<'_, PyAny>,
+        path: PathBuf,
+        byteorder: Option<&str>,
+        add: bool,
+    ) -> PyResult<()> {
         let order = crate::source::order(byteorder)?;
-        let files = files.try_iter()?.map(|file| file?.extract()).collect::<PyResult<Vec<PathBuf>>>()?;
+        let files = match files.extract::<PathBuf>() {
+            Ok(file) => vec![file],
+            Err(_) => files.try_iter()?.map(|file| file?.extract()).collect::<PyResult<Vec<PathBuf>>>()?,
+        };
         let done = calm(py, || {
             let limits = Limits::from_env()?;
+            let known = add.then(|| DudleyFile::open(bytes::open(&path, LocalOptions::default())?, None, &limits)).transpose()?;
+            // Files without a signature are in the byte order of the catalog, as those that it lists.
+            let order = order.or(known.as_ref().and_then(DudleyFile::signature).map(|signature| signature.order));
             let mut open = |path: &Path, layout: Option<&Parsed>| {
                 let mut how = StreamOptions::default();
                 (how.layout, how.order) = (layout.cloned(), order);
                 DudleyFile::open_with(bytes::open(path, LocalOptions::default())?, &NoReferences, how, &limits)
             };
+            let listed = known.as_ref().map(Catalog::read).transpose()?;
+            let named = Gather::new().all(true).all_named(files.iter().map(|file| file.to_string_lossy()))?;
+            let files = Listing::files(&path, listed.as_ref(), &named)?;
             let listing = Listing::read(&path, self.1.as_deref(), &files, &self.0, &mut open)?;
             let draft = listing.draft()?;
-            let mut file = NewFile::create(&path, Basis::Nothing)?;
+            let basis = known.as_ref().map_or(Basis::Nothing, |known| Basis::Own(&**known.source()));
+            let mut file = NewFile::create(&path, basis)?;
             draft.write(listing.order().unwrap_or(native_order()), &limits, &mut file.writer())?;
             file.commit().map(drop)
         })?;

@@ -261,7 +261,7 @@ def test_a_layout_writes_files_of_any_size_and_says_what_is_wrong(tmp_path, monk
     with trilith.open("a.bd") as a, trilith.open("b.bd", layout=layout) as b:
         assert a["unu"].shape == (2, 2, 3) and b["rho"][:].tolist() == [[2.5] * 4]
     layout.catalog(["a.bd", "b.bd"], "c.bd")
-    with trilith.open("c.bd") as c:
+    with trilith.open("c.bd", family=False) as c:
         assert np.asarray(c["records"])[:].tolist() == [(4, 3, 2, 0.1), (5, 2, 0, 0.2)]
     before = (tmp_path / "a.bd").read_bytes()
     good = restart(1, 4, 3)
@@ -299,12 +299,25 @@ def test_a_catalog_carries_its_layout_and_what_its_files_are(tmp_path):
     for ending in ["bd", "raw"]:
         catalog = tmp_path / f"{ending}-c.bd"
         layout.catalog([tmp_path / f"r{n}.{ending}" for n in range(3)], catalog, byteorder="little")
-        family = trilith.open(catalog, family=True)
-        assert family.layout == layout
+        family = trilith.open(catalog)
+        assert family.layout == layout and list(family) == ["N", "time", "rho"]
+        assert trilith.open(catalog, files=[2, slice(0, 1)])["rho"][:, 0].tolist() == [2, 0]
+        assert trilith.open(catalog, files=slice(1, None))["time"][:].tolist() == [0.5, 1]
+        layout.catalog([tmp_path / f"r0.{ending}"], catalog.with_suffix(".few"), byteorder="little")
+        layout.catalog(str(tmp_path / f"r*.{ending}"), catalog.with_suffix(".few"), add=True)
+        assert trilith.open(catalog.with_suffix(".few"))["N"][:].tolist() == [2, 2, 2]
         assert family["rho"][:, 1].tolist() == [0, 1, 2]
         # What the summary block stores comes from the catalog.
         (tmp_path / f"r0.{ending}").unlink()
         assert trilith.open(catalog, family=True)["time"][:].tolist() == [0, 0.5, 1]
+        with trilith.open(catalog, family=False) as itself:
+            assert list(itself) == ["files", "records", "layout"]
+    with pytest.raises(ValueError, match="not the catalog"):
+        trilith.open(tmp_path / "r1.bd", layout=layout, files=1)
+    # Another file of the same name, whose items are at other places.
+    layout.write(tmp_path / "r1.bd", N=1, time=0.5, rho=np.ones(1))
+    with pytest.raises(trilith.FormatError, match="r1.bd.*N is 1 in this file, but 2 in the catalog"):
+        trilith.open(tmp_path / "bd-c.bd")["rho"][1]
 
 
 def test_parameters_of_copies_and_structs_are_written_by_their_paths(tmp_path):

@@ -1,5 +1,7 @@
 //! `trilith convert IN OUT`: the same data, stored otherwise.
 
+use std::path::Path;
+
 use clap::Args;
 use serde_json::json;
 use trilith::asdf::{AsdfFile, chain};
@@ -104,6 +106,9 @@ impl Convert {
         }
         let how = self.options(options)?;
         let file = options.for_output(options.open_file(&self.input)?, &Base::of(&self.output))?;
+        if let Some(set) = file.as_family().filter(|_| Path::new(&self.output).exists()) {
+            options.add_inputs_beside(&self.input, set.catalog().files());
+        }
         let form = match how.to {
             To::Fits => Form::Fits,
             To::Dudley(_) => Form::Dudley,

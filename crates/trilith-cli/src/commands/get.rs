@@ -41,14 +41,10 @@ pub struct Get {
     /// With --sky: length of the box along x and y, as 30arcsec, 0.5arcmin, 201px, or W,H for both
     #[arg(long, value_name = "SIZE", requires = "sky")]
     size: Option<String>,
-    /// Read the item from every file that this catalog lists, as one array with a leading axis (--layout is the
-    /// layout of these files, if the catalog does not hold it); files that omit it, or are missing, are named and
-    /// masked
+    /// The catalog of the files to read, if --layout has to give their layout because the catalog does not hold it; the
+    /// item of all files is one array with a leading axis, in which files that omit it, or are missing, are masked
     #[arg(long, value_name = "C.bd")]
     catalog: Option<String>,
-    /// With --catalog: only these of its files, counted from 0; several ranges with commas: 0:10,20:
-    #[arg(long, value_name = "FIRST:END", requires = "catalog")]
-    files: Option<String>,
     /// With --catalog: its files have no signature, if the catalog does not record it
     #[arg(long, requires = "catalog")]
     raw: bool,
@@ -105,6 +101,11 @@ impl Get {
             // Text that goes into another folder must mean there what it means here.
             file = file.moved_to(&Base::of(output))?;
         }
+        if let (Some(family), Some(output)) = (file.as_family(), self.outputs().file())
+            && Path::new(output).exists()
+        {
+            job.options.add_inputs_beside(self.catalog.as_deref().unwrap_or(&job.name), family.catalog().files());
+        }
         let item = file.item(job.item_path());
         let Some(item) = job.found(item)? else { return Ok(Outcome::No) };
         let array = self.as_array(&item, job.options)?;
@@ -131,13 +132,7 @@ impl Get {
     fn family(&self, catalog: &str, options: &Options) -> Result<File> {
         let limits = options.limits()?;
         let layout = options.under.as_deref().map(|path| options.read_layout(path, &limits)).transpose()?;
-        let file = options.open_family(catalog, layout, self.files.as_deref(), self.raw)?;
-        if let (Some(family), Some(output)) = (file.as_family(), self.outputs().file())
-            && Path::new(output).exists()
-        {
-            options.add_inputs_beside(catalog, family.catalog().files());
-        }
-        Ok(file)
+        options.open_family(catalog, layout, self.raw)
     }
 
     /// The item as an array, if it is one or is asked for as one.

@@ -963,15 +963,32 @@ class Layout:
         [1.5, 2.5]
         """
     def catalog(
-        self, files: _Iterable[str | os.PathLike[str]], path: str | os.PathLike[str], *, byteorder: str | None = None
+        self,
+        files: str | os.PathLike[str] | _Iterable[str | os.PathLike[str]],
+        path: str | os.PathLike[str],
+        *,
+        byteorder: str | None = None,
+        add: bool = False,
     ) -> None:
         """Writes a catalog of files that have this layout: each with the parameters from which follows where everything lies
-        in it. `trilith.open(path, family=True)` then opens them as one: the catalog holds the layout. `byteorder` is that of
-        files without a signature under a layout that does not say it.
+        in it. The catalog holds the layout, so `trilith.open(path)` opens all files as one.
 
-        Raises:
-            ValueError: a file lies outside of the folder of the catalog, or says something against its parameters,
-                such as an end before its data end.
+        Parameters
+        ----------
+        files : str, os.PathLike, or list of these
+            The files, in the folder of the catalog or below it: paths, folders and patterns such as `"runs/*.bd"`.
+        path : str or os.PathLike
+            The catalog to write.
+        byteorder : {"little", "big"}, optional
+            The byte order of files without a signature, if the layout does not have it.
+        add : bool
+            Keep the files that the catalog already lists, and add `files`.
+
+        Raises
+        ------
+        ValueError
+            If a file is outside of the folder of the catalog, or contradicts its parameters, such as by an end before its
+            data end.
         """
     def translate(self, dialect: str) -> tuple[str, list[str]]:
         """The text in another dialect, and what that cannot say, one line each."""
@@ -988,13 +1005,14 @@ def open(
     *,
     memmap: bool = True,
     layout: _Layout | None = None,
-    family: _Layout | Literal[True] | None = None,
+    family: _Layout | bool | None = None,
     byteorder: str | None = None,
     allow: list[str] = ...,
     remote: dict[str, Any] | None = None,
     storage_options: dict[str, Any] | None = None,
     raw: bool = False,
     stored: bool = False,
+    files: int | slice | list[int | slice] | None = None,
 ) -> File:
     """Opens a file of any format.
 
@@ -1010,9 +1028,10 @@ def open(
         file while such an array is in use, the process ends, as with every memory map.
     layout : Layout, str or os.PathLike, optional
         The layout under which the bytes are read: a `Layout`, its path, or its text.
-    family : Layout, str, os.PathLike or True, optional
-        The layout of the files of a file set, whose catalog `source` is; `True` if the catalog holds it. Each item is
-        then one array, whose first axis counts the files.
+    family : Layout, str, os.PathLike or bool, optional
+        The layout of the files of a file set, whose catalog `source` is. A catalog that holds the layout needs none. Each
+        item is then one array, whose first axis counts the files. `True` requires such a catalog, and `False` opens it as
+        the file that it is, with its lists of names and parameters.
     byteorder : {"little", "big"}, optional
         The byte order, if neither the layout nor the file has it.
     allow : list of str
@@ -1028,6 +1047,8 @@ def open(
     stored : bool
         Give the elements of arrays as the file stores them. Otherwise they are physical values: scale, offset and the like
         are applied, and missing values are masked.
+    files : slice, int, or list of these, optional
+        The files of the file set to take, counted from 0 as in its catalog, such as `slice(0, 10)` or `[3, 5]`.
 
     Returns
     -------

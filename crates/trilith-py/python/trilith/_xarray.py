@@ -29,13 +29,14 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
     by the CF conventions as xarray does it, which the arguments `decode_cf`, `mask_and_scale` and so on of xarray turn
     off.
 
-    With `layout`, any file is opened under a layout of Dudley. With `family`, the layout of its files, a catalog
-    is one dataset whose first dimension, `record`, counts the files.
+    With `layout`, any file is opened under a layout of Dudley. A catalog is one dataset of all its files, whose first
+    dimension, `record`, counts them. `family` is the layout of the files, if the catalog does not hold it, and `files` chooses
+    some of them: `slice(0, 10)`.
     """
 
     description = "ASDF, FINF and Dudley through Trilith"
     url = ""
-    open_dataset_parameters = ("filename_or_obj", "drop_variables", *_laid_out.DECODERS, "group", "dims", "layout", "family")
+    open_dataset_parameters = ("filename_or_obj", "drop_variables", *_laid_out.DECODERS, "group", "dims", "layout", "family", "files")
     supports_groups = True
 
     def guess_can_open(self, filename_or_obj):
@@ -44,13 +45,13 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
             return False
         return os.fspath(filename_or_obj).lower().endswith((".asdf", ".finf", ".bd"))
 
-    def open_dataset(self, filename_or_obj, *, group=None, layout=None, family=None, **how):
+    def open_dataset(self, filename_or_obj, *, group=None, layout=None, family=None, files=None, **how):
         """One group: the top, or that of a path."""
-        return _opened(_top(filename_or_obj, layout, family, group), how, _AxisNames())
+        return _opened(_top(filename_or_obj, group, layout=layout, family=family, files=files), how, _AxisNames())
 
-    def open_groups_as_dict(self, filename_or_obj, *, group=None, layout=None, family=None, **how):
+    def open_groups_as_dict(self, filename_or_obj, *, group=None, layout=None, family=None, files=None, **how):
         """All groups, by their paths."""
-        groups, todo = {}, [("/", _top(filename_or_obj, layout, family, group), _AxisNames())]
+        groups, todo = {}, [("/", _top(filename_or_obj, group, layout=layout, family=family, files=files), _AxisNames())]
         while todo:
             path, node, above = todo.pop()
             axes = copy.copy(above)
@@ -82,12 +83,12 @@ def _nothing():
     """Nothing to close: each array keeps what it reads from."""
 
 
-def _top(source, layout, family, group):
-    """The group at a path of a file, or a family."""
-    file = open(source, layout=layout, family=family)
+def _top(source, group, **opening):
+    """The group at a path of a file, or of a file set."""
+    file = open(source, **opening)
     if file.layout is not None:
         # xarray applies what the attributes declare: once is enough.
-        file = open(source, layout=layout, family=family, stored=True)
+        file = open(source, **opening, stored=True)
     tree = file.tree
     return tree if group in (None, "", "/") else tree[group.strip("/")]
 

@@ -216,6 +216,21 @@ impl Catalog {
         Ok(Self { files: Arc::new(Files::new(files)), records, offsets, native, template })
     }
 
+    /// Returns `true` if a file is a catalog that holds the layout of its files and records whether they have a signature, so that
+    /// nothing else is needed to read them.
+    pub(crate) fn holds_layout(file: &DudleyFile) -> Result<bool> {
+        if !file.layout().attributes(ItemId::ROOT).any(|(name, _)| name == SIGNATURE) {
+            return Ok(false);
+        }
+        let items = file.items()?;
+        for path in ["/files", "/records", "/layout"] {
+            if items.located(path)?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Returns the layout of the files, if the catalog holds it.
     pub fn template(&self) -> Option<&Layout> {
         self.template.as_ref()
@@ -235,19 +250,27 @@ impl Catalog {
         rows: &[Range<usize>],
         options: &Options,
     ) -> Result<Option<Array>> {
-        let (Records::Array(records), [rows]) = (&self.records, rows) else { return Ok(None) };
+        let Records::Array(records) = &self.records else { return Ok(None) };
+        let chosen: Vec<&Range<usize>> = rows.iter().filter(|rows| !rows.is_empty()).collect();
+        let Some(first) = chosen.first().map(|rows| rows.start) else { return Ok(None) };
         let path = crate::layout::canonical_path(item).unwrap_or_default();
         let mut members = template.summary_members().into_iter();
         let Some((name, _)) = members.find(|(name, _)| path == format!("/{}", quoted_name(name))) else { return Ok(None) };
         let has_field = |fields: &StructType| fields.fields().iter().any(|field| field.name.as_deref() == Some(name));
-        if rows.is_empty() || !records.datatype().as_struct().is_some_and(has_field) {
+        if !records.datatype().as_struct().is_some_and(has_field) {
             return Ok(None);
         }
         let number = |at: usize| i64::try_from(at).ok();
-        let chosen = Index::Range { start: number(rows.start), stop: number(rows.end), step: 1 };
-        let array = records.field(name)?.slice([chosen])?;
+        let column = records.field(name)?;
+        let part =
+            |rows: &Range<usize>| column.slice([Index::Range { start: number(rows.start), stop: number(rows.end), step: 1 }]);
+        let mut parts = chosen.into_iter().map(part).collect::<Result<Vec<_>>>()?;
+        let array = match parts.pop() {
+            Some(only) if parts.is_empty() => only,
+            last => Array::concatenate(parts.into_iter().chain(last).collect())?,
+        };
         let mut is_alike = false;
-        self.locate_rows(template, &path, &[rows.start..rows.start + 1], options, &mut |_, place| {
+        self.locate_rows(template, &path, &[first..first + 1], options, &mut |_, place| {
             let said = place.described()?;
             is_alike = said.is_some_and(|(datatype, _, shape)| {
                 array.shape().get(1..) == Some(&shape[..]) && (array.datatype() == &datatype || datatype.is_integer())
@@ -404,6 +427,13 @@ impl Catalog {
         Ok(())
     }
 
+    /// The stored parameters of these files as the catalog has them.
+    pub(super) fn known(&self, template: &Layout, options: &Options) -> Result<Known> {
+        let table = self.table(template, &options.limits)?;
+        let starts = self.offsets.clone().unwrap_or_default();
+        Ok(Known { template: template.clone(), table, options: options.clone(), starts })
+    }
+
     pub(super) fn table(&self, template: &Layout, limits: &Limits) -> Result<Table> {
         let rows = self.files.names.len();
         let needed = (0..template.item_count()).filter_map(|at| template.item_at(at));
@@ -483,6 +513,58 @@ fn instances(layout: &Layout, items: &Items<'_>) -> Result<HashMap<String, Vec<i
 /// Returns `true` if an item is stored compressed.
 fn is_compressed(layout: &Layout, item: ItemId) -> bool {
     layout.filter_of(item).is_some_and(|filter| filter.compresses)
+}
+
+/// The stored parameters of all files, to compare a file with when it is opened: one that was replaced may have its items
+/// at other places.
+pub(super) struct Known {
+    template: Layout,
+    table: Table,
+    options: Options,
+    starts: Vec<i64>,
+}
+
+impl Known {
+    /// Returns the number of bytes at the start of a file that hold its parameters, as the summary block is usually small.
+    pub fn extent(&self, row: usize) -> Range<u64> {
+        let start = self.start(row);
+        start..start.saturating_add(8 * self.template.summary_members().len() as u64)
+    }
+
+    /// Returns the byte of a file from which addresses count.
+    fn start(&self, row: usize) -> u64 {
+        let base = if self.options.native { base_of(self.template.dialect()) } else { 0 };
+        self.starts.get(row).and_then(|start| u64::try_from(*start).ok()).unwrap_or(0).saturating_add(base)
+    }
+
+    /// Fails if the parameters in a file are not those that the catalog has for it.
+    pub fn check(&self, row: usize, source: &dyn Source) -> Result<()> {
+        let (start, size) = (self.start(row), source.len());
+        let supply = |request: &crate::layout::ParamRequest| {
+            let known = self.table.value(row, request.item, request.ordinal);
+            let (Some(value), Some(address), false) = (known, request.address, request.is_length) else {
+                return Ok(known.map_or(Supply::Missing, Supply::Value));
+            };
+            let mut bytes = [0; 8];
+            let width = request.datatype.size() as usize;
+            let (at, stored) = (start.saturating_add(address), bytes.get_mut(..width).unwrap_or_default());
+            if at.saturating_add(width as u64) > size {
+                return Err(Error::malformed(format!("it ends at byte {size}, before its parameters")));
+            }
+            source.read_at(at, stored)?;
+            // Without a byte order nothing can be compared, and reading reports that.
+            let Some(found) = request.decode(bytes).unwrap_or(None) else { return Ok(Supply::Value(value)) };
+            if found != value {
+                let name = self.template.path(request.item);
+                let message = format!("{name} is {found} in this file, but {value} in the catalog");
+                return Err(
+                    Error::malformed(message).hint("the file was replaced; write the catalog again: trilith layout catalog")
+                );
+            }
+            Ok(Supply::Value(value))
+        };
+        self.template.evaluate(&self.options, supply).map(drop).map_err(Error::from)
+    }
 }
 
 /// The parameters of all files.

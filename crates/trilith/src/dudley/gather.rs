@@ -86,6 +86,7 @@ impl Catalog {
             name: format!("{item} of {count} files"),
             len: span.checked_mul(count).ok_or_else(too_large)?,
             files: self.shared_files(),
+            known: self.known(template, options)?,
             pieces,
             span,
             // All bits set are NaN in every format and order.

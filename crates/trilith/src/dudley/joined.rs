@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::family::Files;
+use super::family::{Files, Known};
 use super::inflate::{Form, inflated};
 use super::signature::Signature;
 use crate::bytes::{Access, Resolve, Source, SourceRef, Window};
@@ -55,6 +55,8 @@ pub(super) struct Joined {
     pub name: String,
     pub len: u64,
     pub files: Arc<Files>,
+    /// The parameters that each file must have.
+    pub known: Known,
     pub pieces: Vec<Piece>,
     /// Number of bytes of each file.
     pub span: u64,
@@ -111,7 +113,8 @@ impl Joined {
         };
         self.limits.charge_memory(stored.unwrap_or(0), "a compressed item")?;
         // One request fetches the needed bytes of a remote file: the signature, and the item.
-        let mut ranges = vec![0..Signature::LEN];
+        let row = self.pieces.get(at).map_or(0, |piece| piece.row);
+        let mut ranges = vec![0..Signature::LEN, self.known.extent(row)];
         match (&self.filter, stored) {
             (Some(_), stored) => ranges.push(*offset..offset.saturating_add(stored.unwrap_or(0))),
             (None, _) => {
@@ -136,6 +139,7 @@ impl Joined {
             let message = "it has a Dudley signature, but was to be read as a file without one";
             return Err(Error::invalid_input(message).setting("", Setting::Omit(&["raw"])));
         }
+        self.known.check(row, &*source)?;
         let (Some(filter), Some(whole)) = (&self.filter, &self.whole) else { return Ok((source, *offset)) };
         let stored = stored.ok_or_else(|| Error::invalid_input("the stored length of the compressed item is not known"))?;
         let window = Window::new(source, *offset, stored)?;

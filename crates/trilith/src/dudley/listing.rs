@@ -1,5 +1,6 @@
 //! The files of a family, as a catalog of them is to be written.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::draft::Draft;
@@ -68,6 +69,31 @@ impl Listing {
         Ok(Self { rows, mismatches, template, record })
     }
 
+    /// Returns the paths of the files that a catalog at this path is to list: those that it lists `already`, then the others of
+    /// `names`, in their order.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the folder of the catalog or a file does not exist, and
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a file outside of that folder.
+    pub fn files<P: AsRef<Path>>(
+        catalog: &Path,
+        already: Option<&Catalog>,
+        names: impl IntoIterator<Item = P>,
+    ) -> Result<Vec<PathBuf>> {
+        let folder = folder_of(catalog)?;
+        let known = already.map_or(&[][..], Catalog::files);
+        let mut files: Vec<PathBuf> = known.iter().map(|name| folder.join(name)).collect();
+        let known: HashSet<&str> = known.iter().map(String::as_str).collect();
+        for path in names {
+            let name = below(&folder, path.as_ref())?;
+            // A folder or a pattern may take in the catalog itself.
+            if !known.contains(name.as_str()) && catalog.file_name().is_none_or(|catalog| *catalog != *name) {
+                files.push(path.as_ref().to_path_buf());
+            }
+        }
+        Ok(files)
+    }
+
     /// Returns the byte order of what the layout leaves open in the files: that in which the catalog has to be written.
     pub fn order(&self) -> Option<Byteorder> {
         self.record.order
@@ -98,6 +124,13 @@ pub fn folder_of(catalog: &Path) -> Result<PathBuf> {
 
 /// A path as a catalog in `folder` names it.
 fn below(folder: &Path, path: &Path) -> Result<String> {
+    if path.to_str().is_some_and(crate::bytes::is_url) {
+        return Err(Error::unsupported(format!(
+            "{} is a URL; a catalog lists files by their names from its folder",
+            path.display()
+        ))
+        .hint("write the catalog beside the files, and put it on the server with them"));
+    }
     let real = path.canonicalize().map_err(|e| Error::io(format!("opening {}", path.display()), e))?;
     let Ok(name) = real.strip_prefix(folder) else {
         return Err(Error::invalid_input(format!("{} is not in the folder of the catalog, or below it", path.display()))

@@ -90,6 +90,23 @@ impl Gather {
         found
     }
 
+    /// Returns the files that all of these names mean. The first problem is an error.
+    ///
+    /// # Errors
+    /// Returns an error if a name cannot be used, a folder cannot be listed, or no file fits a pattern.
+    pub fn all_named<N: AsRef<str>>(self, names: impl IntoIterator<Item = N>) -> Result<Vec<String>> {
+        let mut all = Vec::new();
+        for name in names {
+            for found in self.named(name.as_ref()) {
+                match found.problem {
+                    Some(problem) => return Err(problem),
+                    None => all.push(found.name),
+                }
+            }
+        }
+        Ok(all)
+    }
+
     /// The files that a name from a list means, in which no mark of a pattern has a meaning.
     pub fn listed(self, name: &str) -> Gathered {
         let mut found = Gathered::new(self);

@@ -14,7 +14,7 @@ use crate::array::Byteorder;
 use crate::asdf::AsdfFile;
 use crate::bytes::{self, LocalOptions, MemorySource, NoReferences, Resolve, SourceRef};
 #[cfg(feature = "dudley")]
-use crate::dudley::{DudleyFile, StreamOptions};
+use crate::dudley::{Catalog, DudleyFile, StreamOptions};
 use crate::error::{Error, Result};
 use crate::foreign;
 #[cfg(feature = "dudley")]
@@ -65,13 +65,17 @@ pub struct OpenOptions {
     byteorder: Option<Byteorder>,
     stored: bool,
     #[cfg(feature = "dudley")]
-    series: Option<SeriesOptions>,
+    series: SeriesOptions,
 }
 
 /// Options for opening a set of files under one layout.
 #[cfg(feature = "dudley")]
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct SeriesOptions {
+    /// `true` if the file has to be a catalog.
+    is_required: bool,
+    /// `true` if a catalog is opened as the file that it is.
+    is_refused: bool,
     template: Option<Layout>,
     raw: bool,
     files: Vec<std::ops::Range<Option<usize>>>,
@@ -137,12 +141,21 @@ impl OpenOptions {
         self
     }
 
-    /// Opens a catalog with the layout of the files that it lists, or None if the catalog holds it. Each item is
-    /// one array, whose first axis counts the files.
+    /// Requires that the file is a catalog, and sets the layout of the files that it lists, or None if the catalog holds
+    /// it. Each item is one array, whose first axis counts the files. A catalog that holds the layout needs no option.
     #[cfg(feature = "dudley")]
     #[must_use]
     pub fn family(mut self, template: impl Into<Option<Layout>>) -> Self {
-        self.series = Some(SeriesOptions { template: template.into(), raw: false, files: Vec::new() });
+        (self.series.is_required, self.series.template) = (true, template.into());
+        self
+    }
+
+    /// Sets whether a catalog is opened as the file that it is, with its lists of names and parameters. Otherwise a
+    /// catalog that holds the layout of its files is opened as the set of these files.
+    #[cfg(feature = "dudley")]
+    #[must_use]
+    pub fn catalog_itself(mut self, itself: bool) -> Self {
+        self.series.is_refused = itself;
         self
     }
 
@@ -150,9 +163,7 @@ impl OpenOptions {
     #[cfg(feature = "dudley")]
     #[must_use]
     pub fn raw(mut self, raw: bool) -> Self {
-        if let Some(series) = &mut self.series {
-            series.raw = raw;
-        }
+        self.series.raw = raw;
         self
     }
 
@@ -160,9 +171,7 @@ impl OpenOptions {
     #[cfg(feature = "dudley")]
     #[must_use]
     pub fn files(mut self, ranges: Vec<std::ops::Range<Option<usize>>>) -> Self {
-        if let Some(series) = &mut self.series {
-            series.files = ranges;
-        }
+        self.series.files = ranges;
         self
     }
 
@@ -278,25 +287,31 @@ impl OpenOptions {
     /// Opens a Dudley file, a set of them, or any file for which a layout is given. Returns None for anything else.
     #[cfg(feature = "dudley")]
     fn stream(&self, source: &SourceRef, start: &[u8], resolve: &Arc<dyn Resolve>) -> Result<Option<File>> {
+        let SeriesOptions { is_required, is_refused, template, raw, files } = &self.series;
         // A layout given with a family is that of its files: the catalog has its own.
-        let layout = self.layout.as_ref().filter(|_| self.series.is_none());
+        let layout = self.layout.as_ref().filter(|_| !is_required);
         let is_stream = match FileKind::detect(start) {
             _ if layout.is_some() => true,
             Some(kind) => kind == FileKind::Dudley,
             None => !bytes::is_gzip(start) && DudleyFile::has_layout_beside(source, &**resolve),
         };
-        if !is_stream && self.series.is_some() {
-            return Err(Error::invalid_input(format!("{} is not a Dudley file, so not the catalog of a family", source.name())));
-        }
+        let is_set = *is_required || !files.is_empty() && !is_refused;
+        let not_a_catalog = || Error::invalid_input(format!("{} is not the catalog of a file set", source.name()));
         if !is_stream {
-            return Ok(None);
+            return if is_set { Err(not_a_catalog()) } else { Ok(None) };
         }
         let mut how = StreamOptions::default();
         (how.layout, how.order) = (layout.cloned(), self.byteorder);
         let stream = DudleyFile::open_with(source.clone(), &**resolve, how, &self.limits)?;
-        let Some(SeriesOptions { template, raw, files }) = &self.series else { return Ok(Some(File::new(stream))) };
-        let series = Series::open(&stream, template.clone(), *raw, self.byteorder, files, resolve.clone())?;
-        Ok(Some(File::new(series)))
+        let holds_layout = !is_refused && layout.is_none() && Catalog::holds_layout(&stream)?;
+        match (*is_required || holds_layout, is_set) {
+            (true, _) => {
+                let series = Series::open(&stream, template.clone(), *raw, self.byteorder, files, resolve.clone())?;
+                Ok(Some(File::new(series)))
+            }
+            (false, true) => Err(not_a_catalog().hint("a catalog that holds the layout of its files: trilith layout catalog")),
+            (false, false) => Ok(Some(File::new(stream))),
+        }
     }
 
     #[cfg(not(feature = "dudley"))]

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::backend::{Backend, Child, Destination, Place};
+use super::backend::{self, Backend, Child, Destination, Place};
 use super::item::{ItemKind, Notes};
 use super::stack::not_an_array;
 use crate::array::Array;
 use crate::bytes::{Base, Resolve, SourceRef};
 use crate::dudley::{self, Catalog, DudleyFile, Omission};
-use crate::error::{Error, Result, Setting};
+use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::layout::{Byteorder, ItemId, Kind, Layout, Options};
 use crate::limits::Limits;
 use crate::tree::Value;
@@ -26,6 +26,39 @@ pub struct Series {
     resolve: Arc<dyn Resolve>,
     source: SourceRef,
     warnings: Vec<String>,
+    nodes: Vec<Node>,
+}
+
+/// A group of the files, or an item.
+struct Node {
+    item: ItemId,
+    is_group: bool,
+    /// Numbers of the nodes in it.
+    children: Vec<usize>,
+}
+
+/// Returns the groups, arrays and parameters outside of lists, the root first.
+fn nodes_of(layout: &Layout) -> Vec<Node> {
+    let mut nodes = vec![Node { item: ItemId::ROOT, is_group: true, children: Vec::new() }];
+    let summary = layout.summary_members();
+    for item in (1..layout.item_count()).filter_map(|at| layout.item_at(at)) {
+        let Some(above) = layout.parent(item).and_then(|parent| nodes.iter().position(|node| node.item == parent)) else {
+            continue;
+        };
+        let is_param = layout.kind(item) == Kind::Param
+            && above == 0
+            && summary.iter().any(|(name, is_param)| *is_param && layout.name(item) == Some(name));
+        let is_group = layout.kind(item) == Kind::Dict;
+        if (!is_group && !is_param && layout.kind(item) != Kind::Data) || layout.name(item).is_none() {
+            continue;
+        }
+        let number = nodes.len();
+        nodes.extend([Node { item, is_group, children: Vec::new() }]);
+        if let Some(parent) = nodes.get_mut(above).filter(|node| node.is_group) {
+            parent.children.push(number);
+        }
+    }
+    nodes
 }
 
 impl Series {
@@ -69,7 +102,8 @@ impl Series {
             rows.push(0..len);
         }
         let (source, warnings) = (stream.source().clone(), stream.warnings());
-        Ok(Self { catalog, template, how, rows, resolve, source, warnings })
+        let nodes = nodes_of(&template);
+        Ok(Self { catalog, template, how, rows, resolve, source, warnings, nodes })
     }
 
     /// The files and their parameters.
@@ -117,24 +151,17 @@ impl Series {
         error.at_path(path)
     }
 
-    /// The paths of the arrays outside of lists, without the first `/`.
-    pub fn names(&self) -> Vec<String> {
-        let layout = &self.template;
-        let items = (1..layout.item_count()).filter_map(|at| layout.item_at(at)).filter(|id| layout.kind(*id) == Kind::Data);
-        // Elements of lists and members of structs have no separate path.
-        let is_named = |id: &ItemId| {
-            let above = std::iter::successors(Some(*id), |at| layout.parent(*at));
-            above.take_while(|at| layout.parent(*at).is_some()).all(|at| layout.name(at).is_some())
-        };
-        let path = |id| layout.path(id).trim_start_matches('/').to_owned();
-        items.filter(is_named).map(path).collect()
+    fn node(&self, at: &Place) -> Option<&Node> {
+        match at {
+            Place::Node(number) => self.nodes.get(*number),
+            Place::Located { .. } => None,
+        }
     }
 
     fn path_of(&self, at: &Place) -> Option<String> {
         match at {
             Place::Located { path, .. } => Some(path.to_string()),
-            Place::Node(0) => None,
-            Place::Node(number) => self.names().get(number - 1).map(|name| format!("/{name}")),
+            Place::Node(_) => self.node(at).filter(|node| node.item != ItemId::ROOT).map(|node| self.template.path(node.item)),
         }
     }
 }
@@ -163,22 +190,25 @@ impl Backend for Series {
     }
 
     fn find(&self, path: &str) -> Result<Destination> {
-        if path.trim_end_matches('/').is_empty() {
-            return Ok(Destination::here(Place::Node(0)));
+        match backend::by_keys(self, path) {
+            Ok(found) => return Ok(found),
+            Err(error) if error.kind() == ErrorKind::NotFound && !path.contains(['[', '.', '(']) => {
+                return Err(self.no_item(path));
+            }
+            Err(_) => {}
         }
         let array = Box::new(self.array_at(path)?);
         Ok(Destination::here(Place::Located { path: path.into(), array, is_list: false }))
     }
 
     fn locate(&self, at: &Place, path: &str) -> Result<Option<Destination>> {
-        // A member of structs is named after its item.
-        let path = path.trim_start_matches('/');
-        let item = path.split('.').next().unwrap_or(path);
-        if !matches!(at, Place::Node(0)) || !self.names().iter().any(|name| name == item) {
+        // A member of structs is named after its item, and an element of a list after the list.
+        if !path.contains(['[', '.', '(']) {
             return Ok(None);
         }
-        match self.find(&format!("/{path}")) {
-            Err(error) if path != item && error.kind().is_request() => Ok(None),
+        let above = self.path_of(at).unwrap_or_default();
+        match self.find(&format!("{above}/{}", path.trim_start_matches('/'))) {
+            Err(error) if error.kind().is_request() => Ok(None),
             found => found.map(Some),
         }
     }
@@ -195,26 +225,30 @@ impl Backend for Series {
     }
 
     fn kind(&self, at: &Place) -> ItemKind {
-        if matches!(at, Place::Node(0)) { ItemKind::Mapping } else { ItemKind::Array }
+        if self.node(at).is_some_and(|node| node.is_group) { ItemKind::Mapping } else { ItemKind::Array }
     }
 
     fn children(&self, at: &Place) -> Result<Vec<Child<'_>>> {
-        if !matches!(at, Place::Node(0)) {
-            return Ok(Vec::new());
-        }
-        let named = self.names().into_iter().enumerate();
-        Ok(named.map(|(n, name)| Child { name: Some(name.into()), place: Place::Node(n + 1) }).collect())
+        let children = self.node(at).map_or(&[][..], |node| node.children.as_slice());
+        let child = |number: &usize| {
+            let name = self.nodes.get(*number).and_then(|node| self.template.name(node.item)).map(Cow::Borrowed);
+            Child { name, place: Place::Node(*number) }
+        };
+        Ok(children.iter().map(child).collect())
     }
 
     fn value(&self, _: &Place) -> Result<Scalar<'_>> {
-        Err(Error::invalid_input("the items of a family are arrays"))
+        Err(Error::invalid_input("the items of a file set are arrays"))
     }
 
     fn array(&self, at: &Place) -> Result<Array> {
         if let Place::Located { array, .. } = at {
             return Ok((**array).clone());
         }
-        self.array_at(&self.path_of(at).ok_or_else(|| not_an_array("family of files"))?)
+        match self.node(at).filter(|node| !node.is_group) {
+            Some(node) => self.array_at(&self.template.path(node.item)),
+            None => Err(not_an_array("file set")),
+        }
     }
 
     fn notes(&self, at: &Place) -> Notes<'_> {

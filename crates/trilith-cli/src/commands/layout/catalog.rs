@@ -7,7 +7,8 @@ use serde_json::json;
 use trilith::bytes::Basis;
 use trilith::dudley::{Catalog as Parameters, DudleyFile, Listing, Mismatch, StreamOptions, folder_of, native_order};
 use trilith::error::counted;
-use trilith::layout::Layout;
+use trilith::file::Gather;
+use trilith::layout::{Byteorder, Layout};
 use trilith::{Error, Limits, Result, bytes};
 
 use crate::Outcome;
@@ -18,14 +19,15 @@ use crate::target::Target;
 
 /// Write a catalog of a file set: its files and the parameters of each
 ///
-/// The parameters are read under the layout. Contradictions of a file (a separate layout with other values, an end
-/// before its data end) are listed. The exit status is then 1, and no catalog is written. With --check an existing
-/// catalog is compared with its files instead.
+/// The catalog also holds the layout, so other commands read the set as one file: trilith get C.bd#/x. The parameters
+/// are read under the layout. Contradictions of a file (a separate layout with other values, an end before its data
+/// end) are listed. The exit status is then 1, and no catalog is written. With --check an existing catalog is compared
+/// with its files instead.
 #[derive(Debug, Args)]
 pub struct Catalog {
     #[command(flatten)]
     input: super::Input,
-    /// The files of the set, in the folder of the catalog or below it
+    /// The files of the set, in the folder of the catalog or below it: files, folders and patterns
     #[arg(value_name = "FILES", conflicts_with = "check")]
     files: Vec<String>,
     /// The catalog to write
@@ -37,6 +39,9 @@ pub struct Catalog {
     /// Replace the catalog if it already exists
     #[arg(long)]
     overwrite: bool,
+    /// Keep the files that the catalog already lists, and add FILES
+    #[arg(long, requires = "output", conflicts_with = "overwrite")]
+    add: bool,
 }
 
 impl Catalog {
@@ -52,12 +57,18 @@ impl Catalog {
     }
 
     fn write(&self, output: &str, layout: &Layout, limits: &Limits, options: &Options) -> Result<Outcome> {
-        check_absent([&PathBuf::from(output)].into_iter().filter(|_| output != "-"), self.overwrite)?;
+        let known = if self.add { Some(options.open_catalog(output)?) } else { None };
+        check_absent([&PathBuf::from(output)].into_iter().filter(|_| output != "-"), self.overwrite || self.add)?;
+        let listed = known.as_ref().map(Parameters::read).transpose()?;
+        let named = Gather::new().all(true).all_named(&self.files)?;
+        let files = Listing::files(Path::new(output), listed.as_ref(), &named)?;
+        // Files without a signature are in the byte order of the catalog, as those that it lists.
+        let order = options.order().or(known.as_ref().and_then(DudleyFile::signature).map(|signature| signature.order));
         let mut open = |path: &Path, layout: Option<&Layout>| match layout {
-            Some(layout) => under(&path.to_string_lossy(), layout, options),
+            Some(layout) => under(&path.to_string_lossy(), layout, order, options),
             None => options.open_under(&path.to_string_lossy(), None)?.into_dudley(),
         };
-        let listing = Listing::read(Path::new(output), Some(Path::new(&self.input.file)), &self.files, layout, &mut open);
+        let listing = Listing::read(Path::new(output), Some(Path::new(&self.input.file)), &files, layout, &mut open);
         let listing = match listing {
             Ok(listing) => listing,
             Err(error) => return super::failed(error, options),
@@ -67,8 +78,10 @@ impl Catalog {
         }
         let (draft, rows) = (listing.draft()?, &listing.rows);
         check_name(output, Form::Dudley, "name it otherwise")?;
-        options.check_inputs(output, &[])?;
-        let mut target = Target::create(output, Basis::Nothing)?;
+        let rewritten: Vec<&str> = if self.add { vec![output] } else { Vec::new() };
+        options.check_inputs(output, &rewritten)?;
+        let basis = known.as_ref().map_or(Basis::Nothing, |known| Basis::Own(&**known.source()));
+        let mut target = Target::create(output, basis)?;
         draft.write(listing.order().unwrap_or(native_order()), limits, &mut target.writer())?;
         let written = target.commit(options)?;
         let report = json!({"file": output, "written": true, "size": written, "files": rows.len()});
@@ -78,10 +91,10 @@ impl Catalog {
 
     fn compare(&self, path: &str, layout: &Layout, options: &Options) -> Result<Outcome> {
         let limits = options.limits()?;
-        let stream = options.open_under(path, None)?.into_dudley()?;
+        let stream = options.open_catalog(path)?;
         let catalog = Parameters::read(&stream)?;
         let folder = folder_of(Path::new(path))?;
-        let mut open = |name: &str| under(&folder.join(name).to_string_lossy(), layout, options);
+        let mut open = |name: &str| under(&folder.join(name).to_string_lossy(), layout, options.order(), options);
         let found = catalog.compare(layout, &mut open, &limits)?;
         if !found.is_empty() {
             return differ(&found, options);
@@ -93,10 +106,10 @@ impl Catalog {
 }
 
 /// A file of the family.
-fn under(path: &str, layout: &Layout, options: &Options) -> Result<DudleyFile> {
+fn under(path: &str, layout: &Layout, order: Option<Byteorder>, options: &Options) -> Result<DudleyFile> {
     let mut how = StreamOptions::default();
     how.layout = Some(layout.clone());
-    how.order = options.order();
+    how.order = order;
     DudleyFile::open_with(options.open(path)?, &bytes::NoReferences, how, &options.limits()?)
 }
 

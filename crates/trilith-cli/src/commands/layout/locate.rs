@@ -34,7 +34,7 @@ impl Locate {
     /// Prints a line for each file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
-        let file = options.open_family(&self.catalog, Some(layout), None, self.raw)?;
+        let file = options.open_family(&self.catalog, Some(layout), self.raw)?;
         let Some(family) = file.as_family() else { return Err(Error::invalid_input(format!("{} is not a catalog", self.catalog))) };
         let mut list = Vec::new();
         let mut table = Table::new(&["file", ">byte", "datatype", "shape", "byteorder"]);
