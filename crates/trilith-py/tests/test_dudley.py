@@ -157,7 +157,8 @@ def test_a_family_is_one_array(family, monkeypatch):
     catalog, template = family
     with trilith.open(catalog, family=template) as f:
         assert isinstance(f, trilith.File) and f.files == [f"f{k}.bd" for k in range(5)] and f.layout == template
-        assert list(f) == ["rho", "cells", "group/t"] and "rho" in f and len(f) == 3 and "5 files" in repr(f)
+        assert list(f) == ["N", "rho", "cells", "group"] and list(f["group"]) == ["t"] and "rho" in f
+        assert len(f) == 4 and "5 files" in repr(f)
         rho = f["rho"]
         assert rho.shape == (5, 3) and rho[3].tolist() == [30, 31, 32] and rho[:, 1].tolist() == [1, 11, 21, 31, 41]
         assert f["group/t"][:].tolist() == [0, 0.5, 1, 1.5, 2] and f["cells.b"].shape == (5, 3)
@@ -183,9 +184,11 @@ def test_a_family_in_dask_and_xarray(family):
     catalog, template = family
     assert trilith.open(catalog, family=template)["rho"].to_dask(chunks=2).sum().compute() == sum(range(3)) * 5 + 300
     with xarray.open_dataset(catalog, engine="trilith", family=template.text, chunks={}) as ds:
-        assert ds.sizes["record"] == 5 and ds.rho.dims[0] == "record" and ds["group/t"].dims == ("record",)
+        assert ds.sizes["record"] == 5 and ds.rho.dims[0] == "record" and ds.N.dims == ("record",)
         np.testing.assert_array_equal(ds.rho.mean("record"), [20, 21, 22])
         assert ds.attrs["files"] == [f"f{k}.bd" for k in range(5)]
+    with xarray.open_datatree(catalog, engine="trilith", family=template.text) as tree:
+        assert tree["group/t"].dims == ("record",)
 
 
 def test_a_stream_in_xarray(tmp_path):
@@ -310,6 +313,9 @@ def test_a_catalog_carries_its_layout_and_what_its_files_are(tmp_path):
         # What the summary block stores comes from the catalog.
         (tmp_path / f"r0.{ending}").unlink()
         assert trilith.open(catalog, family=True)["time"][:].tolist() == [0, 0.5, 1]
+        xarray = pytest.importorskip("xarray")
+        with xarray.open_dataset(catalog, engine="trilith", files=slice(1, 3)) as ds:
+            assert ds.rho.dims[0] == "record" and ds.time.values.tolist() == [0.5, 1] and ds.rho.values[:, 0].tolist() == [1, 2]
         with trilith.open(catalog, family=False) as itself:
             assert list(itself) == ["files", "records", "layout"]
     with pytest.raises(ValueError, match="not the catalog"):
