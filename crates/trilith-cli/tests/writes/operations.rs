@@ -537,6 +537,16 @@ pub const ALL: &[Operation] = &[
         ..BASE
     },
     Operation {
+        name: "layout code -o",
+        command: "layout code",
+        words: &["--lang", "c"],
+        output: Output::Named,
+        result: Result::Text,
+        ending: Some("h"),
+        of: layouts,
+        ..BASE
+    },
+    Operation {
         name: "layout write",
         command: "layout write",
         words: &["--overwrite", "--param", "N=2", "--from", "a=aid/a.npy", "time=aid/time.npy"],

@@ -80,4 +80,4 @@ pub use signature::Signature;
 pub use text::{presented, s1_bytes, s1_text};
 pub use write::NewStream;
 #[doc(hidden)]
-pub use write::Supplier;
+pub use write::{Supplier, stored_text};

@@ -74,7 +74,7 @@ impl<'l> NewStream<'l> {
             }
             return Ok(total);
         }
-        let text = text_of(self.layout);
+        let text = stored_text(self.layout);
         out.seek(SeekFrom::Start(total)).and_then(|_| out.write_all(text.as_bytes())).map_err(fail)?;
         let header = Signature { order: self.order, layout_at: Some(total) };
         out.seek(SeekFrom::Start(8)).and_then(|_| out.write_all(&header.address_bytes())).map_err(fail)?;
@@ -90,8 +90,8 @@ pub(super) fn base_of(dialect: Dialect) -> u64 {
     }
 }
 
-/// The text of a layout with its dialect on record (section 7.6).
-pub(super) fn text_of(layout: &Layout) -> String {
+/// Returns the text of a layout as a native file holds it: with its dialect on record (section 7.6).
+pub fn stored_text(layout: &Layout) -> String {
     let text = layout.text().get(..layout.text_end()).unwrap_or("");
     format!("{}{}\n", dialect_line(layout), text.trim_end())
 }

@@ -19,6 +19,7 @@
 //!
 //! Uncertain points of the language are collected in [`decision`].
 
+mod code;
 mod compare;
 #[doc(hidden)]
 pub mod decision;
@@ -48,6 +49,7 @@ mod unreadable;
 mod walk;
 
 pub use crate::array::Byteorder;
+pub use code::Language;
 pub use detect::{ParseOptions, Parsed, parse};
 #[doc(hidden)]
 pub use diagnostic::Code;

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod check;
+mod code;
 mod describe;
 mod from;
 mod from_c;
@@ -43,6 +44,7 @@ enum LayoutCommand {
     From(from::From),
     Write(write::Write),
     Catalog(catalog::Catalog),
+    Code(code::Code),
 }
 
 impl Layout {
@@ -59,6 +61,7 @@ impl Layout {
             LayoutCommand::From(command) => command.run(options),
             LayoutCommand::Write(command) => command.run(options),
             LayoutCommand::Catalog(command) => command.run(options),
+            LayoutCommand::Code(command) => command.run(options),
         }
     }
 }

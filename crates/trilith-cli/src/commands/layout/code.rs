@@ -1,0 +1,77 @@
+//! `trilith layout code L.dud --lang c`: a program that writes and reads the files of a layout.
+
+use std::path::Path;
+
+use clap::Args;
+use serde_json::json;
+use trilith::bytes::Basis;
+use trilith::dudley::{native_order, stored_text};
+use trilith::layout::{Byteorder, Language};
+use trilith::{Error, Result};
+
+use crate::Outcome;
+use crate::options::Options;
+use crate::output::{Out, note, size};
+use crate::outputs::check_absent;
+use crate::target::Target;
+
+/// Write a small program that writes and reads the files of a layout, without any library
+///
+/// The program is a header in C99, a module in Fortran 2018, Python 3 or Rust. Its writer makes a native file with the
+/// layout at its end, with the same bytes as `layout write`. Its reader takes files with and without the signature.
+#[derive(Debug, Args)]
+pub struct Code {
+    #[command(flatten)]
+    input: super::Input,
+    /// The language to write
+    #[arg(long, value_name = "LANGUAGE", value_parser = language_names())]
+    lang: String,
+    /// The file to write (default: standard output)
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<String>,
+    /// Name of the module and its functions (default: the name of OUT or of the layout)
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Let the program leave the layout out of the files that it writes
+    #[arg(long)]
+    bare: bool,
+    /// Replace OUT if it already exists
+    #[arg(long)]
+    overwrite: bool,
+}
+
+fn language_names() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(Language::all().map(Language::name))
+}
+
+impl Code {
+    /// Writes the program.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
+        let language = Language::named(&self.lang).ok_or_else(|| Error::invalid_input(format!("{} is not a language", self.lang)))?;
+        let output = self.output.as_deref().filter(|path| *path != "-");
+        let stem = |path: &str| Path::new(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let name = self.name.clone().or_else(|| stem(output.unwrap_or(&self.input.file))).unwrap_or_default();
+        let order: Byteorder = options.order().or(layout.order()).unwrap_or(native_order());
+        let text = (!self.bare).then(|| stored_text(&layout));
+        let code = layout.code(language, &name, order, text.as_deref())?;
+        if let Some(path) = output {
+            check_absent([&std::path::PathBuf::from(path)], self.overwrite)?;
+            options.check_inputs(path, &[])?;
+            let mut target = Target::create(path, Basis::Nothing)?;
+            target.writer().write_all(code.as_bytes()).map_err(|e| Error::io("writing", e))?;
+            let written = target.commit(options)?;
+            if !options.quiet && !options.json {
+                note(&format!("{path}: {}", size(written)));
+            }
+        }
+        let mut out = Out::new();
+        if options.json {
+            out.json(&json!({"file": output, "language": language.name(), "code": code}))?;
+        } else if output.is_none() {
+            out.lines(code.trim_end_matches('\n'))?;
+        }
+        out.finish()?;
+        Ok(Outcome::Yes)
+    }
+}

@@ -1,0 +1,263 @@
+//! Fortran 2018: one module.
+
+use std::fmt::Write;
+
+use super::expr::Spelling;
+use super::{Field, Generator, Move, Op, Plan, Primitive, order_letter, pieces, width};
+use crate::layout::PrimitiveKind;
+
+pub(super) struct Fortran;
+
+const HELPERS: &str = include_str!("templates/helpers.f90");
+
+fn datatype(primitive: Primitive) -> (&'static str, &'static str) {
+    match (primitive.kind(), primitive.size()) {
+        (PrimitiveKind::Signed, 1) => ("integer(int8)", "0_int8"),
+        (PrimitiveKind::Signed, 2) => ("integer(int16)", "0_int16"),
+        (PrimitiveKind::Signed, 4) => ("integer(int32)", "0_int32"),
+        (PrimitiveKind::Signed, _) => ("integer(int64)", "0_int64"),
+        (PrimitiveKind::Float, 4) => ("real(real32)", "0._real32"),
+        (PrimitiveKind::Float, _) => ("real(real64)", "0._real64"),
+        (PrimitiveKind::Complex, 8) => ("complex(real32)", "(0._real32, 0._real32)"),
+        (PrimitiveKind::Complex, _) => ("complex(real64)", "(0._real64, 0._real64)"),
+        (PrimitiveKind::Bool, _) => ("logical", ".false."),
+        _ => ("character", "' '"),
+    }
+}
+
+impl Generator for Fortran {
+    fn name(&self) -> &'static str {
+        "fortran"
+    }
+
+    fn extension(&self) -> &'static str {
+        "f90"
+    }
+
+    fn lacks(&self, field: &Field) -> Option<&'static str> {
+        let primitive = field.primitive;
+        match primitive.kind() {
+            PrimitiveKind::Unsigned | PrimitiveKind::Pointer => Some("Fortran has no unsigned integers"),
+            PrimitiveKind::Unicode if primitive.size() > 1 => Some("Fortran has no characters of this size"),
+            _ if matches!(primitive.name(), "f2" | "c4") => Some("this program uses no floating-point type of two bytes"),
+            _ if field.shape.len() > 15 => Some("Fortran arrays have at most 15 dimensions"),
+            _ => None,
+        }
+    }
+
+    fn write(&self, plan: &Plan) -> String {
+        let spelling = Spelling {
+            suffix: "_int64",
+            start: "f%start",
+            prefix: String::new(),
+            max: "max({0}, {1})".into(),
+            choice: "merge({1}, {2}, {0} > 0)",
+        };
+        let mut fields = String::new();
+        for field in &plan.fields {
+            let (ty, zero) = datatype(field.primitive);
+            let comment: String = plan.comment(field).chars().take(90).collect();
+            let _ = writeln!(fields, "    ! {comment}");
+            if field.shape.is_empty() {
+                let _ = writeln!(fields, "    {ty} :: {} = {zero}", field.name);
+            } else {
+                let dims = vec![":"; field.shape.len()].join(", ");
+                let _ = writeln!(fields, "    {ty}, allocatable :: {}({dims})", field.name);
+            }
+        }
+        let kinds: String = ["int8", "int16", "int32", "int64", "real32", "real64"]
+            .into_iter()
+            .filter(|kind| matches!(*kind, "int8" | "int64") || fields.contains(&format!("({kind})")))
+            .collect::<Vec<_>>()
+            .join(", ");
+        let signature: Vec<String> = plan.signature().iter().map(|byte| format!("char({byte})")).collect();
+        let mut out = HELPERS
+            .replace("NAME", &plan.name)
+            .replace("KINDS", &kinds)
+            .replace("SIGNATURE", &signature.join(" // "))
+            .replace("BASE", &plan.base().to_string())
+            .replace("LETTER", if plan.order == super::Byteorder::Big { ">" } else { "<" })
+            .replace("FIELDS", &fields);
+        writer(plan, &spelling, &mut out);
+        reader(plan, &spelling, &mut out);
+        let _ = writeln!(out, "end module {}_layout", plan.name);
+        out
+    }
+}
+
+/// A statement, continued on further lines if it is long: a line has at most 132 characters.
+fn line(out: &mut String, statement: &str) {
+    let mut rest = statement;
+    let mut pad = "    ";
+    while rest.len() > 100 {
+        let cut = rest.get(..100).and_then(|head| head.rfind(", ")).map_or(rest.len(), |at| at + 2);
+        let (head, tail) = rest.split_at(cut);
+        if tail.is_empty() {
+            break;
+        }
+        let _ = writeln!(out, "{pad}{}&", head);
+        (rest, pad) = (tail, "      ");
+    }
+    let _ = writeln!(out, "{pad}{rest}");
+}
+
+/// Declares the variables of a program.
+fn declare(program: &super::Program, out: &mut String) {
+    for op in &program.ops {
+        let var = match op {
+            Op::Let(var, _) => Some(*var),
+            Op::Param { var, .. } => *var,
+            Op::Array(_) => None,
+        };
+        if let Some(name) = var.and_then(|var| program.vars.get(var)) {
+            let _ = writeln!(out, "    integer(int64) :: {name}");
+        }
+    }
+}
+
+/// `run in bytes, bytes of a number, loops, order`
+fn blocks(array: &Move, field: &Field, spelling: &Spelling, vars: &[String]) -> String {
+    let run = spelling.print(vars, &array.run.clone().times(super::Expr::Const(field.primitive.size() as i64)));
+    let loops: Vec<String> =
+        array.loops.iter().flat_map(|(count, stride)| [spelling.print(vars, count), spelling.print(vars, stride)]).collect();
+    let loops = if loops.is_empty() { "none".to_owned() } else { format!("[{}]", loops.join(", ")) };
+    format!("{run}, {}, {loops}, '{}'", width(field.primitive), order_letter(array.order))
+}
+
+fn writer(plan: &Plan, spelling: &Spelling, out: &mut String) {
+    let (name, vars) = (&plan.name, &plan.write.vars);
+    let _ = writeln!(
+        out,
+        "\n  ! Writes a file; error is blank if that succeeded.\n  subroutine {name}_write(path, v, error)\n    character(len=*), intent(in) :: path\n    type({name}_data), intent(in) :: v\n    character(len=*), intent(out) :: error\n    type(stream) :: f"
+    );
+    declare(&plan.write, out);
+    out.push_str("    call create(f, path)\n");
+    for op in &plan.write.ops {
+        match op {
+            Op::Let(var, expr) => {
+                line(out, &format!("{} = {}", vars.get(*var).map_or("", String::as_str), spelling.print(vars, expr)));
+            }
+            Op::Param { field, at, order, var } => {
+                let Some(field) = plan.fields.get(*field) else { continue };
+                check(field, var.and_then(|var| vars.get(var)), out);
+                let size = field.primitive.size();
+                let (at, order) = (spelling.print(vars, at), order_letter(*order));
+                line(
+                    out,
+                    &format!(
+                        "call put(f, '{0}', {at}, transfer(v%{0}, [0_int8]), {size}_int64, {size}, none, '{order}')",
+                        field.name
+                    ),
+                );
+            }
+            Op::Array(array) => {
+                let Some(field) = plan.fields.get(array.field) else { continue };
+                let (at, blocks) = (spelling.print(vars, &array.at), blocks(array, field, spelling, vars));
+                let field_name = &field.name;
+                if !field.shape.is_empty() {
+                    line(out, &format!("if (.not. allocated(v%{field_name})) call fail(f, '{field_name} is not allocated')"));
+                    out.push_str("    if (f%error == '') then\n");
+                }
+                let value = if field.primitive.kind() == PrimitiveKind::Bool {
+                    let flags = format!("merge(1_int8, 0_int8, v%{field_name})");
+                    if field.shape.is_empty() {
+                        format!("[{flags}]")
+                    } else {
+                        format!("reshape({flags}, [size(v%{field_name})])")
+                    }
+                } else {
+                    format!("transfer(v%{field_name}, [0_int8])")
+                };
+                line(out, &format!("call put(f, '{field_name}', {at}, {value}, {blocks})"));
+                if !field.shape.is_empty() {
+                    out.push_str("    end if\n");
+                }
+            }
+        }
+    }
+    let total = spelling.print(vars, &plan.total);
+    if let Some(text) = &plan.layout {
+        let _ = writeln!(out, "    call begin_layout(f, {total})");
+        for piece in pieces(text) {
+            literal(piece, out);
+        }
+        out.push_str("    call end_layout(f)\n");
+    } else {
+        let _ = writeln!(out, "    call fill(f, {total})");
+    }
+    let _ = writeln!(out, "    call close_file(f, error)\n  end subroutine {name}_write");
+}
+
+/// Writes bytes of the layout: printable characters as literals, the others by their number.
+fn literal(bytes: &[u8], out: &mut String) {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
+    let mut rest = bytes;
+    while let Some(&first) = rest.first() {
+        let length = rest.iter().position(|&byte| is_plain(byte) != is_plain(first)).unwrap_or(rest.len());
+        let length = if is_plain(first) { length } else { length.min(8) };
+        let (part, tail) = rest.split_at(length);
+        if is_plain(first) {
+            let text: String = part.iter().map(|&byte| char::from(byte)).collect();
+            let _ = writeln!(out, "    call text(f, '{}')", text.replace('\'', "''"));
+        } else {
+            let codes: Vec<String> = part.iter().map(|byte| format!("char({byte})")).collect();
+            let _ = writeln!(out, "    call text(f, {})", codes.join(" // "));
+        }
+        rest = tail;
+    }
+}
+
+fn check(field: &Field, var: Option<&String>, out: &mut String) {
+    line(out, &format!("call check(f, int(v%{}, int64))", field.name));
+    if let Some(var) = var {
+        line(out, &format!("{var} = int(v%{}, int64)", field.name));
+    }
+}
+
+fn reader(plan: &Plan, spelling: &Spelling, out: &mut String) {
+    let (name, vars) = (&plan.name, &plan.read.vars);
+    let _ = writeln!(
+        out,
+        "\n  ! Reads a file; error is blank if that succeeded.\n  subroutine {name}_read(path, v, error)\n    character(len=*), intent(in) :: path\n    type({name}_data), intent(out) :: v\n    character(len=*), intent(out) :: error\n    type(stream) :: f\n    integer(int8), allocatable :: b(:)"
+    );
+    declare(&plan.read, out);
+    out.push_str("    call open_file(f, path)\n");
+    for op in &plan.read.ops {
+        match op {
+            Op::Let(var, expr) => {
+                line(out, &format!("{} = {}", vars.get(*var).map_or("", String::as_str), spelling.print(vars, expr)));
+            }
+            Op::Param { field, at, order, var } => {
+                let Some(field) = plan.fields.get(*field) else { continue };
+                let size = field.primitive.size();
+                let (at, order) = (spelling.print(vars, at), order_letter(*order));
+                line(out, &format!("call get(f, {at}, b, {size}_int64, {size}, none, '{order}')"));
+                line(out, &format!("if (f%error == '') v%{0} = transfer(b, v%{0})", field.name));
+                check(field, var.and_then(|var| vars.get(var)), out);
+            }
+            Op::Array(array) => {
+                let Some(field) = plan.fields.get(array.field) else { continue };
+                let (at, blocks) = (spelling.print(vars, &array.at), blocks(array, field, spelling, vars));
+                line(out, &format!("call get(f, {at}, b, {blocks})"));
+                out.push_str("    if (f%error == '') then\n");
+                let is_bool = field.primitive.kind() == PrimitiveKind::Bool;
+                if field.shape.is_empty() {
+                    let value = if is_bool { "b(1) /= 0_int8".to_owned() } else { format!("transfer(b, v%{})", field.name) };
+                    line(out, &format!("  v%{} = {value}", field.name));
+                } else {
+                    // Fortran counts the fastest dimension first.
+                    let dims: Vec<String> =
+                        array.dims.iter().rev().map(|dim| spelling.print(vars, &dim.clone().factor())).collect();
+                    let value = if is_bool {
+                        "b /= 0_int8".to_owned()
+                    } else {
+                        format!("transfer(b, [{}])", datatype(field.primitive).1)
+                    };
+                    line(out, &format!("  allocate (v%{}, source=reshape({value}, [{}]))", field.name, dims.join(", ")));
+                }
+                out.push_str("    end if\n");
+            }
+        }
+    }
+    let _ = writeln!(out, "    call close_file(f, error)\n  end subroutine {name}_read");
+}
