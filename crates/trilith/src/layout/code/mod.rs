@@ -141,11 +141,6 @@ impl Plan {
         if self.dialect == Dialect::D2026 { 16 } else { 0 }
     }
 
-    /// First address in a native file.
-    fn start(&self) -> i64 {
-        16 - self.base()
-    }
-
     /// The first eight bytes of written files.
     fn signature(&self) -> [u8; 8] {
         [0x8d, if self.order == Byteorder::Big { b'>' } else { b'<' }, b'B', b'D', 0x0d, 0x0a, 0x1a, 0x0a]
