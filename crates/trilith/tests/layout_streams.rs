@@ -49,6 +49,23 @@ fn a_short_stream_names_the_parameter_its_address_and_what_there_is() {
 }
 
 #[test]
+fn a_given_parameter_fits_its_datatype() {
+    // Section 12, E402: a value out of range, at the name of the parameter.
+    for (text, value, fits) in [
+        ("N : i1", 127, true),
+        ("N : i1", 200, false),
+        ("N : i2", 40_000, false),
+        ("N = u1 x: u1(N)", 255, true),
+        ("N = u1 x: u1(N)", 256, false),
+        ("N : i8", i64::MAX, true),
+    ] {
+        let layout = Layout::read(text.as_bytes()).unwrap();
+        let found = layout.evaluate_with(&Options::default(), &[value]).map(|_| ()).map_err(code);
+        assert_eq!(found, if fits { Ok(()) } else { Err((Code::E402, 1, 1)) }, "{text} {value}");
+    }
+}
+
+#[test]
 fn requests_come_in_the_order_of_the_stream() {
     let layout = Layout::read(b"N : <i4  s = {k : i1 a = u1[k]}[N]  M : <i2").unwrap();
     let mut asked = Vec::new();

@@ -584,6 +584,11 @@ impl<'l> Machine<'l> {
             let message = format!("parameter `{name}` is {value}, which is below -1");
             return Err(self.layout.fault(Code::E402, self.layout.item(param.item).span, message));
         }
+        if value > param.primitive.largest() {
+            let name = self.layout.name(param.item).unwrap_or("");
+            let message = format!("parameter `{name}` is {value}, which does not fit in {}", param.primitive);
+            return Err(self.layout.fault(Code::E402, self.layout.item(param.item).span, message));
+        }
         if param.varying {
             // Results for its last value are no longer valid.
             self.age += 1;

@@ -149,6 +149,12 @@ impl Primitive {
         u64::from(TABLE[self.0 as usize].2)
     }
 
+    /// The largest value of a parameter of this type: that of an `i8` for a larger range.
+    pub(crate) fn largest(self) -> i64 {
+        let bits = 8 * self.size().min(8) - u64::from(self.kind() == PrimitiveKind::Signed);
+        if bits >= 63 { i64::MAX } else { (1 << bits) - 1 }
+    }
+
     /// Its alignment in bytes: its size, except that of complex numbers, which depends on the dialect.
     pub fn alignment(self, dialect: Dialect) -> u64 {
         let whole = dialect == Dialect::D2025 && decision::COMPLEX_ALIGNED_TO_SIZE_2025;
