@@ -123,7 +123,10 @@ fn compared(old: &Items<'_>, found: &Evaluation<'_>, before: &Entry, param: Item
             _ => false,
         };
         if !longer || new.datatype != entry.datatype || (entry.address.is_some() && new.address != entry.address) {
-            let message = format!("{} cannot grow: its first dimension is not the parameter alone, or another dimension depends on it", before.path);
+            let message = format!(
+                "{} cannot grow: its first dimension is not the parameter alone, or another dimension depends on it",
+                before.path
+            );
             return Err(Error::unsupported(message).hint("write a new file with `layout write`"));
         }
         item = Some(new);
