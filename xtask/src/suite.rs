@@ -67,6 +67,7 @@ const PARTS: &[Part] = &[
 const MATRICES: &[(&str, &str)] = &[
     ("layout_model", "random_layouts_lie_are_written_appended_to_and_read_as_a_model_says"),
     ("writes", "every_writing_command_does_what_was_asked_or_refuses_and_loses_nothing"),
+    ("writes", "no_command_vouches_for_a_block_with_a_flipped_bit"),
     ("writes", "reading_never_writes"),
     ("crash", "every_cut_and_every_reordering_leaves_the_old_content_or_the_new"),
     ("crash", "a_disk_that_is_full_or_fails_at_any_moment_leaves_the_old_content_or_the_new"),

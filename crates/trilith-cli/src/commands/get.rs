@@ -10,7 +10,7 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::array::Array;
-use trilith::bytes::{self, Access, Base, Basis};
+use trilith::bytes::{self, Access, Base, Basis, Source};
 use trilith::error::counted;
 use trilith::file::{Item, ItemKind};
 use trilith::wcs::{self, Size};
@@ -208,8 +208,7 @@ impl Get {
             progress::expect(array.cost(GAP)?);
         }
         let format = self.format(job.options);
-        let is_remote = array.source().access() == Access::Requests;
-        if output.is_some() && !self.is_part() && !is_remote {
+        if output.is_some() && !self.is_part() && !is_remote(&**array.source()) {
             // The new file would no longer show that the block is damaged. A server would send everything twice.
             array.source().check_whole().map_err(|error| error.hint("--slice ... prints the elements unchanged"))?;
         }
@@ -329,7 +328,7 @@ fn merged(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
 /// Lists the bytes that would be read: of the decoded block, and of the file.
 fn explain(array: &Array, job: &mut Job<'_>) -> Result<Outcome> {
     // Of a remote file no more is read than must be: its ranges can share a request.
-    let remote = array.source().access() == Access::Requests;
+    let remote = is_remote(&**array.source());
     let gap = if remote { 4 << 10 } else { GAP };
     let decoded = array.plan(gap);
     let mut stored = Vec::new();
@@ -372,4 +371,9 @@ fn explain(array: &Array, job: &mut Job<'_>) -> Result<Outcome> {
         }
     }
     Ok(Outcome::Yes)
+}
+
+/// Returns `true` if a server has the bytes. Chunks are read by requests from local files, too.
+fn is_remote(source: &dyn Source) -> bool {
+    source.origin().map_or_else(|| source.access() == Access::Requests, is_remote)
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use super::common::{run, trilith};
+use super::common::{Ended, run, trilith};
 use super::content::{Content, Digest, difference};
 use super::kinds::{Kind, Kindred, TEMPLATE, filling, rows};
 use super::operations::{Operation, Output, Result as Judged, normalised};
@@ -203,10 +203,7 @@ pub fn judge(operation: &Operation, kind: &Kind, way: Way) -> Option<Outcome> {
     lay_out(&place, kind, way);
     let before = listing(&place);
     let words = words(operation, kind, &plan);
-    let mut command = trilith();
-    command.current_dir(&place).env_remove("VISUAL").env("EDITOR", place.join("aid/editor")).env("TMPDIR", "/tmp").args(&words);
-    let input = (plan.input == "-").then(|| kind.files.get(&kind.file).cloned().unwrap_or_default());
-    let ended = run(command, input);
+    let ended = start(kind, &plan, &place, &words);
     let after = listing(&place);
     let failed = |why: String| Some(Outcome::Failed(format!("`trilith {}`: {why}", words.join(" "))));
     // A repair that could not recover everything exits with 1, and has written the rest.
@@ -225,6 +222,34 @@ pub fn judge(operation: &Operation, kind: &Kind, way: Way) -> Option<Outcome> {
         },
         status => failed(format!("ended with {status:?}: {}", ended.stderr)),
     }
+}
+
+fn start(kind: &Kind, plan: &Plan, place: &Path, words: &[String]) -> Ended {
+    let mut command = trilith();
+    command.current_dir(place).env_remove("VISUAL").env("EDITOR", place.join("aid/editor")).env("TMPDIR", "/tmp").args(words);
+    let input = (plan.input == "-").then(|| kind.files.get(&kind.file).cloned().unwrap_or_default());
+    run(command, input)
+}
+
+/// A command that was run, with the files that it made or changed.
+pub struct Ran {
+    pub words: Vec<String>,
+    pub folder: tempfile::TempDir,
+    pub changed: BTreeSet<PathBuf>,
+}
+
+/// Runs an operation with more words, and judges nothing; None where there is no such way.
+pub fn ran(operation: &Operation, kind: &Kind, way: Way, more: &[&str]) -> Option<Ran> {
+    let plan = plan(operation, kind, way)?;
+    let folder = place();
+    lay_out(folder.path(), kind, way);
+    let before = listing(folder.path());
+    let mut words = words(operation, kind, &plan);
+    words.extend(more.iter().filter(|word| !operation.words.contains(word)).map(|word| (*word).to_owned()));
+    start(kind, &plan, folder.path(), &words);
+    let mut changed = changed(&before, &listing(folder.path()));
+    changed.retain(|name| folder.path().join(name).exists());
+    Some(Ran { words, folder, changed })
 }
 
 fn changed(before: &Listing, after: &Listing) -> BTreeSet<PathBuf> {

@@ -12,6 +12,7 @@ mod cell;
 #[path = "../common/mod.rs"]
 mod common;
 mod content;
+mod damage;
 mod kinds;
 mod operations;
 mod table;
@@ -77,6 +78,43 @@ fn every_writing_command_does_what_was_asked_or_refuses_and_loses_nothing() {
 fn failure(cell: &Cell<'_>) -> Option<String> {
     let Outcome::Failed(why) = &cell.outcome else { return None };
     Some(format!("{} | {} | {} | {why}", cell.operation.name, cell.kind.name, cell.way.name()))
+}
+
+#[test]
+fn no_command_vouches_for_a_block_with_a_flipped_bit() {
+    let kinds: Vec<_> = kinds::all().iter().flat_map(damage::damaged).collect();
+    let allows = |operation: &Operation| ["convert", "repack", "explode", "implode", "resolve"].contains(&operation.command);
+    let of_kind = |damaged: &'_ damage::Damaged, operation: &Operation| (operation.of)(&damaged.kind);
+    let all: Vec<_> = kinds
+        .iter()
+        .flat_map(|damaged| ALL.iter().map(move |operation| (damaged, operation)))
+        .filter(|(damaged, operation)| of_kind(damaged, operation))
+        .flat_map(|(damaged, operation)| [Way::OwnName, Way::OntoInput, Way::StandardInput].map(|way| (damaged, operation, way)))
+        .flat_map(|(damaged, operation, way)| [false, true].map(|insists| (damaged, operation, way, insists)))
+        .filter(|(_, operation, _, insists)| !insists || allows(operation))
+        .collect();
+    let all = sample("damage matrix", all, 8);
+    let outcomes = in_parallel(&all, |(damaged, operation, way, insists)| damage::judge(operation, damaged, *way, *insists));
+    let (mut refused, mut failing, mut verify) = (0, 0, Vec::new());
+    for (outcome, (damaged, operation, way, _)) in outcomes.into_iter().zip(&all) {
+        match outcome {
+            None => {}
+            Some(damage::Outcome::Refused) => refused += 1,
+            Some(damage::Outcome::Failing) => failing += 1,
+            Some(damage::Outcome::Verifies(what)) => {
+                verify.push(format!("{} | {} | {} | {what}", operation.name, damaged.kind.name, way.name()));
+            }
+        }
+    }
+    common::say(&format!(
+        "damage matrix: {} uses of writing commands, {} files with a flipped bit: {refused} write no damaged elements, {failing} \
+         write them under a failing checksum, {} outputs verify",
+        ALL.len(),
+        kinds.len(),
+        verify.len()
+    ));
+    assert!(verify.is_empty(), "{}", verify.join("\n"));
+    assert!(is_sampled() || kinds.len() > 8 && failing > 100, "{} {failing}", kinds.len());
 }
 
 #[test]
