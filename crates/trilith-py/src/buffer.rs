@@ -4,9 +4,12 @@
 use std::ffi::c_int;
 
 use pyo3::exceptions::PyBufferError;
-use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::{ffi, intern};
 use trilith::bytes::{Shown, SourceRef};
+
+use crate::calm::calm;
+use crate::errors::{About, Raise};
 
 /// Bytes that a source holds in memory, kept alive as long as anybody uses them; read-only.
 #[pyclass(frozen, module = "trilith", name = "_Lent")]
@@ -45,6 +48,26 @@ impl Lent {
         // exported read-only, so no consumer writes through the pointer.
         let done = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), bytes.as_ptr().cast_mut().cast(), len, 1, flags) };
         if done == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
+    }
+}
+
+/// Compares the checksum of the block that a NumPy array is a view of. Arrays with separate memory have none.
+///
+/// # Errors
+/// Returns `FormatError` if the block is damaged.
+pub fn check_lent(array: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = array.py();
+    let mut at = array.clone();
+    loop {
+        if let Ok(lent) = at.cast::<Lent>() {
+            let source = lent.get().source.clone();
+            return calm(py, || source.check_whole())?.or_raise(About::Argument);
+        }
+        let base = at.getattr_opt(intern!(py, "base"))?.filter(|base| !base.is_none());
+        match base.map_or_else(|| at.getattr_opt(intern!(py, "obj")), |base| Ok(Some(base)))? {
+            Some(owner) if !owner.is_none() => at = owner,
+            _ => return Ok(()),
+        }
     }
 }
 

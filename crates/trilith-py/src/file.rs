@@ -523,6 +523,12 @@ impl File {
         parts::is_same(py, asdf_of(&self.opened()?)?, number, memory)
     }
 
+    /// Compares the checksum of a block with its bytes: see [`parts::check_block`].
+    #[pyo3(name = "_check_block")]
+    fn check_block(&self, py: Python<'_>, number: i64) -> PyResult<()> {
+        parts::check_block(py, asdf_of(&self.opened()?)?, number)
+    }
+
     /// Returns the SHA-256 of the elements of each array.
     ///
     /// The sums do not depend on compression, byte order or format.

@@ -70,6 +70,7 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parallel::create, module)?)?;
     module.add_function(wrap_pyfunction!(parallel::resume, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
+    module.add_function(wrap_pyfunction!(parts::check_view, module)?)?;
     module.add_function(wrap_pyfunction!(parts::write_parts, module)?)?;
     module.add_function(wrap_pyfunction!(parts::toward, module)?)?;
     module.add_function(wrap_pyfunction!(parts::decodes, module)?)?;

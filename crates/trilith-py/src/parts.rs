@@ -14,6 +14,7 @@ use trilith::codec::{self, CodecId};
 use trilith::tree::Tree;
 use trilith::yaml::{PrintOptions, print_document};
 
+use crate::buffer::check_lent;
 use crate::calm::calm;
 use crate::edit::warn;
 use crate::errors::{About, Raise};
@@ -74,6 +75,8 @@ impl Ready<'_> {
 }
 
 /// Writes a file with this tree (the whole YAML document) and these blocks, to a path or a file object.
+///
+/// The caller has compared the checksums of blocks that are copied ([`check_block`]).
 #[pyfunction]
 #[pyo3(name = "_write_parts", signature = (target, version, comments, text, blocks, *, checksums=true, index=true))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "they are keywords, and lists of Python")]
@@ -134,9 +137,7 @@ fn put<W: Write + Seek>(
             }
             Ready::Stored(file, number) => {
                 let block = file.sections().block(number)?;
-                let stored = block.stored(file.sections().source())?;
-                stored.check_whole()?;
-                writer.copy(&stored, block)?;
+                writer.copy(&block.stored(file.sections().source())?, block)?;
             }
         }
     }
@@ -144,7 +145,8 @@ fn put<W: Write + Seek>(
 }
 
 /// Gives an open file another tree, which calls its blocks by their numbers and `added` by those that follow; says whether
-/// that was done in place, and which number each block has now (None: it is gone).
+/// that was done in place, and which number each block has now (None: it is gone). The caller has compared the checksums of
+/// blocks that are copied ([`check_block`]).
 ///
 /// # Errors
 /// Returns the errors of [`Change::save`].
@@ -171,7 +173,6 @@ pub fn become_parts<'py>(
                 }
                 Ready::Stored(other, number) => {
                     let data = other.block_data(number)?;
-                    data.check_whole()?;
                     let mut options = BlockOptions::default();
                     options.codec = Some(CodecId(other.sections().block(number)?.compression)).filter(|codec| codec.0 != [0; 4]);
                     change.add_block(&options, |out| pieces(&*data, |_, piece| out(piece).map(|()| true)).map(drop))?;
@@ -187,6 +188,25 @@ pub fn become_parts<'py>(
     let (in_place, numbers, warnings) = done?.or_raise(About::Argument)?;
     warn(py, warnings)?;
     Ok((in_place, numbers))
+}
+
+/// Compares the checksum of the block that a NumPy array is a view of: see [`check_lent`].
+#[pyfunction]
+#[pyo3(name = "_check_view")]
+pub fn check_view(array: &Bound<'_, PyAny>) -> PyResult<()> {
+    check_lent(array)
+}
+
+/// Compares the checksum that a block of a file states with its bytes.
+///
+/// # Errors
+/// Returns `FormatError` if the block is damaged, and an error if it cannot be read.
+pub fn check_block(py: Python<'_>, file: &AsdfFile, number: i64) -> PyResult<()> {
+    let checked = calm(py, || {
+        let sections = file.sections();
+        sections.block(number)?.stored(sections.source())?.check_whole()
+    });
+    checked?.or_raise(About::Argument)
 }
 
 /// Returns `True` if memory has the same bytes as a block of a file.

@@ -14,6 +14,7 @@ use trilith::tree::{Data, Value};
 use trilith::{Error, Result};
 
 use crate::array::Array as PyArray;
+use crate::buffer::check_lent;
 use crate::dtype::{from_numpy, numpy};
 use crate::mapping::Keyed;
 use crate::nodes::{Place, Sequence};
@@ -371,6 +372,7 @@ fn held<'py>(array: &Bound<'py, PyAny>) -> PyResult<Held<'py>> {
     if array.getattr(intern!(py, "nbytes"))?.extract::<u64>()? == 0 {
         return Ok(None);
     }
+    check_lent(array)?;
     let bytes = helper(py, "flat")?.call1((array,))?;
     Ok(Some(bytes.cast_into::<PyArray1<u8>>()?.try_readonly()?))
 }

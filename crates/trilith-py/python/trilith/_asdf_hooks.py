@@ -15,7 +15,7 @@ import weakref
 import asdf
 import numpy
 import yaml
-from asdf import _compression, _io, generic_io, schema, yamlutil
+from asdf import _compression, _io, generic_io, schema, util, yamlutil
 from asdf._block.manager import Manager
 from asdf._block.reader import ReadBlock
 from asdf._core._converters.ndarray import NDArrayConverter
@@ -57,6 +57,10 @@ class Block(ReadBlock):
         """These are its bytes; they are those of somebody's array."""
         self._cached_data, self._missing, self._lent = memory, set(), base
         _MEMORY[id(base)] = self
+
+    def is_lent(self):
+        """Whether its memory is that of somebody's array, from which it was written."""
+        return self._lent is not None
 
     def __deepcopy__(self, memo):
         # asdf copies blocks along with their options, and throws the copies away.
@@ -150,14 +154,55 @@ class Block(ReadBlock):
             return True
 
 
+class Mapped(ReadBlock):
+    """A block of a file that Trilith reads, whose bytes `asdf` maps."""
+
+    def __init__(self, file, number, *args):
+        super().__init__(*args)
+        self._file, self.number, self._damage = file, number, None
+
+    def __deepcopy__(self, memo):
+        return self
+
+    @property
+    def cached_data(self):
+        """The bytes, which are compared with their checksum before a program can write through the map."""
+        if self._cached_data is None:
+            data = super().cached_data
+            _MAPPED[id(util.get_array_base(data))] = self
+            fd = self._fd()
+            if fd is not None and fd.writable():
+                try:
+                    self._file._check_block(self.number)
+                except ValueError as error:
+                    self._damage = error
+                self._file = None
+        return self._cached_data
+
+    def check(self):
+        """Refuses a damaged block."""
+        if self._damage is not None:
+            raise self._damage
+        if self._file is not None and not self._file.closed:
+            self._file._check_block(self.number)
+
+
 # Which block some memory belongs to.
 _MEMORY = weakref.WeakValueDictionary()
+_MAPPED = weakref.WeakValueDictionary()
 
 
 def holder(memory):
     """The block whose memory this is, or None."""
     block = _MEMORY.get(id(memory))
     return block if block is not None and (block._cached_data is memory or block._lent is memory) else None
+
+
+def mapped(memory):
+    """The mapped block whose memory this is, or None."""
+    block = _MAPPED.get(id(memory))
+    data = None if block is None else block._cached_data
+    return block if data is not None and util.get_array_base(data) is memory else None
 
 
 def block_of(array):
@@ -183,7 +228,7 @@ def _read(generic, lazy_load, memmap, validate_checksums):
         return None, f"asdf {asdf.__version__} was not tested"
     position = generic.tell()
     try:
-        source = _source(generic)
+        source = source_of(generic)
         if source is None:
             return None, "it is neither a local file nor a file object that is only read"
         try:
@@ -208,7 +253,7 @@ def _read(generic, lazy_load, memmap, validate_checksums):
     return (tree, blocks), None
 
 
-def _source(generic):
+def source_of(generic):
     """What Trilith opens for a file that asdf has opened; None where that is not safe."""
     if isinstance(generic, generic_io.MemoryIO) and hasattr(generic._fd, "getvalue"):
         # A picture of this moment, which costs nothing until somebody writes into the original.
@@ -243,7 +288,8 @@ def _block(file, number, header, generic, manager, validate_checksums):
         return Block(file, number, *header, generic)
     _asdf_use.note("block", generic.uri, why)
     fields, offset, data_offset = header
-    return ReadBlock(offset + 4, generic, manager._memmap, manager._lazy_load, validate_checksums)
+    where = offset + 4, generic, manager._memmap, manager._lazy_load, validate_checksums
+    return ReadBlock(*where) if validate_checksums else Mapped(file, number, *where)
 
 
 # Codecs that asdf has itself, and in which Trilith gives the same bytes.

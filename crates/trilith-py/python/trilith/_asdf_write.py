@@ -22,7 +22,7 @@ from asdf.tags.core import Software
 from asdf.tags.core.ndarray import NDArrayType, numpy_dtype_to_asdf_datatype
 from asdf.util import NOT_SET
 
-from . import _asdf_use, _trilith
+from . import _asdf_damage, _asdf_use, _trilith
 from ._asdf_hooks import Block, block_of, holder, tested, unread
 
 # What Trilith encodes as `asdf` and its compression extension do, and what they call the level.
@@ -91,11 +91,13 @@ def _write_to(self, fd, *args, **kwargs):
     before = self.version
     try:
         with _configured(self, options), _nowhere(pathlib.Path(fd).absolute().as_uri()) as nowhere:
-            _put(fd, self, _prepare(self, nowhere, options["pad_blocks"]), options)
-        _asdf_use.note("write_to", str(fd))
-        return None
-    except Left as why:
-        _asdf_use.note("write_to", str(fd), str(why))
+            try:
+                _put(fd, self, _prepare(self, nowhere, options["pad_blocks"]), options)
+                _asdf_use.note("write_to", str(fd))
+                return None
+            except Left as why:
+                _asdf_use.note("write_to", str(fd), str(why))
+            _refuse_damage(self, nowhere)
     finally:
         if self.version != before:
             self.version = before
@@ -113,6 +115,7 @@ def _serial_write(self, fd, pad_blocks, include_block_index, write_checksums):
             return None
         except Left as why:
             _asdf_use.note("write_to", fd.uri, str(why))
+        _refuse_damage(self, fd)
     return _serial_before(self, fd, pad_blocks, include_block_index, write_checksums)
 
 
@@ -128,6 +131,13 @@ def _update(self, *args, **kwargs):
             return None
         except Left as why:
             _asdf_use.note("update", self._fd.uri, str(why))
+        before = self.version
+        try:
+            with _configured(self, given.arguments):
+                _refuse_damage(self, self._fd)
+        finally:
+            if self.version != before:
+                self.version = before
     if file is not None and self._fd is not None:
         # asdf moves blocks about while it reads them: what is still missing is read before.
         for block in self._blocks.blocks:
@@ -213,6 +223,25 @@ def _possible(file, pad_blocks):
         raise Left("its class writes trees in a way of its own")
 
 
+def _refuse_damage(file, fd):
+    """Refuses what `asdf` would write under new checksums, before it opens the file: see `_asdf_damage`."""
+    manager = file._blocks
+    if not tested():
+        return
+    with manager.write_context(fd):
+        _now.checks = True
+        try:
+            _text(file)
+        except _trilith.FormatError:
+            raise
+        except Exception:  # noqa: BLE001, asdf reports it in its own words
+            return
+        finally:
+            _now.checks = False
+        written = [*manager._write_blocks, *manager._external_write_blocks, manager._streamed_write_block]
+        _asdf_damage.refuse(manager, written)
+
+
 def _plain(manager):
     if manager._external_write_blocks or manager._streamed_write_block is not None:
         raise Left("asdf writes streamed and external blocks")
@@ -230,6 +259,7 @@ def _writing(writing):
 
 def _content(writing, write_block):
     """A block as `_trilith` takes it: what is stored or its bytes, the codec and the level."""
+    _asdf_damage.refuse(writing.manager, [write_block])
     label = _named(write_block.compression)
     data = write_block.data
     block = None if data is None else holder(util.get_array_base(data))
@@ -348,6 +378,15 @@ def _kept(old, new):
 
 
 def _to_yaml_tree(self, obj, tag, ctx):
+    node = _array_node(self, obj, tag, ctx)
+    is_ours = getattr(_now, "writing", None) is not None or getattr(_now, "checks", False)
+    if is_ours and isinstance(node, (dict, list)) and "source" not in node:
+        # Elements in the text are under no checksum any more.
+        _asdf_damage.refuse_elements(ctx._blocks, obj._make_array() if isinstance(obj, NDArrayType) else obj)
+    return node
+
+
+def _array_node(self, obj, tag, ctx):
     writing = getattr(_now, "writing", None)
     block = block_of(obj)
     is_active = _asdf_use.active("read") or _asdf_use.active("write")

@@ -33,6 +33,7 @@ __all__ = [
     "_command",
     "_table",
     "_toward",
+    "_check_view",
     "_write_parts",
     "convert",
     "open",
@@ -693,6 +694,7 @@ class File:
     def _tree_offset(self) -> int | None: ...
     def _become(self, text: str, added: list[Any]) -> tuple[bool, list[int | None]]: ...
     def _same(self, number: int, memory: Any) -> bool: ...
+    def _check_block(self, number: int) -> None: ...
     def digest(self) -> dict[str, str]:
         """Returns the SHA-256 of the elements of each array.
 
@@ -1274,6 +1276,7 @@ def show(
     >>> picture.range
     (0.0, 11.0)
     """
+def _check_view(array: Any) -> None: ...
 def _write_parts(
     target: str | os.PathLike[str] | BinaryIO,
     version: str,
