@@ -21,6 +21,8 @@ mod progress;
 mod rewrite;
 #[cfg(feature = "view")]
 mod serve;
+#[cfg(unix)]
+mod signals;
 mod sixel;
 mod target;
 mod terminal;
@@ -83,6 +85,8 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
             return if error.use_stderr() { 2 } else { 0 };
         }
     };
+    #[cfg(unix)]
+    signals::watch();
     let malformed_is_no = cli.command.malformed_is_no();
     cli.options.malformed_is_no = malformed_is_no;
     cli.options.whole = cli.command.reads_all();

@@ -390,3 +390,50 @@ fn odd_keys_survive_the_way_to_fits_and_back() {
         done(folder, &["diff", "x.asdf", "y.asdf"]);
     }
 }
+
+#[test]
+fn numbers_beyond_2_to_the_53_keep_their_value() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    for (name, number) in [("odd", "9007199254740993"), ("even", "9007199254740992.0"), ("half", "0.5")] {
+        put(folder, &format!("{name}.asdf"), &format!("n: {number}\n"));
+    }
+    for form in ["csv", "jsonl"] {
+        let output = format!("t.{form}");
+        done(folder, &["table", "odd.asdf", "half.asdf", "-c", "n=/n", "-o", &output]);
+        assert!(std::fs::read_to_string(folder.join(&output)).unwrap().contains("9007199254740993"), "{form}");
+    }
+    let found = done(folder, &["search", "--value", ">9007199254740992", "odd.asdf"]);
+    assert!(text(&found).contains("/n"), "{}", text(&found));
+    assert_eq!(ran(folder, &["search", "--value", ">9007199254740993", "odd.asdf"]).status, Ok(1));
+    assert_eq!(ran(folder, &["diff", "odd.asdf", "even.asdf"]).status, Ok(1));
+}
+
+#[test]
+fn a_merge_key_takes_no_other_value() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    put(folder, "x.asdf", "base: &b {x: 1}\nv:\n  <<: *b\n  y: 2\n");
+    let before = std::fs::read(folder.join("x.asdf")).unwrap();
+    let ended = ran(folder, &["set", "x.asdf#/v/<<", "5"]);
+    assert_eq!(ended.status, Ok(2), "{}", ended.stderr);
+    assert_eq!(std::fs::read(folder.join("x.asdf")).unwrap(), before);
+}
+
+#[test]
+fn a_name_with_signs_of_urls_or_patterns_is_an_output_of_its_own() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    let names = ["run", "run#2", "run?x", "a\\run", "{item}", "{stem}"];
+    for (n, name) in names.iter().enumerate() {
+        let mut builder = Builder::new(Target::newest());
+        let array = Array::from_slice(&vec![1u8; n + 1], &[n as u64 + 1]).unwrap();
+        let node = builder.array(&array, &ArrayOptions::default()).unwrap();
+        builder.write(folder.join(format!("{name}.asdf")), Value::map([("a", node)])).unwrap();
+        done(folder, &["get", &format!("./{name}.asdf#/a"), "-o", "{stem}.npy"]);
+    }
+    for (n, name) in names.iter().enumerate() {
+        let npy = std::fs::read(folder.join(format!("{name}.npy"))).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(npy.len(), 128 + n + 1, "{name}");
+    }
+}

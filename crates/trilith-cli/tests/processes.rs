@@ -324,3 +324,45 @@ fn of_four_writers_at_once_none_loses_the_work_of_another() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     common::say(&format!("four writers at once: {} changes made, 0 lost", said.len()));
 }
+
+#[test]
+fn a_signal_removes_temporary_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.asdf");
+    let values: Vec<u32> = (0..4_000_000u32).map(|n| n.wrapping_mul(2_654_435_761)).collect();
+    let mut builder = Builder::new(Target::newest());
+    let array = Array::from_slice(&values, &[4_000_000]).unwrap();
+    let node = builder.array(&array, &ArrayOptions::default()).unwrap();
+    builder.write(&path, Value::map([("a", node)])).unwrap();
+    let names = || -> Vec<_> { std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect() };
+    for signal in ["INT", "TERM", "HUP"] {
+        let mut command = common::trilith();
+        command.current_dir(folder.path()).args(["convert", "x.asdf", "y.asdf", "--codec", "bzp2"]).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        while names().len() < 2 {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before the signal");
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
+        let ended = child.wait().unwrap();
+        assert!(sent.success() && ended.code().is_none(), "{signal}: {ended:?}");
+        assert_eq!(names(), ["x.asdf"], "{signal}");
+    }
+}
+
+#[test]
+fn a_file_that_is_larger_than_allowed_is_an_error_with_a_message() {
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), "old");
+    let program = common::trilith().get_program().to_owned();
+    let mut shell = Command::new("sh");
+    shell
+        .current_dir(folder.path())
+        .args(["-c", "ulimit -f 200; exec \"$0\" convert x.asdf y.asdf --codec none"])
+        .arg(program)
+        .stderr(Stdio::piped());
+    let ended = common::run(shell, None);
+    assert_eq!(ended.status, Ok(2), "{}", ended.stderr);
+    assert!(ended.stderr.contains("File too large"), "{}", ended.stderr);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}

@@ -37,6 +37,7 @@ mod room;
 mod source;
 mod spool;
 mod system;
+mod temporary;
 mod unfinished;
 mod update;
 
@@ -96,6 +97,8 @@ pub use source::{Derived, Truncated, read_vec, to_usize};
 pub(crate) use spool::Spooled;
 #[doc(hidden)]
 pub use spool::{private_file, set_aside, spool, unnamed_file};
+#[doc(hidden)]
+pub use temporary::remove_temporary_files;
 pub(crate) use unfinished::{Draft, Writing, new_id};
 #[doc(hidden)]
 pub use update::{Content, Update};

@@ -11,6 +11,7 @@ use super::disk::{self, Output};
 use super::local::LocalOptions;
 use super::lock::{Basis, Lock, temporary};
 use super::source::SourceRef;
+use super::temporary::Listed;
 use super::{journal, owner};
 use crate::error::{Error, Result};
 
@@ -28,6 +29,8 @@ pub struct AtomicFile {
     warnings: Vec<String>,
     /// `true` if it stays if it cannot be put in place: it was not made here.
     is_kept: bool,
+    /// Keeps `temporary` among those that a signal removes.
+    _listed: Option<Listed>,
 }
 
 impl AtomicFile {
@@ -55,7 +58,9 @@ impl AtomicFile {
                 Ok(file) => {
                     // The lock shows a later run that this file is in use; without locks it is only not removed.
                     let _ = file.file().try_lock();
-                    let mut new = Self { file: Some(file), temporary, lock, warnings: Vec::new(), is_kept: false };
+                    let listed = Some(Listed::new(&temporary));
+                    let mut new =
+                        Self { file: Some(file), temporary, lock, warnings: Vec::new(), is_kept: false, _listed: listed };
                     if let (Some(file), Some((_, old))) = (&new.file, &new.lock.there) {
                         owner::keep(file.file(), old, given, &mut new.warnings)?;
                     }
@@ -84,7 +89,8 @@ impl AtomicFile {
         let lock = Lock::acquire(target, Basis::Nothing)?;
         journal::refuse_stranger(&lock)?;
         let file = Output::open(made).map_err(|e| Error::io(format!("writing {}", target.display()), e))?;
-        let mut new = Self { file: Some(file), temporary: made.to_path_buf(), lock, warnings: Vec::new(), is_kept: true };
+        let temporary = made.to_path_buf();
+        let mut new = Self { file: Some(file), temporary, lock, warnings: Vec::new(), is_kept: true, _listed: None };
         if let (Some(file), Some((_, old))) = (&new.file, &new.lock.there) {
             owner::keep(file.file(), old, target, &mut new.warnings)?;
         }
