@@ -43,6 +43,11 @@ def start_azurite(folder):
     return Process(command, port, folder)
 
 
+def start_moto(folder):
+    port = servers.free_port()
+    return Process([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], port, folder)
+
+
 def start_google(folder):
     port = servers.free_port()
     command = [sys.executable, "-m", "gcp_storage_emulator", "start", "--port", str(port), "--host", "127.0.0.1", "--in-memory"]
@@ -67,7 +72,11 @@ class Play:
                 play.asked.append((line, dict(self.headers), body))
                 for pattern, act in play.script:
                     if found := re.match(pattern, line):
-                        status, headers, content = act(found, self.headers, body)
+                        answered = act(found, self.headers, body)
+                        if answered is None:  # cut off without an answer
+                            self.close_connection = True
+                            return
+                        status, headers, content = answered
                         break
                 else:
                     status, headers, content = 404, {}, b""
@@ -75,9 +84,10 @@ class Play:
                 for name, value in ({"Content-Length": str(len(content))} | headers).items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(content)
+                if self.command != "HEAD":
+                    self.wfile.write(content)
 
-            do_GET = do_PUT = do_POST = answer
+            do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = answer
 
             def log_message(self, *arguments):
                 pass
@@ -93,6 +103,59 @@ class Play:
 
     def count(self, pattern):
         return sum(bool(re.match(pattern, line)) for line, _, _ in self.asked)
+
+
+class Bucket:
+    """A bucket of S3 or Azure in memory, to be played: `act` answers as the service does, conditions included.
+
+    `faults` is a list of functions of (line, headers, body) that may answer in its place; each is dropped once it did."""
+
+    def __init__(self, service, faults=()):
+        self.service, self.faults = service, list(faults)
+        self.objects, self.parts, self.count = {}, {}, 0
+
+    def put(self, key, content, **metadata):
+        self.count += 1
+        self.objects[key] = (content, f'"tag-{self.count}"', metadata)
+
+    def refused(self, key, headers):
+        """Whether a condition does not hold."""
+        there = self.objects.get(key)
+        wanted = headers.get("if-match")
+        return (headers.get("if-none-match") == "*" and there) or (wanted and (not there or there[1] != wanted))
+
+    def act(self, found, headers, body):
+        line = found.string
+        for fault in self.faults:
+            if (answer := fault(line, headers, body)) != "pass":
+                self.faults.remove(fault)
+                return answer
+        method, target = line.split(" ", 1)
+        key, _, query = target.partition("?")
+        there = self.objects.get(key)
+        mine = {name: value for name, value in headers.items() if name.lower().endswith("-meta-trilithupload")}
+        if method == "HEAD":
+            return (200, {"ETag": there[1]} | there[2], b"") if there else (404, {}, b"")
+        if method == "GET":
+            return part(there[0], headers, there[1]) if there else (404, {}, b"")
+        if method == "DELETE":
+            self.parts.pop(key, None)
+            return 204, {}, b""
+        if method == "POST" and query == "uploads=":
+            self.parts[key] = {"mine": mine}
+            return 200, {}, b"<InitiateMultipartUploadResult><UploadId>an/id&amp;x</UploadId></InitiateMultipartUploadResult>"
+        if number := re.search(r"(?:partNumber|blockid)=([^&]+)", query):
+            self.parts.setdefault(key, {})[number[1]] = body
+            return (200 if self.service == "s3" else 201), {"ETag": f'"part-{number[1]}"'}, b""
+        if self.refused(key, headers):
+            return (412, {}, b"") if self.service == "s3" else (409, {}, b"<Error><Code>BlobAlreadyExists</Code></Error>")
+        if method == "POST" or "comp=blocklist" in query:
+            parts = self.parts.pop(key)
+            mine = parts.pop("mine", mine)
+            names = sorted(parts, key=int) if self.service == "s3" else sorted(parts)
+            body = b"".join(parts[name] for name in names)
+        self.put(key, body, **mine)
+        return (200 if self.service == "s3" else 201), {"ETag": self.objects[key][1]}, b""
 
 
 def part(content, headers, tag='"v1"'):

@@ -135,7 +135,7 @@ pub fn run_with(
         job.out.finish()?;
         return Ok(outcome);
     }
-    let gather = Gather::new().hidden(many.hidden).all(options.under.is_some());
+    let gather = Gather::new().hidden(many.hidden).all(options.under.is_some()).remote(options.remote()?);
     let mut names = Names::new(arguments, form, many, gather, options)?;
     let shared = Shared::default();
     let (mut outcome, mut count) = (Outcome::Yes, 0u64);

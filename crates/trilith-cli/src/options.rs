@@ -50,6 +50,9 @@ pub struct Options {
     /// Download a remote file whole, however large, if its server does not support range requests
     #[arg(long, global = true, hide_short_help = true)]
     pub download: bool,
+    /// Replace what exists: an object in a bucket, and the files of the commands that refuse to replace files
+    #[arg(long, global = true, hide_short_help = true)]
+    pub overwrite: bool,
     /// `true` if the command reads all of its files. A server without range requests may then send them whole.
     #[arg(skip)]
     pub whole: bool,
@@ -152,6 +155,7 @@ impl Options {
             remote.allow(prefix)?;
         }
         remote.download |= self.download;
+        remote.overwrite |= self.overwrite;
         remote.whole = self.whole;
         remote.watch = crate::progress::watch(self.quiet);
         Ok(remote)

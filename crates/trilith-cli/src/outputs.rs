@@ -84,12 +84,19 @@ impl Options {
     /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it is an input.
     pub fn check_inputs(&self, path: &str, rewritten: &[&str]) -> Result<()> {
         let there = Path::new(path);
+        let lost = || Error::invalid_input(format!("{path} is read by this command, and would be lost"));
+        if is_url(path) {
+            return match self.inputs().iter().any(|input| input == path) && !rewritten.contains(&path) {
+                true => Err(lost().hint("write to another file")),
+                false => Ok(()),
+            };
+        }
         if is_stream(path) || !there.exists() || rewritten.iter().any(|input| is_one_file(there, Path::new(input))) {
             return Ok(());
         }
         match self.inputs().iter().find(|input| is_one_file(there, Path::new(input))) {
             Some(input) if Path::new(input).file_name() == there.file_name() => {
-                Err(Error::invalid_input(format!("{path} is read by this command, and would be lost")))
+                Err(lost())
             }
             Some(input) => Err(Error::invalid_input(format!("{path} is {input}, which this command reads, and would be lost"))),
             None => return Ok(()),

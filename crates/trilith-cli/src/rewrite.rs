@@ -45,7 +45,7 @@ impl Save {
         if let Some(output) = &self.output {
             check_name(output, Form::of(change.file()), "name it otherwise, or convert the file")?;
             options.check_inputs(output, &[name])?;
-            how.output = Some(Output::Created(Target::create(output, Basis::Read(&**source))?.into_inner()));
+            how.output = Some(Output::Created(Target::create(output, Basis::Read(&**source), options)?.into_inner()));
         }
         let saved = change.save(how)?;
         if self.in_place && !saved.in_place && !options.quiet {

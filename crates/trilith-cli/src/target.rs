@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use trilith::asdf::AsdfFile;
 pub use trilith::bytes::WriteSeek;
-use trilith::bytes::{Basis, NewFile};
+use trilith::bytes::{Basis, NewFile, WritePath};
 use trilith::file::check_written;
 use trilith::{Error, Result};
 
@@ -15,11 +15,11 @@ use crate::output::limits;
 pub struct Target(NewFile);
 
 impl Target {
-    /// Starts a file at a path, or on standard output (`-`), which is refused if that is a terminal. `basis` says
+    /// Starts a file at a path or a URL, or on standard output (`-`), which is refused if that is a terminal. `basis` says
     /// what it is made from.
-    pub fn create(path: &str, basis: Basis<'_>) -> Result<Self> {
+    pub fn create(path: &str, basis: Basis<'_>, options: &Options) -> Result<Self> {
         if path != "-" {
-            return NewFile::create(path, basis).map(|new| Self(new.with_limits(&limits())));
+            return NewFile::create(WritePath::from(path).remote(options.remote()?), basis).map(|new| Self(new.with_limits(&limits())));
         }
         if io::stdout().is_terminal() {
             return Err(Error::invalid_input("this is binary data and stdout is a terminal").hint("name a file, or pipe it on"));

@@ -23,6 +23,7 @@ fn option(setting: &Setting) -> String {
         Setting::Byteorder => "give it with --byteorder little or big".to_owned(),
         Setting::Files(ranges) => format!("choose them with --files {ranges}"),
         Setting::Download => "fetch it whole with --download, which needs as much room for temporary files".to_owned(),
+        Setting::Overwrite => "--overwrite replaces it".to_owned(),
         Setting::Schemas => "give the folder that holds it with --schema-path".to_owned(),
         Setting::Remote(option) => format!("try --remote {option}"),
         Setting::Give(option, values) => format!("give --{} {values}", option.replace('_', "-")),

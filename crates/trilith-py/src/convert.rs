@@ -1,7 +1,5 @@
 //! `trilith.convert`: a file in another form, as the command's `convert` writes it.
 
-use std::path::PathBuf;
-
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trilith::convert::{ConvertOptions, To};
@@ -38,6 +36,8 @@ use crate::source::{Origin, order, origin};
 ///     Write the file even if the new form cannot hold everything. Otherwise that is an error.
 /// skip_unreadable : bool
 ///     Leave out items that cannot be read.
+/// overwrite : bool
+///     Replace an object that exists, if the target is the URL of one. A file is always replaced.
 /// layout, byteorder, allow, remote, storage_options
 ///     As in `open`.
 ///
@@ -56,12 +56,12 @@ use crate::source::{Origin, order, origin};
 /// >>> trilith.open(folder / "x.bd")["a"].tolist()
 /// [1.5, 2.5]
 #[pyfunction]
-#[pyo3(signature = (source, target, *, to=None, codec=None, level=None, rows=None, chunks=None, stack=false, allow_loss=false, skip_unreadable=false, layout=None, byteorder=None, allow=Vec::new(), remote=None, storage_options=None))]
+#[pyo3(signature = (source, target, *, to=None, codec=None, level=None, rows=None, chunks=None, stack=false, allow_loss=false, skip_unreadable=false, overwrite=false, layout=None, byteorder=None, allow=Vec::new(), remote=None, storage_options=None))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub fn convert(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
-    target: PathBuf,
+    target: &Bound<'_, PyAny>,
     to: Option<&str>,
     codec: Option<&str>,
     level: Option<i32>,
@@ -70,6 +70,7 @@ pub fn convert(
     stack: bool,
     allow_loss: bool,
     skip_unreadable: bool,
+    overwrite: bool,
     layout: Option<&Bound<'_, PyAny>>,
     byteorder: Option<&str>,
     allow: Vec<String>,
@@ -79,10 +80,11 @@ pub fn convert(
     let byteorder = order(byteorder)?;
     let opening =
         crate::remote::opening(true, &allow, remote, storage_options)?.byteorder(byteorder).layout(layout::given(layout)?);
+    let target = crate::remote::place(target, overwrite, remote, storage_options)?;
     let mut how = ConvertOptions::default();
     how.to = match to {
         Some(name) => To::named(name).or_raise(About::Argument)?,
-        None => To::of_name(&target.to_string_lossy()),
+        None => To::of_name(&target.path().to_string_lossy()),
     };
     if let Some(name) = codec {
         how.set_codec(name).or_raise(About::Argument)?;
@@ -97,7 +99,7 @@ pub fn convert(
             Origin::Path(path) => opening.open(&path),
             Origin::Other(source) => opening.open_source(source, std::sync::Arc::new(trilith::bytes::NoReferences)),
         };
-        file?.convert(&target, &how)
+        file?.convert(target, &how)
     });
     let done = done?.or_raise(About::Argument)?;
     Ok(done.losses.iter().map(ToString::to_string).collect())

@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyNotImplementedError, PyValueError};
 use pyo3::prelude::*;
 use trilith::array::Array;
 use trilith::asdf::{ArrayOptions, Target};
-use trilith::bytes::{AtomicFile, Basis};
+use trilith::bytes::{AtomicFile, Basis, WritePath};
 use trilith::codec;
 use trilith::dudley::{Draft, native_order};
 use trilith::layout::Dialect;
@@ -97,9 +97,9 @@ pub fn to_bytes(ready: &Ready<'_>, value: &Value, dialect: Dialect) -> Result<Ve
 }
 
 /// A native file, at a path.
-pub fn write(ready: &Ready<'_>, value: &Value, dialect: Dialect, path: &std::path::Path) -> Result<()> {
+pub fn write(ready: &Ready<'_>, value: &Value, dialect: Dialect, place: WritePath) -> Result<()> {
     let draft = ready.draft(value)?;
-    let mut file = AtomicFile::create(path, Basis::Nothing)?;
+    let mut file = AtomicFile::create(place, Basis::Nothing)?;
     draft.write_as(dialect, native_order(), &Limits::from_env()?, &mut file)?;
     file.commit().map(drop)
 }

@@ -2,12 +2,11 @@
 
 use std::ffi::CString;
 use std::io::Cursor;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyDict, PyString};
 use trilith::asdf::{WriteOptions, append_rows};
 use trilith::change::{Change, Output, SaveOptions, target_of};
 use trilith::tree::{Edit, TreePath, Value};
@@ -141,7 +140,13 @@ fn changed(file: &File, steps: Vec<Step>) -> trilith::Result<Change<'_>> {
 }
 
 /// Writes the file with its changes somewhere else, to a path or a file object; the file itself stays as it is.
-pub fn write_to(py: Python<'_>, file: &Held, target: &Bound<'_, PyAny>) -> PyResult<()> {
+pub fn write_to(
+    py: Python<'_>,
+    file: &Held,
+    target: &Bound<'_, PyAny>,
+    overwrite: bool,
+    storage: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
     file.opened()?;
     if target.hasattr("write")? {
         let done = calm(py, || {
@@ -154,14 +159,15 @@ pub fn write_to(py: Python<'_>, file: &Held, target: &Bound<'_, PyAny>) -> PyRes
         write_all(target, &bytes)?;
         return warn(py, damaged.iter().map(|found| format!("{found}; it keeps this checksum")).collect());
     }
-    let path: PathBuf = target.extract()?;
+    let place = crate::remote::place(target, overwrite, None, storage)?;
+    let path = place.path().to_path_buf();
     let done = calm(py, || {
         let (opened, _) = file.current()?;
         if opened.source().local().is_some_and(|local| local.is_at(&path)) {
             return Err(Error::invalid_input(format!("{} is the file itself: update() writes its changes", path.display())));
         }
         let mut how = SaveOptions::default();
-        how.output = Some(Output::Path(&path));
+        how.output = Some(Output::Path(place));
         let steps = file.state().steps.clone();
         changed(&opened, steps)?.save(how)
     });

@@ -50,6 +50,7 @@ fn keyword(setting: &Setting) -> String {
         Setting::NoLayout => "leave out layout=".to_owned(),
         Setting::Byteorder => "give byteorder=\"little\" or \"big\"".to_owned(),
         Setting::Download => "fetch it whole with remote={\"download\": True}".to_owned(),
+        Setting::Overwrite => "give overwrite=True to replace it".to_owned(),
         Setting::Give(option, values) => format!("give {option}={values}"),
         Setting::Omit(options) => format!("leave out {}=", options.join("= and ")),
         Setting::Remote(option) => format!("set {option} in remote={{...}}"),

@@ -608,9 +608,17 @@ impl File {
     }
 
     /// Writes the file with the changes that were made to it to another path or a binary file object, and leaves the file
-    /// itself as it is. Blocks are copied as they are stored.
-    fn write_to(&self, py: Python<'_>, target: &Bound<'_, PyAny>) -> PyResult<()> {
-        crate::edit::write_to(py, &self.held, target)
+    /// itself as it is. Blocks are copied as they are stored. The URL of an object is written as `write` does, and so are
+    /// `overwrite` and `storage_options`.
+    #[pyo3(signature = (target, *, overwrite=false, storage_options=None))]
+    fn write_to(
+        &self,
+        py: Python<'_>,
+        target: &Bound<'_, PyAny>,
+        overwrite: bool,
+        storage_options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        crate::edit::write_to(py, &self.held, target, overwrite, storage_options)
     }
 
     /// Appends rows to an array, or records to a list, and writes them at once. After a crash the file has the old rows.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use trilith::bytes::{self, Parts, RemoteOptions, SourceRef};
+use trilith::bytes::{self, Parts, RemoteOptions, SourceRef, WritePath};
 use trilith::file::Permissions;
 use trilith::{Error, ErrorKind, Limits, OpenOptions, Result};
 
@@ -70,9 +70,31 @@ pub fn opening(
 ) -> PyResult<OpenOptions> {
     let limits = Limits::from_env().map_err(wrong)?;
     let opening = OpenOptions::new().limits(limits).map(memmap).allow(Permissions::read(allow).map_err(wrong)?);
+    Ok(opening.remote(servers(allow, remote, storage)?))
+}
+
+/// Returns the options for servers and object stores: the environment, then those of the caller.
+pub fn servers(
+    allow: &[String],
+    remote: Option<&Bound<'_, PyDict>>,
+    storage: Option<&Bound<'_, PyDict>>,
+) -> PyResult<RemoteOptions> {
     let mut options = options(allow, remote)?;
     store(&mut options, storage)?;
-    Ok(opening.remote(options))
+    Ok(options)
+}
+
+/// Returns the place for a new file: a path, or a URL with the options of its store.
+pub fn place(
+    target: &Bound<'_, PyAny>,
+    overwrite: bool,
+    remote: Option<&Bound<'_, PyDict>>,
+    storage: Option<&Bound<'_, PyDict>>,
+) -> PyResult<WritePath> {
+    let path: std::path::PathBuf = target.extract()?;
+    let mut options = servers(&[], remote, storage)?;
+    options.overwrite |= overwrite;
+    Ok(WritePath::from(path).remote(options))
 }
 
 /// Returns the file of an fsspec handle (an open file, or the result of `fsspec.open`), read by ranges and not

@@ -44,14 +44,15 @@ pub fn _table(
         query = query.covers([lon, lat], radius);
     }
     let layout = layout::given(layout)?;
-    let gather = Gather::new().hidden(hidden).all(layout.is_some());
+    let servers = crate::remote::servers(&allow, remote, storage_options)?;
+    let gather = Gather::new().hidden(hidden).all(layout.is_some()).remote(servers);
     let opening =
         crate::remote::opening(true, &allow, remote, storage_options)?.byteorder(crate::source::order(byteorder)?).layout(layout);
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = stop.clone();
     let read = move || {
         let found =
-            files.into_iter().flat_map(move |name| -> Box<dyn Iterator<Item = Found> + Send> { Box::new(gather.named(&name)) });
+            files.into_iter().flat_map(move |name| -> Box<dyn Iterator<Item = Found> + Send> { Box::new(gather.clone().named(&name)) });
         collect(&query, found, &opening, &stopped)
     };
     let mut interrupted = Ok(());

@@ -1,12 +1,11 @@
 //! `trilith.write`: a new file from dictionaries, lists, scalars and numpy arrays.
 
 use std::io::Cursor;
-use std::path::PathBuf;
 
 use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyMemoryView, PySlice};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyMemoryView, PySlice};
 use trilith::asdf::{ArrayOptions, Builder, Target, WriteOptions};
 use trilith::file::{Form, check_name};
 use trilith::tree::{Data, Value};
@@ -19,7 +18,8 @@ use crate::value::{Collector, Ready};
 
 /// Writes a file.
 ///
-/// A path is replaced only when everything is written.
+/// A path is replaced only when everything is written. The URL of an object (`s3://bucket/key`, `gs://`, `az://`) is uploaded
+/// when everything is written. It must not exist, unless `overwrite` is set.
 ///
 /// Parameters
 /// ----------
@@ -38,6 +38,10 @@ use crate::value::{Collector, Ready};
 ///     Store a checksum of each block.
 /// inline : bool or int, optional
 ///     Put arrays of up to this number of elements into the tree; `True` means all.
+/// overwrite : bool
+///     Replace an object that exists, if the target is the URL of one. A file is always replaced.
+/// storage_options : dict, optional
+///     Credentials and places of the object store, as in `open`.
 ///
 /// Raises
 /// ------
@@ -52,7 +56,7 @@ use crate::value::{Collector, Ready};
 /// >>> trilith.open(out)["data"].shape
 /// (2, 3)
 #[pyfunction]
-#[pyo3(signature = (target, tree, *, codec=None, level=None, version=None, checksums=true, inline=None))]
+#[pyo3(signature = (target, tree, *, codec=None, level=None, version=None, checksums=true, inline=None, overwrite=false, storage_options=None))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords")]
 pub fn write<'py>(
     py: Python<'py>,
@@ -63,6 +67,8 @@ pub fn write<'py>(
     version: Option<&str>,
     checksums: bool,
     inline: Option<&Bound<'_, PyAny>>,
+    overwrite: bool,
+    storage_options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<()> {
     let is_stream = || target.str().is_ok_and(|name| name.to_string_lossy().to_ascii_lowercase().ends_with(".bd"));
     let version = version.unwrap_or_else(|| if is_stream() { "dudley-2025" } else { "1.6" });
@@ -94,17 +100,18 @@ pub fn write<'py>(
         let bytes = collector.raised(bytes)?;
         return write_all(target, &bytes);
     }
-    let path: PathBuf = target.extract()?;
+    let place = crate::remote::place(target, overwrite, None, storage_options)?;
+    let path = place.path().to_path_buf();
     let written = if dialect.is_some() { Form::Dudley } else { Form::Asdf };
     check_name(&path.to_string_lossy(), written, "name it otherwise, or convert the file that is written")
         .or_raise(About::Argument)?;
     let done = calm(py, || {
         if let Some(dialect) = dialect {
-            return drafts::write(&ready, &value, dialect, &path);
+            return drafts::write(&ready, &value, dialect, place);
         }
         let mut builder = Builder::new(form).with_options(layout);
         let value = ready.place(&mut builder, &options, value)?;
-        builder.write(&path, value)
+        builder.write(place, value)
     });
     collector.raised(done.and_then(|done| done.map_err(|error| raise_at(&error, Some(&path)))))
 }

@@ -146,6 +146,8 @@ pub enum Setting {
     Files(String),
     /// Fetch a remote file whole.
     Download,
+    /// Replace the object that exists.
+    Overwrite,
     /// Give the folder of the schemas.
     Schemas,
     /// Set an option of remote files, `NAME=VALUE`.
@@ -166,6 +168,7 @@ impl fmt::Display for Setting {
             Self::Byteorder => f.write_str("give the byte order, little or big"),
             Self::Files(ranges) => write!(f, "choose the files {ranges}"),
             Self::Download => f.write_str("allow it to be fetched whole"),
+            Self::Overwrite => f.write_str("set the remote option overwrite=yes to replace it"),
             Self::Schemas => f.write_str("give the folder of the schemas"),
             Self::Remote(option) => write!(f, "set the remote option {option}"),
             Self::Give(option, values) => write!(f, "set {option} to {values}"),

@@ -178,7 +178,7 @@ impl Convert {
         }
         let base = self.embed.as_deref().unwrap_or(&self.input);
         options.check_inputs(&self.output, &[&self.input, base])?;
-        Target::create(&self.output, basis)
+        Target::create(&self.output, basis, options)
     }
 
     /// Puts the file into place, and says what it is.

@@ -137,7 +137,7 @@ impl Cutout {
             }
         };
         job.options.check_inputs(output, &[])?;
-        let mut target = Target::create(output, Basis::Nothing)?;
+        let mut target = Target::create(output, Basis::Nothing, job.options)?;
         let notes = if form == Form::Png {
             match Glance::of(&found.array()?, &How::default())? {
                 Glance::Image(picture, _) => target.writer().write_all(&picture.to_png()?).map_err(|error| Error::io("writing", error))?,

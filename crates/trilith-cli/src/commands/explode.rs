@@ -35,9 +35,6 @@ pub struct Explode {
     /// Leave out blocks that no array names
     #[arg(long)]
     drop_unused: bool,
-    /// Replace files of these names that already exist
-    #[arg(long)]
-    overwrite: bool,
     #[command(flatten)]
     loss: AllowLoss,
 }
@@ -63,7 +60,7 @@ impl Explode {
         let plan = assemble::explode(&file, only, self.drop_unused, |position| percent_encode(&name(position)))?;
         let main = folder.join(format!("{base}.{extension}"));
         let planned: Vec<PathBuf> = std::iter::once(main.clone()).chain((0..plan.leaving.len()).map(|n| folder.join(name(n)))).collect();
-        check_absent(&planned, self.overwrite)?;
+        check_absent(&planned, options.overwrite)?;
         for path in &planned {
             options.check_inputs(&path.to_string_lossy(), &[])?;
         }
@@ -125,7 +122,7 @@ fn write<'b>(
     options: &Options,
 ) -> Result<()> {
     let blocks: Vec<(&AsdfFile, &Block)> = blocks.into_iter().map(|block| (file, block)).collect();
-    let mut target = Target::create(&path.to_string_lossy(), Basis::Read(&**file.sections().source()))?;
+    let mut target = Target::create(&path.to_string_lossy(), Basis::Read(&**file.sections().source()), options)?;
     assemble::write(file, tree, &blocks, target.writer(), &WriteOptions::default(), None)?;
     target.commit_checked(Some(file), options).map(drop)
 }

@@ -285,7 +285,7 @@ impl Get {
             check_name(path, format.form(), "select the format with --format, or change the extension")?;
         }
         job.options.check_inputs(path, &[])?;
-        let mut target = Target::create(path, Basis::Nothing)?;
+        let mut target = Target::create(path, Basis::Nothing, job.options)?;
         emit(&mut target.writer())?;
         if format == Format::Json {
             target.writer().write_all(b"\n").map_err(|e| Error::io("writing", e))?;

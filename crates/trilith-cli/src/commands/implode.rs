@@ -26,9 +26,6 @@ pub struct Implode {
     /// The file to write (default: NAME_all next to it)
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
-    /// Replace NAME_all if it already exists
-    #[arg(long)]
-    overwrite: bool,
     #[command(flatten)]
     loss: AllowLoss,
 }
@@ -47,9 +44,9 @@ impl Implode {
         check_name(&output, Form::of(&file), "name it otherwise")?;
         options.check_inputs(&output, &[&item.file])?;
         if self.output.is_none() {
-            check_absent([&PathBuf::from(&output)], self.overwrite)?;
+            check_absent([&PathBuf::from(&output)], options.overwrite)?;
         }
-        let mut target = Target::create(&output, Basis::Read(&**file.sections().source()))?;
+        let mut target = Target::create(&output, Basis::Read(&**file.sections().source()), options)?;
         let losses = assemble::write(&file, Some(&plan.tree), &blocks, target.writer(), &WriteOptions::default(), None)?;
         if self.loss.refuses(&losses) {
             return refuse(&item.file, &output, &losses, options);

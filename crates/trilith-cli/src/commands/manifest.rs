@@ -106,7 +106,7 @@ impl Manifest {
 
     fn write(&self, references: &References, options: &Options) -> Result<()> {
         options.check_inputs(&self.output, &[])?;
-        let mut target = Target::create(&self.output, Basis::Nothing)?;
+        let mut target = Target::create(&self.output, Basis::Nothing, options)?;
         let text = format!("{}\n", references.json());
         target.writer().write_all(text.as_bytes()).map_err(|error| Error::io("writing", error))?;
         let written = target.commit(options)?;

@@ -85,7 +85,7 @@ impl Repack {
         how.stream_checksum = false;
         check_name(&self.output, Form::of(&file), "name it otherwise, or convert the file")?;
         options.check_inputs(&self.output, &[&self.input])?;
-        let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
+        let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()), options)?;
         let tree = file.sections().tree().map(|_| tree.as_str());
         let losses = assemble::write(&file, tree, &blocks, target.writer(), &how, codec)?;
         if self.loss.refuses(&losses) {

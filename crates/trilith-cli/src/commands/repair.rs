@@ -63,7 +63,7 @@ impl Repair {
 
     /// Puts the written file into place, and describes it.
     fn save(&self, source: &dyn Source, written: &dyn Source, report: &Report, options: &Options) -> Result<Outcome> {
-        let mut target = Target::create(&self.output, Basis::Read(source))?;
+        let mut target = Target::create(&self.output, Basis::Read(source), options)?;
         let out = target.writer();
         stream_source(written, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("writing", e)))?;
         target.commit(options)?;

@@ -154,7 +154,7 @@ impl Show {
         check_name(path, form, &format!("{} is written as .{ending}", drawing.noun()))?;
         job.options.check_inputs(path, &[])?;
         let bytes = drawing.bytes()?;
-        let mut target = Target::create(path, Basis::Nothing)?;
+        let mut target = Target::create(path, Basis::Nothing, job.options)?;
         target.writer().write_all(&bytes).map_err(|e| Error::io("writing", e))?;
         let written = target.commit(job.options)?;
         let mut report = drawing.json(subject);

@@ -173,7 +173,7 @@ impl Sky {
         let count = found.first().map_or(0, Vec::len);
         let row = |at: usize| found.iter().map(move |column| column.get(at).copied().unwrap_or(f64::NAN));
         options.check_inputs(output, &[])?;
-        let mut target = Target::create(output, Basis::Nothing)?;
+        let mut target = Target::create(output, Basis::Nothing, options)?;
         if is_npy {
             let values: Vec<f64> = (0..count).flat_map(row).collect();
             Array::from_slice(&values, &[count as u64, found.len() as u64])?.write_npy(&mut target.writer())?;

@@ -186,7 +186,7 @@ impl Table {
             return out.finish();
         };
         options.check_inputs(path, &[])?;
-        let mut target = Target::create(path, Basis::Nothing)?;
+        let mut target = Target::create(path, Basis::Nothing, options)?;
         emit(&mut target.writer(), table, format)?;
         let written = target.commit(options)?;
         let name = format.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());

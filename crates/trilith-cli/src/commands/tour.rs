@@ -29,9 +29,6 @@ pub struct Tour {
     /// Write 400 MB in 1,013 files: a large image in ten forms, and a thousand restart files
     #[arg(long)]
     large: bool,
-    /// Replace files of the tour that already exist
-    #[arg(long)]
-    overwrite: bool,
 }
 
 /// A form of the observation: its name after `observation`, and the options of `convert` that make it.
@@ -62,7 +59,7 @@ impl Tour {
         let runs = file("runs");
         let forms: Vec<PathBuf> = self.forms().map(|(name, _)| file(&format!("observation{name}"))).collect();
         let planned = std::iter::once(&observation).chain(&forms).cloned().chain(family::files(&runs, size));
-        check_absent(&planned.collect::<Vec<_>>(), self.overwrite)?;
+        check_absent(&planned.collect::<Vec<_>>(), options.overwrite)?;
         std::fs::create_dir_all(&self.folder).map_err(|e| Error::io(format!("making {}", self.folder.display()), e))?;
         write(&observation, &sky::make(sky_size)?)?;
         family::write(&runs, size, options)?;

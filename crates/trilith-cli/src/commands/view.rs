@@ -53,7 +53,7 @@ impl View {
     /// Serves until it is interrupted.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let session = session(options)?;
-        let begin = self.gather(&session)?;
+        let begin = self.gather(&session, options)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port))
             .map_err(|error| Error::io(format!("listening at port {} of this machine", self.port), error))?;
         let port = listener.local_addr().map_err(|error| Error::io("asking for the port", error))?.port();
@@ -78,13 +78,14 @@ impl View {
     }
 
     /// Adds the files to the session, and gives the part of the address that says where to begin.
-    fn gather(&self, session: &Session) -> Result<String> {
+    fn gather(&self, session: &Session, options: &Options) -> Result<String> {
         let here = [".".to_owned()];
         let mut begin = String::new();
+        let gather = Gather::new().hidden(self.hidden).remote(options.remote()?);
         for given in if self.files.is_empty() { &here[..] } else { &self.files } {
             let item = if std::path::Path::new(given).exists() { Item { file: given.clone(), path: None } } else { Item::parse(given) };
             let first = session.len();
-            for Found { name, problem, .. } in Gather::new().hidden(self.hidden).named(&item.file) {
+            for Found { name, problem, .. } in gather.clone().named(&item.file) {
                 match problem {
                     Some(problem) => return Err(problem),
                     None => session.add(&name, &name),

@@ -145,12 +145,12 @@ impl Iterator for Names {
             self.open = Some(match self.arguments.pop_front() {
                 Some(argument) => {
                     let item = item_of(&argument, self.form);
-                    (self.gather.named(&item.file), item.path)
+                    (self.gather.clone().named(&item.file), item.path)
                 }
                 None => match self.listed()? {
                     Ok(name) => {
                         let item = item_of(&name, self.form);
-                        (self.gather.listed(&item.file), item.path)
+                        (self.gather.clone().listed(&item.file), item.path)
                     }
                     Err(problem) => return Some(problem),
                 },

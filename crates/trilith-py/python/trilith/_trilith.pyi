@@ -733,9 +733,16 @@ class File:
         """Gives the key at a path another name, at its place, for the next `update()`."""
     def add_history_entry(self, description: str) -> None:
         """Adds an entry with this description and the current time to the history, for the next `update()`."""
-    def write_to(self, target: str | os.PathLike[str] | BinaryIO) -> None:
+    def write_to(
+        self,
+        target: str | os.PathLike[str] | BinaryIO,
+        *,
+        overwrite: bool = False,
+        storage_options: dict[str, Any] | None = None,
+    ) -> None:
         """Writes the file with the changes that were made to it to another path or a binary file object, and leaves the file
-        itself as it is. Blocks are copied as they are stored.
+        itself as it is. Blocks are copied as they are stored. The URL of an object is written as `write` does, and so are
+        `overwrite` and `storage_options`.
         """
     def append(self, path: str | _Mapping[str, numpy.typing.ArrayLike], rows: numpy.typing.ArrayLike | None = None) -> None:
         """Appends rows to an array, or records to a list, and writes them at once. After a crash the file has the old rows.
@@ -1081,10 +1088,13 @@ def write(
     version: str | None = None,
     checksums: bool = True,
     inline: bool | int | None = None,
+    overwrite: bool = False,
+    storage_options: dict[str, Any] | None = None,
 ) -> None:
     """Writes a file.
 
-    A path is replaced only when everything is written.
+    A path is replaced only when everything is written. The URL of an object (`s3://bucket/key`, `gs://`, `az://`) is uploaded
+    when everything is written. It must not exist, unless `overwrite` is set.
 
     Parameters
     ----------
@@ -1103,6 +1113,10 @@ def write(
         Store a checksum of each block.
     inline : bool or int, optional
         Put arrays of up to this number of elements into the tree; `True` means all.
+    overwrite : bool
+        Replace an object that exists, if the target is the URL of one. A file is always replaced.
+    storage_options : dict, optional
+        Credentials and places of the object store, as in `open`.
 
     Raises
     ------
@@ -1176,6 +1190,7 @@ def convert(
     stack: bool = False,
     allow_loss: bool = False,
     skip_unreadable: bool = False,
+    overwrite: bool = False,
     layout: _Layout | None = None,
     byteorder: str | None = None,
     allow: list[str] = ...,
@@ -1209,6 +1224,8 @@ def convert(
         Write the file even if the new form cannot hold everything. Otherwise that is an error.
     skip_unreadable : bool
         Leave out items that cannot be read.
+    overwrite : bool
+        Replace an object that exists, if the target is the URL of one. A file is always replaced.
     layout, byteorder, allow, remote, storage_options
         As in `open`.
 

@@ -4,14 +4,13 @@
 //! anywhere in the tree; [`Builder::write`] writes tree, blocks and index in one pass.
 
 use std::io::{Seek, Write};
-use std::path::Path;
 
 use super::generation::{Generation, Target};
 use super::outline;
 use super::stored::{BlockOptions, StoredBlock};
 use super::write::{FileWriter, WriteOptions};
 use crate::array::{Array, Byteorder, Datatype, FloatText, Mask, Precision, complex_text};
-use crate::bytes::{AtomicFile, Basis, Source};
+use crate::bytes::{AtomicFile, Basis, Source, WritePath};
 use crate::codec::{self, Blosc, CodecId, EncodeOptions};
 use crate::error::{Error, Result};
 use crate::tree::{Data, Value};
@@ -340,7 +339,7 @@ impl<'a> Builder<'a> {
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for keys and integers that a writer may not write
     /// ([`Value::check_subset`]). Returns an error if the arrays cannot be read.
-    pub fn write(self, path: impl AsRef<Path>, tree: Value) -> Result<()> {
+    pub fn write(self, path: impl Into<WritePath>, tree: Value) -> Result<()> {
         let mut file = AtomicFile::create(path, Basis::Nothing)?;
         file.reserve(self.plain_bytes())?;
         self.write_to(std::io::BufWriter::with_capacity(1 << 20, &mut file), tree)?;

@@ -67,6 +67,12 @@ impl Output {
         Ok(Self { file, path: path.to_path_buf() })
     }
 
+    /// A temporary file without a name; `path` is what it is written for.
+    #[cfg(feature = "remote")]
+    pub(super) fn unnamed(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: super::unnamed_file()?, path: path.to_path_buf() })
+    }
+
     /// The file itself: to be read or locked.
     pub(super) fn file(&self) -> &File {
         &self.file

@@ -67,10 +67,11 @@ impl Lock {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if another process writes or has changed the file, [`ErrorKind::InvalidInput`] for what
-    /// cannot be written to: a folder, a device, an address, a file that is read-only.
+    /// cannot be written to: a folder, a device, a file that is read-only; [`ErrorKind::Unsupported`] for a URL.
     pub fn acquire(given: &Path, basis: Basis<'_>) -> Result<Self> {
         if given.to_str().is_some_and(super::is_url) {
-            return Err(Error::invalid_input("cannot write to a URL").hint("write to a file of this machine"));
+            return Err(Error::unsupported(format!("{} is not a file of this machine: an object is written as a whole", given.display()))
+                .hint("write to a file of this machine, then convert it to the URL"));
         }
         let path = real(given);
         if path.is_dir() {

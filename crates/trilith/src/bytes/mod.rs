@@ -40,6 +40,7 @@ mod system;
 mod temporary;
 mod unfinished;
 mod update;
+mod write_path;
 
 #[cfg(feature = "remote")]
 use system::read_exact_at;
@@ -83,6 +84,8 @@ pub use output::{NewFile, WriteSeek, Written};
 pub use remote::{Allowed, Parts, Watch, by_parts, requests};
 #[cfg(feature = "remote")]
 pub use remote::{RemoteOptions, open_url};
+#[cfg(feature = "remote")]
+pub(crate) use remote::{objects, several};
 #[doc(hidden)]
 pub use replace::{AtomicFile, read_text, remove};
 #[doc(hidden)]
@@ -102,3 +105,4 @@ pub use temporary::remove_temporary_files;
 pub(crate) use unfinished::{Draft, Writing, new_id};
 #[doc(hidden)]
 pub use update::{Content, Update};
+pub use write_path::WritePath;

@@ -9,6 +9,7 @@ use super::metered::Metered;
 use super::replace::AtomicFile;
 use super::source::SourceRef;
 use super::spool::unnamed_file;
+use super::write_path::WritePath;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -48,11 +49,12 @@ impl NewFile {
     /// # Errors
     /// Returns the errors of [`AtomicFile::create`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a
     /// terminal.
-    pub fn create(path: impl AsRef<Path>, basis: Basis<'_>) -> Result<Self> {
-        let path = path.as_ref();
-        if !std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+    pub fn create(path: impl Into<WritePath>, basis: Basis<'_>) -> Result<Self> {
+        let target = path.into();
+        let path = target.path();
+        if target.is_url() || !std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
             let unpacked = if is_to_be_packed(path, basis)? { Some(aside()?) } else { None };
-            let out = BufWriter::with_capacity(1 << 20, uncounted(AtomicFile::create(path, basis)?));
+            let out = BufWriter::with_capacity(1 << 20, uncounted(AtomicFile::create(target, basis)?));
             return Ok(Self { kind: Kind::Path(Box::new(out)), unpacked });
         }
         let name = path.display().to_string();

@@ -2,6 +2,8 @@
 //!
 //! The new content goes to a temporary file next to the target. [`AtomicFile::commit`] syncs it, renames it over
 //! the target and syncs the folder. Until the rename the old file stays unchanged.
+//!
+//! For an object in a bucket the content waits in a temporary file without a name, and the commit uploads it.
 
 use std::fs::Metadata;
 use std::io::{Seek, SeekFrom, Write};
@@ -10,8 +12,11 @@ use std::path::{Path, PathBuf};
 use super::disk::{self, Output};
 use super::local::LocalOptions;
 use super::lock::{Basis, Lock, temporary};
+#[cfg(feature = "remote")]
+use super::remote::Upload;
 use super::source::SourceRef;
 use super::temporary::Listed;
+use super::write_path::WritePath;
 use super::{journal, owner};
 use crate::error::{Error, Result};
 
@@ -20,17 +25,33 @@ use crate::error::{Error, Result};
 /// While it is being written it is locked, and so is the file that it will replace: a second writer is
 /// refused. It keeps mode, owner, group and extended attributes of the old file, and only its owner may read
 /// it until it is in place. [`remove_stale`](super::remove_stale) removes what a killed process left.
+///
+/// An object in a bucket is uploaded when it is committed. It must not exist, unless
+/// [`RemoteOptions::overwrite`](super::RemoteOptions) is set, and then it must still be the object that was there when the work
+/// began.
 #[derive(Debug)]
 pub struct AtomicFile {
     file: Option<Output>,
-    temporary: PathBuf,
-    /// The target, and the lock on the file that is there now.
-    lock: Lock,
+    place: Place,
     warnings: Vec<String>,
     /// `true` if it stays if it cannot be put in place: it was not made here.
     is_kept: bool,
-    /// Keeps `temporary` among those that a signal removes.
+    /// Keeps the temporary file among those that a signal removes.
     _listed: Option<Listed>,
+}
+
+/// The place that the content goes to.
+#[derive(Debug)]
+enum Place {
+    /// A file of this machine.
+    Here {
+        temporary: PathBuf,
+        /// The target, and the lock on the file that is there now.
+        lock: Lock,
+    },
+    /// An object in a bucket.
+    #[cfg(feature = "remote")]
+    There(Box<Upload>),
 }
 
 impl AtomicFile {
@@ -40,10 +61,15 @@ impl AtomicFile {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the folder cannot be written, another process writes the
     /// same file, or the file is no longer what was read. [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a
-    /// target that cannot be replaced: a folder, a device, an address, a file that is read-only or whose owner the
-    /// new file could not have, and if something that is not its journal is under that name.
-    pub fn create(target: impl AsRef<Path>, basis: Basis<'_>) -> Result<Self> {
-        let given = target.as_ref();
+    /// target that cannot be replaced: a folder, a device, an object that exists, a file that is read-only or whose owner
+    /// the new file could not have, and if something that is not its journal is under that name.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for the URL of a web server.
+    pub fn create(target: impl Into<WritePath>, basis: Basis<'_>) -> Result<Self> {
+        let target = target.into();
+        if let Some(url) = target.url() {
+            return Self::there(url, &target, basis);
+        }
+        let given = target.path();
         // A link stays a link: what it leads to is replaced.
         let lock = Lock::acquire(given, basis)?;
         journal::refuse_stranger(&lock)?;
@@ -58,12 +84,8 @@ impl AtomicFile {
                 Ok(file) => {
                     // The lock shows a later run that this file is in use; without locks it is only not removed.
                     let _ = file.file().try_lock();
-                    let listed = Some(Listed::new(&temporary));
-                    let mut new =
-                        Self { file: Some(file), temporary, lock, warnings: Vec::new(), is_kept: false, _listed: listed };
-                    if let (Some(file), Some((_, old))) = (&new.file, &new.lock.there) {
-                        owner::keep(file.file(), old, given, &mut new.warnings)?;
-                    }
+                    let mut new = Self::here(file, temporary, lock, false);
+                    new.keep_owner()?;
                     return Ok(new);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -89,12 +111,43 @@ impl AtomicFile {
         let lock = Lock::acquire(target, Basis::Nothing)?;
         journal::refuse_stranger(&lock)?;
         let file = Output::open(made).map_err(|e| Error::io(format!("writing {}", target.display()), e))?;
-        let temporary = made.to_path_buf();
-        let mut new = Self { file: Some(file), temporary, lock, warnings: Vec::new(), is_kept: true, _listed: None };
-        if let (Some(file), Some((_, old))) = (&new.file, &new.lock.there) {
-            owner::keep(file.file(), old, target, &mut new.warnings)?;
-        }
+        let mut new = Self::here(file, made.to_path_buf(), lock, true);
+        new.keep_owner()?;
         Ok(new)
+    }
+
+    fn here(file: Output, temporary: PathBuf, lock: Lock, is_kept: bool) -> Self {
+        let listed = (!is_kept).then(|| Listed::new(&temporary));
+        Self { file: Some(file), place: Place::Here { temporary, lock }, warnings: Vec::new(), is_kept, _listed: listed }
+    }
+
+    /// Starts an object in a bucket.
+    #[cfg(feature = "remote")]
+    fn there(url: &str, target: &WritePath, basis: Basis<'_>) -> Result<Self> {
+        let options = target.options();
+        let replace = options.overwrite && !matches!(basis, Basis::Absent);
+        // A new form of the same object must be made from what is there.
+        let version = match basis {
+            Basis::Read(read) | Basis::Own(read) if read.name() == url => read.version(),
+            _ => None,
+        };
+        let upload = Upload::begin(url, options, replace, version.as_deref())?;
+        let file = Output::unnamed(target.path()).map_err(|e| Error::io("making a temporary file", e))?;
+        Ok(Self { file: Some(file), place: Place::There(Box::new(upload)), warnings: Vec::new(), is_kept: false, _listed: None })
+    }
+
+    #[cfg(not(feature = "remote"))]
+    fn there(_: &str, _: &WritePath, _: Basis<'_>) -> Result<Self> {
+        Err(Error::unsupported("this build writes no remote files").hint("build it with the feature remote"))
+    }
+
+    /// Gives the new file the owner of the one that it will replace.
+    fn keep_owner(&mut self) -> Result<()> {
+        let (Some(file), Some(lock)) = (&self.file, self.place.lock()) else { return Ok(()) };
+        match &lock.there {
+            Some((_, old)) => owner::keep(file.file(), old, &lock.given, &mut self.warnings),
+            None => Ok(()),
+        }
     }
 
     /// Gives the new file the owner and permissions of another, so that no other user may read it.
@@ -102,8 +155,8 @@ impl AtomicFile {
     /// # Errors
     /// Returns the errors of [`AtomicFile::create`].
     pub(super) fn look_like(&mut self, old: &Metadata) -> Result<()> {
-        let given = self.lock.given.clone();
-        let Some(file) = &self.file else { return Ok(()) };
+        let (Some(file), Some(lock)) = (&self.file, self.place.lock()) else { return Ok(()) };
+        let given = lock.given.clone();
         owner::keep(file.file(), old, &given, &mut self.warnings)?;
         file.file().set_permissions(old.permissions()).map_err(|e| Error::io(format!("writing {}", given.display()), e))
     }
@@ -113,44 +166,46 @@ impl AtomicFile {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
     pub fn written(&self) -> Result<SourceRef> {
-        super::open(&self.temporary, LocalOptions::default())
+        match (&self.place, &self.file) {
+            (Place::Here { temporary, .. }, _) => super::open(temporary, LocalOptions::default()),
+            #[cfg(feature = "remote")]
+            (Place::There(upload), Some(file)) => super::spool::reopened(file.file(), &upload.shown()),
+            #[cfg(feature = "remote")]
+            (Place::There(_), None) => Err(Error::io("reading a temporary file", std::io::ErrorKind::NotConnected.into())),
+        }
     }
 
-    /// Makes the new file take the place of the target: sync, rename, sync of the folder. Returns warnings
-    /// about what the new file could not keep of the old one.
+    /// Makes the new file take the place of the target: sync, rename, sync of the folder; or uploads the object. Returns
+    /// warnings about what the new file could not keep of the old one.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error. The old file is
-    /// then unchanged, unless the message says that the new one is in place.
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system or the service reports an error. The old file
+    /// is then unchanged, unless the message says that the new one is in place. Returns
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if another writer has made the object meanwhile.
     pub fn commit(mut self) -> Result<Vec<String>> {
-        let given = self.lock.given.clone();
-        let fail = |e| Error::io(format!("writing {}", given.display()), e);
         let Some(file) = self.file.take() else { return Ok(Vec::new()) };
-        let done = self.put_in_place(&file).and_then(|()| {
+        let mut warnings = std::mem::take(&mut self.warnings);
+        let (temporary, lock) = match &mut self.place {
+            Place::Here { temporary, lock } => (temporary, lock),
+            #[cfg(feature = "remote")]
+            Place::There(upload) => return upload.commit(file.file()).map(|()| warnings),
+        };
+        let given = lock.given.clone();
+        let fail = |e| Error::io(format!("writing {}", given.display()), e);
+        let done = put_in_place(lock, &file, &mut warnings).and_then(|()| {
             drop(file);
-            disk::rename(&self.temporary, &self.lock.path).map_err(fail)
+            disk::rename(temporary, &lock.path).map_err(fail)
         });
         if let Err(error) = done {
             if !self.is_kept {
-                let _ = disk::remove(&self.temporary);
+                let _ = disk::remove(temporary);
             }
             return Err(error);
         }
-        self.lock.there = None;
-        disk::sync_folder(&self.lock.path)
+        lock.there = None;
+        disk::sync_folder(&lock.path)
             .map_err(|e| fail(e).context("the new file is in place, but might not outlast a power failure"))?;
-        Ok(std::mem::take(&mut self.warnings))
-    }
-
-    /// All that comes before the rename.
-    fn put_in_place(&mut self, file: &Output) -> Result<()> {
-        if let Some((old, metadata)) = &self.lock.there {
-            owner::keep_attributes(file.file(), old, metadata, &self.lock.given, &mut self.warnings)?;
-        }
-        file.sync().map_err(|e| Error::io(format!("writing {}", self.lock.given.display()), e))?;
-        self.lock.still_holds()?;
-        // The journal of an update that did not finish is about the old file: it goes before that does.
-        journal::settle(&self.lock).map(drop)
+        Ok(warnings)
     }
 
     fn file(&mut self) -> std::io::Result<&mut Output> {
@@ -158,10 +213,33 @@ impl AtomicFile {
     }
 }
 
+/// All that comes before the rename.
+fn put_in_place(lock: &Lock, file: &Output, warnings: &mut Vec<String>) -> Result<()> {
+    if let Some((old, metadata)) = &lock.there {
+        owner::keep_attributes(file.file(), old, metadata, &lock.given, warnings)?;
+    }
+    file.sync().map_err(|e| Error::io(format!("writing {}", lock.given.display()), e))?;
+    lock.still_holds()?;
+    // The journal of an update that did not finish is about the old file: it goes before that does.
+    journal::settle(lock).map(drop)
+}
+
+impl Place {
+    fn lock(&self) -> Option<&Lock> {
+        match self {
+            Self::Here { lock, .. } => Some(lock),
+            #[cfg(feature = "remote")]
+            Self::There(_) => None,
+        }
+    }
+}
+
 impl Drop for AtomicFile {
     fn drop(&mut self) {
-        if self.file.take().is_some() && !self.is_kept {
-            let _ = disk::remove(&self.temporary);
+        let is_left = self.file.take().is_some() && !self.is_kept;
+        match &self.place {
+            Place::Here { temporary, .. } if is_left => drop(disk::remove(temporary)),
+            _ => {}
         }
     }
 }

@@ -104,6 +104,18 @@ pub fn set_aside(name: &str, write: impl FnOnce(&mut std::io::BufWriter<std::fs:
     Ok(Arc::new(LocalFile::new(file, &metadata, name.to_owned(), LocalOptions { map: false, ..LocalOptions::default() })))
 }
 
+/// The bytes of a file without a name, which is still being written, to be read at any place.
+///
+/// # Errors
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
+#[cfg(feature = "remote")]
+pub(super) fn reopened(file: &std::fs::File, name: &str) -> Result<SourceRef> {
+    let fail = |e| Error::io("reading a temporary file", e);
+    let file = file.try_clone().map_err(fail)?;
+    let metadata = file.metadata().map_err(fail)?;
+    Ok(Arc::new(LocalFile::new(file, &metadata, name.to_owned(), LocalOptions { map: false, ..LocalOptions::default() })))
+}
+
 /// A temporary file that has no name any more, so that nothing is left behind.
 ///
 /// # Errors

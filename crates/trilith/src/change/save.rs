@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::Change;
 use crate::asdf::{AsdfFile, WriteOptions, header, update};
-use crate::bytes::{Base, Basis, NewFile, is_packed};
+use crate::bytes::{Base, Basis, NewFile, WritePath, is_packed};
 use crate::convert::{ConvertOptions, rewrite};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
@@ -29,7 +29,7 @@ pub struct SaveOptions<'o> {
     /// file is rewritten with space to grow.
     pub in_place: bool,
     /// Write to this file and leave the one that was read unchanged.
-    pub output: Option<Output<'o>>,
+    pub output: Option<Output>,
     /// Rewrite every block, even if only the tree changes and fits into its space.
     pub anew: bool,
     /// Receives the number of bytes of written blocks.
@@ -45,9 +45,9 @@ impl SaveOptions<'_> {
 
 /// Another place than the file that was read.
 #[non_exhaustive]
-pub enum Output<'o> {
-    /// A file at a path.
-    Path(&'o Path),
+pub enum Output {
+    /// A file at a path, or an object at a URL.
+    Path(WritePath),
     /// A file that was created already, or a stream.
     Created(NewFile),
 }
@@ -119,7 +119,7 @@ impl Change<'_> {
         let source = file.sections().source();
         // A text that goes into another folder names from there what it named here.
         let moved = match &output {
-            Some(Output::Path(path)) => file.moved_text(self.settled(), &Base::of(&path.to_string_lossy()))?,
+            Some(Output::Path(path)) => file.moved_text(self.settled(), &Base::of(&path.path().to_string_lossy()))?,
             _ => None,
         };
         let mut out = match output {
@@ -221,6 +221,10 @@ impl Change<'_> {
 fn no_file(file: &AsdfFile) -> Error {
     let message = match file.sections().source().name() {
         "-" => "standard input cannot be changed".to_owned(),
+        name if crate::bytes::is_url(name) => {
+            let why = "servers and object stores replace files only as a whole";
+            return Error::unsupported(format!("{name} cannot be changed in place, because {why}")).hint("write the result to a new file");
+        }
         name => format!("{name} is not a file on this machine and cannot be changed"),
     };
     Error::invalid_input(message).hint("write the result to a new file")

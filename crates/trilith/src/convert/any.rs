@@ -7,7 +7,7 @@ use super::loss::refuses;
 use super::streams;
 use super::{CodecChoice, ConvertOptions, Converted, Plan, chunks, convert, fits, items, unreadable};
 use crate::asdf::{ArrayOptions, AsdfFile, Target};
-use crate::bytes::{self, AtomicFile, Basis, WriteSeek};
+use crate::bytes::{self, AtomicFile, Basis, WritePath, WriteSeek};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, Setting};
 use crate::file::{File, check_written};
@@ -166,9 +166,10 @@ impl File {
     ///
     /// Returns the errors of [`File::convert_into`], [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with every loss
     /// if losses are not allowed, and an error if the file changed since it was opened.
-    pub fn convert(self, path: impl AsRef<Path>, options: &ConvertOptions) -> Result<Converted> {
-        let file = self.moved_to(&bytes::Base::of_folder(path.as_ref().parent().unwrap_or(Path::new(""))))?;
-        let mut out = AtomicFile::create(path.as_ref(), Basis::Read(&**file.source()))?;
+    pub fn convert(self, path: impl Into<WritePath>, options: &ConvertOptions) -> Result<Converted> {
+        let path = path.into();
+        let file = self.moved_to(&bytes::Base::of(&path.path().to_string_lossy()))?;
+        let mut out = AtomicFile::create(path, Basis::Read(&**file.source()))?;
         let done = file.convert_into(options, &mut out, Progress::default())?;
         if !done.written {
             return Err(refusal(&done.losses));

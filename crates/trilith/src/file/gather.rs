@@ -30,6 +30,9 @@ impl FileKind {
 
 /// Finds the files that names mean: a file, a folder with all below it, a pattern ([`Pattern`]), or a URL.
 ///
+/// In a bucket of an object store `s3://bucket/night/*.asdf` is a pattern and `s3://bucket/night/` a folder, of which it takes the
+/// objects with a known extension.
+///
 /// In a folder it takes the files with a known extension or known first bytes, and those with a layout of the same
 /// name next to them. It counts the others. It always takes a file that is named, by itself or by a pattern, so
 /// that opening the file reports any problem.
@@ -41,10 +44,12 @@ impl FileKind {
 /// }
 /// println!("{} other files", files.others());
 /// ```
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Gather {
     hidden: bool,
     all: bool,
+    #[cfg(feature = "remote")]
+    remote: bytes::RemoteOptions,
 }
 
 impl Gather {
@@ -68,8 +73,20 @@ impl Gather {
         self
     }
 
+    /// Sets the options by which buckets are listed.
+    #[cfg(feature = "remote")]
+    #[must_use]
+    pub fn remote(mut self, remote: bytes::RemoteOptions) -> Self {
+        self.remote = remote;
+        self
+    }
+
     /// Returns `true` if a name may mean several files: a folder, or a pattern that is not the name of a file.
     pub fn is_several(name: &str) -> bool {
+        #[cfg(feature = "remote")]
+        if bytes::several(name).is_some() {
+            return true;
+        }
         if is_stream_or_address(name) {
             return false;
         }
@@ -82,7 +99,9 @@ impl Gather {
     /// The files that a name means. A file of this name goes before a pattern.
     pub fn named(self, name: &str) -> Gathered {
         let mut found = Gathered::new(self);
-        if Self::is_several(name) && !Path::new(name).is_dir() {
+        if Self::is_several(name) && is_url(name) {
+            found.add_objects(name);
+        } else if Self::is_several(name) && !Path::new(name).is_dir() {
             found.add_pattern(name);
         } else {
             found.add_name(name);
@@ -184,6 +203,25 @@ impl Gathered {
         } else {
             self.open.push(Open::Named(name.to_owned()));
         }
+    }
+
+    /// Adds the objects of a bucket that a pattern or a folder means.
+    #[cfg(feature = "remote")]
+    fn add_objects(&mut self, url: &str) {
+        match bytes::objects(url, self.how.hidden, FileKind::is_known_ending, &self.how.remote) {
+            Ok(urls) if urls.is_empty() => {
+                let what = if url.ends_with('/') { "no ASDF, FITS or Dudley file is in" } else { "no object fits the pattern" };
+                let problem = Some(Error::invalid_input(format!("{what} {url}")));
+                self.ready.push_back(Found { name: url.to_owned(), problem });
+            }
+            Ok(urls) => self.ready.extend(urls.into_iter().map(|name| Found { name, problem: None })),
+            Err(error) => self.ready.push_back(Found { name: url.to_owned(), problem: Some(error) }),
+        }
+    }
+
+    #[cfg(not(feature = "remote"))]
+    fn add_objects(&mut self, url: &str) {
+        self.add_name(url);
     }
 
     fn add_pattern(&mut self, text: &str) {

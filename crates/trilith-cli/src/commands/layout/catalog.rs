@@ -36,9 +36,6 @@ pub struct Catalog {
     /// Compare this catalog with the files that it lists
     #[arg(long, value_name = "C.bd")]
     check: Option<String>,
-    /// Replace the catalog if it already exists
-    #[arg(long)]
-    overwrite: bool,
     /// Keep the files that the catalog already lists, and add FILES
     #[arg(long, requires = "output", conflicts_with = "overwrite")]
     add: bool,
@@ -58,7 +55,7 @@ impl Catalog {
 
     fn write(&self, output: &str, layout: &Layout, limits: &Limits, options: &Options) -> Result<Outcome> {
         let known = if self.add { Some(options.open_catalog(output)?) } else { None };
-        check_absent([&PathBuf::from(output)].into_iter().filter(|_| output != "-"), self.overwrite || self.add)?;
+        check_absent([&PathBuf::from(output)].into_iter().filter(|_| output != "-"), options.overwrite || self.add)?;
         let listed = known.as_ref().map(Parameters::read).transpose()?;
         let named = Gather::new().all(true).all_named(&self.files)?;
         let files = Listing::files(Path::new(output), listed.as_ref(), &named)?;
@@ -81,7 +78,7 @@ impl Catalog {
         let rewritten: Vec<&str> = if self.add { vec![output] } else { Vec::new() };
         options.check_inputs(output, &rewritten)?;
         let basis = known.as_ref().map_or(Basis::Nothing, |known| Basis::Own(&**known.source()));
-        let mut target = Target::create(output, basis)?;
+        let mut target = Target::create(output, basis, options)?;
         draft.write(listing.order().unwrap_or(native_order()), limits, &mut target.writer())?;
         let written = target.commit(options)?;
         let report = json!({"file": output, "written": true, "size": written, "files": rows.len()});

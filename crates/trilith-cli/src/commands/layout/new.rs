@@ -37,9 +37,6 @@ pub struct New {
     /// Write the arrays too, into this native file with the layout at its end
     #[arg(long, value_name = "OUT.bd")]
     data: Option<String>,
-    /// Replace OUT.dud and OUT.bd if they already exist
-    #[arg(long)]
-    overwrite: bool,
     /// C: the size of a long in bytes, 8 on UNIX and 4 on Windows
     #[arg(long, value_name = "BYTES", default_value = "8", value_parser = clap::value_parser!(u8).range(4..=8))]
     long: u8,
@@ -64,11 +61,11 @@ impl New {
             (text, layout)
         };
         let outputs = [&self.output, &self.data].into_iter().flatten().filter(|path| *path != "-");
-        check_absent(&outputs.map(std::path::PathBuf::from).collect::<Vec<_>>(), self.overwrite)?;
+        check_absent(&outputs.map(std::path::PathBuf::from).collect::<Vec<_>>(), options.overwrite)?;
         if let Some(path) = &self.data {
             check_name(path, Form::Dudley, "name it otherwise")?;
             let draft = draft.ok_or_else(|| Error::invalid_input("C source holds no data to write"))?;
-            let mut target = Target::create(path, Basis::Nothing)?;
+            let mut target = Target::create(path, Basis::Nothing, options)?;
             let order = options.order().unwrap_or(native_order());
             draft.write_as(dialect, order, &limits, &mut target.writer())?;
             let written = target.commit(options)?;
@@ -79,7 +76,7 @@ impl New {
         if let Some(path) = self.output.as_deref().filter(|path| *path != "-") {
             check_name(path, Form::Layout, "name it otherwise")?;
             options.check_inputs(path, &[])?;
-            let mut target = Target::create(path, Basis::Nothing)?;
+            let mut target = Target::create(path, Basis::Nothing, options)?;
             target.writer().write_all(text.as_bytes()).map_err(|e| Error::io("writing", e))?;
             let written = target.commit(options)?;
             if !options.quiet && !options.json {

@@ -40,7 +40,7 @@ pub fn write_layout(path: Option<&str>, text: &str, rewritten: &[&str], mut repo
     if let Some(path) = path.filter(|path| *path != "-") {
         check_name(path, Form::Layout, "name it otherwise")?;
         options.check_inputs(path, rewritten)?;
-        let mut target = Target::create(path, Basis::Nothing)?;
+        let mut target = Target::create(path, Basis::Nothing, options)?;
         target.writer().write_all(text.as_bytes()).map_err(|error| Error::io(format!("writing {path}"), error))?;
         target.commit(options)?;
         if let (true, Some(object)) = (options.json, report.as_object_mut()) {

@@ -36,16 +36,13 @@ pub struct Write {
     /// Leave the layout out of the file
     #[arg(long)]
     bare: bool,
-    /// Replace the file if it already exists
-    #[arg(long)]
-    overwrite: bool,
 }
 
 impl Write {
     /// Writes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
-        check_absent([&PathBuf::from(&self.output)].into_iter().filter(|_| self.output != "-"), self.overwrite)?;
+        check_absent([&PathBuf::from(&self.output)].into_iter().filter(|_| self.output != "-"), options.overwrite)?;
         let limits = options.limits()?;
         let mut filling = Filling::default();
         for given in &self.params {
@@ -60,7 +57,7 @@ impl Write {
         }
         check_name(&self.output, Form::Dudley, "name it otherwise")?;
         options.check_inputs(&self.output, &[])?;
-        let mut target = Target::create(&self.output, Basis::Nothing)?;
+        let mut target = Target::create(&self.output, Basis::Nothing, options)?;
         let order = options.order().or(layout.order()).unwrap_or(native_order());
         filling.write(&layout, order, !self.bare, &limits, &mut target.writer())?;
         let written = target.commit(options)?;

@@ -96,7 +96,7 @@ pub fn write(folder: &Path, size: &Size, options: &Options) -> Result<()> {
 
 /// Writes a small file safely.
 fn replace(path: &Path, options: &Options, write: impl FnOnce(&mut dyn crate::target::WriteSeek) -> Result<()>) -> Result<()> {
-    let mut target = crate::target::Target::create(&path.to_string_lossy(), Basis::Nothing)?;
+    let mut target = crate::target::Target::create(&path.to_string_lossy(), Basis::Nothing, options)?;
     write(target.writer())?;
     target.commit(options).map(drop)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use ureq::Agent;
-use ureq::http::HeaderValue;
+use ureq::http::{HeaderValue, Method};
 use ureq::http::header::AUTHORIZATION;
 use ureq::http::request::Parts;
 use ureq::unversioned::resolver::DefaultResolver;
@@ -15,7 +15,7 @@ use super::bucket::Bucket;
 use super::connect::{Checked, Refused, agent};
 use super::options::RemoteOptions;
 use super::reply::{Failure, Headers, Reply};
-use super::store::{Finish, Store};
+use super::store::{Finish, Place, Store};
 use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::threads::lock;
 
@@ -65,6 +65,39 @@ pub(super) struct Target {
     pub(super) trust: Trust,
     /// Target of the last redirect: tried first the next time.
     moved: Mutex<Option<Url>>,
+    /// What is done with it, for messages.
+    doing: &'static str,
+}
+
+/// A request that is more than a GET of the object: what to do, and with which part of the service.
+pub(super) struct Call<'a> {
+    pub(super) method: Method,
+    pub(super) place: Place,
+    /// Percent-encoded.
+    pub(super) query: String,
+    pub(super) headers: Vec<(&'static str, String)>,
+    pub(super) body: &'a [u8],
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(method: Method, place: Place) -> Self {
+        Self { method, place, query: String::new(), headers: Vec::new(), body: &[] }
+    }
+
+    pub(super) fn query(mut self, query: impl Into<String>) -> Self {
+        self.query = query.into();
+        self
+    }
+
+    pub(super) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    pub(super) fn body(mut self, body: &'a [u8]) -> Self {
+        self.body = body;
+        self
+    }
 }
 
 impl Client {
@@ -144,7 +177,49 @@ fn basic(url: &Url) -> Option<String> {
 
 impl Target {
     pub(super) fn new(client: Arc<Client>, address: Address, trust: Trust) -> Self {
-        Self { client, address, trust, moved: Mutex::default() }
+        Self { client, address, trust, moved: Mutex::default(), doing: "reading" }
+    }
+
+    /// An object or a bucket that a person named, and what is done with it: `writing`, `listing`.
+    pub(super) fn of_object(address: Address, options: &RemoteOptions, doing: &'static str) -> Result<Self> {
+        let bucket = match &address {
+            Address::Object { bucket, .. } => Some(bucket.clone()),
+            Address::Web(_) => None,
+        };
+        Ok(Self { doing, ..Self::new(Client::new(options.clone(), bucket)?, address, Trust::Named) })
+    }
+
+    /// Sends a request of another kind, and gives back whatever answer came. It follows no redirect.
+    pub(super) fn call(&self, call: &Call<'_>) -> Result<Reply, Failure> {
+        let Address::Object { bucket, key } = &self.address else {
+            return Err(Failure::Final(Error::unsupported(format!("{} is not in an object store", self.address.shown()))));
+        };
+        let store = self.client.store(bucket).map_err(Failure::Final)?;
+        let asked = store.ask(&|finish| {
+            let mut url = store.place(call.place, key).map_err(Failure::Final)?;
+            if !call.query.is_empty() {
+                url.set_query(Some(&call.query));
+            }
+            self.send_to(&url, Some(finish), call)
+        });
+        asked.map_err(|failure| match failure {
+            Failure::Login(problem) => Failure::Final(self.error(problem)),
+            failure => failure,
+        })
+    }
+
+    /// Returns the URL of a part of the service.
+    pub(super) fn url(&self, place: Place) -> Result<Url> {
+        match &self.address {
+            Address::Object { bucket, key } => self.client.store(bucket)?.place(place, key),
+            Address::Web(url) => Ok(url.clone()),
+        }
+    }
+
+    /// Sends a request to a URL that the service gave for it.
+    pub(super) fn send_to(&self, url: &Url, finish: Option<&Finish<'_>>, call: &Call<'_>) -> Result<Reply, Failure> {
+        let headers: Vec<(&str, &str)> = call.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        send(&self.client.named, url, finish, &call.method, &headers, call.body)
     }
 
     /// Returns the identity of this file for a cache of bytes: with the query, and with the service that holds a
@@ -203,7 +278,7 @@ impl Target {
         let start = url.clone();
         let mut agent = self.agent();
         for _ in 0..HOPS {
-            let reply = send(agent, &url, login, headers)?;
+            let reply = send(agent, &url, login, &Method::GET, headers, &[])?;
             let elsewhere = matches!(reply.status, 301 | 302 | 303 | 307 | 308);
             // S3 sends the region instead of a URL.
             let Some(location) = reply.headers.location.as_deref().filter(|_| elsewhere && reply.headers.region.is_none()) else {
@@ -262,7 +337,7 @@ impl Target {
 
     /// An error of the network or the server, with the address.
     pub(super) fn error(&self, message: impl Into<String>) -> Error {
-        Error::new(ErrorKind::Io, message).context(format!("reading {}", self.address.shown()))
+        Error::new(ErrorKind::Io, message).context(format!("{} {}", self.doing, self.address.shown()))
     }
 
     /// Interprets an answer that is no success.
@@ -296,17 +371,33 @@ fn error_code(mut reply: Reply) -> Option<String> {
     (code.len() < 64 && code.bytes().all(|b| b.is_ascii_alphanumeric())).then(|| code.to_owned())
 }
 
-fn send(agent: &Agent, url: &Url, login: Option<&Finish<'_>>, headers: &[(&str, &str)]) -> Result<Reply, Failure> {
-    let mut request = ureq::http::Request::get(url.as_str());
+fn send(
+    agent: &Agent,
+    url: &Url,
+    login: Option<&Finish<'_>>,
+    method: &Method,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Result<Reply, Failure> {
+    let mut request = ureq::http::Request::builder().method(method.clone()).uri(url.as_str());
     for (name, value) in headers {
         request = request.header(*name, *value);
+    }
+    let carries = matches!(*method, Method::PUT | Method::POST);
+    if carries {
+        // Signatures cover it.
+        request = request.header("content-length", body.len());
     }
     let request = request.body(()).map_err(|error| failure(error.into(), url))?;
     let (mut head, ()) = request.into_parts();
     if let Some(login) = login {
         login(&mut head)?;
     }
-    match agent.run(ureq::http::Request::from_parts(head, ())) {
+    let sent = match carries {
+        true => agent.run(ureq::http::Request::from_parts(head, body)),
+        false => agent.run(ureq::http::Request::from_parts(head, ())),
+    };
+    match sent {
         Ok(response) => {
             let headers = Headers::of(&response);
             Ok(Reply { status: response.status().as_u16(), headers, body: response.into_body().into_reader() })

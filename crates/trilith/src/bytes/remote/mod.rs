@@ -7,7 +7,7 @@
 //!
 //! [`client`] decides who may be asked (`SECURITY.md` says why), [`fetch`] repeats what broke, [`source`]
 //! is the [`Source`](super::Source), [`whole`] the one of servers that give no parts, [`resolve`] the
-//! sandbox for references. [`bucket`] knows the URLs of objects, [`store`] how a bucket is asked, [`login`] where credentials
+//! sandbox for references, [`upload`] writes objects, and [`list`] finds those that fit a pattern. [`bucket`] knows the URLs of objects, [`store`] how a bucket is asked, [`login`] where credentials
 //! come from. The libraries for HTTP and TLS are seen in `client` and [`tools`] only, that for credentials and signatures in
 //! `login` and `tools`.
 
@@ -19,6 +19,7 @@ mod connect;
 mod disk;
 mod fetch;
 mod headers;
+mod list;
 mod login;
 mod multipart;
 mod options;
@@ -30,15 +31,18 @@ mod source;
 mod store;
 mod stream;
 mod tools;
+mod upload;
 mod whole;
 
 use std::sync::Arc;
 
+pub(crate) use list::{objects, several};
 pub use options::{RemoteOptions, Watch};
 pub use plan::requests;
 pub(super) use resolve::joined;
 pub use resolve::{Allowed, open_url};
 pub use source::{Parts, by_parts};
+pub(super) use upload::Upload;
 
 use super::{Source, SourceRef};
 

@@ -1,4 +1,4 @@
-//! Options for reading remote files: sizes, times, and permissions.
+//! Options for remote files: sizes, times, and permissions.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::limits::parse_size;
 /// is known.
 pub type Watch = Arc<dyn Fn(u64, Option<u64>) + Send + Sync>;
 
-/// Options for reading remote files.
+/// Options for reading remote files, and for writing objects.
 ///
 /// ```
 /// use trilith::bytes::RemoteOptions;
@@ -53,6 +53,10 @@ pub struct RemoteOptions {
     pub environment: bool,
     /// Whether to send no credentials to object stores.
     pub anonymous: bool,
+    /// Whether an object that is written may take the place of one that exists.
+    pub overwrite: bool,
+    /// Bytes of each part of a large object that is written.
+    pub part: u64,
     /// Place of the bucket in S3 URLs: the path (true) or the host name (false).
     pub path_style: Option<bool>,
     /// Places of objects, and credentials.
@@ -103,6 +107,8 @@ impl Default for RemoteOptions {
             download: false,
             environment: false,
             anonymous: false,
+            overwrite: false,
+            part: 16 << 20,
             path_style: None,
             store: StoreOptions::default(),
             allowed: Vec::new(),
@@ -147,6 +153,8 @@ impl RemoteOptions {
         "spool",
         "download",
         "anonymous",
+        "overwrite",
+        "part",
         "style",
         "endpoint",
         "region",
@@ -157,7 +165,7 @@ impl RemoteOptions {
     ];
 
     /// Sets one option from `name=value`: seconds for `timeout`, sizes as 64M for `cache`, `cache-disk`,
-    /// `stream` and `spool`, a path for `cache-dir`, `yes` or `no`, `path` or `virtual` for `style`, and strings for the place
+    /// `stream`, `spool` and `part`, a path for `cache-dir`, `yes` or `no`, `path` or `virtual` for `style`, and strings for the place
     /// of a bucket: `endpoint`, `region`, `profile`, `account`, `project`.
     ///
     /// # Errors
@@ -191,6 +199,8 @@ impl RemoteOptions {
             "spool" => self.spool = number()?,
             "download" => self.download = truth()?,
             "anonymous" => self.anonymous = truth()?,
+            "overwrite" => self.overwrite = truth()?,
+            "part" => self.part = number()?.clamp(256 << 10, 1 << 30).next_multiple_of(256 << 10),
             "style" => {
                 self.path_style = Some(match value {
                     "path" => true,

@@ -25,6 +25,12 @@ pub(super) struct Headers {
     pub(super) retry_after: Option<Duration>,
     pub(super) location: Option<String>,
     pub(super) region: Option<String>,
+    /// The number of a version of an object of Google Cloud.
+    pub(super) generation: Option<String>,
+    /// The bytes of an upload that the service has.
+    pub(super) stored: Option<String>,
+    /// The mark that the writer of an object left in its metadata.
+    pub(super) writer: Option<String>,
 }
 
 impl Reply {
@@ -59,6 +65,9 @@ impl Headers {
             retry_after: header("retry-after").and_then(|text| text.trim().parse().ok()).map(Duration::from_secs),
             location: header("location"),
             region: header("x-amz-bucket-region"),
+            generation: header("x-goog-generation"),
+            stored: header("range"),
+            writer: header("x-amz-meta-trilithupload").or_else(|| header("x-ms-meta-trilithupload")),
         }
     }
 }

@@ -50,6 +50,16 @@ struct State {
     notice: Option<String>,
 }
 
+/// A part of a service that a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Object,
+    /// The list of objects.
+    Bucket,
+    /// The beginning of uploads to Google Cloud.
+    Uploads,
+}
+
 /// The way in which a bucket is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
@@ -139,9 +149,20 @@ impl Store {
         })
     }
 
-    /// The URL of an object.
-    pub(super) fn url(&self, key: &str) -> Result<Url> {
-        let (name, key) = (&self.bucket.name, encoded_key(key));
+    /// The URL of an object, or of the part of the service that lists or takes objects.
+    pub(super) fn place(&self, place: Place, key: &str) -> Result<Url> {
+        let name = &self.bucket.name;
+        match (place, self.bucket.service) {
+            (Place::Object, _) => self.url(key),
+            (Place::Bucket, Service::Google) => url_of(&format!("{}/storage/v1/b/{name}/o", self.base()?)),
+            (Place::Uploads, _) => url_of(&format!("{}/upload/storage/v1/b/{name}/o", self.base()?)),
+            (Place::Bucket, Service::S3) => self.url(""),
+            (Place::Bucket, Service::Azure) => url_of(&format!("{}/{name}", self.base()?)),
+        }
+    }
+
+    /// The URL of the service, without a slash at its end.
+    fn base(&self) -> Result<String> {
         let endpoint = match (&self.endpoint, self.bucket.service) {
             (Some(endpoint), _) => endpoint.clone(),
             (None, Service::S3) => {
@@ -153,9 +174,14 @@ impl Store {
             (None, Service::Google) => url_of("https://storage.googleapis.com")?,
             (None, Service::Azure) => return Err(no_account()),
         };
-        let base = endpoint.as_str().trim_end_matches('/');
+        Ok(endpoint.as_str().trim_end_matches('/').to_owned())
+    }
+
+    /// The URL of an object.
+    pub(super) fn url(&self, key: &str) -> Result<Url> {
+        let (name, key, base) = (&self.bucket.name, encoded_key(key), self.base()?);
         if self.bucket.service == Service::S3 && !self.path_style {
-            let (scheme, rest) = base.split_once("://").unwrap_or(("https", base));
+            let (scheme, rest) = base.split_once("://").unwrap_or(("https", &base));
             let host = rest.split('/').next().unwrap_or(rest);
             let made = url_of(&format!("{scheme}://{name}.{rest}/{key}"));
             let right = |url: &Url| {
@@ -213,7 +239,9 @@ impl Store {
         }
         let (Way::Signed, Some(login)) = (way, &self.login) else { return Ok(true) };
         if self.bucket.service == Service::S3 {
-            head.headers.insert(HeaderName::from_static("x-amz-content-sha256"), HeaderValue::from_static(NOTHING));
+            // A request with a body has its own.
+            let digest = head.headers.entry(HeaderName::from_static("x-amz-content-sha256"));
+            digest.or_insert(HeaderValue::from_static(NOTHING));
         }
         let region = lock(&self.state).region.clone();
         login.sign(head, &region, late)
