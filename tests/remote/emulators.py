@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import urllib.parse
 
 import servers
 
@@ -145,14 +146,14 @@ class Bucket:
             self.parts[key] = {"mine": mine}
             return 200, {}, b"<InitiateMultipartUploadResult><UploadId>an/id&amp;x</UploadId></InitiateMultipartUploadResult>"
         if number := re.search(r"(?:partNumber|blockid)=([^&]+)", query):
-            self.parts.setdefault(key, {})[number[1]] = body
+            self.parts.setdefault(key, {})[urllib.parse.unquote(number[1])] = body
             return (200 if self.service == "s3" else 201), {"ETag": f'"part-{number[1]}"'}, b""
         if self.refused(key, headers):
             return (412, {}, b"") if self.service == "s3" else (409, {}, b"<Error><Code>BlobAlreadyExists</Code></Error>")
         if method == "POST" or "comp=blocklist" in query:
             parts = self.parts.pop(key)
             mine = parts.pop("mine", mine)
-            names = sorted(parts, key=int) if self.service == "s3" else sorted(parts)
+            names = re.findall(r"<(?:PartNumber|Latest)>([^<]+)<", body.decode())
             body = b"".join(parts[name] for name in names)
         self.put(key, body, **mine)
         return (200 if self.service == "s3" else 201), {"ETag": self.objects[key][1]}, b""

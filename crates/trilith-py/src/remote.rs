@@ -97,14 +97,62 @@ pub fn place(
     Ok(WritePath::from(path).remote(options))
 }
 
+/// Options of fsspec file systems that say nothing about where the bytes are.
+const OF_FSSPEC: &[&str] = &[
+    "asynchronous",
+    "cache_regions",
+    "cache_type",
+    "consistency",
+    "default_block_size",
+    "default_cache_type",
+    "default_fill_cache",
+    "listings_expiry_time",
+    "loop",
+    "skip_instance_cache",
+    "use_listings_cache",
+];
+
+/// Returns the URL of a file of an fsspec file system, with the options of its store, if Trilith would ask the same service in
+/// the same way.
+fn direct(given: &Bound<'_, PyAny>, fs: &Bound<'_, PyAny>, path: &str) -> PyResult<Option<(String, RemoteOptions)>> {
+    let module = fs.get_type().module()?.extract::<String>()?;
+    // A class of somebody else's, or a cache around another file system, may do more than the name of its protocol says.
+    let url = match module.as_str() {
+        "s3fs.core" => format!("s3://{path}"),
+        "gcsfs.core" => format!("gs://{path}"),
+        "adlfs.spec" => format!("az://{path}"),
+        "fsspec.implementations.http" => path.to_owned(),
+        _ => return Ok(None),
+    };
+    if given.getattr("version_id").is_ok_and(|version| !version.is_none()) || fs.getattr("storage_args")?.is_truthy()? {
+        return Ok(None);
+    }
+    let given = fs.getattr("storage_options")?.cast_into::<PyDict>()?.copy()?;
+    for name in OF_FSSPEC {
+        if given.contains(name)? {
+            given.del_item(name)?;
+        }
+    }
+    if module.starts_with("fsspec.") && !given.is_empty() {
+        return Ok(None);
+    }
+    // An option that is not known here may be one that matters.
+    Ok(servers(&[], None, Some(&given)).ok().map(|options| (url, options)))
+}
+
 /// Returns the file of an fsspec handle (an open file, or the result of `fsspec.open`), read by ranges and not
-/// through the handle. Returns None if it is no such handle.
+/// through the handle: by the URL itself if that is known, else by the file system. Returns None if it is no such handle.
 pub fn fsspec(given: &Bound<'_, PyAny>) -> PyResult<Option<SourceRef>> {
     let (Ok(fs), Ok(path)) = (given.getattr("fs"), given.getattr("path")) else { return Ok(None) };
     if !fs.hasattr("cat_ranges")? || !fs.hasattr("cat_file")? || given.getattr("compression").is_ok_and(|c| !c.is_none()) {
         return Ok(None);
     }
     let Ok(path) = path.extract::<String>() else { return Ok(None) };
+    if let Some((url, options)) = direct(given, &fs, &path)?
+        && let Ok((source, _)) = given.py().detach(|| bytes::open_url(&url, &options, 0))
+    {
+        return Ok(Some(source));
+    }
     let size = match given.getattr("size").and_then(|size| size.extract::<u64>()) {
         Ok(size) => Some(size),
         Err(_) => fs.call_method1("size", (&path,))?.extract::<Option<u64>>()?,

@@ -200,12 +200,19 @@ impl Target {
             if !call.query.is_empty() {
                 url.set_query(Some(&call.query));
             }
-            self.send_to(&url, Some(finish), call)
+            self.send(&url, Some(finish), call)
         });
-        asked.map_err(|failure| match failure {
+        asked.map_err(|failure| self.named(failure))
+    }
+
+    /// A failure with what was to be done.
+    fn named(&self, failure: Failure) -> Failure {
+        let doing = |error: Error| error.context(format!("{} {}", self.doing, self.address.shown()));
+        match failure {
             Failure::Login(problem) => Failure::Final(self.error(problem)),
-            failure => failure,
-        })
+            Failure::Again(error, wait) => Failure::Again(doing(error), wait),
+            Failure::Final(error) => Failure::Final(doing(error)),
+        }
     }
 
     /// Returns the URL of a part of the service.
@@ -216,8 +223,12 @@ impl Target {
         }
     }
 
-    /// Sends a request to a URL that the service gave for it.
-    pub(super) fn send_to(&self, url: &Url, finish: Option<&Finish<'_>>, call: &Call<'_>) -> Result<Reply, Failure> {
+    /// Sends a request to a URL that the service gave for it, which needs no signature.
+    pub(super) fn send_to(&self, url: &Url, call: &Call<'_>) -> Result<Reply, Failure> {
+        self.send(url, None, call).map_err(|failure| self.named(failure))
+    }
+
+    fn send(&self, url: &Url, finish: Option<&Finish<'_>>, call: &Call<'_>) -> Result<Reply, Failure> {
         let headers: Vec<(&str, &str)> = call.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         send(&self.client.named, url, finish, &call.method, &headers, call.body)
     }

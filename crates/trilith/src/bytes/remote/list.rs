@@ -186,7 +186,9 @@ impl Lister {
         };
         let level = if is_level { "&delimiter=%2F" } else { "" };
         let next = next.map(|next| format!("&{token}={}", value(next))).unwrap_or_default();
-        format!("{start}{level}&prefix={}{next}", value(prefix))
+        // An empty value stands in some signatures and not in others.
+        let prefix = if prefix.is_empty() { String::new() } else { format!("&prefix={}", value(prefix)) };
+        format!("{start}{level}{prefix}{next}")
     }
 
     fn page(&self, query: &str) -> Result<Page> {

@@ -109,9 +109,9 @@ impl Upload {
     fn look(&self) -> Result<Seen> {
         let mut seen = Seen::Unknown;
         persist(&self.target, |_| {
-            let reply = self.target.call(&Call::new(Method::HEAD, Place::Object))?;
+            let reply = self.target.call(&self.head())?;
             seen = match reply.status {
-                200..=299 => Seen::Object(Box::new(reply)),
+                200..=299 | 416 => Seen::Object(Box::new(reply)),
                 404 => Seen::Nothing,
                 // S3 says so of an absent object to those who may not list the bucket.
                 401 | 403 => Seen::Unknown,
@@ -120,6 +120,15 @@ impl Upload {
             Ok(())
         })?;
         Ok(seen)
+    }
+
+    /// The request that asks for the state of the object.
+    fn head(&self) -> Call<'static> {
+        match self.service {
+            // A refusal of Google Cloud says why in its body.
+            Service::Google => Call::new(Method::GET, Place::Object).header("range", "bytes=0-0"),
+            Service::S3 | Service::Azure => Call::new(Method::HEAD, Place::Object),
+        }
     }
 
     /// Adds the condition under which the object may be put in place.
@@ -183,7 +192,7 @@ impl Upload {
     }
 
     fn own_or(&self, error: impl Fn() -> Error) -> Result<(), Failure> {
-        let reply = self.target.call(&Call::new(Method::HEAD, Place::Object))?;
+        let reply = self.target.call(&self.head())?;
         match reply.headers.writer.as_deref() {
             Some(id) if id == self.id => Ok(()),
             _ => Err(Failure::Final(error())),
@@ -249,7 +258,7 @@ impl Upload {
             loop {
                 if !is_sure {
                     let call = self.with_body(Call::new(Method::PUT, Place::Object), &[]);
-                    let reply = self.target.send_to(&url, None, &call.header("content-range", format!("bytes */{len}")))?;
+                    let reply = self.target.send_to(&url, &call.header("content-range", format!("bytes */{len}")))?;
                     match self.taken(reply, 0)? {
                         Some(next) => at = next,
                         None => return Ok(()),
@@ -260,7 +269,7 @@ impl Upload {
                 let body = self.piece(file, at..end).map_err(Failure::Final)?;
                 let range = if len == 0 { "bytes */0".to_owned() } else { format!("bytes {at}-{}/{len}", end.saturating_sub(1)) };
                 let call = self.with_body(Call::new(Method::PUT, Place::Object), &body).header("content-range", range);
-                let reply = self.target.send_to(&url, None, &call)?;
+                let reply = self.target.send_to(&url, &call)?;
                 match self.taken(reply, at)? {
                     Some(next) => {
                         *brought += to_usize(next.saturating_sub(at)).unwrap_or(0);
@@ -271,7 +280,7 @@ impl Upload {
             }
         });
         if done.is_err() {
-            let _ = self.target.send_to(&url, None, &Call::new(Method::DELETE, Place::Object));
+            let _ = self.target.send_to(&url, &Call::new(Method::DELETE, Place::Object));
         }
         done
     }
