@@ -196,7 +196,7 @@ pub unsafe extern "C" fn trilith_change_save(
             }
             let mut options = SaveOptions::default();
             options.in_place = flags & TRILITH_IN_PLACE != 0;
-            options.output = path.map(|path| Output::Path(Path::new(path)));
+            options.output = path.map(|path| Output::Path(Path::new(path).into()));
             change.save(options).map(drop)
         })
     }

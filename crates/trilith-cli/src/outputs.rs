@@ -95,9 +95,7 @@ impl Options {
             return Ok(());
         }
         match self.inputs().iter().find(|input| is_one_file(there, Path::new(input))) {
-            Some(input) if Path::new(input).file_name() == there.file_name() => {
-                Err(lost())
-            }
+            Some(input) if Path::new(input).file_name() == there.file_name() => Err(lost()),
             Some(input) => Err(Error::invalid_input(format!("{path} is {input}, which this command reads, and would be lost"))),
             None => return Ok(()),
         }

@@ -19,7 +19,8 @@ impl Target {
     /// what it is made from.
     pub fn create(path: &str, basis: Basis<'_>, options: &Options) -> Result<Self> {
         if path != "-" {
-            return NewFile::create(WritePath::from(path).remote(options.remote()?), basis).map(|new| Self(new.with_limits(&limits())));
+            return NewFile::create(WritePath::from(path).remote(options.remote()?), basis)
+                .map(|new| Self(new.with_limits(&limits())));
         }
         if io::stdout().is_terminal() {
             return Err(Error::invalid_input("this is binary data and stdout is a terminal").hint("name a file, or pipe it on"));

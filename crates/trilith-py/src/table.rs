@@ -51,8 +51,9 @@ pub fn _table(
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = stop.clone();
     let read = move || {
-        let found =
-            files.into_iter().flat_map(move |name| -> Box<dyn Iterator<Item = Found> + Send> { Box::new(gather.clone().named(&name)) });
+        let found = files
+            .into_iter()
+            .flat_map(move |name| -> Box<dyn Iterator<Item = Found> + Send> { Box::new(gather.clone().named(&name)) });
         collect(&query, found, &opening, &stopped)
     };
     let mut interrupted = Ok(());

@@ -70,8 +70,11 @@ impl Lock {
     /// cannot be written to: a folder, a device, a file that is read-only; [`ErrorKind::Unsupported`] for a URL.
     pub fn acquire(given: &Path, basis: Basis<'_>) -> Result<Self> {
         if given.to_str().is_some_and(super::is_url) {
-            return Err(Error::unsupported(format!("{} is not a file of this machine: an object is written as a whole", given.display()))
-                .hint("write to a file of this machine, then convert it to the URL"));
+            return Err(Error::unsupported(format!(
+                "{} is not a file of this machine: an object is written as a whole",
+                given.display()
+            ))
+            .hint("write to a file of this machine, then convert it to the URL"));
         }
         let path = real(given);
         if path.is_dir() {

@@ -41,6 +41,7 @@ pub struct AtomicFile {
 }
 
 /// The place that the content goes to.
+#[allow(clippy::large_enum_variant, reason = "there is one for each file that is written")]
 #[derive(Debug)]
 enum Place {
     /// A file of this machine.

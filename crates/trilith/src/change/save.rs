@@ -45,6 +45,7 @@ impl SaveOptions<'_> {
 
 /// Another place than the file that was read.
 #[non_exhaustive]
+#[allow(clippy::large_enum_variant, reason = "there is one for each file that is written")]
 pub enum Output {
     /// A file at a path, or an object at a URL.
     Path(WritePath),
@@ -223,7 +224,8 @@ fn no_file(file: &AsdfFile) -> Error {
         "-" => "standard input cannot be changed".to_owned(),
         name if crate::bytes::is_url(name) => {
             let why = "servers and object stores replace files only as a whole";
-            return Error::unsupported(format!("{name} cannot be changed in place, because {why}")).hint("write the result to a new file");
+            return Error::unsupported(format!("{name} cannot be changed in place, because {why}"))
+                .hint("write the result to a new file");
         }
         name => format!("{name} is not a file on this machine and cannot be changed"),
     };

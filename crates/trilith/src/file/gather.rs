@@ -116,7 +116,7 @@ impl Gather {
     pub fn all_named<N: AsRef<str>>(self, names: impl IntoIterator<Item = N>) -> Result<Vec<String>> {
         let mut all = Vec::new();
         for name in names {
-            for found in self.named(name.as_ref()) {
+            for found in self.clone().named(name.as_ref()) {
                 match found.problem {
                     Some(problem) => return Err(problem),
                     None => all.push(found.name),

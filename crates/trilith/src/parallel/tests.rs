@@ -136,7 +136,12 @@ fn a_writer_that_comes_too_late_changes_nothing() {
     first.write_region("/group/a", [Index::ALL], &numbers(&[2])).unwrap();
     first.finish().unwrap();
     let wrong = Array::from_slice(&[7i32, 7], &[2]).unwrap();
-    assert!(late.write_region("/group/a", [Index::ALL], &wrong).unwrap_err().to_string().contains("finished, aborted, or never begun"));
+    assert!(
+        late.write_region("/group/a", [Index::ALL], &wrong)
+            .unwrap_err()
+            .to_string()
+            .contains("finished, aborted, or never begun")
+    );
     assert!(late.finish().is_err());
     // Another file is begun under the same name.
     let second = begin(&path, &[2], Byteorder::Little);

@@ -35,9 +35,6 @@ pub struct Code {
     /// Let the program leave the layout out of the files that it writes
     #[arg(long)]
     bare: bool,
-    /// Replace OUT if it already exists
-    #[arg(long)]
-    overwrite: bool,
 }
 
 fn language_names() -> clap::builder::PossibleValuesParser {
@@ -56,9 +53,9 @@ impl Code {
         let text = (!self.bare).then(|| stored_text(&layout));
         let code = layout.code(language, &name, order, text.as_deref())?;
         if let Some(path) = output {
-            check_absent([&std::path::PathBuf::from(path)], self.overwrite)?;
+            check_absent([&std::path::PathBuf::from(path)], options.overwrite)?;
             options.check_inputs(path, &[])?;
-            let mut target = Target::create(path, Basis::Nothing)?;
+            let mut target = Target::create(path, Basis::Nothing, options)?;
             target.writer().write_all(code.as_bytes()).map_err(|e| Error::io("writing", e))?;
             let written = target.commit(options)?;
             if !options.quiet && !options.json {

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use ureq::Agent;
-use ureq::http::{HeaderValue, Method};
 use ureq::http::header::AUTHORIZATION;
 use ureq::http::request::Parts;
+use ureq::http::{HeaderValue, Method};
 use ureq::unversioned::resolver::DefaultResolver;
 use url::Url;
 

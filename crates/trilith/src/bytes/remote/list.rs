@@ -51,12 +51,7 @@ pub(crate) fn several(url: &str) -> Option<Several> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the service does not list the bucket.
-pub(crate) fn objects(
-    url: &str,
-    hidden: bool,
-    is_known: fn(&str) -> bool,
-    options: &RemoteOptions,
-) -> Result<Vec<String>> {
+pub(crate) fn objects(url: &str, hidden: bool, is_known: fn(&str) -> bool, options: &RemoteOptions) -> Result<Vec<String>> {
     let (bucket, key) = match split(url) {
         Some(Ok(found)) => found,
         _ => return Err(Error::invalid_input(format!("{url:?} is not the URL of a bucket"))),

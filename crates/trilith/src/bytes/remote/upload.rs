@@ -66,11 +66,14 @@ impl Upload {
         let address = Address::parse(url)?;
         let Address::Object { bucket, .. } = &address else {
             let message = format!("cannot write {}: Trilith writes to object stores, not to web servers", address.shown());
-            return Err(Error::unsupported(message).hint("write a local file and upload it, or use the s3://, gs:// or az:// URL"));
+            return Err(
+                Error::unsupported(message).hint("write a local file and upload it, or use the s3://, gs:// or az:// URL")
+            );
         };
         let service = bucket.service;
         let id = super::hex(&new_id());
-        let mut upload = Self { target: Target::of_object(address, options, "writing")?, service, condition: Condition::Absent, id };
+        let mut upload =
+            Self { target: Target::of_object(address, options, "writing")?, service, condition: Condition::Absent, id };
         upload.condition = match upload.look()? {
             Seen::Nothing => Condition::Absent,
             Seen::Unknown if replace => Condition::Any,
@@ -170,7 +173,9 @@ impl Upload {
             match (reply.status, self.service) {
                 (200..=299, _) => self.completed(reply),
                 // A writer at the same moment; the next try is told who was first.
-                (409, Service::S3) if call.method == Method::PUT => Err(Failure::Again(self.changed(), reply.headers.retry_after)),
+                (409, Service::S3) if call.method == Method::PUT => {
+                    Err(Failure::Again(self.changed(), reply.headers.retry_after))
+                }
                 // It may be our own: the answer to an earlier try was lost.
                 (412, _) | (409, Service::S3 | Service::Azure) => self.own_or(|| self.conflict()),
                 (404, Service::S3) if call.method == Method::POST => self.own_or(|| self.given_up()),
@@ -207,7 +212,8 @@ impl Upload {
         let id = id.ok_or_else(|| self.target.error("the server did not begin an upload in parts"))?;
         let upload = format!("uploadId={}", encoded_key(&id).replace('/', "%2F"));
         let done = self.sent_in_parts(file, len, &upload).and_then(|tags| {
-            let list: String = (1..).zip(&tags).map(|(n, tag)| format!("<Part><PartNumber>{n}</PartNumber><ETag>{tag}</ETag></Part>")).collect();
+            let list: String =
+                (1..).zip(&tags).map(|(n, tag)| format!("<Part><PartNumber>{n}</PartNumber><ETag>{tag}</ETag></Part>")).collect();
             let body = format!("<CompleteMultipartUpload>{list}</CompleteMultipartUpload>");
             let call = Call::new(Method::POST, Place::Object).query(upload.as_str());
             self.last(&self.conditional(self.with_body(call, body.as_bytes())))
@@ -223,7 +229,8 @@ impl Upload {
         let tags = Mutex::new(Vec::new());
         self.each_part(len, |n, range| {
             let body = self.piece(file, range)?;
-            let call = self.with_body(Call::new(Method::PUT, Place::Object).query(format!("partNumber={}&{upload}", n + 1)), &body);
+            let call =
+                self.with_body(Call::new(Method::PUT, Place::Object).query(format!("partNumber={}&{upload}", n + 1)), &body);
             let reply = self.accepted(&call)?;
             let tag = reply.headers.etag.ok_or_else(|| self.target.error("the server names no version of a part"))?;
             lock(&tags).push((n, tag.replace('&', "&amp;").replace('<', "&lt;")));
@@ -321,7 +328,11 @@ impl Upload {
             308 => {
                 let end = reply.headers.stored.as_deref().and_then(|range| range.rsplit('-').next()?.parse::<u64>().ok());
                 let next = end.map_or(0, |end| end.saturating_add(1));
-                if next < before { Err(Failure::Again(self.target.error("the server lost a part of the upload"), None)) } else { Ok(Some(next)) }
+                if next < before {
+                    Err(Failure::Again(self.target.error("the server lost a part of the upload"), None))
+                } else {
+                    Ok(Some(next))
+                }
             }
             412 => Err(Failure::Final(self.conflict())),
             404 | 410 => Err(Failure::Final(self.given_up())),
@@ -382,7 +393,8 @@ impl Upload {
 
     #[cold]
     fn changed(&self) -> Error {
-        Error::new(ErrorKind::Io, format!("{} was changed by another writer", self.shown())).hint("nothing was written; try again")
+        Error::new(ErrorKind::Io, format!("{} was changed by another writer", self.shown()))
+            .hint("nothing was written; try again")
     }
 
     #[cold]

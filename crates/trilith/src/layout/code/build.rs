@@ -120,6 +120,9 @@ struct Builder<'l> {
     left: u64,
 }
 
+/// A member of a struct: its item, its use, and its offset in the struct.
+type Member = (ItemId, Use, Expr);
+
 impl Builder<'_> {
     fn variable(&mut self, hint: &str) -> usize {
         self.vars.push(format!("{hint}_{}", self.vars.len()));
@@ -402,7 +405,7 @@ impl Builder<'_> {
     }
 
     /// Section 5.5: the members with data of a struct with their offsets, and its size.
-    fn members(&mut self, ty: TypeId, path: &str) -> Result<(Vec<(ItemId, Use, Expr)>, Expr)> {
+    fn members(&mut self, ty: TypeId, path: &str) -> Result<(Vec<Member>, Expr)> {
         self.charge()?;
         let of = self.layout.ty(ty);
         let (members, align) = (of.members.of(&self.layout.members), of.align);

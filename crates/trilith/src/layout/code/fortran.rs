@@ -95,7 +95,7 @@ fn line(out: &mut String, statement: &str) {
         if tail.is_empty() {
             break;
         }
-        let _ = writeln!(out, "{pad}{}&", head);
+        let _ = writeln!(out, "{pad}{head}&");
         (rest, pad) = (tail, "      ");
     }
     let _ = writeln!(out, "{pad}{rest}");
