@@ -176,7 +176,7 @@ def test_fits(tmp_path):
     data = RNG.normal(size=(30, 20)).astype("f4")
     scaled = fits.ImageHDU(np.arange(100, dtype="u2").reshape(10, 10))
     fits.HDUList([fits.PrimaryHDU(data), scaled]).writeto(tmp_path / "x.fits")
-    with pytest.warns(UserWarning, match="/fits/1/data: .*computed from what the file holds.*left out"):
+    with pytest.warns(UserWarning, match="/fits/1/data: .*computed from stored values.*left out"):
         store = trilith.virtual.Parser(refused="skip")((tmp_path / "x.fits").as_uri(), stores())
     group = zarr.open_group(store, mode="r", zarr_format=3)
     found = [array[...] for _, array in group.members(max_depth=None) if isinstance(array, zarr.Array)]

@@ -86,7 +86,7 @@ fn a_text_that_would_not_be_found_again_is_refused() {
         (format!("{start}b: 5\n... # the end\n"), "has no end"),
         (format!("{start}b: 5\n ...\n"), "has no end"),
         (format!("{start}b: 5\r...\n"), "has no end"),
-        (format!("{start}b: 5\n...\n# more\n"), "behind the end of the tree, from line 5 on"),
+        (format!("{start}b: 5\n...\n# more\n"), "after the end of the tree, from line 5 on"),
         ("b: 5\n...\n".to_owned(), "begins with neither"),
         (format!("\u{feff}{start}b: 5\n...\n"), "begins with neither"),
         (format!("# first\n{start}b: 5\n...\n"), "begins with neither"),

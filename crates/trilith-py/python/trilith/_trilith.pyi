@@ -1293,7 +1293,8 @@ def show(
     >>> picture.range
     (0.0, 11.0)
     """
-def _check_view(array: Any) -> None: ...
+def _check_view(array: Any) -> None:
+    """Compares the checksum of the block that a NumPy array is a view of: see [`check_lent`]."""
 def _write_parts(
     target: str | os.PathLike[str] | BinaryIO,
     version: str,

@@ -86,8 +86,7 @@ impl Listing {
         let known: HashSet<&str> = known.iter().map(String::as_str).collect();
         for path in names {
             let name = below(&folder, path.as_ref())?;
-            // A folder or a pattern may take in the catalog itself.
-            if !known.contains(name.as_str()) && catalog.file_name().is_none_or(|catalog| *catalog != *name) {
+            if !known.contains(name.as_str()) {
                 files.push(path.as_ref().to_path_buf());
             }
         }

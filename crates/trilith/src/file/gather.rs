@@ -109,17 +109,29 @@ impl Gather {
         found
     }
 
-    /// Returns the files that all of these names mean. The first problem is an error.
+    /// Returns the files that all of these names mean, to be read for the file `output`, which a folder or a pattern may
+    /// contain: there it is left out. The first problem is an error.
     ///
     /// # Errors
-    /// Returns an error if a name cannot be used, a folder cannot be listed, or no file fits a pattern.
-    pub fn all_named<N: AsRef<str>>(self, names: impl IntoIterator<Item = N>) -> Result<Vec<String>> {
+    /// Returns an error if a name cannot be used, a folder cannot be listed, or no file fits a pattern, and
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a name is that of `output`.
+    pub fn all_named<N: AsRef<str>>(self, names: impl IntoIterator<Item = N>, output: &Path) -> Result<Vec<String>> {
+        let written = std::fs::canonicalize(output).ok();
         let mut all = Vec::new();
         for name in names {
+            let is_several = Self::is_several(name.as_ref());
             for found in self.clone().named(name.as_ref()) {
-                match found.problem {
-                    Some(problem) => return Err(problem),
-                    None => all.push(found.name),
+                if let Some(problem) = found.problem {
+                    return Err(problem);
+                }
+                let is_output = written.is_some() && std::fs::canonicalize(&found.name).ok() == written;
+                match (is_output, is_several) {
+                    (false, _) => all.push(found.name),
+                    (true, true) => {}
+                    (true, false) => {
+                        return Err(Error::invalid_input(format!("{} is read and cannot be replaced", found.name))
+                            .hint("name another file to write"));
+                    }
                 }
             }
         }

@@ -65,7 +65,7 @@ pub(super) struct Target {
     pub(super) trust: Trust,
     /// Target of the last redirect: tried first the next time.
     moved: Mutex<Option<Url>>,
-    /// What is done with it, for messages.
+    /// The work that the request does, for messages.
     doing: &'static str,
 }
 

@@ -25,7 +25,7 @@ const PAGE: u64 = 64 << 20;
 /// More objects than this are refused: their names alone would fill the memory.
 const MOST: usize = 10_000_000;
 
-/// What a name in a bucket means.
+/// The meaning of a name in a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Several {
     /// Objects whose keys fit a pattern.
@@ -254,7 +254,7 @@ fn of_google(text: &str) -> Option<Page> {
     })
 }
 
-/// Returns the texts of all elements of an XML document at this path of names, as `Result/Contents/Key`. The answers of
+/// Returns the content of all elements of an XML document at this path of names, as `Result/Contents/Key`. The answers of
 /// stores have neither comments nor sections of other kinds.
 pub(super) fn texts(xml: &str, path: &str) -> Vec<String> {
     let wanted: Vec<&str> = path.split('/').collect();

@@ -1,7 +1,7 @@
 //! Objects that are written: each appears whole, by one conditional request, or not at all.
 //!
 //! The content waits in a temporary file until it is complete. A small object is one request. A large one goes up in parts,
-//! which nobody sees until the last request names them; Google Cloud takes the bytes of one session. The condition is that
+//! which are not visible until the last request names them; Google Cloud takes the bytes of one session. The condition is that
 //! there is still no such object, or still the one that was seen when the work began. So another writer's object is never
 //! replaced unseen.
 

@@ -89,7 +89,7 @@ struct Range<'p> {
     top: ItemId,
 }
 
-/// Where the elements of a type are: what was found on the way to it.
+/// The place of the elements of a type, as found on the way to it.
 #[derive(Clone)]
 struct Place {
     path: String,
