@@ -164,9 +164,9 @@ test("a cube has sliders, and colours are shown as colours", async () => {
   });
   await page.goto(at("#file=0&path=/colours"));
   await drawn(page);
-  const box = await page.locator(".picture").boundingBox();
   await shoot(page, "colours");
   await eventually(async () => {
+    const box = await page.locator(".picture").boundingBox();
     const [red, , blue] = await pixel(page, box.width / 2, box.height / 2);
     assert.ok(Math.abs(red - 95) < 4 && Math.abs(blue - 90) < 3, `red ${red}, blue ${blue}`);
   });

@@ -153,7 +153,7 @@ impl Layout {
                 DudleyFile::open_with(bytes::open(path, LocalOptions::default())?, &NoReferences, how, &limits)
             };
             let listed = known.as_ref().map(Catalog::read).transpose()?;
-            let named = Gather::new().all(true).all_named(files.iter().map(|file| file.to_string_lossy()), &path)?;
+            let named = Gather::new().all(true).all_named(files.iter().map(|file| file.to_string_lossy()), &path, add)?;
             let files = Listing::files(&path, listed.as_ref(), &named)?;
             let listing = Listing::read(&path, self.1.as_deref(), &files, &self.0, &mut open)?;
             let draft = listing.draft()?;

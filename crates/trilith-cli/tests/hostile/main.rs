@@ -28,8 +28,8 @@ use trilith::layout::Layout;
 use trilith::schema::{Schemas, Validator};
 use trilith::{Error, ErrorKind, Limits, digest};
 
-/// Address space of a child, in KiB. What is asked of it is far less; this stops what is not.
-const MEMORY_KIB: u64 = 2 << 20;
+/// Address space of a child, in KiB, with that of its threads. What is asked of it is far less; this stops what is not.
+const MEMORY_KIB: u64 = (2 << 20) + (1 << 18);
 /// What it may really use.
 const PEAK_KIB: u64 = 1 << 20;
 /// Seconds of the processor. A debug build of the slowest case takes 7 on a machine that does nothing else.

@@ -515,6 +515,9 @@ fn is_compressed(layout: &Layout, item: ItemId) -> bool {
     layout.filter_of(item).is_some_and(|filter| filter.compresses)
 }
 
+/// Bytes at the start of a file that are read for its parameters, if its summary block is not longer.
+const USUAL: u64 = 512;
+
 /// The stored parameters of all files, to compare a file with when it is opened: one that was replaced may have its items
 /// at other places.
 pub(super) struct Known {
@@ -525,10 +528,12 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Returns the number of bytes at the start of a file that hold its parameters, as the summary block is usually small.
-    pub fn extent(&self, row: usize) -> Range<u64> {
+    /// Returns the bytes at the start of a file of at least this size that probably hold its parameters: they are read with
+    /// the data.
+    pub fn extent(&self, row: usize, size: u64) -> Range<u64> {
         let start = self.start(row);
-        start..start.saturating_add(8 * self.template.summary_members().len() as u64)
+        let summary = start.saturating_add(8 * self.template.summary_members().len() as u64);
+        start..summary.max(start.saturating_add(USUAL).min(size))
     }
 
     /// Returns the byte of a file from which addresses count.

@@ -114,13 +114,15 @@ impl Joined {
         self.limits.charge_memory(stored.unwrap_or(0), "a compressed item")?;
         // One request fetches the needed bytes of a remote file: the signature, and the item.
         let row = self.pieces.get(at).map_or(0, |piece| piece.row);
-        let mut ranges = vec![0..Signature::LEN, self.known.extent(row)];
+        let mut ranges = vec![0..Signature::LEN];
         match (&self.filter, stored) {
             (Some(_), stored) => ranges.push(*offset..offset.saturating_add(stored.unwrap_or(0))),
             (None, _) => {
                 ranges.extend(wanted.iter().map(|part| offset.saturating_add(part.start)..offset.saturating_add(part.end)));
             }
         }
+        let size = ranges.iter().map(|range| range.end).max().unwrap_or(0);
+        ranges.push(self.known.extent(row, size));
         let (source, _) = self.resolve.resolve_parts(&uri_of(file), &ranges)?;
         self.files.check(file, &*source)?;
         if self.native {

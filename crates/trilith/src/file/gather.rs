@@ -110,26 +110,27 @@ impl Gather {
     }
 
     /// Returns the files that all of these names mean, to be read for the file `output`, which a folder or a pattern may
-    /// contain: there it is left out. The first problem is an error.
+    /// contain: there it is left out. If `output` is extended rather than replaced (`adds`), its name is left out, too. The first
+    /// problem is an error.
     ///
     /// # Errors
     /// Returns an error if a name cannot be used, a folder cannot be listed, or no file fits a pattern, and
-    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a name is that of `output`.
-    pub fn all_named<N: AsRef<str>>(self, names: impl IntoIterator<Item = N>, output: &Path) -> Result<Vec<String>> {
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a name is that of an `output` which is replaced.
+    pub fn all_named<N: AsRef<str>>(self, names: impl IntoIterator<Item = N>, output: &Path, adds: bool) -> Result<Vec<String>> {
         let written = std::fs::canonicalize(output).ok();
         let mut all = Vec::new();
         for name in names {
-            let is_several = Self::is_several(name.as_ref());
+            let is_skipped = adds || Self::is_several(name.as_ref());
             for found in self.clone().named(name.as_ref()) {
                 if let Some(problem) = found.problem {
                     return Err(problem);
                 }
                 let is_output = written.is_some() && std::fs::canonicalize(&found.name).ok() == written;
-                match (is_output, is_several) {
+                match (is_output, is_skipped) {
                     (false, _) => all.push(found.name),
                     (true, true) => {}
                     (true, false) => {
-                        return Err(Error::invalid_input(format!("{} is read and cannot be replaced", found.name))
+                        return Err(Error::invalid_input(format!("{} is read for the new file, and would be lost", found.name))
                             .hint("name another file to write"));
                     }
                 }

@@ -57,7 +57,7 @@ impl Catalog {
         let known = if self.add { Some(options.open_catalog(output)?) } else { None };
         check_absent([&PathBuf::from(output)].into_iter().filter(|_| output != "-"), options.overwrite || self.add)?;
         let listed = known.as_ref().map(Parameters::read).transpose()?;
-        let named = Gather::new().all(true).all_named(&self.files, Path::new(output))?;
+        let named = Gather::new().all(true).all_named(&self.files, Path::new(output), self.add)?;
         let files = Listing::files(Path::new(output), listed.as_ref(), &named)?;
         // Files without a signature are in the byte order of the catalog, as those that it lists.
         let order = options.order().or(known.as_ref().and_then(DudleyFile::signature).map(|signature| signature.order));
