@@ -5,7 +5,6 @@ import re
 
 import emulators
 import files
-import numpy as np
 import pytest
 from emulators import ACCOUNT, ACCOUNT_KEY, Bucket
 from servers import trilith
@@ -136,18 +135,17 @@ def test_a_large_object_goes_up_in_parts(place, bulky, scratch):
     place.trilith("convert", bulky["path"], f"{place.url}/large.asdf", *LARGE, "--overwrite")
 
 
-def test_objects_are_not_changed_in_place(place, small, scratch):
-    np.save(scratch / "rows.npy", np.zeros(3, "i2"))
+def test_objects_are_not_changed_in_place(place, small):
     place.put("edit.asdf", small["path"].read_bytes())
     url = f"{place.url}/edit.asdf"
-    for line in (("set", f"{url}#/title", "other"), ("delete", f"{url}#/title"), ("append", f"{url}#/a", scratch / "rows.npy")):
+    for line in (("set", f"{url}#/title", "other"), ("delete", f"{url}#/title")):
         _, said = place.trilith(*line, status=None)
         assert any(why in said for why in ("as a whole", "cannot be", "not streamed")), (line, said)
     assert place.get("edit.asdf") == small["path"].read_bytes()
     place.trilith("set", f"{url}#/title", "other", "-o", f"{place.url}/edited.asdf")
     assert place.trilith("get", f"{place.url}/edited.asdf#/title")[0] == b"other\n"
     _, said = place.trilith("explode", url, "-o", f"{place.url}/parts", status=2)
-    assert not os.path.exists("az:") and not os.path.exists("s3:"), said
+    assert "several files" in said and not os.path.exists(place.url.split("/")[0]), said
 
 
 def test_patterns_and_folders_in_buckets(place, small):
@@ -407,3 +405,31 @@ def test_listings_go_on_page_by_page_and_survive_faults(play, small):  # noqa: F
     store.script[0] = (r"GET /b/\?list-type=2", lambda *_: (200, {}, b"<html>sign in</html>"))
     _, said = trilith("table", "s3://b/n/*.asdf", "-c", "t=/title", "--remote", "retries=0", environment=environment, status=2)
     assert "no listing" in said, said
+
+
+def test_python_writes_objects_and_reads_those_of_s3fs_without_it(s3, scratch, monkeypatch):
+    trilith_python = pytest.importorskip("trilith")
+    s3fs = pytest.importorskip("s3fs")
+    endpoint = s3.environment["AWS_ENDPOINT_URL"]
+    options = {"key": "AKIDEXAMPLE", "secret": "WJALRSECRET", "endpoint_url": endpoint}
+    url = "s3://bucket/python.asdf"
+    trilith_python.write(url, {"a": [1, 2, 3]}, storage_options=options)
+    with pytest.raises(ValueError, match="already exists; give overwrite=True"):
+        trilith_python.write(url, {"a": 1}, storage_options=options)
+    trilith_python.write(url, {"a": [1, 2, 4]}, storage_options=options, overwrite=True)
+    with trilith_python.open(url, storage_options=options) as file:
+        file.write_to("s3://bucket/python2.asdf", storage_options=options)
+    trilith_python.convert(url, "s3://bucket/python.finf", storage_options=options, allow_loss=True)
+    assert {"python.asdf", "python2.asdf", "python.finf"} <= set(s3.names())
+    found = trilith_python.table(["s3://bucket/python*.asdf"], {"a": "/a/2"}, storage_options=options)
+    assert found["a"] == [4, 4]
+    fs = s3fs.S3FileSystem(**options)
+    handle = fs.open("bucket/python.asdf")
+
+    def refused(*arguments, **named):
+        raise AssertionError("the bytes went through Python")
+
+    monkeypatch.setattr(type(fs), "cat_ranges", refused)
+    monkeypatch.setattr(type(fs), "cat_file", refused)
+    with trilith_python.open(handle) as file:
+        assert list(file["a"]) == [1, 2, 4]

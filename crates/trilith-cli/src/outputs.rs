@@ -117,6 +117,20 @@ pub fn check_absent<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, overwrite:
     }
 }
 
+/// Makes the folder for the files of a command, if there is none.
+///
+/// # Errors
+/// Returns [`ErrorKind::Unsupported`](trilith::ErrorKind::Unsupported) for a URL, since several objects cannot appear together.
+pub fn make_folder(folder: &Path) -> Result<()> {
+    if folder.to_str().is_some_and(is_url) {
+        let message =
+            format!("cannot write several files to {}: only single objects appear whole or not at all", folder.display());
+        return Err(Error::unsupported(message).hint("write to a folder of this machine with -o, and upload the files"));
+    }
+    let made = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    std::fs::create_dir_all(made).map_err(|e| Error::io(format!("making {}", folder.display()), e))
+}
+
 /// Says what was written: one JSON document on stdout, or a line on stderr; nothing if the file itself went to
 /// stdout.
 ///

@@ -16,7 +16,7 @@ use crate::item::Item;
 use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
 use crate::options::Options;
 use crate::output::{Out, note};
-use crate::outputs::check_absent;
+use crate::outputs::{check_absent, make_folder};
 use crate::target::Target;
 
 /// Write each block to its own file; the file with the tree is then plain YAML
@@ -48,8 +48,7 @@ impl Explode {
         let (file, mut losses) = standing_alone(&file)?.unwrap_or((file, Vec::new()));
         let given = Path::new(&item.file);
         let folder = self.output.clone().unwrap_or_else(|| given.parent().unwrap_or(Path::new("")).to_path_buf());
-        std::fs::create_dir_all(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder })
-            .map_err(|e| Error::io(format!("making {}", folder.display()), e))?;
+        make_folder(&folder)?;
         let file = options.for_output(file.into(), &Base::of_folder(&folder))?.into_asdf()?;
         let only = one_array(&file, &item)?;
         let (stem, ending) = stem_and_ending(&item.file);

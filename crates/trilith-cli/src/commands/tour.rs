@@ -18,7 +18,7 @@ use self::sky::Sky;
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::Out;
-use crate::outputs::check_absent;
+use crate::outputs::{check_absent, make_folder};
 
 /// Make example files and show some commands on them
 #[derive(Debug, Args)]
@@ -60,7 +60,7 @@ impl Tour {
         let forms: Vec<PathBuf> = self.forms().map(|(name, _)| file(&format!("observation{name}"))).collect();
         let planned = std::iter::once(&observation).chain(&forms).cloned().chain(family::files(&runs, size));
         check_absent(&planned.collect::<Vec<_>>(), options.overwrite)?;
-        std::fs::create_dir_all(&self.folder).map_err(|e| Error::io(format!("making {}", self.folder.display()), e))?;
+        make_folder(&self.folder)?;
         write(&observation, &sky::make(sky_size)?)?;
         family::write(&runs, size, options)?;
 
