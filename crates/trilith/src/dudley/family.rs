@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use super::datatype::datatype_of;
 use super::draft::Draft;
+use super::parameters::{Known, Table};
 use super::read::{DudleyFile, Items};
 use super::write::base_of;
 use crate::array::{Array, Byteorder, Datatype, Field, Index, StructType};
@@ -513,81 +514,6 @@ fn instances(layout: &Layout, items: &Items<'_>) -> Result<HashMap<String, Vec<i
 /// Returns `true` if an item is stored compressed.
 fn is_compressed(layout: &Layout, item: ItemId) -> bool {
     layout.filter_of(item).is_some_and(|filter| filter.compresses)
-}
-
-/// Bytes at the start of a file that are read for its parameters, if its summary block is not longer.
-const USUAL: u64 = 512;
-
-/// The stored parameters of all files, to compare a file with when it is opened: one that was replaced may have its items
-/// at other places.
-pub(super) struct Known {
-    template: Layout,
-    table: Table,
-    options: Options,
-    starts: Vec<i64>,
-}
-
-impl Known {
-    /// Returns the bytes at the start of a file of at least this size that probably hold its parameters: they are read with
-    /// the data.
-    pub fn extent(&self, row: usize, size: u64) -> Range<u64> {
-        let start = self.start(row);
-        let summary = start.saturating_add(8 * self.template.summary_members().len() as u64);
-        start..summary.max(start.saturating_add(USUAL).min(size))
-    }
-
-    /// Returns the byte of a file from which addresses count.
-    fn start(&self, row: usize) -> u64 {
-        let base = if self.options.native { base_of(self.template.dialect()) } else { 0 };
-        self.starts.get(row).and_then(|start| u64::try_from(*start).ok()).unwrap_or(0).saturating_add(base)
-    }
-
-    /// Fails if the parameters in a file are not those that the catalog has for it.
-    pub fn check(&self, row: usize, source: &dyn Source) -> Result<()> {
-        let (start, size) = (self.start(row), source.len());
-        let supply = |request: &crate::layout::ParamRequest| {
-            let known = self.table.value(row, request.item, request.ordinal);
-            let (Some(value), Some(address), false) = (known, request.address, request.is_length) else {
-                return Ok(known.map_or(Supply::Missing, Supply::Value));
-            };
-            let mut bytes = [0; 8];
-            let width = request.datatype.size() as usize;
-            let (at, stored) = (start.saturating_add(address), bytes.get_mut(..width).unwrap_or_default());
-            if at.saturating_add(width as u64) > size {
-                return Err(Error::malformed(format!("it ends at byte {size}, before its parameters")));
-            }
-            source.read_at(at, stored)?;
-            // Without a byte order nothing can be compared, and reading reports that.
-            let Some(found) = request.decode(bytes).unwrap_or(None) else { return Ok(Supply::Value(value)) };
-            if found != value {
-                let name = self.template.path(request.item);
-                let message = format!("{name} is {found} in this file, but {value} in the catalog");
-                return Err(
-                    Error::malformed(message).hint("the file was replaced; write the catalog again: trilith layout catalog")
-                );
-            }
-            Ok(Supply::Value(value))
-        };
-        self.template.evaluate(&self.options, supply).map(drop).map_err(Error::from)
-    }
-}
-
-/// The parameters of all files.
-pub(super) struct Table {
-    columns: Vec<(ItemId, Vec<i64>)>,
-    all: Vec<i64>,
-    width: Option<usize>,
-}
-
-impl Table {
-    pub fn value(&self, row: usize, item: ItemId, ordinal: u64) -> Option<i64> {
-        if let Some(width) = self.width {
-            let at = usize::try_from(ordinal).ok().filter(|at| *at < width)?;
-            return self.all.get(row.checked_mul(width)?.checked_add(at)?).copied();
-        }
-        let at = self.columns.binary_search_by_key(&item, |(id, _)| *id).ok()?;
-        self.columns.get(at)?.1.get(row).copied()
-    }
 }
 
 impl Place<'_> {

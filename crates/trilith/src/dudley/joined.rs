@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::family::{Files, Known};
+use super::family::Files;
 use super::inflate::{Form, inflated};
+use super::parameters::Known;
 use super::signature::Signature;
 use crate::bytes::{Access, Resolve, Source, SourceRef, Window};
 use crate::error::{Error, ErrorKind, Result, Setting};

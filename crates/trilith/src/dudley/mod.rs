@@ -22,6 +22,7 @@ mod listing;
 mod meaning;
 mod origin;
 mod outline;
+mod parameters;
 mod path;
 #[cfg(feature = "png")]
 mod png;
