@@ -73,7 +73,7 @@ pub use plan::Plan;
 pub use plan::convert_to;
 
 use crate::array::{Byteorder, Datatype};
-use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, WriteOptions, Written, walk};
+use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, Generation, WriteOptions, Written, walk};
 use crate::bytes::{MemorySource, SourceRef};
 use crate::codec::chain::Step;
 use crate::codec::{self, Blosc, CodecId};
@@ -398,6 +398,11 @@ fn copies(block: &Block, options: &ConvertOptions) -> bool {
             CodecChoice::Set(id) => block.compression == id.0 && options.keeps() && !block.is_encoded(),
             CodecChoice::Auto => false,
         }
+}
+
+/// Returns `true` if a block is copied as it is stored into a file of another generation, whose headers hold what its own says.
+fn copies_into(block: &Block, options: &ConvertOptions, row: &Generation) -> bool {
+    copies(block, options) && block.codes == [0; 16] && block.fits_into(row)
 }
 
 /// Describes the parts of a block that its generation does not define and that are lost: flags, bytes of its header, and a

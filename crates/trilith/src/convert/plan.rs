@@ -6,7 +6,8 @@ use std::io::{Seek, Write};
 use super::arrays::{self, Content, Use};
 use super::elements::Change;
 use super::{
-    CodecChoice, ConvertOptions, Converted, Hint, block_hints, choose, encode, loss, lost_of_header, translate, unreadable,
+    CodecChoice, ConvertOptions, Converted, Hint, block_hints, choose, copies_into, encode, loss, lost_of_header, translate,
+    unreadable,
 };
 use crate::array::{Array, Byteorder, Datatype};
 use crate::asdf::{AsdfFile, Generation, Target, chain as text};
@@ -250,14 +251,7 @@ impl<'f> Plan<'f> {
         let (Data::Block(index), Some(block)) = (data, old) else {
             return Ok(Form::Codec(self.codec(old.map(|block| CodecId(block.compression)), None)?));
         };
-        let holds = block.codes == [0; 16] && block.fits_into(row);
-        let keep = match self.options.codec {
-            CodecChoice::Keep => holds,
-            CodecChoice::Plain => holds && block.is_plain(),
-            CodecChoice::Set(id) => holds && block.compression == id.0 && self.options.keeps() && !block.is_encoded(),
-            CodecChoice::Auto => false,
-        };
-        if keep {
+        if copies_into(block, &self.options, row) {
             return Ok(Form::Copy);
         }
         Ok(Form::Codec(self.codec(Some(CodecId(block.compression)), Some(*index))?))

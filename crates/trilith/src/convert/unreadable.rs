@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::arrays::block_of;
 use super::loss::skipped;
-use super::{ConvertOptions, copies};
+use super::{ConvertOptions, copies, copies_into};
 use crate::asdf::ndarray::{Ndarray, is_ndarray};
 use crate::asdf::{AsdfFile, Block, Generation, Target};
 use crate::diagnostic::Diagnostic;
@@ -13,10 +13,7 @@ use crate::error::{Error, Result};
 /// Returns the reason if a block has to be decoded for the new file and cannot be. `row` is the generation that is
 /// written, if it is another.
 pub(super) fn reason(file: &AsdfFile, block: &Block, options: &ConvertOptions, row: Option<&Generation>) -> Option<Error> {
-    let is_copied = match row {
-        None => copies(block, options),
-        Some(row) => options.codec == super::CodecChoice::Keep && block.codes == [0; 16] && block.fits_into(row),
-    };
+    let is_copied = row.map_or_else(|| copies(block, options), |row| copies_into(block, options, row));
     if block.is_streamed() || is_copied {
         return None;
     }
@@ -33,7 +30,18 @@ pub(super) fn without(
     options: &ConvertOptions,
 ) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
     let row = to.map(|to| to.generation_as(options.write.as_documented));
-    let (mut losses, mut named) = (Vec::new(), HashSet::new());
+    let mut unused = Vec::new();
+    for block in file.sections().all_blocks()? {
+        if let Some(why) = reason(file, block, options, row) {
+            unused.push((block.index, skipped("", why, options.skip_unreadable)?));
+        }
+    }
+    // Nearly all files: their trees are not walked.
+    if unused.is_empty() {
+        return Ok(None);
+    }
+    let unreadable: HashSet<usize> = unused.iter().map(|(index, _)| *index).collect();
+    let mut losses = Vec::new();
     let mut edit = file.tree().edit();
     let mut walk = file.tree().root().walk(file.limits()).as_written();
     while let Some(visit) = walk.step()? {
@@ -42,25 +50,19 @@ pub(super) fn without(
             continue;
         }
         let Ok(described) = Ndarray::read(node, file.limits()) else { continue };
-        let block = block_of(file, &described.origin).and_then(|index| file.sections().block(index as i64).ok());
-        let Some(why) = block.and_then(|block| reason(file, block, options, row)) else { continue };
+        let Some(index) = block_of(file, &described.origin).filter(|index| unreadable.contains(index)) else { continue };
+        let Some(why) = reason(file, file.sections().block(index as i64)?, options, row) else { continue };
         let path = walk.path();
         losses.push(skipped(&path.to_string(), why, options.skip_unreadable)?);
-        named.extend(block.map(|block| block.index));
+        unused.retain(|(unused, _)| *unused != index);
         edit.delete(&path)?;
         walk.skip_children();
     }
-    // Blocks that no array is in; the name of an item is a path, theirs is a number.
-    for block in file.sections().all_blocks()?.into_iter().filter(|block| !named.contains(&block.index)) {
-        if let Some(why) = reason(file, block, options, row) {
-            let mut loss = skipped("", why, options.skip_unreadable)?;
-            loss.message = format!("block {}: {}", block.index, loss.message);
-            losses.push(loss);
-        }
-    }
-    if losses.is_empty() {
-        return Ok(None);
-    }
+    // Blocks that no array is in have no path.
+    losses.extend(unused.into_iter().map(|(index, mut loss)| {
+        loss.message = format!("block {index}: {}", loss.message);
+        loss
+    }));
     let tree = edit.finish(file.limits())?;
     let rest = AsdfFile::open(file.sections().source().clone(), file.limits())?.with_tree(tree, file.resolver().clone());
     Ok(Some((rest, losses)))
