@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::expr::Spelling;
-use super::{Field, Generator, Move, Op, Plan, Primitive, escaped, order_letter, pieces, width};
+use super::{Field, Generator, Move, Op, Plan, Primitive, escaped, order_letter, pieces, var_name, width};
 use crate::layout::PrimitiveKind;
 
 pub(super) struct C;
@@ -52,13 +52,9 @@ impl Generator for C {
             max: format!("{name}_max({{0}}, {{1}})"),
             choice: "({0} > 0 ? {1} : {2})",
         };
-        let mut out = HELPERS
-            .replace("NAME", name)
-            .replace("GUARD", &name.to_ascii_uppercase())
-            .replace("SIGNATURE", &escaped(&plan.signature(), |byte| format!("\\{byte:03o}")))
-            .replace("BASE", &plan.base().to_string())
-            .replace("LETTER", if plan.order == super::Byteorder::Big { ">" } else { "<" })
-            .replace("FIELDS", &fields(plan));
+        let template = HELPERS.replace("NAME", name).replace("GUARD", &name.to_ascii_uppercase());
+        let signature = escaped(&plan.signature(), |byte| format!("\\{byte:03o}"));
+        let mut out = plan.helpers(&template, &signature, &fields(plan));
         writer(plan, &spelling, &mut out);
         reader(plan, &spelling, &mut out);
         out.push_str("\n#endif\n");
@@ -103,20 +99,11 @@ fn writer(plan: &Plan, spelling: &Spelling, out: &mut String) {
     for op in &plan.write.ops {
         match op {
             Op::Let(var, expr) => {
-                let _ = writeln!(
-                    out,
-                    "  const int64_t {} = {};",
-                    vars.get(*var).map_or("", String::as_str),
-                    spelling.print(vars, expr)
-                );
+                let _ = writeln!(out, "  const int64_t {} = {};", var_name(vars, *var), spelling.print(vars, expr));
             }
             Op::Param { field, at, order, var } => {
                 let Some(field) = plan.fields.get(*field) else { continue };
-                if let Some(var) = var.and_then(|var| vars.get(var)) {
-                    let _ = writeln!(out, "  const int64_t {var} = {};", value(field, name));
-                } else {
-                    let _ = writeln!(out, "  {};", value(field, name));
-                }
+                check(field, name, var.map(|var| var_name(vars, var)), out);
                 let (at, order, size) = (spelling.print(vars, at), order_letter(*order), field.primitive.size());
                 let _ = writeln!(out, "  {name}_put(f, {at}, &v->{}, 0, NULL, 1, {size}, 1, '{order}');", field.name);
             }
@@ -140,11 +127,13 @@ fn writer(plan: &Plan, spelling: &Spelling, out: &mut String) {
     let _ = writeln!(out, "  return {name}_close(f);\n}}");
 }
 
-fn value(field: &Field, name: &str) -> String {
+/// Checks a parameter, which becomes the value of a variable if one is wanted.
+fn check(field: &Field, name: &str, var: Option<&str>, out: &mut String) {
     let wide = field.primitive.kind() != PrimitiveKind::Signed && field.primitive.size() == 8;
     let checked =
         if wide { format!("v->{0} > INT64_MAX ? -2 : (int64_t) v->{0}", field.name) } else { format!("v->{}", field.name) };
-    format!("{name}_check(f, {checked})")
+    let set = var.map_or_else(String::new, |var| format!("const int64_t {var} = "));
+    let _ = writeln!(out, "  {set}{name}_check(f, {checked});");
 }
 
 fn reader(plan: &Plan, spelling: &Spelling, out: &mut String) {
@@ -163,25 +152,13 @@ fn reader(plan: &Plan, spelling: &Spelling, out: &mut String) {
     for op in &plan.read.ops {
         match op {
             Op::Let(var, expr) => {
-                let _ = writeln!(
-                    out,
-                    "  const int64_t {} = {};",
-                    vars.get(*var).map_or("", String::as_str),
-                    spelling.print(vars, expr)
-                );
+                let _ = writeln!(out, "  const int64_t {} = {};", var_name(vars, *var), spelling.print(vars, expr));
             }
             Op::Param { field, at, order, var } => {
                 let Some(field) = plan.fields.get(*field) else { continue };
                 let (at, order, size) = (spelling.print(vars, at), order_letter(*order), field.primitive.size());
                 let _ = writeln!(out, "  {name}_get(f, {at}, &v->{}, 0, NULL, 1, {size}, 1, '{order}');", field.name);
-                match var.and_then(|var| vars.get(var)) {
-                    Some(var) => {
-                        let _ = writeln!(out, "  const int64_t {var} = {};", value(field, name));
-                    }
-                    None => {
-                        let _ = writeln!(out, "  {};", value(field, name));
-                    }
-                }
+                check(field, name, var.map(|var| var_name(vars, var)), out);
             }
             Op::Array(array) => {
                 let Some(field) = plan.fields.get(array.field) else { continue };

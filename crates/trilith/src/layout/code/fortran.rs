@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::expr::Spelling;
-use super::{Field, Generator, Move, Op, Plan, Primitive, order_letter, pieces, width};
+use super::{Field, Generator, Move, Op, Plan, Primitive, order_letter, pieces, var_name, width};
 use crate::layout::PrimitiveKind;
 
 pub(super) struct Fortran;
@@ -71,13 +71,8 @@ impl Generator for Fortran {
             .collect::<Vec<_>>()
             .join(", ");
         let signature: Vec<String> = plan.signature().iter().map(|byte| format!("char({byte})")).collect();
-        let mut out = HELPERS
-            .replace("NAME", &plan.name)
-            .replace("KINDS", &kinds)
-            .replace("SIGNATURE", &signature.join(" // "))
-            .replace("BASE", &plan.base().to_string())
-            .replace("LETTER", if plan.order == super::Byteorder::Big { ">" } else { "<" })
-            .replace("FIELDS", &fields);
+        let template = HELPERS.replace("NAME", &plan.name).replace("KINDS", &kinds);
+        let mut out = plan.helpers(&template, &signature.join(" // "), &fields);
         writer(plan, &spelling, &mut out);
         reader(plan, &spelling, &mut out);
         let _ = writeln!(out, "end module {}_layout", plan.name);
@@ -135,7 +130,7 @@ fn writer(plan: &Plan, spelling: &Spelling, out: &mut String) {
     for op in &plan.write.ops {
         match op {
             Op::Let(var, expr) => {
-                line(out, &format!("{} = {}", vars.get(*var).map_or("", String::as_str), spelling.print(vars, expr)));
+                line(out, &format!("{} = {}", var_name(vars, *var), spelling.print(vars, expr)));
             }
             Op::Param { field, at, order, var } => {
                 let Some(field) = plan.fields.get(*field) else { continue };
@@ -225,7 +220,7 @@ fn reader(plan: &Plan, spelling: &Spelling, out: &mut String) {
     for op in &plan.read.ops {
         match op {
             Op::Let(var, expr) => {
-                line(out, &format!("{} = {}", vars.get(*var).map_or("", String::as_str), spelling.print(vars, expr)));
+                line(out, &format!("{} = {}", var_name(vars, *var), spelling.print(vars, expr)));
             }
             Op::Param { field, at, order, var } => {
                 let Some(field) = plan.fields.get(*field) else { continue };

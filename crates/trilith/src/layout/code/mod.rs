@@ -143,7 +143,16 @@ impl Plan {
 
     /// The first eight bytes of written files.
     fn signature(&self) -> [u8; 8] {
-        [0x8d, if self.order == Byteorder::Big { b'>' } else { b'<' }, b'B', b'D', 0x0d, 0x0a, 0x1a, 0x0a]
+        [0x8d, order_letter(Some(self.order)) as u8, b'B', b'D', 0x0d, 0x0a, 0x1a, 0x0a]
+    }
+
+    /// The helper functions of a language for this layout: `signature` and `fields` are spelled by the language.
+    fn helpers(&self, template: &str, signature: &str, fields: &str) -> String {
+        template
+            .replace("SIGNATURE", signature)
+            .replace("BASE", &self.base().to_string())
+            .replace("LETTER", &order_letter(Some(self.order)).to_string())
+            .replace("FIELDS", fields)
     }
 
     /// A field in words, for the comment beside it.
@@ -152,6 +161,11 @@ impl Plan {
         let doc = if field.doc.is_empty() { String::new() } else { format!(": {}", field.doc) };
         format!("{} {}{shape}{doc}", field.path, field.primitive.name())
     }
+}
+
+/// The name of a variable.
+fn var_name(vars: &[String], var: usize) -> &str {
+    vars.get(var).map_or("", String::as_str)
 }
 
 /// Number of bytes that a byte swap turns round: a complex number is two numbers.

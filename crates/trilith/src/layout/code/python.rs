@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::expr::Spelling;
-use super::{Field, Generator, Op, Plan, escaped, order_letter, pieces, width};
+use super::{Field, Generator, Op, Plan, escaped, order_letter, pieces, var_name, width};
 use crate::layout::PrimitiveKind;
 
 pub(super) struct Python;
@@ -36,11 +36,8 @@ impl Generator for Python {
             let comment = plan.comment(field).replace('\\', "\\\\").replace("\"\"\"", "'''");
             let _ = writeln!(fields, "    {}: {comment}", field.name);
         }
-        let mut out = HELPERS
-            .replace("SIGNATURE", &escaped(&plan.signature(), |byte| format!("\\x{byte:02x}")))
-            .replace("BASE", &plan.base().to_string())
-            .replace("LETTER", if plan.order == super::Byteorder::Big { ">" } else { "<" })
-            .replace("FIELDS", &fields);
+        let signature = escaped(&plan.signature(), |byte| format!("\\x{byte:02x}"));
+        let mut out = plan.helpers(HELPERS, &signature, &fields);
         writer(plan, &spelling, &mut out);
         reader(plan, &spelling, &mut out);
         out
@@ -77,7 +74,7 @@ fn operations(plan: &Plan, spelling: &Spelling, is_writer: bool, out: &mut Strin
     for op in &program.ops {
         match op {
             Op::Let(var, expr) => {
-                let _ = writeln!(out, "        {} = {}", vars.get(*var).map_or("", String::as_str), p(expr));
+                let _ = writeln!(out, "        {} = {}", var_name(vars, *var), p(expr));
             }
             Op::Param { field, at, order, var } => {
                 let Some(field) = plan.fields.get(*field) else { continue };

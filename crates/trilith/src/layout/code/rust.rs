@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::expr::Spelling;
-use super::{Field, Generator, Op, Plan, Primitive, escaped, order_letter, pieces, width};
+use super::{Field, Generator, Op, Plan, Primitive, escaped, order_letter, pieces, var_name, width};
 use crate::layout::PrimitiveKind;
 
 pub(super) struct Rust;
@@ -55,11 +55,8 @@ impl Generator for Rust {
             let ty = if field.shape.is_empty() { ty.to_owned() } else { format!("Vec<{ty}>") };
             let _ = writeln!(fields, "    /// `{}`\n    pub {}: {ty},", plan.comment(field).replace('`', "'"), field.name);
         }
-        let mut out = HELPERS
-            .replace("SIGNATURE", &escaped(&plan.signature(), |byte| format!("\\x{byte:02x}")))
-            .replace("BASE", &plan.base().to_string())
-            .replace("LETTER", if plan.order == super::Byteorder::Big { ">" } else { "<" })
-            .replace("FIELDS", &fields);
+        let signature = escaped(&plan.signature(), |byte| format!("\\x{byte:02x}"));
+        let mut out = plan.helpers(HELPERS, &signature, &fields);
         out.push_str("\nimpl Content {\n");
         writer(plan, &spelling, &mut out);
         reader(plan, &spelling, &mut out);
@@ -88,16 +85,11 @@ fn writer(plan: &Plan, spelling: &Spelling, out: &mut String) {
     for op in &plan.write.ops {
         match op {
             Op::Let(var, expr) => {
-                let _ = writeln!(
-                    out,
-                    "        let {} = {};",
-                    vars.get(*var).map_or("", String::as_str),
-                    unwrapped(&spelling.print(vars, expr))
-                );
+                let _ = writeln!(out, "        let {} = {};", var_name(vars, *var), unwrapped(&spelling.print(vars, expr)));
             }
             Op::Param { field, at, order, var } => {
                 let Some(field) = plan.fields.get(*field) else { continue };
-                let set = var.and_then(|var| vars.get(var)).map_or_else(String::new, |var| format!("let {var} = "));
+                let set = bound(vars, *var);
                 let (at, order) = (spelling.print(vars, at), order_letter(*order));
                 let _ = writeln!(out, "        {set}check(i64::try_from(self.{}).unwrap_or(-2))?;", field.name);
                 let size = field.primitive.size();
@@ -127,6 +119,11 @@ fn writer(plan: &Plan, spelling: &Spelling, out: &mut String) {
     let total = spelling.print(vars, &plan.total);
     let text = if plan.layout.is_some() { "LAYOUT" } else { "&[]" };
     let _ = writeln!(out, "        f.end({total}, {text})\n    }}\n");
+}
+
+/// The beginning of a statement whose value becomes that of a variable, if one is wanted.
+fn bound(vars: &[String], var: Option<usize>) -> String {
+    var.map_or_else(String::new, |var| format!("let {} = ", var_name(vars, var)))
 }
 
 /// A choice that is all of an expression takes no parentheses.
@@ -168,16 +165,11 @@ fn reader(plan: &Plan, spelling: &Spelling, out: &mut String) {
     for op in &plan.read.ops {
         match op {
             Op::Let(var, expr) => {
-                let _ = writeln!(
-                    out,
-                    "        let {} = {};",
-                    vars.get(*var).map_or("", String::as_str),
-                    unwrapped(&spelling.print(vars, expr))
-                );
+                let _ = writeln!(out, "        let {} = {};", var_name(vars, *var), unwrapped(&spelling.print(vars, expr)));
             }
             Op::Param { field, at, order, var } => {
                 let Some(field) = plan.fields.get(*field) else { continue };
-                let set = var.and_then(|var| vars.get(var)).map_or_else(String::new, |var| format!("let {var} = "));
+                let set = bound(vars, *var);
                 let (at, order, size) = (spelling.print(vars, at), order_letter(*order), field.primitive.size());
                 let decode = decoder(field);
                 let _ = writeln!(out, "        v.{} = only(f.get({at}, {size}, &[], 1, '{order}', {decode})?)?;", field.name);
