@@ -28,6 +28,13 @@ impl Target {
         NewFile::stream(Box::new(io::stdout()), "stdout").map(|new| Self(new.with_limits(&limits())))
     }
 
+    /// Writes a text as a file that is made from no other, and returns its size.
+    pub fn write_text(path: &str, text: &str, options: &Options) -> Result<u64> {
+        let mut target = Self::create(path, Basis::Nothing, options)?;
+        target.writer().write_all(text.as_bytes()).map_err(|error| Error::io(format!("writing {path}"), error))?;
+        target.commit(options)
+    }
+
     /// Returns the destination to write to.
     pub fn writer(&mut self) -> &mut dyn WriteSeek {
         self.0.writer()

@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use serde_json::json;
-use trilith::bytes::Basis;
 use trilith::error::counted;
 use trilith::hierarchy::{Hierarchy, ReferenceOptions, References, stored_name};
 use trilith::{Error, Result};
@@ -106,10 +105,7 @@ impl Manifest {
 
     fn write(&self, references: &References, options: &Options) -> Result<()> {
         options.check_inputs(&self.output, &[])?;
-        let mut target = Target::create(&self.output, Basis::Nothing, options)?;
-        let text = format!("{}\n", references.json());
-        target.writer().write_all(text.as_bytes()).map_err(|error| Error::io("writing", error))?;
-        let written = target.commit(options)?;
+        let written = Target::write_text(&self.output, &format!("{}\n", references.json()), options)?;
         let report = json!({
             "file": self.output, "written": true, "size": written, "arrays": references.arrays, "chunks": references.chunks,
         });

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use clap::Args;
 use serde_json::json;
-use trilith::bytes::Basis;
 use trilith::dudley::{native_order, stored_text};
 use trilith::layout::{Byteorder, Language};
 use trilith::{Error, Result};
@@ -55,9 +54,7 @@ impl Code {
         if let Some(path) = output {
             check_absent([&std::path::PathBuf::from(path)], options.overwrite)?;
             options.check_inputs(path, &[])?;
-            let mut target = Target::create(path, Basis::Nothing, options)?;
-            target.writer().write_all(code.as_bytes()).map_err(|e| Error::io("writing", e))?;
-            let written = target.commit(options)?;
+            let written = Target::write_text(path, &code, options)?;
             if !options.quiet && !options.json {
                 note(&format!("{path}: {}", size(written)));
             }

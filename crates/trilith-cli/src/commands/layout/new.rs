@@ -76,9 +76,7 @@ impl New {
         if let Some(path) = self.output.as_deref().filter(|path| *path != "-") {
             check_name(path, Form::Layout, "name it otherwise")?;
             options.check_inputs(path, &[])?;
-            let mut target = Target::create(path, Basis::Nothing, options)?;
-            target.writer().write_all(text.as_bytes()).map_err(|e| Error::io("writing", e))?;
-            let written = target.commit(options)?;
+            let written = Target::write_text(path, &text, options)?;
             if !options.quiet && !options.json {
                 note(&format!("{path}: {}", size(written)));
             }

@@ -2,8 +2,7 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use trilith::bytes::Basis;
-use trilith::{Error, Result};
+use trilith::Result;
 
 use super::Input;
 use crate::Outcome;
@@ -40,9 +39,7 @@ pub fn write_layout(path: Option<&str>, text: &str, rewritten: &[&str], mut repo
     if let Some(path) = path.filter(|path| *path != "-") {
         check_name(path, Form::Layout, "name it otherwise")?;
         options.check_inputs(path, rewritten)?;
-        let mut target = Target::create(path, Basis::Nothing, options)?;
-        target.writer().write_all(text.as_bytes()).map_err(|error| Error::io(format!("writing {path}"), error))?;
-        target.commit(options)?;
+        Target::write_text(path, text, options)?;
         if let (true, Some(object)) = (options.json, report.as_object_mut()) {
             object.insert("file".to_owned(), path.into());
         }
