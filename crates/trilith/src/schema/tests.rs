@@ -417,7 +417,8 @@ fn any_yaml() -> impl proptest::strategy::Strategy<Value = String> {
                 TAGS[tag],
                 items.join(", ")
             )),
-            (0..8usize, prop::collection::vec((0..10usize, inner), 0..4)).prop_map(|(tag, pairs)| {
+            // Keys are unique: a path cannot name the value that a later key of the same name hides.
+            (0..8usize, prop::collection::btree_map(0..10usize, inner, 0..4)).prop_map(|(tag, pairs)| {
                 let pairs: Vec<_> = pairs.into_iter().map(|(key, value)| format!("{}: {value}", KEYS[key])).collect();
                 format!("{}{{{}}}", TAGS[tag], pairs.join(", "))
             }),
