@@ -7,7 +7,7 @@ use crate::layout::{Entry, EntryKind, ItemId, ResolvedType};
 use crate::progress::Progress;
 
 /// Checks a Dudley stream: every item is in the file, and outside of header and layout; compressed
-/// arrays decode if `deep`. `progress` receives the number of bytes read. Overlaps, which are legal, are
+/// arrays decode if `deep`. `progress` receives the number of bytes read. Overlaps, which are legal in Dudley, are
 /// warnings, and so is what is odd about the layout.
 ///
 /// # Errors
@@ -24,7 +24,10 @@ pub fn verify_stream(file: &DudleyFile, deep: bool, progress: Progress<'_>) -> R
         }
     }
     check_grids(file, deep, progress, &mut report)?;
-    report.warnings.extend(items.evaluation().overlaps()?.iter().map(ToString::to_string));
+    // Other formats say by themselves that two names are one item: links, and strings that are stored once.
+    if !matches!(file.origin(), LayoutOrigin::Derived(_)) {
+        report.warnings.extend(items.evaluation().overlaps()?.iter().map(ToString::to_string));
+    }
     Ok(report)
 }
 
