@@ -279,6 +279,13 @@ impl<'o> Job<'o> {
         if self.several { format!("{}#{path}", self.name) } else { path.to_owned() }
     }
 
+    /// The reason why an item cannot be read, after its path.
+    pub fn reason(&self, path: &str, error: &Error) -> String {
+        let text = said(error);
+        let reason = text.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&text);
+        format!("{}: {reason}", self.labelled(path))
+    }
+
     /// Returns the prefix of a message: the name of the file if there are several, unless the message has it.
     pub fn prefix(&self, text: &str) -> String {
         if self.several && !text.contains(&self.name) { format!("{}: ", self.name) } else { String::new() }

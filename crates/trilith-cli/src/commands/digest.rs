@@ -64,7 +64,7 @@ fn one(job: &mut Job<'_>) -> Result<Outcome> {
                 if is_json {
                     errors.insert(entry.path, json!(clean(&said(&error))));
                 } else {
-                    job.note(&format!("{}: {}", job.labelled(&entry.path), said(&error)));
+                    job.note(&job.reason(&entry.path, &error));
                 }
             }
         }

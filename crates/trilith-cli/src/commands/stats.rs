@@ -12,7 +12,6 @@ use crate::json::{datatype, datatype_text};
 use crate::options::Options;
 use crate::output::Table;
 use crate::outputs::Outputs;
-use crate::words::said;
 
 /// Print statistics of arrays
 ///
@@ -78,8 +77,7 @@ impl Stats {
             match array.and_then(|array| self.entries(&path, &array)) {
                 Ok(found) => entries.extend(found),
                 Err(error) if several => {
-                    let text = format!("trilith: {}: {}", job.labelled(&path), said(&error));
-                    job.note(&text);
+                    job.note(&format!("trilith: {}", job.reason(&path, &error)));
                     outcome = Outcome::Failed;
                 }
                 Err(error) => return Err(error),
