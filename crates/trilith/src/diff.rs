@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use crate::array::{Array, Datatype, json_text, unravel};
 #[cfg(feature = "dudley")]
 use crate::convert::stream_as_asdf;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{Backend, File, Item, ItemKind};
 use crate::limits::Limits;
 use crate::tree::{Data, Scalar, TreePath, Value};
@@ -47,6 +47,9 @@ pub enum DifferenceKind {
     Elements,
     /// The masks of arrays.
     Mask,
+    /// An array that cannot be read in one of the files, so that it is unknown whether they differ. The text of that side is the
+    /// reason.
+    Unreadable,
 }
 
 impl DifferenceKind {
@@ -62,6 +65,7 @@ impl DifferenceKind {
             Self::Datatype => "datatype",
             Self::Elements => "elements",
             Self::Mask => "mask",
+            Self::Unreadable => "unreadable",
         }
     }
 }
@@ -116,14 +120,21 @@ impl File {
     /// # Ok::<(), trilith::Error>(())
     /// ```
     ///
+    /// An array that cannot be read is a difference of its own kind, [`DifferenceKind::Unreadable`], and the others are compared.
+    ///
     /// # Errors
-    /// Returns an error if an array cannot be read, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many
-    /// items.
+    /// Returns [`ErrorKind::Io`] if reading fails, and [`ErrorKind::Limit`] if there are too many items.
     pub fn diff(&self, other: &File, options: &DiffOptions) -> Result<Vec<Difference>> {
         #[cfg(feature = "dudley")]
         match ((self.as_asdf(), self.as_dudley()), (other.as_asdf(), other.as_dudley())) {
-            ((Some(a), _), (_, Some(b))) => return as_converted(a, &stream_as_asdf(b)?, options),
-            ((_, Some(a)), (Some(b), _)) => return as_converted(&stream_as_asdf(a)?, b, options),
+            ((Some(a), _), (_, Some(b))) => {
+                let (b, left_out) = stream_as_asdf(b)?;
+                return as_converted((a, &[]), (&b, &left_out), options);
+            }
+            ((_, Some(a)), (Some(b), _)) => {
+                let (a, left_out) = stream_as_asdf(a)?;
+                return as_converted((&a, &left_out), (b, &[]), options);
+            }
             _ => {}
         }
         compare(self.root(), other.root(), options)
@@ -131,9 +142,13 @@ impl File {
 }
 
 /// Leaves out of a comparison with a converted stream what the form alone brings along: the program that wrote it, and the
-/// spelling of the layout.
+/// spelling of the layout. Each side comes with the items that its conversion left out, since they cannot be read.
 #[cfg(feature = "dudley")]
-fn as_converted(a: &dyn Backend, b: &dyn Backend, options: &DiffOptions) -> Result<Vec<Difference>> {
+fn as_converted(
+    (a, without_a): (&dyn Backend, &[(String, String)]),
+    (b, without_b): (&dyn Backend, &[(String, String)]),
+    options: &DiffOptions,
+) -> Result<Vec<Difference>> {
     let mut how = options.clone();
     for path in ["asdf_library", "history/extensions", "dudley/dialect", "dudley/byteorder", "dudley/stored", "dudley/docs"] {
         how.ignore.push(ignored(&format!("/{path}"))?);
@@ -141,6 +156,18 @@ fn as_converted(a: &dyn Backend, b: &dyn Backend, options: &DiffOptions) -> Resu
     let mut found = compare(Item::new(a, a.root()), Item::new(b, b.root()), &how)?;
     let on_one_side = |kind| matches!(kind, DifferenceKind::Added | DifferenceKind::Removed);
     found.retain(|difference| !(on_one_side(difference.kind) && matches!(difference.path.as_str(), "/dudley" | "/history")));
+    for (left_out, is_first) in [(without_a, true), (without_b, false)] {
+        for (path, why) in left_out {
+            if how.ignore.iter().any(|pattern| TreePath::parse(path).is_ok_and(|path| is_under(&path, pattern))) {
+                continue;
+            }
+            // It is neither there nor absent.
+            found.retain(|difference| difference.path != *path);
+            let (path, why) = (path.clone(), Some(why.clone()));
+            let (a, b) = if is_first { (why, None) } else { (None, why) };
+            found.push(Difference { path, kind: DifferenceKind::Unreadable, a, b, elements: None });
+        }
+    }
     Ok(found)
 }
 
@@ -207,6 +234,20 @@ fn resolved<'f>(mut item: Item<'f>, limits: &Limits) -> Result<Item<'f>> {
     Ok(item)
 }
 
+/// Whether an error is one of an item, so that the others can be compared.
+fn is_of_item(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported)
+}
+
+/// Reads all of an array and returns the reason if that fails.
+fn why_unreadable(array: Result<Array>) -> Result<Option<String>> {
+    match array.and_then(|array| array.for_each_piece(1 << 20, |_| Ok(()))) {
+        Ok(()) => Ok(None),
+        Err(why) if is_of_item(&why) => Ok(Some(why.message().to_owned())),
+        Err(why) => Err(why),
+    }
+}
+
 fn is_under(path: &TreePath, pattern: &TreePath) -> bool {
     let (path, pattern) = (path.keys(), pattern.keys());
     !pattern.is_empty() && pattern.len() <= path.len() && pattern.iter().zip(path).all(|(p, k)| p == "*" || p == k)
@@ -226,9 +267,15 @@ impl Compare<'_> {
         self.attributes(pair)?;
         match (a.kind(), b.kind()) {
             (ItemKind::Array, ItemKind::Array) => {
-                let a = a.array().map_err(|error| error.context(format!("{path} of the first file")))?;
-                let b = b.array().map_err(|error| error.context(format!("{path} of the second file")))?;
-                self.out.arrays(path, &a, &b)?;
+                let (a, b) = (a.array(), b.array());
+                if let (Ok(a), Ok(b)) = (&a, &b) {
+                    match self.out.arrays(path, a, b) {
+                        Err(why) if is_of_item(&why) => {}
+                        compared => return compared.map(|()| Vec::new()),
+                    }
+                }
+                let (a, b) = (why_unreadable(a)?, why_unreadable(b)?);
+                self.out.say(path.clone(), DifferenceKind::Unreadable, a, b);
                 return Ok(Vec::new());
             }
             (x, y) if (x.is_collection() || y.is_collection() || x == ItemKind::Array || y == ItemKind::Array) && x != y => {

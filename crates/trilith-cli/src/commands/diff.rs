@@ -4,14 +4,14 @@ use clap::Args;
 use serde_json::json;
 use trilith::Result;
 use trilith::bytes::read_vec;
-use trilith::diff::{self, DiffOptions, Difference};
+use trilith::diff::{self, DiffOptions, Difference, DifferenceKind};
 use trilith::file::FileKind;
 
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, clean};
 
-/// Compare two files; exit status 0 if equal, 1 if different
+/// Compare two files; exit status 0 if equal, 1 if different, 2 if an array cannot be read
 ///
 /// Values are compared, not their storage: compression, byte order, strides and generation do not matter. Two
 /// Dudley files are compared item by item; a Dudley file and an ASDF file are compared as `convert` would write the
@@ -61,7 +61,11 @@ impl Diff {
             }
         }
         out.finish()?;
-        Ok(if found.is_empty() { Outcome::Yes } else { Outcome::No })
+        let outcome = |difference: &Difference| match difference.kind {
+            DifferenceKind::Unreadable => Outcome::Failed,
+            _ => Outcome::No,
+        };
+        Ok(found.iter().map(outcome).fold(Outcome::Yes, Outcome::max))
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::expansion::Budget;
 use super::form::Form;
-use super::loss::{read_through, skipped};
+use super::loss::{read_through, skipped, unreadable};
 use super::reserved;
 use super::stored::{Apart, Reading, Stored};
 use super::translate::retag;
@@ -74,22 +74,25 @@ pub(super) fn stream_to_asdf_with<W: Write + Seek>(
     Ok(losses)
 }
 
-/// Returns a Dudley file as one of the ASDF family, without writing it: its arrays stay in the file.
+/// Returns a Dudley file as one of the ASDF family, without writing it: its arrays stay in the file. With it come the paths
+/// of items that are left out because they cannot be read, and the reasons.
 ///
 /// # Errors
 /// Returns the errors of [`stream_to_asdf`].
-pub fn stream_as_asdf(file: &DudleyFile) -> Result<AsdfFile> {
+pub fn stream_as_asdf(file: &DudleyFile) -> Result<(AsdfFile, Vec<(String, String)>)> {
     let _call = file.limits().call();
     let mut stored = Stored::Apart(Vec::new());
-    let (root, _) = tree_of(file, Reading { stack: false, skip: false, physical: false }, Target::newest(), &mut stored)?;
+    let reading = Reading { stack: false, skip: true, physical: false };
+    let (root, losses) = tree_of(file, reading, Target::newest(), &mut stored)?;
+    let left_out = losses.iter().filter_map(unreadable).collect();
     let text = Builder::new(Target::newest()).text(root)?;
     file.limits().charge_memory(text.len() as u64, "the tree of a stream")?;
     let text = MemorySource::new(format!("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n{text}").into(), file.source().name());
     let made = AsdfFile::open(Arc::new(Derived::new(Arc::new(text), file.source().clone())), file.limits())?;
     // As those of a FITS file, its arrays are around the tree.
     let container = Container { hdu: 1, offset: 0, size: file.source().len() };
-    let Stored::Apart(arrays) = stored else { return Ok(made) };
-    Ok(made.within(container, Arc::new(Apart(arrays))))
+    let Stored::Apart(arrays) = stored else { return Ok((made, left_out)) };
+    Ok((made.within(container, Arc::new(Apart(arrays))), left_out))
 }
 
 /// The tree of a stream, and what it loses.
@@ -266,7 +269,8 @@ impl ToTree<'_, '_, '_> {
             return asdf::outline::nested(&array, "").map(Held::Strings);
         }
         let array = self.held(&array, path)?;
-        if self.reading.skip {
+        // What is written must be readable as a whole.
+        if self.reading.skip && matches!(self.arrays, Stored::Blocks(..)) {
             read_through(&array)?;
         }
         Ok(Held::Array(array))

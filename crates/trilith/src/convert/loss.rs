@@ -16,6 +16,14 @@ pub(super) fn refusal(target: &Target, losses: &[Diagnostic]) -> Error {
 /// The code of the loss of an item that could not be read and was left out because the caller asked for that.
 pub(super) const UNREADABLE: &str = "unreadable";
 
+const LEFT_OUT: &str = "left out, since it cannot be read: ";
+
+/// Returns the path and the reason of a loss that [`skipped`] made; None for another one.
+pub(super) fn unreadable(loss: &Diagnostic) -> Option<(String, String)> {
+    let reason = loss.message.strip_prefix(LEFT_OUT).filter(|_| loss.code == UNREADABLE)?;
+    Some((loss.path_text().to_owned(), reason.to_owned()))
+}
+
 /// Returns `true` if a conversion with these losses may not be written.
 pub(super) fn refuses(losses: &[Diagnostic], options: &ConvertOptions) -> bool {
     !options.allow_loss && losses.iter().any(|loss| loss.code != UNREADABLE)
@@ -27,7 +35,7 @@ pub(super) fn refuses(losses: &[Diagnostic], options: &ConvertOptions) -> bool {
 /// Returns the reason if they are not, and `Io` or `Cancelled` in any case: a file that cannot be read now may be read later.
 pub(super) fn skipped(path: &str, why: Error, skip: bool) -> Result<Diagnostic> {
     if skip && !why.kind().is_passing() {
-        return Ok(Diagnostic::loss(path, format!("left out, since it cannot be read: {}", why.message())).code(UNREADABLE));
+        return Ok(Diagnostic::loss(path, format!("{LEFT_OUT}{}", why.message())).code(UNREADABLE));
     }
     Err(match why.kind() {
         ErrorKind::Malformed | ErrorKind::Unsupported | ErrorKind::Limit => {
