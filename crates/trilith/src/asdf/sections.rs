@@ -22,17 +22,31 @@ pub struct Sections {
     rows: Vec<&'static Generation>,
     tree: Option<TreeExtent>,
     first_block: Option<u64>,
-    index: Option<BlockIndex>,
-    /// Offsets of a verified index, and the headers read so far.
-    indexed: Vec<(u64, OnceLock<Block>)>,
+    /// What the index says. If each read is a request, it is fetched when a block is first needed.
+    listed: OnceLock<Listed>,
     /// The problem with the chain of listed blocks, once it was followed.
     chained: OnceLock<Option<String>>,
     walked: OnceLock<Walk>,
-    problem: Option<String>,
     /// Number of blocks that the tree names, if no index states how many there are.
     needed: Option<usize>,
+    limits: Limits,
+}
+
+/// The block index, if there is one.
+#[derive(Debug, Default)]
+struct Listed {
+    index: Option<BlockIndex>,
+    /// Offsets of a verified index, and the headers read so far.
+    blocks: Vec<(u64, OnceLock<Block>)>,
+    problem: Option<String>,
     /// The index names as many blocks as the tree needs: each is checked when it is read.
     trusted: bool,
+}
+
+impl Listed {
+    fn offset(&self) -> Option<u64> {
+        self.index.as_ref().map(|index| index.offset)
+    }
 }
 
 /// Bytes that tell of a block if each read is a request: its header, and the first lengths after it.
@@ -86,55 +100,65 @@ impl Sections {
         let tree = header::find_tree(&*source, &header, limits)?;
         let from = tree.map_or(header.end, |tree| tree.end);
         let first_block = first_block(&source, &header.rows, from, limits)?;
-        let (chained, walked) = (OnceLock::new(), OnceLock::new());
         let told = first_block.filter(|_| header.rows.len() > 1).and_then(|at| block::row_of(&*source, &header.rows, row, at));
         let rows = told.map_or_else(|| header.rows.clone(), |row| vec![row]);
-        let mut sections = Self {
-            source,
-            header,
-            rows,
-            tree,
-            first_block,
-            index: None,
-            indexed: Vec::new(),
-            chained,
-            walked,
-            problem: None,
-            needed: None,
-            trusted: false,
-        };
-        // If the bytes come from front to back, the end is too far away for a hint.
-        let has_index = sections.header.rows.iter().any(|row| row.index);
-        if has_index && sections.source.access() != Access::Forward {
-            sections.index = index::find(&*sections.source, first_block.unwrap_or(from), limits)?;
-            match first_block {
-                Some(first) => sections.accept_index(first)?,
-                None if sections.index.is_some() => sections.problem = Some("the file has no blocks".to_owned()),
-                None => {}
-            }
-            sections.leave_to_stream(first_block);
+        let (listed, chained, walked) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        let limits = limits.clone();
+        let sections = Self { source, header, rows, tree, first_block, listed, chained, walked, needed: None, limits };
+        if sections.source.access() != Access::Requests {
+            let _ = sections.listed.set(sections.find_index()?);
         }
         Ok(sections)
     }
 
+    fn listed(&self) -> &Listed {
+        self.listed.get_or_init(|| {
+            let without = |error: Error| Listed { problem: Some(error.to_string()), ..Listed::default() };
+            self.find_index().unwrap_or_else(without)
+        })
+    }
+
+    /// Looks for the index at the end of the file.
+    fn find_index(&self) -> Result<Listed> {
+        let mut listed = Listed::default();
+        // If the bytes come from front to back, the end is too far away for a hint.
+        if !self.header.rows.iter().any(|row| row.index) || self.source.access() == Access::Forward {
+            return Ok(listed);
+        }
+        let from = self.tree.map_or(self.header.end, |tree| tree.end);
+        listed.index = index::find(&*self.source, self.first_block.unwrap_or(from), &self.limits)?;
+        match self.first_block {
+            Some(first) => self.accept_index(first, &mut listed)?,
+            None if listed.index.is_some() => listed.problem = Some("the file has no blocks".to_owned()),
+            None => {}
+        }
+        self.leave_to_stream(&mut listed);
+        // Each block of a remote file with many is not looked at when it is opened.
+        let many = listed.blocks.len() > FEW && self.source.access() == Access::Requests;
+        listed.trusted = many && self.needed == Some(listed.blocks.len());
+        Ok(listed)
+    }
+
     /// Drops an index within a streamed block, because it is data of that block, unless it lists this very file.
-    fn leave_to_stream(&mut self, first: Option<u64>) {
-        if self.problem.is_none() {
+    fn leave_to_stream(&self, listed: &mut Listed) {
+        if listed.problem.is_none() {
             return;
         }
+        let first = self.first_block;
         let lists_this = |index: &BlockIndex| index.entries.as_ref().is_ok_and(|entries| entries.first().copied() == first);
-        let last = self.walk().blocks.last().filter(|block| block.is_streamed()).map(|block| block.data_offset);
-        if let (Some(from), Some(index)) = (last, &self.index)
+        let walk = self.walk_to(listed.index.as_ref());
+        let last = walk.blocks.last().filter(|block| block.is_streamed()).map(|block| block.data_offset);
+        if let (Some(from), Some(index)) = (last, &listed.index)
             && index.offset >= from
             && !lists_this(index)
         {
-            (self.index, self.problem) = (None, None);
+            (listed.index, listed.problem) = (None, None);
         }
     }
 
     /// Takes the index for true when its text, its first and its last entry are right.
-    fn accept_index(&mut self, first: u64) -> Result<()> {
-        let Some(found) = &self.index else { return Ok(()) };
+    fn accept_index(&self, first: u64, listed: &mut Listed) -> Result<()> {
+        let Some(found) = &listed.index else { return Ok(()) };
         let checked = found.check(first);
         if let Some(entries) = checked.as_ref().ok().filter(|entries| entries.len() <= FEW) {
             self.announce(entries)?;
@@ -155,8 +179,8 @@ impl Sections {
             }
         });
         match accepted {
-            Ok(entries) => self.indexed = entries.into_iter().map(|offset| (offset, OnceLock::new())).collect(),
-            Err(problem) => self.problem = Some(problem),
+            Ok(entries) => listed.blocks = entries.into_iter().map(|offset| (offset, OnceLock::new())).collect(),
+            Err(problem) => listed.problem = Some(problem),
         }
         Ok(())
     }
@@ -173,20 +197,18 @@ impl Sections {
     /// Sets the number of blocks that the tree needs. If a remote file has many blocks, an index with exactly that
     /// number is trusted without a look at each block.
     pub(super) fn expect(&mut self, needed: impl FnOnce() -> Option<usize>) {
-        if self.indexed.is_empty() && self.first_block.is_some() && self.rows.iter().any(|row| row.index) {
+        let is_told = self.listed.get().is_some_and(|listed| !listed.blocks.is_empty());
+        if !is_told && self.first_block.is_some() && self.rows.iter().any(|row| row.index) {
             self.needed = needed();
-            return;
         }
-        let many = self.indexed.len() > FEW && self.source.access() == Access::Requests;
-        self.trusted = many && needed() == Some(self.indexed.len());
     }
 
     /// A block of an index that is believed, if it ends where the next one is listed.
     fn trusted_block(&self, number: i64) -> Option<&Block> {
-        let place = usize::try_from(number).ok().filter(|_| self.trusted)?;
+        let listed = self.listed();
+        let place = usize::try_from(number).ok().filter(|_| listed.trusted)?;
         let block = self.indexed_block(place).ok()?;
-        let close = self.index.as_ref().map(|index| index.offset);
-        let next = self.indexed.get(place + 1).map(|(next, _)| *next).or(close);
+        let next = listed.blocks.get(place + 1).map(|(next, _)| *next).or(listed.offset());
         (!block.is_streamed() && block.end() == next).then_some(block)
     }
 
@@ -207,7 +229,7 @@ impl Sections {
 
     /// Returns the offset of the block index, right or wrong, or None if there is none.
     pub fn index_offset(&self) -> Option<u64> {
-        self.index.as_ref().map(|index| index.offset)
+        self.listed().offset()
     }
 
     /// Returns the byte that fills the space between the tree and the first block: a space if it is all spaces.
@@ -276,7 +298,7 @@ impl Sections {
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the first block cannot be read.
     pub fn blocks(&self) -> Result<Vec<&Block>> {
         if self.is_chained() {
-            let all: Option<Vec<&Block>> = (0..self.indexed.len()).map(|i| self.indexed_block(i).ok()).collect();
+            let all: Option<Vec<&Block>> = (0..self.listed().blocks.len()).map(|i| self.indexed_block(i).ok()).collect();
             if let Some(all) = all {
                 return Ok(all);
             }
@@ -328,9 +350,9 @@ impl Sections {
             return Ok(block);
         }
         if self.is_chained() {
-            let listed = self.indexed.len() as i64;
-            let place = usize::try_from(if number < 0 { listed + number } else { number }).ok();
-            if let Some(place) = place.filter(|place| *place < self.indexed.len()) {
+            let count = self.listed().blocks.len();
+            let place = usize::try_from(if number < 0 { count as i64 + number } else { number }).ok();
+            if let Some(place) = place.filter(|place| *place < count) {
                 return self.indexed_block(place);
             }
         }
@@ -356,7 +378,7 @@ impl Sections {
 
     fn indexed_block_in(&self, source: &dyn Source, place: usize) -> Result<&Block> {
         let gone = || Error::malformed(format!("there is no block {place} in the index"));
-        let (offset, cell) = self.indexed.get(place).ok_or_else(gone)?;
+        let (offset, cell) = self.listed().blocks.get(place).ok_or_else(gone)?;
         if cell.get().is_none() {
             let block = block::read(source, &self.rows, *offset, place)?;
             let _ = cell.set(block);
@@ -366,7 +388,7 @@ impl Sections {
 
     /// Returns `true` if there is an index that every block bears out.
     fn is_chained(&self) -> bool {
-        !self.indexed.is_empty() && self.chained.get_or_init(|| self.broken_link()).is_none()
+        !self.listed().blocks.is_empty() && self.chained.get_or_init(|| self.broken_link()).is_none()
     }
 
     /// Returns the first entry of the index that contradicts the blocks: each block ends at the next entry.
@@ -374,14 +396,14 @@ impl Sections {
     /// If the two disagree, the index is wrong if another block begins at the end of the block. Otherwise the
     /// block's header is damaged, and the index leads past it.
     fn broken_link(&self) -> Option<String> {
-        let close = self.index.as_ref().map(|index| index.offset);
-        let places: Vec<u64> = self.indexed.iter().map(|(at, _)| *at).collect();
+        let listed = self.listed();
+        let places: Vec<u64> = listed.blocks.iter().map(|(at, _)| *at).collect();
         if let Err(error) = self.announce(&places) {
             return Some(error.to_string());
         }
         let nearby = ReadAhead::new(self.source.clone());
-        for place in 0..self.indexed.len() {
-            let next = self.indexed.get(place + 1).map(|(next, _)| *next).or(close);
+        for place in 0..listed.blocks.len() {
+            let next = listed.blocks.get(place + 1).map(|(next, _)| *next).or(listed.offset());
             let (Ok(block), Some(next)) = (self.indexed_block_in(&nearby, place), next) else { continue };
             if block.is_streamed() {
                 return Some(format!("its entry {place} is a streamed block, which must be the last"));
@@ -401,7 +423,8 @@ impl Sections {
 
     /// Returns a report on the index, after looking at every block.
     pub fn index_report(&self) -> IndexReport {
-        if self.index.is_none() {
+        let listed = self.listed();
+        if listed.index.is_none() {
             return match self.walk().unreadable_index {
                 Some(at) => {
                     let has_index = self.rows.iter().any(|row| row.index);
@@ -414,17 +437,21 @@ impl Sections {
                 None => IndexReport::default(),
             };
         }
-        let problem = self.problem.clone().or_else(|| self.chained.get_or_init(|| self.broken_link()).clone());
+        let problem = listed.problem.clone().or_else(|| self.chained.get_or_init(|| self.broken_link()).clone());
         let problem = problem.or_else(|| {
-            let place = (0..self.indexed.len()).find(|place| self.indexed_block(*place).is_err())?;
-            Some(format!("its entry {place} (byte {}) is not a readable block", self.indexed.get(place)?.0))
+            let place = (0..listed.blocks.len()).find(|place| self.indexed_block(*place).is_err())?;
+            Some(format!("its entry {place} (byte {}) is not a readable block", listed.blocks.get(place)?.0))
         });
         IndexReport { present: true, valid: Some(problem.is_none()), problem }
     }
 
-    /// Returns problems of the file that do not stop reading it.
+    /// Returns problems of the file that do not stop reading it. Nothing is fetched for them: if each read is a request and no
+    /// block was needed, nothing is known of the blocks.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.source.notice().into_iter().collect();
+        if self.listed.get().is_none() {
+            return warnings;
+        }
         if let Some(problem) = self.index_report().problem {
             let fate = if self.is_chained() { "is wrong" } else { "is ignored" };
             warnings.push(format!("the block index {fate}: {problem}"));
@@ -450,31 +477,42 @@ impl Sections {
 
     /// The row of the table that describes the file: that of its first block, or else the newest of its header line.
     pub fn generation(&self) -> Option<&'static Generation> {
-        self.block(0).ok().map(|b| b.generation).or_else(|| self.header.rows.last().copied())
+        let first = match self.listed.get() {
+            Some(_) => self.block(0).ok().map(|block| block.generation),
+            None => {
+                self.first_block.and_then(|at| block::read(&*self.source, &self.rows, at, 0).ok()).map(|block| block.generation)
+            }
+        };
+        first.or_else(|| self.header.rows.last().copied())
     }
 
     fn walk(&self) -> &Walk {
+        self.walk_to(self.listed().index.as_ref())
+    }
+
+    /// The blocks up to an index.
+    fn walk_to(&self, index: Option<&BlockIndex>) -> &Walk {
         self.walked.get_or_init(|| {
             let mut walk = Walk::default();
-            if let Err(error) = self.skip_along(&mut walk) {
+            if let Err(error) = self.skip_along(&mut walk, index) {
                 walk.warnings.push(error.to_string());
                 walk.incomplete = Some(error);
             }
-            self.doubt_gaps(&mut walk);
+            self.doubt_gaps(&mut walk, index);
             walk
         })
     }
 
     /// Goes from block to block by their allocated sizes.
-    fn skip_along(&self, walk: &mut Walk) -> Result<()> {
+    fn skip_along(&self, walk: &mut Walk, index: Option<&BlockIndex>) -> Result<()> {
         let (size, limits) = (self.source.len(), Limits::default());
-        let index_at = self.index.as_ref().map(|index| index.offset);
+        let index_at = index.map(|index| index.offset);
         let mut rows = self.rows.clone();
         let nearby = ReadAhead::new(self.source.clone());
         let mut next = self.first_block;
         let from = self.tree.map_or(self.header.end, |tree| tree.end);
         match next {
-            None => return self.note_behind(walk, from, "the tree"),
+            None => return self.note_behind(walk, index, from, "the tree"),
             Some(first) => self.note_between(walk, from, first)?,
         }
         let mut stride = Stride::default();
@@ -504,7 +542,7 @@ impl Sections {
                 return Ok(());
             }
             if Some(end) == index_at {
-                return self.note_behind(walk, end, "the last block");
+                return self.note_behind(walk, index, end, "the last block");
             }
             let until = index_at.filter(|at| *at > end).unwrap_or(size);
             if is_block(&nearby, Some(end)) {
@@ -512,8 +550,8 @@ impl Sections {
                 continue;
             }
             if starts_index(&self.source, end)? {
-                walk.unreadable_index = self.index.is_none().then_some(end);
-                return self.note_behind(walk, end, "the last block");
+                walk.unreadable_index = index.is_none().then_some(end);
+                return self.note_behind(walk, index, end, "the last block");
             }
             next = None;
             match find_content(&self.source, end, until, b"\0 ", &limits)? {
@@ -537,8 +575,8 @@ impl Sections {
 
     /// Notes that unused space may be what is left of a block, so that those after it would go by wrong numbers: index or
     /// tree name more blocks than there are.
-    fn doubt_gaps(&self, walk: &mut Walk) {
-        let listed = self.index.as_ref().and_then(|index| index.entries.as_ref().ok()).map_or(0, Vec::len);
+    fn doubt_gaps(&self, walk: &mut Walk, index: Option<&BlockIndex>) {
+        let listed = index.and_then(|index| index.entries.as_ref().ok()).map_or(0, Vec::len);
         let is_short = listed.max(self.needed.unwrap_or(0)) > walk.blocks.len();
         let gap = walk.blocks.windows(2).find_map(|pair| match pair {
             [block, next] => block.end().filter(|end| *end < next.offset),
@@ -610,10 +648,10 @@ impl Sections {
 
     /// Notes content from a byte on in a place for the index alone. It is no part of the file, but a rewrite must
     /// not drop it.
-    fn note_behind(&self, walk: &mut Walk, from: u64, what: &str) -> Result<()> {
+    fn note_behind(&self, walk: &mut Walk, index: Option<&BlockIndex>, from: u64, what: &str) -> Result<()> {
         let limits = Limits::default();
         let found = match find_content(&self.source, from, self.source.len(), BLANKS, &limits)? {
-            Some(at) if self.index.as_ref().is_some_and(|index| index.offset == at) || starts_index(&self.source, at)? => {
+            Some(at) if index.is_some_and(|index| index.offset == at) || starts_index(&self.source, at)? => {
                 match index::end(&*self.source, at, &limits)? {
                     Some(end) => {
                         find_content(&self.source, end, self.source.len(), BLANKS, &limits)?.map(|at| (at, "the block index"))
