@@ -1,4 +1,4 @@
-"""How Sphinx builds the site. `cargo xtask docs` copies the pages into a folder of their own beside this file."""
+"""Settings of Sphinx for the site. `cargo xtask docs` copies the pages into a separate folder next to this file."""
 
 import os
 import pathlib

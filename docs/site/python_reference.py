@@ -39,28 +39,28 @@ def main(package, folder):
 
 
 def public_of(module):
-    """The functions and classes of a module that it offers."""
+    """Returns the public functions and classes of a module."""
     offered = next(ast.literal_eval(node.value) for node in module.body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")
     return [node for node in module.body if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name in offered]
 
 
 def first(nodes):
-    """The first paragraph of what is said."""
+    """Returns the first paragraph of a docstring."""
     return " ".join((doc(nodes) or "").split("\n\n")[0].split())
 
 
 def doc(nodes):
-    """What is said of a name: overloads are described once."""
+    """Returns the docstring of a name: overloads are described once."""
     return next((found for node in nodes if (found := ast.get_docstring(node))), None)
 
 
 def of_function(name, nodes):
-    """How it is called, and what it does."""
+    """Returns the signature and the docstring of a function."""
     return f"{code(signature(name, node) for node in nodes)}\n{prose(doc(nodes))}"
 
 
 def of_class(name, node, hidden):
-    """What a class is, and its properties and methods, with those of the class that it is made of."""
+    """Returns the docstring of a class, and its properties and methods, with those of its base."""
     members = {}
     for base in node.bases:
         for parent in hidden.get(getattr(base, "id", ""), []):

@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: the same work by the peers and by Trilith, in turns, on files made for it.
 //!
-//! The measuring itself is `bench/harness.py`, with one file of works beside it for each group:
+//! The measuring itself is `bench/harness.py`, with one file of works next to it for each group:
 //! Python's `os.wait4` tells the CPU time and the peak memory of each process, for which the standard
 //! library here has no words.
 

@@ -1,16 +1,22 @@
-//! Counts the habits that make documentation hard to read, and lets none of the counts grow.
+//! Counts the habits that make text hard to read, and lets none of the counts grow.
 //!
-//! A sentence of documentation begins with a verb or a noun, not with a relative clause. Some words have a usual equivalent. Every area
-//! has a recorded maximum for both: lower it when you have rewritten something.
+//! A sentence begins with a verb or a noun, not with a relative clause. Some words have a usual equivalent. This holds for pages, documentation
+//! comments, other comments, docstrings, help and messages. Every area has a recorded maximum for both habits: lower it when you have
+//! rewritten something.
 
 use crate::files::read;
 use crate::shell::root;
 use crate::site::{files, prose};
 
-/// An area, and how many sentences begin with one of [`FIRST`] and how many words are in [`WORDS`] at most.
+/// An area, the maximum of sentences that begin with one of [`FIRST`], and the maximum of words in [`WORDS`].
 const AREAS: &[(&str, usize, usize)] = &[
     ("README.md", 0, 0),
     ("docs", 0, 0),
+    ("docs/conformance.md", 0, 0),
+    ("docs/decisions.md", 0, 0),
+    ("docs/measurements.md", 0, 0),
+    ("docs/security.md", 0, 0),
+    ("docs/updates.md", 0, 0),
     ("ARCHITECTURE.md", 0, 0),
     ("CHANGELOG.md", 0, 0),
     ("CONTRIBUTING.md", 0, 0),
@@ -40,6 +46,15 @@ const WORDS: &[(&str, &str)] = &[
     ("of their own", "separate"),
     ("catalogue", "catalog"),
     ("package of Debian", "Debian package"),
+    ("behind", "after"),
+    ("beside", "next to, or in addition to"),
+    ("lie", "is, or is stored"),
+    ("lies", "is, or is stored"),
+    ("stands", "is"),
+    ("all that", "everything that, or the noun"),
+    ("so many", "the number"),
+    ("mend", "fix"),
+    ("mended", "fixed"),
 ];
 
 /// Fails if an area has more of a habit than it had.
@@ -59,20 +74,31 @@ pub fn check() -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
-/// Paragraphs of an area: prose of its pages, or documentation comments of its sources.
+/// Paragraphs of an area: prose of its pages, comments and messages of its sources, docstrings. A file with a separate maximum is not
+/// counted in its folder.
 fn text_of(area: &str) -> Result<Vec<String>, String> {
     let path = root().join(area);
     let paths = if path.is_dir() { files(&path) } else { vec![path] };
     let mut found = Vec::new();
-    for path in paths {
-        let paragraphs: fn(&str) -> Vec<String> = match path.extension().and_then(|extension| extension.to_str()) {
-            Some("md") => of_page,
-            Some("rs") => of_source,
+    for path in paths.iter().filter(|path| is_counted(area, path)) {
+        let parts: &[fn(&str) -> Vec<String>] = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("md") => &[of_page],
+            Some("rs") => &[|source| of_comments(source, &["///", "//!"]), |source| of_comments(source, &["// "]), of_messages],
+            Some("py" | "pyi") => &[of_docstrings],
+            Some("h" | "hpp") => &[|source| of_comments(source, &["// ", "* ", "/* "])],
             _ => continue,
         };
-        found.extend(paragraphs(&read(&path)?));
+        let text = read(path)?;
+        parts.iter().for_each(|part| found.extend(part(&text)));
     }
     Ok(found)
+}
+
+/// Returns `true` if the file has no separate area, and is not about the habits themselves.
+fn is_counted(area: &str, path: &std::path::Path) -> bool {
+    let name = path.strip_prefix(root()).unwrap_or(path);
+    let is_separate = AREAS.iter().any(|(other, ..)| *other != area && std::path::Path::new(other) == name);
+    !is_separate && !path.ends_with("src/english.rs")
 }
 
 /// The paragraphs, headings, list items and table cells of a page.
@@ -93,20 +119,48 @@ fn of_page(page: &str) -> Vec<String> {
     found
 }
 
-/// The paragraphs of documentation comments.
-fn of_source(source: &str) -> Vec<String> {
+/// The paragraphs of comments that begin with one of these marks.
+fn of_comments(source: &str, marks: &[&str]) -> Vec<String> {
     let mut found = vec![String::new()];
     let mut fenced = false;
     for line in source.lines() {
         let line = line.trim_start();
-        let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).map_or("", str::trim);
+        let comment = marks.iter().find_map(|mark| line.strip_prefix(mark)).map_or("", str::trim);
         fenced ^= comment.starts_with("```");
-        let bare = comment.trim_start_matches(['#', '-', '*', ' ']);
+        let bare = comment.trim_start_matches(['#', '-', '*', ' ', '/', '!']);
         if fenced || bare.len() < comment.len() || bare.is_empty() {
             found.push(String::new());
         }
         if !fenced {
             join(&mut found, bare);
+        }
+    }
+    found
+}
+
+/// The strings of three words or more, up to the tests of the file.
+fn of_messages(source: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let program = source.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    for line in program.lines().filter(|line| !line.trim_start().starts_with("//")) {
+        let strings = line.replace("\\\"", "'");
+        let texts = strings.split('"').skip(1).step_by(2).filter(|text| text.split(' ').count() > 2);
+        found.extend(texts.map(str::to_owned));
+    }
+    found
+}
+
+/// The paragraphs of docstrings, without their examples.
+fn of_docstrings(source: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    for text in source.split("\"\"\"").skip(1).step_by(2) {
+        found.push(String::new());
+        for line in text.lines().map(str::trim) {
+            if line.is_empty() || line.starts_with(">>>") || line.starts_with("...") {
+                found.push(String::new());
+            } else {
+                join(&mut found, line);
+            }
         }
     }
     found
@@ -130,7 +184,11 @@ fn count(paragraphs: &[String]) -> (Vec<String>, Vec<String>) {
         if FIRST.contains(&first) && !sentence.ends_with('?') {
             begin.push(sentence.to_owned());
         }
-        let words = format!(" {} ", sentence.replace(|c: char| !c.is_alphanumeric(), " "));
+        // Names of files, options and the like are no words.
+        let edges = |c: char| !c.is_alphanumeric();
+        let words = sentence.split_whitespace().map(|word| word.trim_matches(edges));
+        let words: Vec<&str> = words.map(|word| if word.contains(|c: char| "/#=_.{}".contains(c)) { "" } else { word }).collect();
+        let words = format!(" {} ", words.join(" "));
         let known = WORDS.iter().filter(|(word, _)| words.contains(&format!(" {word} ")));
         used.extend(known.map(|(word, better)| format!("{word} (write {better}): {sentence}")));
     }
@@ -149,8 +207,12 @@ mod tests {
         let (begin, used) = count(&page);
         assert_eq!(begin, ["How it works", "Where it is, it stays anew.", "Who reads |"]);
         assert_eq!(used, ["anew (write again): Where it is, it stays anew."]);
-        let source = of_source("/// What is read.\n/// Where?\nfn x() {}\n//! Reads. Who\n/// ```\n/// How\n/// ```\n");
+        let source = of_comments("/// What is read.\n/// Where?\nfn x() {}\n//! Reads. Who\n/// ```\n/// How\n/// ```\n", &["///", "//!"]);
         assert_eq!(count(&source).0, ["What is read", "Who"]);
+        let messages = of_messages("f(\"it stays behind {x}\"); // \"a b\"\n#[cfg(test)]\nmod tests {\n\"it is behind\"");
+        assert_eq!(count(&messages).1, ["behind (write after): it stays behind {x}"]);
+        let strings = of_docstrings("def f():\n    \"\"\"What it does.\n\n    >>> Where\n    \"\"\"\n");
+        assert_eq!(count(&strings).0, ["What it does."]);
     }
 
     #[test]

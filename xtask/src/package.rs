@@ -20,7 +20,7 @@ use crate::shell::{output, root, run, target};
 /// One thing that is released.
 struct Part {
     name: &'static str,
-    /// Makes the files; they lie in [`Place::dist`].
+    /// Makes the files in [`Place::dist`].
     make: fn(&Place) -> Result<Vec<PathBuf>, String>,
     /// Installs them into a folder that is empty, and runs something with them.
     try_out: fn(&Place, &[PathBuf], &Path) -> Result<(), String>,

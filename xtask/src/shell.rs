@@ -1,4 +1,4 @@
-//! Running other programs, and where things lie.
+//! Running other programs, and the places of files.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |set| root().join(set))
 }
 
-/// The material beside the repository that some tests use: `TRILITH_SHARED` or `../shared`.
+/// The material next to the repository that some tests use: `TRILITH_SHARED` or `../shared`.
 pub fn shared() -> Option<PathBuf> {
     let set = std::env::var_os("TRILITH_SHARED").map(PathBuf::from);
     let above = root().ancestors().skip(1).map(|folder| folder.join("shared")).collect::<Vec<_>>();

@@ -55,7 +55,7 @@ pub fn site(_: Share) -> Result<Done, String> {
     python_reference(&python, &source.join("docs/reference/python"))?;
     let site = target().join("site");
     empty(&site)?;
-    // Without -W a link that leads nowhere would be a line that nobody reads.
+    // Without -W a broken link would be only a warning.
     let mut build = Command::new(&python);
     build.args(["-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-n"]).arg(&source).arg(&site);
     run(build.env("TRILITH_VERSION", env!("CARGO_PKG_VERSION")))?;

@@ -206,7 +206,7 @@ fn report(rows: &[Row]) -> Result<(), String> {
         let (count, word, reason) = match outcome {
             Ok(Done::Passed) => (&mut passed, "passed", ""),
             Ok(Done::Skipped(reason)) => (&mut skipped, "skipped", reason.as_str()),
-            Ok(Done::NoShared) => (&mut skipped, "skipped", "no ../shared/corpus beside the repository"),
+            Ok(Done::NoShared) => (&mut skipped, "skipped", "no ../shared/corpus next to the repository"),
             Err(reason) => (&mut failed, "failed", reason.as_str()),
         };
         *count += 1;
@@ -246,7 +246,7 @@ fn tests(share: Share) -> Result<Done, String> {
     Ok(Done::Passed)
 }
 
-/// The test programs, beside those of the libraries, that have tests of the part [`corpus`].
+/// The test programs, in addition to those of the libraries, with tests of the part [`corpus`].
 const CORPUS_PROGRAMS: [&str; 2] = ["conformance", "corpus"];
 
 /// Everything that is compared with the sample files of `../shared/corpus`.

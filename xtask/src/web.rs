@@ -39,7 +39,7 @@ fn make(folder: &Path) -> Result<Result<(), String>, String> {
     build.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "-C llvm-args=-inline-threshold=50");
     run(flags.on(&mut build))?;
     let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
-    // The page of the server, with a transport of its own.
+    // The page of the server, with another transport.
     for from in ["crates/trilith-view/page", "crates/trilith-web/page"] {
         copy(&root().join(from), folder)?;
     }
@@ -64,7 +64,7 @@ pub fn browser(share: Share) -> Result<Done, String> {
     let Some(browser) = installed().or_else(install) else {
         return Ok(Done::Skipped(format!("no browser: none of {} is installed (apt-get install chromium)", BROWSERS.join(", "))));
     };
-    // Packages of others are installed beside the tests, and not in the repository.
+    // Other packages are installed next to the tests, and not in the repository.
     let tests = target().join("browser-tests");
     copy(&root().join("tests/browser"), &tests)?;
     if !tests.join("node_modules/playwright-core").is_dir() {

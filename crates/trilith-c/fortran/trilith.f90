@@ -1,7 +1,7 @@
 ! Trilith for Fortran 2003 and later: the calls of trilith.h, and a few procedures for text and errors.
 !
 ! Fortran counts the axes of an array the other way round: an array that C sees as (rows, columns) has the shape
-! (columns, rows) here, with the same elements one behind the other. Text is made ready by c_text("...").
+! (columns, rows) here, with the same consecutive elements. Text is made ready by c_text("...").
 module trilith
     use, intrinsic :: iso_c_binding
     implicit none

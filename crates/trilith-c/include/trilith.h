@@ -8,20 +8,20 @@
  * Trilith: self-describing scientific array files from C, C++ and Fortran. ASDF of every generation, FITS with ASDF,
  * and files under Dudley layouts.
  *
- * Every call that can fail returns a status: TRILITH_OK, which is 0, or whose fault it was. Its last argument may be
+ * Every call that can fail returns a status: TRILITH_OK, which is 0, or the kind of the error. Its last argument may be
  * null; otherwise it gets an error object with message, place and advice, which the caller frees, or null.
  *
- * What a call hands over is freed by the call that is named with it; a file may be closed while items and arrays of it
+ * Free what a call returns with the function that its comment names. A file may be closed while items and arrays of it
  * are in use. All text is UTF-8 and ends in NUL. Paths into a tree are JSON Pointers: /roman/meta/exposure.
  *
- * Unless it says otherwise a call may be made by any thread, and several threads may use one handle at the same time.
- * An error belongs to whoever made the call. There is no global state.
+ * Any thread may make a call, and several threads may use one handle at the same time, unless the comment of the call forbids it.
+ * An error belongs to the caller. There is no global state.
  */
 
-/* What went wrong in a call. It belongs to whoever made the call, who frees it with trilith_error_free. */
+/* An error of a call. It belongs to the caller, who frees it with trilith_error_free. */
 typedef struct trilith_error trilith_error;
 
-/* How files are opened. One thread at a time. */
+/* Options for opening files. One thread at a time. */
 typedef struct trilith_options trilith_options;
 
 /* Ends calls that are under way. Any number of files may be opened with one, from any thread. */
@@ -55,7 +55,7 @@ typedef struct trilith_change trilith_change;
 
 
 /*
- The elements as they are: records and text packed, numbers in the byte order of this machine.
+ The stored elements: records and strings packed, numbers in the byte order of this machine.
  */
 #define TRILITH_STORED 0
 
@@ -135,7 +135,7 @@ typedef struct trilith_change trilith_change;
 #define TRILITH_RECORD 20
 
 /*
- Text of a fixed length; see trilith_array_text.
+ Strings of a fixed length; see trilith_array_text.
  */
 #define TRILITH_TEXT_ELEMENTS 21
 
@@ -145,17 +145,17 @@ typedef struct trilith_change trilith_change;
 #define TRILITH_OTHER 22
 
 /*
- The end of an axis, or its beginning where the step is negative.
+ The end of an axis, or its beginning if the step is negative.
  */
 #define TRILITH_END INT64_MAX
 
 /*
- Write only what changes, where it fits into the file.
+ Write only the changes, if they fit into the file.
  */
 #define TRILITH_IN_PLACE 1
 
 /*
- The call did what it was asked.
+ The call succeeded.
  */
 #define TRILITH_OK 0
 
@@ -170,22 +170,22 @@ typedef struct trilith_change trilith_change;
 #define TRILITH_MALFORMED 2
 
 /*
- The file may be right, but this library cannot do what it needs.
+ The file may be valid, but this library does not support it.
  */
 #define TRILITH_UNSUPPORTED 3
 
 /*
- A limit forbids it: see trilith_options_limit.
+ The file exceeds a limit: see trilith_options_limit.
  */
 #define TRILITH_LIMIT 4
 
 /*
- The caller asked for something that cannot be.
+ The caller gave an invalid argument.
  */
 #define TRILITH_USAGE 5
 
 /*
- It was cancelled: by trilith_cancel_now, or by a function that hears of progress.
+ The call was cancelled, by trilith_cancel_now or by a progress callback.
  */
 #define TRILITH_CANCELLED 6
 
@@ -195,7 +195,7 @@ typedef struct trilith_change trilith_change;
 #define TRILITH_INTERNAL 7
 
 /*
- A path, a key or a field leads to nothing.
+ A path, a key or a field does not exist.
  */
 #define TRILITH_NOT_FOUND 8
 
@@ -245,13 +245,13 @@ typedef struct trilith_change trilith_change;
 #define TRILITH_WCS_FILE_INVERSE 2
 
 /*
- Hears how many bytes were read since it was last called; anything but 0 cancels the call. It may be called from any thread, by one at
+ Progress callback: receives the number of bytes read since the last call. Any result but 0 cancels. Any thread may call it, one at
  a time.
  */
 typedef int32_t (*trilith_progress)(void *user, uint64_t bytes);
 
 /*
- Reads `size` bytes from `offset` on into `buffer`; returns 0, or anything else where it cannot. It is called from several
+ Reads `size` bytes from `offset` on into `buffer`. Returns 0, or another number if it fails. It is called from several
  threads at once and must not use the file that it reads for.
  */
 typedef int32_t (*trilith_read)(void *user, uint64_t offset, void *buffer, size_t size);
@@ -268,7 +268,7 @@ extern "C" {
 const char *trilith_version(void);
 
 /*
- Number of axes; 0 for a single value, and for a handle that is no array.
+ Number of axes; 0 for a single value, and for a handle that is not an array.
  */
 size_t trilith_array_ndim(const trilith_array *array);
 
@@ -283,7 +283,7 @@ const uint64_t *trilith_array_shape(const trilith_array *array);
 uint64_t trilith_array_len(const trilith_array *array);
 
 /*
- The datatype of its elements: TRILITH_FLOAT32 and so on; -1 for what is no array.
+ The datatype of its elements: TRILITH_FLOAT32 and so on; -1 for a handle that is not an array.
  */
 int32_t trilith_array_datatype(const trilith_array *array);
 
@@ -293,7 +293,7 @@ int32_t trilith_array_datatype(const trilith_array *array);
 const char *trilith_array_datatype_name(const trilith_array *array);
 
 /*
- The bytes of one element as TRILITH_STORED gives it.
+ Number of bytes of one element in the form TRILITH_STORED.
  */
 uint64_t trilith_array_item_size(const trilith_array *array);
 
@@ -308,18 +308,18 @@ int32_t trilith_array_is_masked(const trilith_array *array);
 size_t trilith_array_field_count(const trilith_array *array);
 
 /*
- The name of a field, counted from 0; null where there are fewer. It lives as long as the array.
+ The name of a field, counted from 0, or null if there are fewer. It lives as long as the array.
  */
 const char *trilith_array_field_name(const trilith_array *array, size_t index);
 
 /*
- One field of an array of records, as an array; a field of a field by `outer.inner`.
+ Returns one field of an array of records, as an array. `outer.inner` is a field of a field.
  */
 int32_t trilith_array_field(const trilith_array *array, const char *name, trilith_array **out, trilith_error **error);
 
 /*
- A part of an array, with as many axes: on each of the first `count` axes from `start` up to but without `stop`, every `step`th. Negative
- numbers count from the end, TRILITH_END goes as far as there is something; `start`, `stop` and `step` may each be null, which
+ Returns a part of an array, with the same number of axes: on each of the first `count` axes from `start` up to but without `stop`, every `step`th. Negative
+ numbers count from the end, TRILITH_END means the end of the axis; `start`, `stop` and `step` may each be null, which
  means from the beginning, to the end, and each. Nothing is read.
  */
 int32_t trilith_array_slice(const trilith_array *array,
@@ -334,7 +334,7 @@ int32_t trilith_array_slice(const trilith_array *array,
  Reads all elements into `buffer`, which has `size` bytes, in the byte order of this machine. `datatype` is that
  of the memory: whole numbers must fit exactly, floats are rounded; TRILITH_STORED takes the elements as they are
  stored. `strides` are the bytes from one index to the next on each axis, none negative; null means C order
- without gaps. Memory between the elements is left alone. Masked elements get the value under the mask.
+ without gaps. Memory between the elements is not changed. Masked elements get the value under the mask.
 
  `hear`, which may be null, receives the progress and can cancel. If the call fails, the memory may hold some of
  the elements.
@@ -349,7 +349,7 @@ int32_t trilith_array_read(const trilith_array *array,
                            trilith_error **error);
 
 /*
- Reads the mask into `size` bytes, one for each element in C order: 1 where the element is masked, 0 where it is not. An array
+ Reads the mask into `size` bytes, one for each element in C order: 1 if the element is masked, else 0. An array
  without a mask gives zeros.
  */
 int32_t trilith_array_read_mask(const trilith_array *array,
@@ -358,18 +358,18 @@ int32_t trilith_array_read_mask(const trilith_array *array,
                                 trilith_error **error);
 
 /*
- One element as text, by its number in C order: text decoded, numbers as they are printed, records as JSON. Freed with
+ Returns one element as a string, by its number in C order: strings decoded, numbers in decimal, records as JSON. Free it with
  trilith_string_free.
  */
 int32_t trilith_array_text(const trilith_array *array, uint64_t index, char **out, trilith_error **error);
 
 /*
- Frees an array; null is left alone.
+ Frees an array. Null is allowed.
  */
 void trilith_array_free(trilith_array *array);
 
 /*
- Makes a means to cancel, for trilith_options_cancel.
+ Makes a handle that cancels calls, for trilith_options_cancel.
  */
 int32_t trilith_cancel_new(trilith_cancel **out, trilith_error **error);
 
@@ -380,7 +380,7 @@ int32_t trilith_cancel_new(trilith_cancel **out, trilith_error **error);
 int32_t trilith_cancel_now(const trilith_cancel *cancel);
 
 /*
- Frees it; null is left alone. Files that were opened with it stay open and cannot be cancelled any more.
+ Frees it. Null is allowed. Files that were opened with it stay open and cannot be cancelled any more.
  */
 void trilith_cancel_free(trilith_cancel *cancel);
 
@@ -390,8 +390,8 @@ void trilith_cancel_free(trilith_cancel *cancel);
 int32_t trilith_change_new(const trilith_file *file, trilith_change **out, trilith_error **error);
 
 /*
- Puts a whole number at a path, in place of what is there; a missing key is added. That the path leads somewhere is asked when the
- changes are saved, as for all that follows.
+ Sets an integer at a path. A missing key is added. The path is checked when the
+ changes are saved, and so for all later calls.
  */
 int32_t trilith_change_int(trilith_change *change,
                            const char *path,
@@ -399,27 +399,27 @@ int32_t trilith_change_int(trilith_change *change,
                            trilith_error **error);
 
 /*
- Puts a number at a path.
+ Sets a number at a path.
  */
 int32_t trilith_change_double(trilith_change *change, const char *path, double value, trilith_error **error);
 
 /*
- Puts a boolean at a path: anything but 0 is true.
+ Sets a boolean at a path. Every number but 0 is true.
  */
 int32_t trilith_change_bool(trilith_change *change, const char *path, int32_t value, trilith_error **error);
 
 /*
- Puts a text at a path.
+ Sets a string at a path.
  */
 int32_t trilith_change_text(trilith_change *change, const char *path, const char *value, trilith_error **error);
 
 /*
- Puts what a YAML text says at a path.
+ Sets the value of a YAML text at a path.
  */
 int32_t trilith_change_yaml(trilith_change *change, const char *path, const char *yaml, trilith_error **error);
 
 /*
- Puts an array at a path, in place of what is there. It is copied. `codec` is that of its block, or null; the rest is as for
+ Sets an array at a path. It is copied. `codec` is that of its block, or null. The other arguments are those of
  trilith_writer_array.
  */
 int32_t trilith_change_array(trilith_change *change,
@@ -433,14 +433,14 @@ int32_t trilith_change_array(trilith_change *change,
                              trilith_error **error);
 
 /*
- Removes what is at a path; a block that nothing refers to any more goes with it.
+ Removes the item at a path, and its block if nothing else refers to it.
  */
 int32_t trilith_change_delete(trilith_change *change, const char *path, trilith_error **error);
 
 /*
  Saves the changes: at `path`, or where the file was read from if `path` is null. `flags` is 0 or TRILITH_IN_PLACE. A failure at
- any moment leaves the old content; another process that changed the file meanwhile is an error. The file handle goes on to say
- what was read: open the file again to see the new content. The changes stay, and can be saved elsewhere.
+ any moment leaves the old content; another process that changed the file meanwhile is an error. The file handle still has
+ the old content: open the file again to see the new one. The changes stay, and can be saved elsewhere.
  */
 int32_t trilith_change_save(const trilith_change *change,
                             const char *path,
@@ -448,12 +448,12 @@ int32_t trilith_change_save(const trilith_change *change,
                             trilith_error **error);
 
 /*
- Frees changes; null is left alone. Unsaved changes are lost.
+ Frees changes. Null is allowed. Unsaved changes are lost.
  */
 void trilith_change_free(trilith_change *change);
 
 /*
- The status of an error, as the call returned it; TRILITH_USAGE for a null pointer.
+ Returns the status of an error, as the call returned it; TRILITH_USAGE for a null pointer.
  */
 int32_t trilith_error_status(const trilith_error *error);
 
@@ -468,52 +468,52 @@ const char *trilith_error_message(const trilith_error *error);
 const char *trilith_error_advice(const trilith_error *error);
 
 /*
- The path in the tree at which it happened, or null. It lives as long as the error.
+ Returns the path in the tree at which it happened, or null. It lives as long as the error.
  */
 const char *trilith_error_path(const trilith_error *error);
 
 /*
- The byte of the file at which it happened, or -1.
+ Returns the byte of the file at which it happened, or -1.
  */
 int64_t trilith_error_byte(const trilith_error *error);
 
 /*
- The line of the text at which it happened, counted from 1, or 0.
+ Returns the line of the text at which it happened, counted from 1, or 0.
  */
 uint32_t trilith_error_line(const trilith_error *error);
 
 /*
- The column of the text at which it happened, counted from 1, or 0.
+ Returns the column of the text at which it happened, counted from 1, or 0.
  */
 uint32_t trilith_error_column(const trilith_error *error);
 
 /*
- Frees an error; null is left alone.
+ Frees an error. Null is allowed.
  */
 void trilith_error_free(trilith_error *error);
 
 /*
- The root of a file's tree.
+ Returns the root of a file's tree.
  */
 int32_t trilith_root(const trilith_file *file, trilith_item **out, trilith_error **error);
 
 /*
- The item at a path such as `/roman/meta/exposure`; references on the way are followed.
+ Returns the item at a path such as `/roman/meta/exposure`; references on the way are followed.
  */
 int32_t trilith_item_at(const trilith_file *file, const char *path, trilith_item **out, trilith_error **error);
 
 /*
- Returns the kind of an item: TRILITH_MAPPING and so on; 0 for a handle that is no item.
+ Returns the kind of an item: TRILITH_MAPPING and so on; 0 for a handle that is not an item.
  */
 int32_t trilith_item_kind(const trilith_item *item);
 
 /*
- The item that a reference leads to, perhaps in another file; a new handle of the same item where it is no reference.
+ Returns the target of a reference, which may be in another file. If the item is not a reference, returns a new handle of it.
  */
 int32_t trilith_item_follow(const trilith_item *item, trilith_item **out, trilith_error **error);
 
 /*
- The children of a mapping or a list, in the order of the file; none for everything else.
+ Returns the children of a mapping or a list, in the order of the file; none for any other item.
  */
 int32_t trilith_item_children(const trilith_item *item, trilith_children **out, trilith_error **error);
 
@@ -523,7 +523,7 @@ int32_t trilith_item_children(const trilith_item *item, trilith_children **out, 
 size_t trilith_children_left(const trilith_children *children);
 
 /*
- The next child, or null behind the last. `name`, which may be null itself, gets its name, or null in a list; the name lives until
+ Returns the next child, or null after the last. `name`, which may be null itself, gets its name, or null in a list; the name lives until
  the next call with these children.
  */
 int32_t trilith_children_next(trilith_children *children,
@@ -532,17 +532,17 @@ int32_t trilith_children_next(trilith_children *children,
                               trilith_error **error);
 
 /*
- Frees children; null is left alone. Items that came from them stay valid.
+ Frees children. Null is allowed. Items that came from them stay valid.
  */
 void trilith_children_free(trilith_children *children);
 
 /*
- The value of a whole number.
+ Reads an integer.
  */
 int32_t trilith_item_int(const trilith_item *item, int64_t *out, trilith_error **error);
 
 /*
- The value of a number; a whole number too, if a double holds it exactly.
+ Reads a number. An integer must fit exactly into a double.
  */
 int32_t trilith_item_double(const trilith_item *item, double *out, trilith_error **error);
 
@@ -552,32 +552,32 @@ int32_t trilith_item_double(const trilith_item *item, double *out, trilith_error
 int32_t trilith_item_bool(const trilith_item *item, int32_t *out, trilith_error **error);
 
 /*
- A text, or a scalar as the file spells it. Freed with trilith_string_free.
+ Reads a string, or a scalar as the file spells it. Free it with trilith_string_free.
  */
 int32_t trilith_item_text(const trilith_item *item, char **out, trilith_error **error);
 
 /*
- The tag of an item, or null where it has none. Freed with trilith_string_free.
+ Returns the tag of an item, or null if it has none. Free it with trilith_string_free.
  */
 int32_t trilith_item_tag(const trilith_item *item, char **out, trilith_error **error);
 
 /*
- The unit of an item, or null where it has none. Freed with trilith_string_free.
+ Returns the unit of an item, or null if it has none. Free it with trilith_string_free.
  */
 int32_t trilith_item_unit(const trilith_item *item, char **out, trilith_error **error);
 
 /*
- The array that an item is. A list of equal arrays or numbers is one too, with an axis more.
+ Returns an item as an array. A list of equal arrays or numbers is an array with one more axis.
  */
 int32_t trilith_item_array(const trilith_item *item, trilith_array **out, trilith_error **error);
 
 /*
- Frees an item; null is left alone.
+ Frees an item. Null is allowed.
  */
 void trilith_item_free(trilith_item *item);
 
 /*
- Every array of a file with its path, in the order of the file.
+ Lists every array of a file with its path, in the order of the file.
  */
 int32_t trilith_list_arrays(const trilith_file *file, trilith_arrays **out, trilith_error **error);
 
@@ -587,27 +587,27 @@ int32_t trilith_list_arrays(const trilith_file *file, trilith_arrays **out, tril
 size_t trilith_arrays_count(const trilith_arrays *arrays);
 
 /*
- The path of one, counted from 0; null where there are fewer. It lives as long as the list.
+ Returns the path of one, counted from 0, or null if there are fewer. It lives as long as the list.
  */
 const char *trilith_arrays_path(const trilith_arrays *arrays, size_t index);
 
 /*
- The item of one, counted from 0.
+ Returns the item of one, counted from 0.
  */
 int32_t trilith_arrays_item(const trilith_arrays *arrays, size_t index, trilith_item **out, trilith_error **error);
 
 /*
- Frees a list; null is left alone.
+ Frees a list. Null is allowed.
  */
 void trilith_arrays_free(trilith_arrays *arrays);
 
 /*
- The array at a path, as trilith_item_at and trilith_item_array.
+ Returns the array at a path, as trilith_item_at and trilith_item_array do.
  */
 int32_t trilith_array_at(const trilith_file *file, const char *path, trilith_array **out, trilith_error **error);
 
 /*
- Makes options with their defaults: what `limits` of the documentation says, no references outside of the file's folder.
+ Makes options with their defaults: the default limits, and no references outside of the file's folder.
  */
 int32_t trilith_options_new(trilith_options **out, trilith_error **error);
 
@@ -617,7 +617,7 @@ int32_t trilith_options_new(trilith_options **out, trilith_error **error);
 int32_t trilith_options_limit(trilith_options *options, const char *assignment, trilith_error **error);
 
 /*
- Allows references to lead to this folder (a path that ends in `/`) or to addresses that begin like this.
+ Allows references to lead to this folder (a path that ends in `/`) or to URLs that begin like this.
  */
 int32_t trilith_options_allow(trilith_options *options, const char *folder_or_address, trilith_error **error);
 
@@ -632,12 +632,12 @@ int32_t trilith_options_layout(trilith_options *options, const char *layout, tri
 int32_t trilith_options_cancel(trilith_options *options, const trilith_cancel *cancel, trilith_error **error);
 
 /*
- Frees options; null is left alone.
+ Frees options. Null is allowed.
  */
 void trilith_options_free(trilith_options *options);
 
 /*
- Opens a file by its path or its address (`https://`, `s3://`, `gs://`, `az://`). Nothing is decoded. `options` may be null.
+ Opens a file by its path or its URL (`https://`, `s3://`, `gs://`, `az://`). Nothing is decoded. `options` may be null.
  */
 int32_t trilith_open(const char *path,
                      const trilith_options *options,
@@ -645,7 +645,7 @@ int32_t trilith_open(const char *path,
                      trilith_error **error);
 
 /*
- Opens a file that lies in memory; the bytes are copied. `options` may be null.
+ Opens a file in memory; the bytes are copied. `options` may be null.
  */
 int32_t trilith_open_memory(const void *bytes,
                             size_t size,
@@ -655,7 +655,7 @@ int32_t trilith_open_memory(const void *bytes,
 
 /*
  Opens a file of `size` bytes that `read` reads; `user` is handed to it. Both must be valid until the file is closed and
- all that came from it is freed. `options` may be null.
+ everything that came from it is freed. `options` may be null.
  */
 int32_t trilith_open_callback(trilith_read read,
                               void *user,
@@ -665,29 +665,29 @@ int32_t trilith_open_callback(trilith_read read,
                               trilith_error **error);
 
 /*
- The family of a file: `asdf`, `finf`, `fits`, `dudley`, … It lives as long as the file; null for what is no file.
+ Returns the format of a file: `asdf`, `finf`, `fits`, `dudley`, … It lives as long as the file. Null for a handle that is not a file.
  */
 const char *trilith_file_family(const trilith_file *file);
 
 /*
- Lists problems of a file that can be read nevertheless: one line each, or an empty text. Freed with
+ Lists problems of a file that can be read nevertheless: one line each, or an empty string. Free it with
  trilith_string_free.
  */
 int32_t trilith_file_warnings(const trilith_file *file, char **out, trilith_error **error);
 
 /*
- Closes a file; null is left alone.
+ Closes a file. Null is allowed.
  */
 void trilith_close(trilith_file *file);
 
 /*
- Frees text that a call handed over; null is left alone.
+ Frees a string that a call returned. Null is allowed.
  */
 void trilith_string_free(char *text);
 
 /*
  Checks a file: structure, blocks, checksums, and that every array can be read; if `deep` is not 0, that every
- block decodes. `problems` gets one line for each, or an empty text if the file is right; freed with
+ block decodes. `problems` gets one line for each, or an empty string if there are none. Free it with
  trilith_string_free. `hear`, which may be null, receives the number of checked bytes. Its result is used only at
  the end; to end the work early, open the file with trilith_options_cancel.
  */
@@ -699,7 +699,7 @@ int32_t trilith_verify(const trilith_file *file,
                        trilith_error **error);
 
 /*
- The coordinates of the array at a path, or those that the item at the path describes. An empty or null path stands for the first
+ Returns the coordinates of the array at a path, or those that the item at the path describes. An empty or null path means the first
  array of the file that has some. TRILITH_NOT_FOUND if there are none, TRILITH_UNSUPPORTED if a transform is not supported. Freed
  with trilith_wcs_free.
  */
@@ -719,7 +719,7 @@ size_t trilith_wcs_pixel_ndim(const trilith_wcs *wcs);
 size_t trilith_wcs_world_ndim(const trilith_wcs *wcs);
 
 /*
- Name, unit and physical type of a world axis, as lon, deg, pos.eq.ra; empty if it has none. Any of the pointers may be null. The
+ Returns name, unit and physical type of a world axis, as lon, deg, pos.eq.ra; empty if it has none. Any of the pointers may be null. The
  strings live as long as the coordinates.
  */
 int32_t trilith_wcs_axis(const trilith_wcs *wcs,
@@ -730,9 +730,9 @@ int32_t trilith_wcs_axis(const trilith_wcs *wcs,
                          trilith_error **error);
 
 /*
- World coordinates of `count` pixels, point after point, in the units of the axes. A pixel is trilith_wcs_pixel_ndim numbers: x, the
+ Computes world coordinates of `count` pixels, point after point, in the units of the axes. A pixel is trilith_wcs_pixel_ndim numbers: x, the
  last axis of the array, comes first and counts from 0 at the middle of the first element. A point without coordinates is NaN. `out`
- may be `pixels` if both have as many numbers.
+ may be `pixels` if both have the same number of axes.
  */
 int32_t trilith_wcs_pixel_to_world(const trilith_wcs *wcs,
                                    size_t count,
@@ -742,7 +742,7 @@ int32_t trilith_wcs_pixel_to_world(const trilith_wcs *wcs,
                                    trilith_error **error);
 
 /*
- Pixels of `count` positions, the reverse of trilith_wcs_pixel_to_world. The result is exact unless TRILITH_WCS_FILE_INVERSE is set.
+ Computes the pixels of `count` positions, the reverse of trilith_wcs_pixel_to_world. The result is exact unless TRILITH_WCS_FILE_INVERSE is set.
  */
 int32_t trilith_wcs_world_to_pixel(const trilith_wcs *wcs,
                                    size_t count,
@@ -752,7 +752,7 @@ int32_t trilith_wcs_world_to_pixel(const trilith_wcs *wcs,
                                    trilith_error **error);
 
 /*
- Longitude and latitude of the four corners in degrees, eight numbers: lower left, upper left, upper right, lower right of the
+ Returns longitude and latitude of the four corners in degrees, eight numbers: lower left, upper left, upper right, lower right of the
  bounding box, else of the array. TRILITH_UNSUPPORTED without a sky, or if the number of pixels is not known.
  */
 int32_t trilith_wcs_footprint(const trilith_wcs *wcs,
@@ -769,9 +769,9 @@ int32_t trilith_wcs_contains(const trilith_wcs *wcs,
                              trilith_error **error);
 
 /*
- Cards of a FITS header that describes the coordinates: 80 characters each, without line ends and without END, as wcslib (wcspih) and
+ Returns the cards of a FITS header that describes the coordinates: 80 characters each, without line ends and without END, as wcslib (wcspih) and
  AST (astPutCards) take them. `order` is the degree of the SIP polynomials: 1 for a tangent plane alone, 0 for the lowest that keeps
- `max_error`, in pixels; 0.0 stands for 0.001, or for any if an order is given. TRILITH_UNSUPPORTED if the coordinates are not
+ `max_error`, in pixels; 0.0 means 0.001, or any error if an order is given. TRILITH_UNSUPPORTED if the coordinates are not
  those of an image of the sky, or if no degree is good enough. Freed with trilith_string_free.
  */
 int32_t trilith_wcs_fits_header(const trilith_wcs *wcs,
@@ -781,7 +781,7 @@ int32_t trilith_wcs_fits_header(const trilith_wcs *wcs,
                                 trilith_error **error);
 
 /*
- Frees coordinates; null is left alone.
+ Frees coordinates. Null is allowed.
  */
 void trilith_wcs_free(trilith_wcs *wcs);
 
@@ -796,35 +796,35 @@ int32_t trilith_writer_new(const char *generation, trilith_writer **out, trilith
 int32_t trilith_writer_codec(trilith_writer *writer, const char *codec, trilith_error **error);
 
 /*
- Puts a whole number at a path such as `/meta/count`; mappings on the way are made.
+ Sets an integer at a path such as `/meta/count`. Missing mappings are added.
  */
 int32_t trilith_writer_int(trilith_writer *held, const char *path, int64_t value, trilith_error **error);
 
 /*
- Puts a number at a path.
+ Sets a number at a path.
  */
 int32_t trilith_writer_double(trilith_writer *held, const char *path, double value, trilith_error **error);
 
 /*
- Puts a boolean at a path: anything but 0 is true.
+ Sets a boolean at a path. Every number but 0 is true.
  */
 int32_t trilith_writer_bool(trilith_writer *held, const char *path, int32_t value, trilith_error **error);
 
 /*
- Puts a text at a path.
+ Sets a string at a path.
  */
 int32_t trilith_writer_text(trilith_writer *held, const char *path, const char *value, trilith_error **error);
 
 /*
- Puts the value of a YAML text at a path: a mapping, a list, anything without explicit tags.
+ Sets the value of a YAML text at a path: a mapping, a list, or any value without explicit tags.
  */
 int32_t trilith_writer_yaml(trilith_writer *held, const char *path, const char *yaml, trilith_error **error);
 
 /*
  Adds an array in C order at a path. `datatype` is that of its elements, TRILITH_FLOAT32 and so on; `shape` has `ndim` lengths.
 
- Without a mask the elements are not copied: they must stay as they are until trilith_writer_write or trilith_writer_free. `mask`
- may be null; otherwise it has one byte for each element, of which those that are not 0 mask theirs, and all is copied.
+ Without a mask the elements are not copied: they must stay unchanged until trilith_writer_write or trilith_writer_free. `mask`
+ may be null. Otherwise it has one byte for each element, a byte other than 0 masks its element, and everything is copied.
  */
 int32_t trilith_writer_array(trilith_writer *held,
                              const char *path,
@@ -836,7 +836,7 @@ int32_t trilith_writer_array(trilith_writer *held,
                              trilith_error **error);
 
 /*
- Writes the file beside `path`, syncs it, and puts it into place: a failure leaves the old file as it was. After that the writer can only be
+ Writes a file next to `path`, syncs it, and renames it: a failure leaves the old file unchanged. After that the writer can only be
  freed.
  */
 int32_t trilith_writer_write(trilith_writer *held,
@@ -844,7 +844,7 @@ int32_t trilith_writer_write(trilith_writer *held,
                              trilith_error **error);
 
 /*
- Frees a writer; null is left alone. Unwritten data are lost.
+ Frees a writer. Null is allowed. Unwritten data are lost.
  */
 void trilith_writer_free(trilith_writer *writer);
 

@@ -17,7 +17,7 @@
 
 namespace trilith {
 
-// What a call could not do. what() says what went wrong, where, and what to do about it.
+// An error of a call. what() has the reason, the place and advice.
 class error : public std::runtime_error {
 public:
     explicit error(trilith_error *made)
@@ -33,7 +33,7 @@ private:
 
 namespace detail {
 
-// Makes a call whose last argument is the error, and throws that.
+// Makes a call whose last argument is the error, and throws the error.
 template <class F, class... A> void call(F function, A... arguments) {
     trilith_error *failed = nullptr;
     if (function(arguments..., &failed) != TRILITH_OK) throw error(failed);
@@ -44,7 +44,7 @@ template <class T, void (*Free)(T *)> struct freer {
 };
 template <class T, void (*Free)(T *)> using handle = std::unique_ptr<T, freer<T, Free>>;
 
-// Makes a call that hands over a handle.
+// Makes a call that returns a handle.
 template <class T, class F, class... A> T *made(F function, A... arguments) {
     T *out = nullptr;
     call(function, arguments..., &out);
@@ -71,7 +71,7 @@ template <class T> constexpr std::int32_t datatype() {
 
 } // namespace detail
 
-// Memory of somebody else: a pointer and how many elements there are.
+// Memory of the caller: a pointer and the number of elements.
 template <class T> class view {
 public:
     view(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
@@ -93,7 +93,7 @@ struct range {
     std::int64_t start = TRILITH_END, stop = TRILITH_END, step = 1;
 };
 
-// An array of a file, or a part of one. Nothing is read before it is asked for.
+// An array of a file, or a part of one. Its elements are read by read().
 class array {
 public:
     explicit array(trilith_array *made) : held_(made) {}
@@ -177,7 +177,7 @@ public:
     // Opens a path or an address.
     explicit file(const std::string &path, const trilith_options *options = nullptr)
         : held_(detail::made<trilith_file>(trilith_open, path.c_str(), options)) {}
-    // Opens a file that lies in memory.
+    // Opens a file in memory.
     file(view<const std::uint8_t> bytes, const trilith_options *options = nullptr)
         : held_(detail::made<trilith_file>(trilith_open_memory, static_cast<const void *>(bytes.data()), bytes.size(), options)) {}
     std::string family() const { return trilith_file_family(get()); }

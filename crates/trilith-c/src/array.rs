@@ -11,7 +11,7 @@ use crate::handle::{free, handle, look, put, wanted};
 use crate::memory;
 use crate::text::{give, given};
 
-/// The elements as they are: records and text packed, numbers in the byte order of this machine.
+/// The stored elements: records and strings packed, numbers in the byte order of this machine.
 pub const TRILITH_STORED: i32 = 0;
 /// One byte, 0 or 1.
 pub const TRILITH_BOOL8: i32 = 1;
@@ -43,12 +43,12 @@ pub const TRILITH_COMPLEX64: i32 = 13;
 pub const TRILITH_COMPLEX128: i32 = 14;
 /// A record; see trilith_array_field.
 pub const TRILITH_RECORD: i32 = 20;
-/// Text of a fixed length; see trilith_array_text.
+/// Strings of a fixed length; see trilith_array_text.
 pub const TRILITH_TEXT_ELEMENTS: i32 = 21;
 /// A number that C has no type for, such as float128; read it as TRILITH_FLOAT64 or TRILITH_COMPLEX128.
 pub const TRILITH_OTHER: i32 = 22;
 
-/// The end of an axis, or its beginning where the step is negative.
+/// The end of an axis, or its beginning if the step is negative.
 pub const TRILITH_END: i64 = i64::MAX;
 
 handle! {
@@ -158,7 +158,7 @@ fn constant_of(datatype: &Datatype) -> i32 {
     }
 }
 
-/// Number of axes; 0 for a single value, and for a handle that is no array.
+/// Number of axes; 0 for a single value, and for a handle that is not an array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_ndim(array: *const trilith_array) -> usize {
     // SAFETY: the caller keeps the rules of the header.
@@ -179,7 +179,7 @@ pub unsafe extern "C" fn trilith_array_len(array: *const trilith_array) -> u64 {
     unsafe { look(array) }.map_or(0, |array| array.array.len())
 }
 
-/// The datatype of its elements: TRILITH_FLOAT32 and so on; -1 for what is no array.
+/// The datatype of its elements: TRILITH_FLOAT32 and so on; -1 for a handle that is not an array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_datatype(array: *const trilith_array) -> i32 {
     // SAFETY: the caller keeps the rules of the header.
@@ -193,7 +193,7 @@ pub unsafe extern "C" fn trilith_array_datatype_name(array: *const trilith_array
     unsafe { look(array) }.map_or(std::ptr::null(), |array| array.datatype.as_ptr())
 }
 
-/// The bytes of one element as TRILITH_STORED gives it.
+/// Number of bytes of one element in the form TRILITH_STORED.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_item_size(array: *const trilith_array) -> u64 {
     // SAFETY: the caller keeps the rules of the header.
@@ -214,7 +214,7 @@ pub unsafe extern "C" fn trilith_array_field_count(array: *const trilith_array) 
     unsafe { look(array) }.map_or(0, |array| array.fields.len())
 }
 
-/// The name of a field, counted from 0; null where there are fewer. It lives as long as the array.
+/// The name of a field, counted from 0, or null if there are fewer. It lives as long as the array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_field_name(array: *const trilith_array, index: usize) -> *const c_char {
     // SAFETY: the caller keeps the rules of the header.
@@ -222,7 +222,7 @@ pub unsafe extern "C" fn trilith_array_field_name(array: *const trilith_array, i
     name.map_or(std::ptr::null(), |name| name.as_ptr())
 }
 
-/// One field of an array of records, as an array; a field of a field by `outer.inner`.
+/// Returns one field of an array of records, as an array. `outer.inner` is a field of a field.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_field(
     array: *const trilith_array,
@@ -239,8 +239,8 @@ pub unsafe extern "C" fn trilith_array_field(
     }
 }
 
-/// A part of an array, with as many axes: on each of the first `count` axes from `start` up to but without `stop`, every `step`th. Negative
-/// numbers count from the end, TRILITH_END goes as far as there is something; `start`, `stop` and `step` may each be null, which
+/// Returns a part of an array, with the same number of axes: on each of the first `count` axes from `start` up to but without `stop`, every `step`th. Negative
+/// numbers count from the end, TRILITH_END means the end of the axis; `start`, `stop` and `step` may each be null, which
 /// means from the beginning, to the end, and each. Nothing is read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_slice(
@@ -275,7 +275,7 @@ pub unsafe extern "C" fn trilith_array_slice(
 /// Bytes that are read, converted and handed on at a time.
 const PIECE: u64 = 8 << 20;
 
-/// Hears how many bytes were read since it was last called; anything but 0 cancels the call. It may be called from any thread, by one at
+/// Progress callback: receives the number of bytes read since the last call. Any result but 0 cancels. Any thread may call it, one at
 /// a time.
 pub type trilith_progress = Option<unsafe extern "C" fn(user: *mut c_void, bytes: u64) -> i32>;
 
@@ -315,7 +315,7 @@ impl Reading<'_> {
 /// Places of the elements in the caller's memory, in C order.
 struct Walk {
     shape: Vec<u64>,
-    /// Bytes from one index to the next; None where the elements lie one behind the other.
+    /// Bytes from one index to the next; None if the elements are consecutive.
     strides: Option<Vec<usize>>,
     index: Vec<u64>,
     at: usize,
@@ -347,9 +347,9 @@ impl Walk {
         Ok(Self { shape: shape.to_vec(), strides: Some(steps), index: vec![0; shape.len()], at: 0 })
     }
 
-    /// Puts packed elements where they belong, behind those of the last call.
+    /// Appends packed elements to those of the last call.
     fn scatter(&mut self, packed: &[u8], size: usize, into: &mut [u8]) -> Result<()> {
-        let outside = || Error::invalid_input("an element would lie outside of the memory");
+        let outside = || Error::invalid_input("the memory is too small: an element would be outside of it");
         let Some(strides) = &self.strides else {
             let end = self.at.checked_add(packed.len()).ok_or_else(outside)?;
             into.get_mut(self.at..end).ok_or_else(outside)?.copy_from_slice(packed);
@@ -380,7 +380,7 @@ fn converted<T: Element>(part: &Array, into: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// The elements of a part as they are, packed, as bytes of this machine.
+/// The stored elements of a part, packed, in the byte order of this machine.
 fn stored(part: &Array, into: &mut Vec<u8>) -> Result<()> {
     *into = part.read_bytes(Byteorder::NATIVE)?;
     Ok(())
@@ -408,7 +408,7 @@ fn read(array: &Array, datatype: i32, reading: Reading<'_>) -> Result<()> {
 /// Reads all elements into `buffer`, which has `size` bytes, in the byte order of this machine. `datatype` is that
 /// of the memory: whole numbers must fit exactly, floats are rounded; TRILITH_STORED takes the elements as they are
 /// stored. `strides` are the bytes from one index to the next on each axis, none negative; null means C order
-/// without gaps. Memory between the elements is left alone. Masked elements get the value under the mask.
+/// without gaps. Memory between the elements is not changed. Masked elements get the value under the mask.
 ///
 /// `hear`, which may be null, receives the progress and can cancel. If the call fails, the memory may hold some of
 /// the elements.
@@ -434,7 +434,7 @@ pub unsafe extern "C" fn trilith_array_read(
     }
 }
 
-/// Reads the mask into `size` bytes, one for each element in C order: 1 where the element is masked, 0 where it is not. An array
+/// Reads the mask into `size` bytes, one for each element in C order: 1 if the element is masked, else 0. An array
 /// without a mask gives zeros.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_read_mask(
@@ -463,7 +463,7 @@ pub unsafe extern "C" fn trilith_array_read_mask(
     }
 }
 
-/// One element as text, by its number in C order: text decoded, numbers as they are printed, records as JSON. Freed with
+/// Returns one element as a string, by its number in C order: strings decoded, numbers in decimal, records as JSON. Free it with
 /// trilith_string_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_text(
@@ -504,7 +504,7 @@ pub unsafe extern "C" fn trilith_array_text(
     }
 }
 
-/// Frees an array; null is left alone.
+/// Frees an array. Null is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_free(array: *mut trilith_array) {
     // SAFETY: the caller keeps the rules of the header.

@@ -84,7 +84,7 @@ impl Source for Cancellable {
     }
 }
 
-/// Makes a means to cancel, for trilith_options_cancel.
+/// Makes a handle that cancels calls, for trilith_options_cancel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_cancel_new(out: *mut *mut trilith_cancel, error: *mut *mut trilith_error) -> i32 {
     // SAFETY: the caller keeps the rules of the header.
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn trilith_cancel_now(cancel: *const trilith_cancel) -> i3
     }
 }
 
-/// Frees it; null is left alone. Files that were opened with it stay open and cannot be cancelled any more.
+/// Frees it. Null is allowed. Files that were opened with it stay open and cannot be cancelled any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_cancel_free(cancel: *mut trilith_cancel) {
     // SAFETY: the caller keeps the rules of the header.

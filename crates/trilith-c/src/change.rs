@@ -15,7 +15,7 @@ use crate::open::trilith_file;
 use crate::text::{given, optional};
 use crate::write::Given;
 
-/// Write only what changes, where it fits into the file.
+/// Write only the changes, if they fit into the file.
 pub const TRILITH_IN_PLACE: u32 = 1;
 
 handle! {
@@ -63,8 +63,8 @@ unsafe fn set(change: *mut trilith_change, path: *const c_char, value: impl Into
     Ok(())
 }
 
-/// Puts a whole number at a path, in place of what is there; a missing key is added. That the path leads somewhere is asked when the
-/// changes are saved, as for all that follows.
+/// Sets an integer at a path. A missing key is added. The path is checked when the
+/// changes are saved, and so for all later calls.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_change_int(
     change: *mut trilith_change,
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn trilith_change_int(
     unsafe { guard(error, || set(change, path, value)) }
 }
 
-/// Puts a number at a path.
+/// Sets a number at a path.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_change_double(
     change: *mut trilith_change,
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn trilith_change_double(
     unsafe { guard(error, || set(change, path, value)) }
 }
 
-/// Puts a boolean at a path: anything but 0 is true.
+/// Sets a boolean at a path. Every number but 0 is true.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_change_bool(
     change: *mut trilith_change,
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn trilith_change_bool(
     unsafe { guard(error, || set(change, path, value != 0)) }
 }
 
-/// Puts a text at a path.
+/// Sets a string at a path.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_change_text(
     change: *mut trilith_change,
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn trilith_change_text(
     unsafe { guard(error, || set(change, path, given(value)?)) }
 }
 
-/// Puts what a YAML text says at a path.
+/// Sets the value of a YAML text at a path.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_change_yaml(
     change: *mut trilith_change,
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn trilith_change_yaml(
     }
 }
 
-/// Puts an array at a path, in place of what is there. It is copied. `codec` is that of its block, or null; the rest is as for
+/// Sets an array at a path. It is copied. `codec` is that of its block, or null. The other arguments are those of
 /// trilith_writer_array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_change_array(
@@ -156,7 +156,7 @@ pub unsafe extern "C" fn trilith_change_array(
     }
 }
 
-/// Removes what is at a path; a block that nothing refers to any more goes with it.
+/// Removes the item at a path, and its block if nothing else refers to it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_change_delete(
     change: *mut trilith_change,
@@ -173,8 +173,8 @@ pub unsafe extern "C" fn trilith_change_delete(
 }
 
 /// Saves the changes: at `path`, or where the file was read from if `path` is null. `flags` is 0 or TRILITH_IN_PLACE. A failure at
-/// any moment leaves the old content; another process that changed the file meanwhile is an error. The file handle goes on to say
-/// what was read: open the file again to see the new content. The changes stay, and can be saved elsewhere.
+/// any moment leaves the old content; another process that changed the file meanwhile is an error. The file handle still has
+/// the old content: open the file again to see the new one. The changes stay, and can be saved elsewhere.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_change_save(
     change: *const trilith_change,
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn trilith_change_save(
     }
 }
 
-/// Frees changes; null is left alone. Unsaved changes are lost.
+/// Frees changes. Null is allowed. Unsaved changes are lost.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_change_free(change: *mut trilith_change) {
     // SAFETY: the caller keeps the rules of the header.

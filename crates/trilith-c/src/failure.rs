@@ -8,23 +8,23 @@ use library::{Error, ErrorKind, Location, Result};
 
 use crate::handle::{free, handle, look};
 
-/// The call did what it was asked.
+/// The call succeeded.
 pub const TRILITH_OK: i32 = 0;
 /// The operating system or the network could not read or write.
 pub const TRILITH_IO: i32 = 1;
 /// The file breaks the rules of its format.
 pub const TRILITH_MALFORMED: i32 = 2;
-/// The file may be right, but this library cannot do what it needs.
+/// The file may be valid, but this library does not support it.
 pub const TRILITH_UNSUPPORTED: i32 = 3;
-/// A limit forbids it: see trilith_options_limit.
+/// The file exceeds a limit: see trilith_options_limit.
 pub const TRILITH_LIMIT: i32 = 4;
-/// The caller asked for something that cannot be.
+/// The caller gave an invalid argument.
 pub const TRILITH_USAGE: i32 = 5;
-/// It was cancelled: by trilith_cancel_now, or by a function that hears of progress.
+/// The call was cancelled, by trilith_cancel_now or by a progress callback.
 pub const TRILITH_CANCELLED: i32 = 6;
 /// A fault of this library. Free the handles that the call worked on.
 pub const TRILITH_INTERNAL: i32 = 7;
-/// A path, a key or a field leads to nothing.
+/// A path, a key or a field does not exist.
 pub const TRILITH_NOT_FOUND: i32 = 8;
 
 handle! {
@@ -61,7 +61,7 @@ fn status(error: &Error) -> i32 {
     }
 }
 
-/// Text for C: what is behind a NUL is left out.
+/// Text for C, which ends at the first NUL.
 pub fn c_text(text: &str) -> CString {
     let end = text.find('\0').unwrap_or(text.len());
     CString::new(text.get(..end).unwrap_or("")).unwrap_or_default()
@@ -102,7 +102,7 @@ pub unsafe fn guard(error: *mut *mut trilith_error, work: impl FnOnce() -> Resul
     status
 }
 
-/// The status of an error, as the call returned it; TRILITH_USAGE for a null pointer.
+/// Returns the status of an error, as the call returned it; TRILITH_USAGE for a null pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_status(error: *const trilith_error) -> i32 {
     // SAFETY: the caller keeps the rules of the header.
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn trilith_error_advice(error: *const trilith_error) -> *c
     advice.map_or(std::ptr::null(), |text| text.as_ptr())
 }
 
-/// The path in the tree at which it happened, or null. It lives as long as the error.
+/// Returns the path in the tree at which it happened, or null. It lives as long as the error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_path(error: *const trilith_error) -> *const c_char {
     // SAFETY: the caller keeps the rules of the header.
@@ -132,28 +132,28 @@ pub unsafe extern "C" fn trilith_error_path(error: *const trilith_error) -> *con
     path.map_or(std::ptr::null(), |text| text.as_ptr())
 }
 
-/// The byte of the file at which it happened, or -1.
+/// Returns the byte of the file at which it happened, or -1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_byte(error: *const trilith_error) -> i64 {
     // SAFETY: the caller keeps the rules of the header.
     unsafe { look(error) }.map_or(-1, |error| error.byte)
 }
 
-/// The line of the text at which it happened, counted from 1, or 0.
+/// Returns the line of the text at which it happened, counted from 1, or 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_line(error: *const trilith_error) -> u32 {
     // SAFETY: the caller keeps the rules of the header.
     unsafe { look(error) }.map_or(0, |error| error.line)
 }
 
-/// The column of the text at which it happened, counted from 1, or 0.
+/// Returns the column of the text at which it happened, counted from 1, or 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_column(error: *const trilith_error) -> u32 {
     // SAFETY: the caller keeps the rules of the header.
     unsafe { look(error) }.map_or(0, |error| error.column)
 }
 
-/// Frees an error; null is left alone.
+/// Frees an error. Null is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_free(error: *mut trilith_error) {
     // SAFETY: the caller keeps the rules of the header.

@@ -67,7 +67,7 @@ impl Reach {
     }
 }
 
-/// The root of a file's tree.
+/// Returns the root of a file's tree.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_root(
     file: *const trilith_file,
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn trilith_root(
     }
 }
 
-/// The item at a path such as `/roman/meta/exposure`; references on the way are followed.
+/// Returns the item at a path such as `/roman/meta/exposure`; references on the way are followed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_at(
     file: *const trilith_file,
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn trilith_item_at(
     }
 }
 
-/// Returns the kind of an item: TRILITH_MAPPING and so on; 0 for a handle that is no item.
+/// Returns the kind of an item: TRILITH_MAPPING and so on; 0 for a handle that is not an item.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_kind(item: *const trilith_item) -> i32 {
     // SAFETY: the caller keeps the rules of the header.
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn trilith_item_kind(item: *const trilith_item) -> i32 {
     }
 }
 
-/// The item that a reference leads to, perhaps in another file; a new handle of the same item where it is no reference.
+/// Returns the target of a reference, which may be in another file. If the item is not a reference, returns a new handle of it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_follow(
     item: *const trilith_item,
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn trilith_item_follow(
     }
 }
 
-/// The children of a mapping or a list, in the order of the file; none for everything else.
+/// Returns the children of a mapping or a list, in the order of the file; none for any other item.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_children(
     item: *const trilith_item,
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn trilith_children_left(children: *const trilith_children
     unsafe { look(children) }.map_or(0, |children| children.left.len())
 }
 
-/// The next child, or null behind the last. `name`, which may be null itself, gets its name, or null in a list; the name lives until
+/// Returns the next child, or null after the last. `name`, which may be null itself, gets its name, or null in a list; the name lives until
 /// the next call with these children.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_children_next(
@@ -196,7 +196,7 @@ pub unsafe extern "C" fn trilith_children_next(
     }
 }
 
-/// Frees children; null is left alone. Items that came from them stay valid.
+/// Frees children. Null is allowed. Items that came from them stay valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_children_free(children: *mut trilith_children) {
     // SAFETY: the caller keeps the rules of the header.
@@ -210,7 +210,7 @@ fn value(item: &trilith_item) -> Result<Scalar<'_>> {
 fn not_a(what: &str, found: &Scalar<'_>) -> Error {
     let found = match found {
         Scalar::Null => "null",
-        Scalar::Bool(_) => "a truth value",
+        Scalar::Bool(_) => "a boolean",
         Scalar::Int(_) => "an integer",
         Scalar::BigInt(_) => "an integer of more than 64 bits",
         Scalar::Float(_) => "a float",
@@ -221,7 +221,7 @@ fn not_a(what: &str, found: &Scalar<'_>) -> Error {
     Error::invalid_input(format!("this item is {found}, not {what}"))
 }
 
-/// The value of a whole number.
+/// Reads an integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_int(item: *const trilith_item, out: *mut i64, error: *mut *mut trilith_error) -> i32 {
     // SAFETY: the caller keeps the rules of the header.
@@ -233,7 +233,7 @@ pub unsafe extern "C" fn trilith_item_int(item: *const trilith_item, out: *mut i
     }
 }
 
-/// The value of a number; a whole number too, if a double holds it exactly.
+/// Reads a number. An integer must fit exactly into a double.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_double(item: *const trilith_item, out: *mut f64, error: *mut *mut trilith_error) -> i32 {
     // SAFETY: the caller keeps the rules of the header.
@@ -254,12 +254,12 @@ pub unsafe extern "C" fn trilith_item_bool(item: *const trilith_item, out: *mut 
     unsafe {
         guard(error, || match value(look(item)?)? {
             Scalar::Bool(is) => put(out, i32::from(is)),
-            other => Err(not_a("a truth value", &other)),
+            other => Err(not_a("a boolean", &other)),
         })
     }
 }
 
-/// A text, or a scalar as the file spells it. Freed with trilith_string_free.
+/// Reads a string, or a scalar as the file spells it. Free it with trilith_string_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_text(
     item: *const trilith_item,
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn trilith_item_text(
     }
 }
 
-/// The tag of an item, or null where it has none. Freed with trilith_string_free.
+/// Returns the tag of an item, or null if it has none. Free it with trilith_string_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_tag(
     item: *const trilith_item,
@@ -297,7 +297,7 @@ pub unsafe extern "C" fn trilith_item_tag(
     }
 }
 
-/// The unit of an item, or null where it has none. Freed with trilith_string_free.
+/// Returns the unit of an item, or null if it has none. Free it with trilith_string_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_unit(
     item: *const trilith_item,
@@ -314,7 +314,7 @@ pub unsafe extern "C" fn trilith_item_unit(
     }
 }
 
-/// The array that an item is. A list of equal arrays or numbers is one too, with an axis more.
+/// Returns an item as an array. A list of equal arrays or numbers is an array with one more axis.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_array(
     item: *const trilith_item,
@@ -331,7 +331,7 @@ pub unsafe extern "C" fn trilith_item_array(
     }
 }
 
-/// Frees an item; null is left alone.
+/// Frees an item. Null is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_free(item: *mut trilith_item) {
     // SAFETY: the caller keeps the rules of the header.

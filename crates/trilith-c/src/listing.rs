@@ -20,7 +20,7 @@ handle! {
     }
 }
 
-/// Every array of a file with its path, in the order of the file.
+/// Lists every array of a file with its path, in the order of the file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_list_arrays(
     file: *const trilith_file,
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn trilith_arrays_count(arrays: *const trilith_arrays) -> 
     unsafe { look(arrays) }.map_or(0, |arrays| arrays.listed.len())
 }
 
-/// The path of one, counted from 0; null where there are fewer. It lives as long as the list.
+/// Returns the path of one, counted from 0, or null if there are fewer. It lives as long as the list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_arrays_path(arrays: *const trilith_arrays, index: usize) -> *const c_char {
     // SAFETY: the caller keeps the rules of the header.
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn trilith_arrays_path(arrays: *const trilith_arrays, inde
     path.map_or(std::ptr::null(), |(path, _)| path.as_ptr())
 }
 
-/// The item of one, counted from 0.
+/// Returns the item of one, counted from 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_arrays_item(
     arrays: *const trilith_arrays,
@@ -77,14 +77,14 @@ pub unsafe extern "C" fn trilith_arrays_item(
     }
 }
 
-/// Frees a list; null is left alone.
+/// Frees a list. Null is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_arrays_free(arrays: *mut trilith_arrays) {
     // SAFETY: the caller keeps the rules of the header.
     unsafe { free(arrays) }
 }
 
-/// The array at a path, as trilith_item_at and trilith_item_array.
+/// Returns the array at a path, as trilith_item_at and trilith_item_array do.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_at(
     file: *const trilith_file,

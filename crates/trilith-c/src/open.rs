@@ -35,7 +35,7 @@ handle! {
     }
 }
 
-/// Makes options with their defaults: what `limits` of the documentation says, no references outside of the file's folder.
+/// Makes options with their defaults: the default limits, and no references outside of the file's folder.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_options_new(out: *mut *mut trilith_options, error: *mut *mut trilith_error) -> i32 {
     // SAFETY: the caller keeps the rules of the header.
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn trilith_options_limit(
     unsafe { guard(error, || look_mut(options)?.limits.set(given(assignment)?)) }
 }
 
-/// Allows references to lead to this folder (a path that ends in `/`) or to addresses that begin like this.
+/// Allows references to lead to this folder (a path that ends in `/`) or to URLs that begin like this.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_options_allow(
     options: *mut trilith_options,
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn trilith_options_cancel(
     }
 }
 
-/// Frees options; null is left alone.
+/// Frees options. Null is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_options_free(options: *mut trilith_options) {
     // SAFETY: the caller keeps the rules of the header.
@@ -153,7 +153,7 @@ fn open_source(
     Ok(trilith_file::give(Arc::new(file), family))
 }
 
-/// Opens a file by its path or its address (`https://`, `s3://`, `gs://`, `az://`). Nothing is decoded. `options` may be null.
+/// Opens a file by its path or its URL (`https://`, `s3://`, `gs://`, `az://`). Nothing is decoded. `options` may be null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_open(
     path: *const c_char,
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn trilith_open(
     }
 }
 
-/// Opens a file that lies in memory; the bytes are copied. `options` may be null.
+/// Opens a file in memory; the bytes are copied. `options` may be null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_open_memory(
     bytes: *const c_void,
@@ -193,7 +193,7 @@ pub unsafe extern "C" fn trilith_open_memory(
     }
 }
 
-/// Reads `size` bytes from `offset` on into `buffer`; returns 0, or anything else where it cannot. It is called from several
+/// Reads `size` bytes from `offset` on into `buffer`. Returns 0, or another number if it fails. It is called from several
 /// threads at once and must not use the file that it reads for.
 pub type trilith_read = Option<unsafe extern "C" fn(user: *mut c_void, offset: u64, buffer: *mut c_void, size: usize) -> i32>;
 
@@ -237,7 +237,7 @@ impl Source for Callback {
 }
 
 /// Opens a file of `size` bytes that `read` reads; `user` is handed to it. Both must be valid until the file is closed and
-/// all that came from it is freed. `options` may be null.
+/// everything that came from it is freed. `options` may be null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_open_callback(
     read: trilith_read,
@@ -259,14 +259,14 @@ pub unsafe extern "C" fn trilith_open_callback(
     }
 }
 
-/// The family of a file: `asdf`, `finf`, `fits`, `dudley`, … It lives as long as the file; null for what is no file.
+/// Returns the format of a file: `asdf`, `finf`, `fits`, `dudley`, … It lives as long as the file. Null for a handle that is not a file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_file_family(file: *const trilith_file) -> *const c_char {
     // SAFETY: the caller keeps the rules of the header.
     unsafe { look(file) }.map_or(std::ptr::null(), |file| file.family.as_ptr())
 }
 
-/// Lists problems of a file that can be read nevertheless: one line each, or an empty text. Freed with
+/// Lists problems of a file that can be read nevertheless: one line each, or an empty string. Free it with
 /// trilith_string_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_file_warnings(
@@ -283,7 +283,7 @@ pub unsafe extern "C" fn trilith_file_warnings(
     }
 }
 
-/// Closes a file; null is left alone.
+/// Closes a file. Null is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_close(file: *mut trilith_file) {
     // SAFETY: the caller keeps the rules of the header.

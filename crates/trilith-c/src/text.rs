@@ -33,7 +33,7 @@ pub fn give(text: &str) -> *mut c_char {
     c_text(text).into_raw()
 }
 
-/// Frees text that a call handed over; null is left alone.
+/// Frees a string that a call returned. Null is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_string_free(text: *mut c_char) {
     if !text.is_null() {

@@ -35,7 +35,7 @@ impl Hear {
 }
 
 /// Checks a file: structure, blocks, checksums, and that every array can be read; if `deep` is not 0, that every
-/// block decodes. `problems` gets one line for each, or an empty text if the file is right; freed with
+/// block decodes. `problems` gets one line for each, or an empty string if there are none. Free it with
 /// trilith_string_free. `hear`, which may be null, receives the number of checked bytes. Its result is used only at
 /// the end; to end the work early, open the file with trilith_options_cancel.
 #[unsafe(no_mangle)]

@@ -24,7 +24,7 @@ handle! {
     }
 }
 
-/// The coordinates of the array at a path, or those that the item at the path describes. An empty or null path stands for the first
+/// Returns the coordinates of the array at a path, or those that the item at the path describes. An empty or null path means the first
 /// array of the file that has some. TRILITH_NOT_FOUND if there are none, TRILITH_UNSUPPORTED if a transform is not supported. Freed
 /// with trilith_wcs_free.
 #[unsafe(no_mangle)]
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn trilith_wcs_world_ndim(wcs: *const trilith_wcs) -> usiz
     unsafe { look(wcs) }.map_or(0, |wcs| wcs.wcs.world_axes())
 }
 
-/// Name, unit and physical type of a world axis, as lon, deg, pos.eq.ra; empty if it has none. Any of the pointers may be null. The
+/// Returns name, unit and physical type of a world axis, as lon, deg, pos.eq.ra; empty if it has none. Any of the pointers may be null. The
 /// strings live as long as the coordinates.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_wcs_axis(
@@ -109,7 +109,7 @@ unsafe fn columns(points: *const f64, count: usize, axes: usize) -> Result<Vec<V
 /// Converts points, point after point.
 ///
 /// # Safety
-/// `points` has `count` points of as many numbers as the coordinates take, `out` room for as many as they give.
+/// `points` has `count` points with a number for each input axis, and `out` has room for a number for each output axis.
 unsafe fn convert(wcs: &Wcs, count: usize, points: *const f64, out: *mut f64, flags: u32, to_pixels: bool) -> Result<()> {
     if flags & !(TRILITH_WCS_NO_BOX | TRILITH_WCS_FILE_INVERSE) != 0 {
         return Err(Error::invalid_input(format!("unknown flags {flags:#x}")));
@@ -134,9 +134,9 @@ unsafe fn convert(wcs: &Wcs, count: usize, points: *const f64, out: *mut f64, fl
     Ok(())
 }
 
-/// World coordinates of `count` pixels, point after point, in the units of the axes. A pixel is trilith_wcs_pixel_ndim numbers: x, the
+/// Computes world coordinates of `count` pixels, point after point, in the units of the axes. A pixel is trilith_wcs_pixel_ndim numbers: x, the
 /// last axis of the array, comes first and counts from 0 at the middle of the first element. A point without coordinates is NaN. `out`
-/// may be `pixels` if both have as many numbers.
+/// may be `pixels` if both have the same number of axes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_wcs_pixel_to_world(
     wcs: *const trilith_wcs,
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn trilith_wcs_pixel_to_world(
     unsafe { guard(error, || convert(&look(wcs)?.wcs, count, pixels, out, flags, false)) }
 }
 
-/// Pixels of `count` positions, the reverse of trilith_wcs_pixel_to_world. The result is exact unless TRILITH_WCS_FILE_INVERSE is set.
+/// Computes the pixels of `count` positions, the reverse of trilith_wcs_pixel_to_world. The result is exact unless TRILITH_WCS_FILE_INVERSE is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_wcs_world_to_pixel(
     wcs: *const trilith_wcs,
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn trilith_wcs_world_to_pixel(
     unsafe { guard(error, || convert(&look(wcs)?.wcs, count, world, out, flags, true)) }
 }
 
-/// Longitude and latitude of the four corners in degrees, eight numbers: lower left, upper left, upper right, lower right of the
+/// Returns longitude and latitude of the four corners in degrees, eight numbers: lower left, upper left, upper right, lower right of the
 /// bounding box, else of the array. TRILITH_UNSUPPORTED without a sky, or if the number of pixels is not known.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_wcs_footprint(wcs: *const trilith_wcs, out: *mut f64, error: *mut *mut trilith_error) -> i32 {
@@ -197,9 +197,9 @@ pub unsafe extern "C" fn trilith_wcs_contains(
     }
 }
 
-/// Cards of a FITS header that describes the coordinates: 80 characters each, without line ends and without END, as wcslib (wcspih) and
+/// Returns the cards of a FITS header that describes the coordinates: 80 characters each, without line ends and without END, as wcslib (wcspih) and
 /// AST (astPutCards) take them. `order` is the degree of the SIP polynomials: 1 for a tangent plane alone, 0 for the lowest that keeps
-/// `max_error`, in pixels; 0.0 stands for 0.001, or for any if an order is given. TRILITH_UNSUPPORTED if the coordinates are not
+/// `max_error`, in pixels; 0.0 means 0.001, or any error if an order is given. TRILITH_UNSUPPORTED if the coordinates are not
 /// those of an image of the sky, or if no degree is good enough. Freed with trilith_string_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_wcs_fits_header(
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn trilith_wcs_fits_header(
     }
 }
 
-/// Frees coordinates; null is left alone.
+/// Frees coordinates. Null is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_wcs_free(wcs: *mut trilith_wcs) {
     // SAFETY: the caller keeps the rules of the header.

@@ -68,7 +68,7 @@ pub unsafe extern "C" fn trilith_writer_codec(
     }
 }
 
-/// Puts a whole number at a path such as `/meta/count`; mappings on the way are made.
+/// Sets an integer at a path such as `/meta/count`. Missing mappings are added.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_writer_int(
     held: *mut trilith_writer,
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn trilith_writer_int(
     unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, &value)) }
 }
 
-/// Puts a number at a path.
+/// Sets a number at a path.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_writer_double(
     held: *mut trilith_writer,
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn trilith_writer_double(
     unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, &value)) }
 }
 
-/// Puts a boolean at a path: anything but 0 is true.
+/// Sets a boolean at a path. Every number but 0 is true.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_writer_bool(
     held: *mut trilith_writer,
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn trilith_writer_bool(
     unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, &(value != 0))) }
 }
 
-/// Puts a text at a path.
+/// Sets a string at a path.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_writer_text(
     held: *mut trilith_writer,
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn trilith_writer_text(
     unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, given(value)?)) }
 }
 
-/// Puts the value of a YAML text at a path: a mapping, a list, anything without explicit tags.
+/// Sets the value of a YAML text at a path: a mapping, a list, or any value without explicit tags.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_writer_yaml(
     held: *mut trilith_writer,
@@ -186,8 +186,8 @@ fn in_memory(bytes: &[u8], datatype: Datatype, shape: &[u64]) -> Result<Array> {
 
 /// Adds an array in C order at a path. `datatype` is that of its elements, TRILITH_FLOAT32 and so on; `shape` has `ndim` lengths.
 ///
-/// Without a mask the elements are not copied: they must stay as they are until trilith_writer_write or trilith_writer_free. `mask`
-/// may be null; otherwise it has one byte for each element, of which those that are not 0 mask theirs, and all is copied.
+/// Without a mask the elements are not copied: they must stay unchanged until trilith_writer_write or trilith_writer_free. `mask`
+/// may be null. Otherwise it has one byte for each element, a byte other than 0 masks its element, and everything is copied.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_writer_array(
     held: *mut trilith_writer,
@@ -205,7 +205,7 @@ pub unsafe extern "C" fn trilith_writer_array(
             let (writer, path) = (writer(look_mut(held)?)?, given(path)?);
             let given = Given { datatype, shape: memory::list(shape, ndim)?, data, mask };
             if !mask.is_null() || datatype == crate::array::TRILITH_BOOL8 {
-                // Bytes that are neither 0 nor 1 are no truth values in Rust: they are copied, not borrowed.
+                // Bytes that are neither 0 nor 1 are not booleans in Rust: they are copied, not borrowed.
                 return writer.array(path, &given.copied()?);
             }
             with_type!(datatype, T => writer.slice::<T>(path, given.elements::<T>()?, given.shape), else Err(unknown_datatype(datatype)))
@@ -213,7 +213,7 @@ pub unsafe extern "C" fn trilith_writer_array(
     }
 }
 
-/// Writes the file beside `path`, syncs it, and puts it into place: a failure leaves the old file as it was. After that the writer can only be
+/// Writes a file next to `path`, syncs it, and renames it: a failure leaves the old file unchanged. After that the writer can only be
 /// freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_writer_write(
@@ -230,7 +230,7 @@ pub unsafe extern "C" fn trilith_writer_write(
     }
 }
 
-/// Frees a writer; null is left alone. Unwritten data are lost.
+/// Frees a writer. Null is allowed. Unwritten data are lost.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_writer_free(writer: *mut trilith_writer) {
     // SAFETY: the caller keeps the rules of the header.

@@ -59,7 +59,7 @@ fn text(out: &mut Out, name: &str, found: &Conformity, options: &Options) -> Res
         }
         if !options.quiet {
             out.line(&format!("  rule: {}", rule.text))?;
-            out.line(&format!("  mend: {}", first.mend))?;
+            out.line(&format!("  fix: {}", first.mend))?;
         }
     }
     for open in &found.open {

@@ -95,7 +95,7 @@ pub fn run(
     run_with(arguments, form, many, options, None, work)
 }
 
-/// The first argument, which may begin with a hyphen (`-#/path`), and those after it, which may not: options stand among
+/// The first argument, which may begin with a hyphen (`-#/path`), and those after it, which may not: options are among
 /// them.
 pub fn joined(first: Option<&String>, more: &[String]) -> Vec<String> {
     first.into_iter().chain(more).cloned().collect()

@@ -126,7 +126,7 @@ impl Options {
         Ok(())
     }
 
-    /// The limits: defaults, environment, then `--limit`. They have one budget, which counts all that the command
+    /// The limits: defaults, environment, then `--limit`. They have one budget, which counts everything that the command
     /// reads and writes.
     pub fn limits(&self) -> Result<Limits> {
         if let Some(limits) = self.budget.get() {
@@ -272,7 +272,7 @@ impl Options {
         bytes::read_vec(&*source, 0, source.len(), limits)
     }
 
-    /// Reads a layout; what is wrong with it stands in the message with its place.
+    /// Reads a layout; the error has the place of the fault.
     pub fn read_layout(&self, path: &str, limits: &Limits) -> Result<Layout> {
         let text = self.read_text(path, limits)?;
         Layout::read(&text).map_err(|error| error.context(path.to_owned()))

@@ -11,7 +11,7 @@ use crate::inputs::Held;
 use crate::paint::{Ink, err, out as paint};
 use crate::progress::suspended;
 
-/// The limits of the command that runs: all that it writes counts towards them.
+/// The limits of the command that runs: its output counts towards them.
 static LIMITS: Mutex<Option<Limits>> = Mutex::new(None);
 
 /// Counts what is written from now on for a command with these limits.
@@ -42,7 +42,7 @@ enum Sink {
     Held(Metered<Held>),
 }
 
-/// Stdout itself: the standard library's looks for the ends of lines in all that passes.
+/// Standard output without the line buffer of the standard library.
 pub enum Stdout {
     Direct(std::fs::File),
     Lines(io::Stdout),
@@ -123,7 +123,7 @@ impl Out {
         self.write_all(text.as_bytes()).map_err(failed)
     }
 
-    /// Writes text of a file as it is, but with control characters made visible on a terminal.
+    /// Writes text of a file unchanged, except for control characters on a terminal.
     pub fn text(&mut self, text: &str) -> Result<()> {
         if io::stdout().is_terminal() { self.raw(&clean_text(text)) } else { self.raw(text) }
     }

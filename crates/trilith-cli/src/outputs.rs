@@ -41,7 +41,7 @@ impl<'o> Outputs<'o> {
     }
 }
 
-/// The name of a file that is written for an item: `{stem}` in `output` stands for the name of the file without its
+/// The name of a file that is written for an item: `{stem}` in `output` is the name of the file without its
 /// ending, `{item}` for the path.
 pub fn named(output: &str, file: &str, path: &str) -> String {
     if !output.contains('{') {

@@ -36,7 +36,7 @@ impl Save {
         self.output.as_deref().unwrap_or(name)
     }
 
-    /// Saves a change of the file that was opened from `name`; `anew` writes every block again.
+    /// Saves a change of the file that was opened from `name`; `again` rewrites every block.
     pub fn save(&self, change: &mut Change<'_>, name: &str, anew: bool, options: &Options) -> Result<()> {
         let source = change.file().sections().source();
         progress::expect(source.len());

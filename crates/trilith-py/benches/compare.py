@@ -44,7 +44,7 @@ def start_up(module):
 
 
 def content(small):
-    """What the files hold, and with which codec."""
+    """The content of the files, and their codecs."""
     rng = np.random.default_rng(8)
     side = 1024 if small else 4096
     noise = rng.normal(100, 5, (side, side)).astype("f4")

@@ -97,7 +97,7 @@ fn lend_plain<'py>(py: Python<'py>, array: &Described) -> PyResult<Option<Bound<
     if array.mask().is_some() { Ok(None) } else { lend(py, array, true) }
 }
 
-/// The elements where they lie, read-only; nothing if they are compressed, of the other byte order,
+/// The elements in place, read-only; nothing if they are compressed, of the other byte order,
 /// or not in memory. `aligned` asks for addresses that any program can use.
 pub fn lend<'py>(py: Python<'py>, array: &Described, aligned: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
     if array.nbytes() == 0 || !is_native(array.datatype(), array.byteorder()) {
@@ -321,8 +321,32 @@ impl Array {
         })
     }
 
-    /// The elements, without their mask: a new array, or written into `out` (any array of this shape to whose dtype
-    /// they can be cast).
+    /// Reads the elements without their mask.
+    ///
+    /// Parameters
+    /// ----------
+    /// out : numpy.ndarray, optional
+    ///     An array of the same shape, to whose dtype the elements can be cast. The elements are written into it.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray
+    ///     `out`, or a new array.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If `out` has another shape.
+    /// FormatError
+    ///     If the elements cannot be decoded.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, trilith
+    /// >>> a = trilith.open(trilith.dumps({"a": numpy.arange(3)}))["a"]
+    /// >>> out = numpy.empty(3, "f4")
+    /// >>> a.read(out=out).tolist()
+    /// [0.0, 1.0, 2.0]
     #[pyo3(signature = (out=None))]
     fn read<'py>(&self, py: Python<'py>, out: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let Some(out) = out else { return load(py, &self.array) };
@@ -345,8 +369,21 @@ impl Array {
         Ok(out)
     }
 
-    /// The array as float32, if it has the bits of floats that numpy has no type for (bfloat16 and the kinds of
-    /// float8, which its attributes name). Any other array is returned unchanged.
+    /// Returns the array as float32, if it has the bits of bfloat16 or float8 numbers.
+    ///
+    /// numpy has no such types, so these arrays are read as integers, and their attributes name the type. Any other array is returned
+    /// unchanged.
+    ///
+    /// Returns
+    /// -------
+    /// Array
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, trilith
+    /// >>> a = trilith.open(trilith.dumps({"a": numpy.arange(3)}))["a"]
+    /// >>> a.widened().dtype
+    /// dtype('int64')
     fn widened(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         let this = slf.get();
         let Some(place) = this.place() else { return Ok(slf) };
@@ -358,12 +395,50 @@ impl Array {
         Bound::new(slf.py(), Self::new(array, None))
     }
 
-    /// The elements as a `numpy.ma.MaskedArray`.
+    /// Reads the elements as a masked array.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ma.MaskedArray
+    ///
+    /// Raises
+    /// ------
+    /// FormatError
+    ///     If the elements cannot be decoded.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, trilith
+    /// >>> a = trilith.open(trilith.dumps({"a": numpy.ma.masked_equal([1, 2, 3], 2)}))["a"]
+    /// >>> a.masked().tolist()
+    /// [1, None, 3]
     fn masked<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         masked(py, &self.array)
     }
 
-    /// A part of the array whose elements are read later: numbers, slices, `...`, or a field's name.
+    /// Returns a part of the array, whose elements are read later.
+    ///
+    /// Parameters
+    /// ----------
+    /// index : int, slice, Ellipsis, str, or tuple of these
+    ///     The part, as numpy takes it, or the name of a field.
+    ///
+    /// Returns
+    /// -------
+    /// Array
+    ///
+    /// Raises
+    /// ------
+    /// IndexError
+    ///     If the index does not fit the shape.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, trilith
+    /// >>> a = trilith.open(trilith.dumps({"a": numpy.arange(12).reshape(3, 4)}))["a"]
+    /// >>> part = a.part(numpy.s_[1:, ::2])
+    /// >>> part.shape, part[0].tolist()
+    /// ((2, 2), [4, 6])
     fn part(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Self> {
         let array = match wanted(index)? {
             Wanted::Field(name) => self.array.field(&name).or_raise(About::Key)?,
@@ -373,16 +448,56 @@ impl Array {
         Ok(Self::new(array, self.way.as_ref().map(|way| way.part(py, index))))
     }
 
-    /// A dask array of it. Its tasks store only a path, a tree path and a range, and open the file when they run.
-    /// Without `chunks`, chunks end where compressed pieces of the block end.
+    /// Returns a dask array, which reads its chunks later.
+    ///
+    /// A task stores only a path, a tree path and a range. It opens the file when it runs.
+    ///
+    /// Parameters
+    /// ----------
+    /// chunks : int, tuple or dict, optional
+    ///     Chunks, as dask takes them. Without it they end where compressed sub-blocks of the block end.
+    ///
+    /// Returns
+    /// -------
+    /// dask.array.Array
+    ///
+    /// Raises
+    /// ------
+    /// ImportError
+    ///     If dask is not installed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, trilith
+    /// >>> f = trilith.open(trilith.dumps({"a": numpy.arange(12).reshape(3, 4)}))
+    /// >>> f["a"].to_dask(chunks=(1, 4)).numblocks
+    /// (3, 1)
     #[pyo3(signature = (chunks=None))]
     fn to_dask<'py>(slf: Bound<'py, Self>, chunks: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("trilith._dask")?.call_method1("to_dask", (slf, chunks))
     }
 
-    /// An `xarray.DataArray` of it, read lazily. Its dimensions are the given ones, else those of the file and the
-    /// conventions of its instrument, else `dim_0`, `dim_1`, ...
+    /// Returns an `xarray.DataArray`, which is read later.
     ///
+    /// Parameters
+    /// ----------
+    /// dims : str or iterable of str, optional
+    ///     Names of the dimensions. Without it they are those of the file and the conventions of its instrument, else `dim_0`,
+    ///     `dim_1`, ...
+    /// name : str, optional
+    ///     Name of the result. Without it, the key of the array.
+    ///
+    /// Returns
+    /// -------
+    /// xarray.DataArray
+    ///
+    /// Raises
+    /// ------
+    /// ImportError
+    ///     If xarray is not installed.
+    ///
+    /// Examples
+    /// --------
     /// >>> import numpy, trilith
     /// >>> f = trilith.open(trilith.dumps({"meta": {"telescope": "ROMAN"}, "data": numpy.zeros((4, 5))}))
     /// >>> f["data"].to_xarray().dims, f["data"].to_xarray(dims=("row", "column")).dims

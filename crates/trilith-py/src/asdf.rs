@@ -101,12 +101,29 @@ impl Asdf {
         entries.map(|node| top.to(top.item.at(At::Node(node.id().index()))).copied(py)).collect()
     }
 
-    /// Adds an entry with a description and the current time to the history, for the next `update()`.
+    /// Adds an entry with the current time to the history, for the next `update()`.
     ///
     /// Parameters
     /// ----------
     /// description : str
-    ///     The description.
+    ///     The text of the entry.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If the file is closed, or cannot be changed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import tempfile, trilith
+    /// >>> path = tempfile.mkdtemp() + "/x.asdf"
+    /// >>> trilith.write(path, {"meta": {"filter": "F106", "seeing": 0.8}})
+    /// >>> with trilith.open(path) as f:
+    /// ...     f.asdf.add_history_entry("flat field done")
+    /// ...     f.update()
+    /// >>> with trilith.open(path) as f:
+    /// ...     f.asdf.history[0]["description"]
+    /// 'flat field done'
     pub fn add_history_entry(&self, py: Python<'_>, description: String) -> PyResult<()> {
         crate::edit::add_history(py, &self.held, description)
     }
@@ -121,6 +138,18 @@ impl Asdf {
     /// Returns
     /// -------
     /// Array
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If there is no such block.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, trilith
+    /// >>> f = trilith.open(trilith.dumps({"a": numpy.arange(3, dtype="u1")}))
+    /// >>> f.asdf.block(0).tolist()
+    /// [0, 1, 2]
     pub fn block(&self, py: Python<'_>, number: i64) -> PyResult<array::Array> {
         let file = self.held.opened()?;
         let file = asdf_of(&file)?;

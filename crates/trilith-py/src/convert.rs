@@ -46,6 +46,15 @@ use crate::source::{Origin, order, origin};
 /// list of str
 ///     The losses, and the items that were left out.
 ///
+/// Raises
+/// ------
+/// ValueError
+///     If the target cannot hold everything and `allow_loss` is not set. The message lists the losses.
+/// NotImplementedError
+///     If the conversion is not supported.
+/// OSError
+///     If a file cannot be read or written.
+///
 /// Examples
 /// --------
 /// >>> import numpy, pathlib, tempfile, trilith

@@ -24,7 +24,7 @@ pub fn array(given: &Bound<'_, PyAny>) -> PyResult<Array> {
     if given.hasattr("to_value")? && given.hasattr("unit")? {
         let unit = given.getattr("unit")?.str()?;
         if unit.len()? > 0 {
-            let message = format!("there is no place for the unit {unit}; pass only the numbers, as to_value returns them");
+            let message = format!("a layout has no place for the unit {unit}; pass only the numbers, as to_value returns them");
             return Err(PyNotImplementedError::new_err(message));
         }
     }
@@ -74,7 +74,7 @@ impl Ready<'_> {
             Data::Int(number) => Ok(Draft::param(*number)),
             Data::Float(number) => Ok(Draft::data(Array::from_slice(&[*number], &[])?)),
             Data::Str(text) => Ok(Draft::data(Array::from_texts(std::slice::from_ref(text), &[])?)),
-            _ => Err(Error::invalid_input("a stream holds dictionaries, lists, arrays, numbers and texts, nothing else")),
+            _ => Err(Error::invalid_input("a Dudley file holds only dictionaries, lists, arrays, numbers and strings")),
         }
     }
 }

@@ -51,7 +51,7 @@ fn struct_description<'py>(py: Python<'py>, fields: &StructType) -> PyResult<Bou
     Ok(list.into_any())
 }
 
-/// Returns `True` if an array that lies in memory is already what [`to_numpy`] says.
+/// Returns `True` if an array in memory already has the form of [`to_numpy`].
 pub fn is_native(datatype: &Datatype, order: Byteorder) -> bool {
     match datatype {
         // Any byte but 0 is true here, which numpy does not expect.

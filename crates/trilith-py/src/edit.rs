@@ -139,7 +139,7 @@ fn changed(file: &File, steps: Vec<Step>) -> trilith::Result<Change<'_>> {
     Ok(change)
 }
 
-/// Writes the file with its changes somewhere else, to a path or a file object; the file itself stays as it is.
+/// Writes the file with its changes somewhere else, to a path or a file object; the file itself stays unchanged.
 pub fn write_to(
     py: Python<'_>,
     file: &Held,

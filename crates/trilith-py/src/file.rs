@@ -104,7 +104,7 @@ pub fn open(
     let (layout, template) = (layout::given(layout)?, layout::given(family.filter(|_| is_set.is_none()))?);
     let files = files.map(chosen).transpose()?.unwrap_or_default();
     let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
-    // Another process may stand in another folder: the path is absolute.
+    // Another process may have another working directory, so the path is absolute.
     let allow = crate::remote::allowed(&allow)?;
     let opening = crate::remote::opening(memmap, &allow, remote, storage_options)?.byteorder(byteorder).stored(stored);
     let itself = is_set == Some(false);
@@ -229,8 +229,17 @@ impl File {
         self.close();
     }
 
-    /// Closes the file and drops changes that were not written. Arrays that were taken out of it stay valid, and so
-    /// do results made of them.
+    /// Closes the file and drops changes that were not written.
+    ///
+    /// Arrays that were taken out of it stay valid, and so do results made of them. A second call does nothing.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import trilith
+    /// >>> f = trilith.open(trilith.dumps({"a": [1, 2]}))
+    /// >>> f.close()
+    /// >>> f.closed
+    /// True
     fn close(&self) {
         self.held.close();
     }
@@ -286,7 +295,7 @@ impl File {
         Ok(self.opened()?.as_family().map(|set| set.catalog().files().to_vec()).unwrap_or_default())
     }
 
-    /// The files of a file set that are masked in an item, because they omit it or are missing.
+    /// Returns the files of a file set that are masked in an item, because they omit it or are missing.
     ///
     /// Parameters
     /// ----------
@@ -296,6 +305,18 @@ impl File {
     /// Returns
     /// -------
     /// list of str
+    ///     Names as in `files`. Empty for any other file.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If the file is closed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import trilith
+    /// >>> trilith.open(trilith.dumps({"a": [1, 2]})).omitted("a")
+    /// []
     fn omitted(&self, py: Python<'_>, key: &str) -> PyResult<Vec<String>> {
         let file = self.opened()?;
         let Some(set) = file.as_family() else { return Ok(Vec::new()) };
@@ -375,17 +396,65 @@ impl File {
         Ok(self.tree(py)?.try_iter()?.into_any())
     }
 
-    /// A view of the keys at the root.
+    /// Returns a view of the keys at the root.
+    ///
+    /// Returns
+    /// -------
+    /// collections.abc.KeysView
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If the file is closed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import trilith
+    /// >>> f = trilith.open(trilith.dumps({"a": 1, "b": "x"}))
+    /// >>> list(f.keys())
+    /// ['a', 'b']
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.root(py)?.call_method0("keys")
     }
 
-    /// A view of the values at the root.
+    /// Returns a view of the values at the root.
+    ///
+    /// Returns
+    /// -------
+    /// collections.abc.ValuesView
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If the file is closed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import trilith
+    /// >>> f = trilith.open(trilith.dumps({"a": 1, "b": "x"}))
+    /// >>> list(f.values())
+    /// [1, 'x']
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.root(py)?.call_method0("values")
     }
 
-    /// A view of the pairs of key and value at the root.
+    /// Returns a view of the pairs of key and value at the root.
+    ///
+    /// Returns
+    /// -------
+    /// collections.abc.ItemsView
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If the file is closed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import trilith
+    /// >>> f = trilith.open(trilith.dumps({"a": 1, "b": "x"}))
+    /// >>> list(f.items())
+    /// [('a', 1), ('b', 'x')]
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.root(py)?.call_method0("items")
     }
@@ -400,11 +469,24 @@ impl File {
     ///     The value if there is no such item.
     /// as_ : {"asdf"}, optional
     ///     Return the object that the installed converters of the `asdf` package make of it: a WCS, a quantity, a table.
-    ///     Its arrays are read; nothing else of the tree is converted.
+    ///     Its arrays are read. Nothing else of the tree is converted.
     ///
     /// Returns
     /// -------
     /// object
+    ///     An `Array`, `Mapping`, `Sequence` or value of Python.
+    ///
+    /// Raises
+    /// ------
+    /// ImportError
+    ///     If `as_` is "asdf" and the package `asdf` is not installed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import trilith
+    /// >>> f = trilith.open(trilith.dumps({"meta": {"exposure": 139.8}}))
+    /// >>> f.get("meta/exposure"), f.get("meta/filter", "none")
+    /// (139.8, 'none')
     #[pyo3(signature = (key, default=None, *, as_=None))]
     fn get<'py>(
         &self,
@@ -425,7 +507,24 @@ impl File {
         crate::search::paths(py, &self.top()?, &conditions)
     }
 
-    /// A dictionary of the whole tree, in which arrays are still to be read.
+    /// Returns the tree as dictionaries and lists.
+    ///
+    /// Arrays in it are still `Array`s, whose elements are read later.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If the file is closed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import trilith
+    /// >>> trilith.open(trilith.dumps({"meta": {"filters": ["F106"]}})).to_dict()
+    /// {'meta': {'filters': ['F106']}}
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.root(py)?.call_method0("to_dict")
     }
@@ -436,8 +535,20 @@ impl File {
     /// -------
     /// dict
     ///     `file`, `family`, `generation` and `size` in bytes. For the ASDF family also `header`, `standard`, and the place
-    ///     of the `tree` and of each of the `blocks`; for a file under a layout `dialect`, `byteorder`, and `format` if
+    ///     of the `tree` and of each of the `blocks`. For a file under a layout `dialect`, `byteorder`, and `format` if
     ///     the layout is derived from the metadata of another format.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If the file is closed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, trilith
+    /// >>> info = trilith.open(trilith.dumps({"a": numpy.zeros(1000)}, codec="lz4")).info()
+    /// >>> info["generation"], info["blocks"][0]["codec"]
+    /// ('asdf-1.x', 'lz4')
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let file = self.opened()?;
         let dict = PyDict::new(py);
@@ -468,6 +579,18 @@ impl File {
     /// Returns
     /// -------
     /// Array
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If there is no such block.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, trilith
+    /// >>> f = trilith.open(trilith.dumps({"a": numpy.arange(3, dtype="u1")}))
+    /// >>> f.block(0).tolist()
+    /// [0, 1, 2]
     fn block(&self, py: Python<'_>, number: i64) -> PyResult<array::Array> {
         self.sections().block(py, number)
     }
@@ -537,6 +660,19 @@ impl File {
     /// -------
     /// dict of str
     ///     Sums by the paths of the arrays. The sum of a mask is at the path of the mask.
+    ///
+    /// Raises
+    /// ------
+    /// FormatError
+    ///     If an array cannot be decoded.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, trilith
+    /// >>> tree = {"a": numpy.arange(3.0)}
+    /// >>> plain, small = (trilith.open(trilith.dumps(tree, codec=codec)) for codec in (None, "zlib"))
+    /// >>> plain.digest() == small.digest(), list(plain.digest())
+    /// (True, ['/a'])
     fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let file = self.opened()?;
         let dict = PyDict::new(py);
@@ -561,15 +697,60 @@ impl File {
     /// -------
     /// list of str
     ///     The problems. Empty if there are none.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If the file is closed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, trilith
+    /// >>> data = bytearray(trilith.dumps({"a": numpy.zeros(100)}))
+    /// >>> trilith.open(bytes(data)).verify()
+    /// []
+    /// >>> data[-100] ^= 1
+    /// >>> len(trilith.open(bytes(data)).verify()) > 0
+    /// True
     #[pyo3(signature = (*, deep=false))]
     fn verify(&self, py: Python<'_>, deep: bool) -> PyResult<Vec<String>> {
         let file = self.opened()?;
         Ok(calm(py, || file.verify(deep, trilith::Progress::default()))?.or_raise(About::Argument)?.problems())
     }
 
-    /// Sets the value at a path, or adds a key, for the next `update()`. Comments, key order and everything else of
-    /// the tree stay. Arrays, also within dictionaries, get separate blocks, with a `codec` and a `level` as in
-    /// `write`; with `inline` they go into the tree.
+    /// Sets the value at a path, or adds a key, for the next `update()`.
+    ///
+    /// Comments, key order and everything else of the tree stay. Arrays get separate blocks, also those within dictionaries.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str
+    ///     The path of the item.
+    /// value : object
+    ///     The new value, as `write` takes it.
+    /// inline : bool
+    ///     Put arrays into the tree, not into blocks.
+    /// codec : str, optional
+    ///     Codec of the arrays, as in `write`.
+    /// level : int, optional
+    ///     Level of the codec.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If the file is closed, or cannot be changed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import tempfile, trilith
+    /// >>> path = tempfile.mkdtemp() + "/x.asdf"
+    /// >>> trilith.write(path, {"meta": {"filter": "F106", "seeing": 0.8}})
+    /// >>> with trilith.open(path) as f:
+    /// ...     f.set("/meta/filter", "F158")
+    /// ...     f.update()
+    /// >>> with trilith.open(path) as f:
+    /// ...     f["meta/filter"]
+    /// 'F158'
     #[pyo3(signature = (path, value, *, inline=false, codec=None, level=None))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords")]
     fn set(
@@ -593,23 +774,114 @@ impl File {
     }
 
     /// Removes the item at a path, with the comment on its line, for the next `update()`.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str
+    ///     The path of the item.
+    ///
+    /// Raises
+    /// ------
+    /// KeyError
+    ///     If there is no such item.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import tempfile, trilith
+    /// >>> path = tempfile.mkdtemp() + "/x.asdf"
+    /// >>> trilith.write(path, {"meta": {"filter": "F106", "seeing": 0.8}})
+    /// >>> with trilith.open(path) as f:
+    /// ...     f.delete("/meta/seeing")
+    /// ...     f.update()
+    /// >>> with trilith.open(path) as f:
+    /// ...     f["meta"].to_dict()
+    /// {'filter': 'F106'}
     fn delete(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         crate::edit::delete(py, &self.held, path)
     }
 
-    /// Gives the key at a path another name, at its place, for the next `update()`.
+    /// Renames the key at a path, for the next `update()`. The item keeps its place.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str
+    ///     The path of the item.
+    /// name : str
+    ///     The new key.
+    ///
+    /// Raises
+    /// ------
+    /// KeyError
+    ///     If there is no such item.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import tempfile, trilith
+    /// >>> path = tempfile.mkdtemp() + "/x.asdf"
+    /// >>> trilith.write(path, {"meta": {"filter": "F106", "seeing": 0.8}})
+    /// >>> with trilith.open(path) as f:
+    /// ...     f.rename("/meta/filter", "band")
+    /// ...     f.update()
+    /// >>> with trilith.open(path) as f:
+    /// ...     list(f["meta"])
+    /// ['band', 'seeing']
     fn rename(&self, py: Python<'_>, path: &str, name: String) -> PyResult<()> {
         crate::edit::rename(py, &self.held, path, name)
     }
 
-    /// Adds an entry with this description and the current time to the history, for the next `update()`.
+    /// Adds an entry with the current time to the history, for the next `update()`.
+    ///
+    /// Parameters
+    /// ----------
+    /// description : str
+    ///     The text of the entry.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If the file is closed, or cannot be changed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import tempfile, trilith
+    /// >>> path = tempfile.mkdtemp() + "/x.asdf"
+    /// >>> trilith.write(path, {"meta": {"filter": "F106", "seeing": 0.8}})
+    /// >>> with trilith.open(path) as f:
+    /// ...     f.add_history_entry("flat field done")
+    /// ...     f.update()
+    /// >>> with trilith.open(path) as f:
+    /// ...     f.history[0]["description"]
+    /// 'flat field done'
     fn add_history_entry(&self, py: Python<'_>, description: String) -> PyResult<()> {
         self.sections().add_history_entry(py, description)
     }
 
-    /// Writes the file with the changes that were made to it to another path or a binary file object, and leaves the file
-    /// itself as it is. Blocks are copied as they are stored. The URL of an object is written as `write` does, and so are
-    /// `overwrite` and `storage_options`.
+    /// Writes the file, with its changes, to another path. The file itself stays unchanged.
+    ///
+    /// Blocks are copied as they are stored.
+    ///
+    /// Parameters
+    /// ----------
+    /// target : str, os.PathLike or binary file object
+    ///     The new file, as in `write`: a path, the URL of an object, or an object with `write`.
+    /// overwrite : bool
+    ///     Replace an object that exists, if the target is the URL of one. A file is always replaced.
+    /// storage_options : dict, optional
+    ///     Credentials and places of the object store, as in `open`.
+    ///
+    /// Raises
+    /// ------
+    /// OSError
+    ///     If the target cannot be written.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import io, trilith
+    /// >>> out = io.BytesIO()
+    /// >>> with trilith.open(trilith.dumps({"filter": "F106"})) as f:
+    /// ...     f.write_to(out)
+    /// >>> trilith.open(out.getvalue())["filter"]
+    /// 'F106'
     #[pyo3(signature = (target, *, overwrite=false, storage_options=None))]
     fn write_to(
         &self,
@@ -621,16 +893,33 @@ impl File {
         crate::edit::write_to(py, &self.held, target, overwrite, storage_options)
     }
 
-    /// Appends rows to an array, or records to a list, and writes them at once. After a crash the file has the old rows.
+    /// Appends rows to an array, or records to a list, and writes them at once.
+    ///
+    /// After a crash the file has the old rows.
     ///
     /// Parameters
     /// ----------
     /// path : str or dict
-    ///     The path of a streamed array, the last of an ASDF file, such as `Pieces` of unknown length are written; or of
-    ///     a list of a Dudley file, each row becoming one more of its last item. A dict of paths and rows appends records of
-    ///     several variables of a Dudley file, all or none of them.
+    ///     The path of a streamed array, the last one of an ASDF file, as `Pieces` of unknown length make it. In a Dudley
+    ///     file, the path of a list, each row becoming one more item. A dict of paths and rows appends records of several
+    ///     variables of a Dudley file, all or none of them.
     /// rows : array_like, optional
     ///     The rows, unless `path` is a dict.
+    ///
+    /// Raises
+    /// ------
+    /// NotImplementedError
+    ///     If the array cannot grow.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, tempfile, trilith
+    /// >>> path = tempfile.mkdtemp() + "/log.asdf"
+    /// >>> trilith.write(path, {"log": trilith.Pieces([numpy.zeros((2, 3))], (None, 3), "f8")})
+    /// >>> with trilith.open(path) as f:
+    /// ...     f.append("log", numpy.ones((1, 3)))
+    /// ...     f["log"].shape
+    /// (3, 3)
     #[pyo3(signature = (path, rows=None))]
     fn append(&self, py: Python<'_>, path: &Bound<'_, PyAny>, rows: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let Some(rows) = rows else { return self.append_all(py, path) };
@@ -653,7 +942,17 @@ impl File {
     /// Raises
     /// ------
     /// NotImplementedError
-    ///     If the file has a tree: set the items, and call `update()`.
+    ///     If the file has a tree. Set the items, and call `update()`.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, tempfile, trilith
+    /// >>> path = tempfile.mkdtemp() + "/run.bd"
+    /// >>> trilith.write(path, {"t": numpy.arange(3.0)}, version="dudley-2025")
+    /// >>> with trilith.open(path) as f:
+    /// ...     f.extend({"x": numpy.zeros(2)})
+    /// ...     list(f)
+    /// ['t', 'x']
     fn extend(&self, py: Python<'_>, items: &Bound<'_, PyAny>) -> PyResult<()> {
         if self.opened()?.as_asdf().is_some() {
             return Err(PyNotImplementedError::new_err("a file with a tree gets items by f[key] = value and f.update()"));
@@ -664,8 +963,30 @@ impl File {
         self.grow(py, |file| append_draft(file, &draft, &Limits::from_env()?).map(drop))
     }
 
-    /// Writes the changes: in place under a rollback journal if the tree fits into its space, otherwise into a new
-    /// file that replaces this one. No array is decoded.
+    /// Writes the changes into the file. No array is decoded.
+    ///
+    /// Parameters
+    /// ----------
+    /// in_place : bool
+    ///     Change the bytes of the file, with a rollback journal, if the tree fits into its space. Otherwise, or with False, a new
+    ///     file replaces this one.
+    ///
+    /// Raises
+    /// ------
+    /// OSError
+    ///     If another program changed the file since it was read, or if it cannot be written.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import tempfile, trilith
+    /// >>> path = tempfile.mkdtemp() + "/x.asdf"
+    /// >>> trilith.write(path, {"meta": {"filter": "F106", "seeing": 0.8}})
+    /// >>> with trilith.open(path) as f:
+    /// ...     f["meta/seeing"] = 0.7
+    /// ...     f.update()
+    /// >>> with trilith.open(path) as f:
+    /// ...     f["meta/seeing"]
+    /// 0.7
     #[pyo3(signature = (*, in_place=true))]
     fn update(&self, py: Python<'_>, in_place: bool) -> PyResult<()> {
         crate::edit::update(py, &self.held, in_place)

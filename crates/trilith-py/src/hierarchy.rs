@@ -137,7 +137,7 @@ pub fn _manifest<'py>(array: &Bound<'py, Array>, rows: Option<u64>) -> PyResult<
     (found.file, found.chunk, found.columns, codecs, starts, lengths, fill, order).into_pyobject(py)
 }
 
-/// For each array the lengths of parts of about so many bytes that can be decoded with little waste.
+/// For each array the lengths of parts of about `bytes` bytes that can be decoded with little waste.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
 pub fn _tiles(py: Python<'_>, arrays: Vec<Bound<'_, Array>>, bytes: u64) -> PyResult<Vec<Vec<u64>>> {
@@ -145,7 +145,7 @@ pub fn _tiles(py: Python<'_>, arrays: Vec<Bound<'_, Array>>, bytes: u64) -> PyRe
     calm(py, || trilith::Array::tiles_of_all(&described, bytes))?.or_raise(About::Argument)
 }
 
-/// Reads parts of arrays, each into a C-contiguous array of its shape and dtype: all that they need is asked for together.
+/// Reads parts of arrays, each into a C-contiguous array of its shape and dtype: their bytes are requested together.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "they come from Python")]
 pub fn _read_together(py: Python<'_>, parts: Vec<(Bound<'_, Array>, Bound<'_, PyAny>)>) -> PyResult<()> {

@@ -54,7 +54,29 @@ impl Layout {
         Ok(Self(py.detach(|| read(&bytes)).or_raise(About::Argument)?, None))
     }
 
-    /// Reads a layout from a separate file.
+    /// Reads a layout from a file.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str or os.PathLike
+    ///     The file with the text of the layout.
+    ///
+    /// Returns
+    /// -------
+    /// Layout
+    ///
+    /// Raises
+    /// ------
+    /// FormatError
+    ///     If the text has an error. The message has line and column.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import pathlib, tempfile, trilith
+    /// >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.dud"
+    /// >>> _ = path.write_text("x = f8[3]")
+    /// >>> trilith.Layout.read(path).items()
+    /// [('x', 'data')]
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
@@ -63,13 +85,31 @@ impl Layout {
         Ok(Self(made.or_raise(About::Argument)?, Some(path)))
     }
 
-    /// Writes a native file under the layout: a path, which is replaced only when all is written.
+    /// Writes a native file with this layout. An existing file is replaced when all is written.
     ///
-    /// Every stored parameter gets an integer and every item an array of the datatype and shape that the layout says:
-    /// an item, a list (its elements along the first axis), or a member of `"" = {...}[NREC]`. They are keywords, or, if
-    /// the name is not a keyword, entries of `values` by their paths. The layout is put at the end of the file, unless
-    /// `embed` is false.
+    /// Each stored parameter needs an integer, and each item an array of the datatype and shape that the layout gives. A list needs its
+    /// elements along the first axis. A member of `"" = {...}[NREC]` counts as an item.
     ///
+    /// Parameters
+    /// ----------
+    /// path : str or os.PathLike
+    ///     The file to write.
+    /// values : dict, optional
+    ///     Parameters and items by their paths, for names that are not keywords of Python.
+    /// embed : bool
+    ///     Put the layout at the end of the file.
+    /// byteorder : {"little", "big"}, optional
+    ///     The byte order, if the layout does not have it.
+    /// **items
+    ///     Parameters and items by their names.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If a value is missing, or does not fit the layout.
+    ///
+    /// Examples
+    /// --------
     /// >>> import numpy, tempfile, trilith
     /// >>> layout = trilith.Layout("{ N : i8 }  rho = f8[N]")
     /// >>> path = tempfile.mkdtemp() + "/r0001.bd"
@@ -108,8 +148,9 @@ impl Layout {
         done.map_err(|error| raise_at(&error, Some(&path)))
     }
 
-    /// Writes a catalog of files that have this layout: each with the parameters from which follows where everything lies
-    /// in it. The catalog holds the layout, so `trilith.open(path)` opens all files as one.
+    /// Writes a catalog of files that have this layout, with the parameters of each file.
+    ///
+    /// The catalog holds the layout, so `trilith.open(path)` opens all files as one.
     ///
     /// Parameters
     /// ----------
@@ -125,8 +166,19 @@ impl Layout {
     /// Raises
     /// ------
     /// ValueError
-    ///     If a file is outside of the folder of the catalog, or contradicts its parameters, such as by an end before its
-    ///     data end.
+    ///     If a file is outside of the folder of the catalog, or contradicts its parameters. For example, it ends before its data
+    ///     end.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, tempfile, trilith
+    /// >>> folder = tempfile.mkdtemp()
+    /// >>> layout = trilith.Layout("{ N : i8 }  rho = f8[N]")
+    /// >>> for n in range(3):
+    /// ...     layout.write(f"{folder}/r{n}.bd", N=2, rho=numpy.full(2, float(n)))
+    /// >>> layout.catalog(f"{folder}/r*.bd", f"{folder}/runs.bd")
+    /// >>> trilith.open(f"{folder}/runs.bd")["rho"][:, 0].tolist()
+    /// [0.0, 1.0, 2.0]
     #[pyo3(signature = (files, path, *, byteorder=None, add=false))]
     #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
     fn catalog(
@@ -177,7 +229,29 @@ impl Layout {
         self.0.text()
     }
 
-    /// The text in another dialect, and what that cannot say, one line each.
+    /// Returns the layout in another dialect.
+    ///
+    /// Parameters
+    /// ----------
+    /// dialect : {"2025", "2026"}
+    ///     The other dialect.
+    ///
+    /// Returns
+    /// -------
+    /// tuple of str and list of str
+    ///     The text, and a line for each thing that the dialect cannot express.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If there is no such dialect.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import trilith
+    /// >>> text, lost = trilith.Layout("x = f8[3]").translate("2026")
+    /// >>> lost
+    /// []
     fn translate(&self, py: Python<'_>, dialect: &str) -> PyResult<(String, Vec<String>)> {
         let to = match dialect {
             "2025" => Dialect::D2025,
@@ -188,7 +262,18 @@ impl Layout {
         Ok((made.text, made.losses.iter().map(|loss| loss.message.clone()).collect()))
     }
 
-    /// Paths of the items outside of lists, without the first `/`, and what each is: "dict", "list", "param" or "data".
+    /// Returns the items outside of lists.
+    ///
+    /// Returns
+    /// -------
+    /// list of tuple of str
+    ///     The path of each item without the first `/`, and its kind: "dict", "list", "param" or "data".
+    ///
+    /// Examples
+    /// --------
+    /// >>> import trilith
+    /// >>> trilith.Layout("N : <i4  x = <f8[N]").items()
+    /// [('N', 'param'), ('x', 'data')]
     pub fn items(&self) -> Vec<(String, &'static str)> {
         let ids = (1..self.0.item_count()).filter_map(|at| self.0.item_at(at));
         let named = ids.filter_map(|id| {

@@ -121,23 +121,82 @@ impl Keyed {
         Ok(PyList::new(py, keys)?.try_iter()?.into_any())
     }
 
-    /// A view of the keys.
+    /// Returns a view of the keys.
+    ///
+    /// Returns
+    /// -------
+    /// collections.abc.KeysView
+    ///
+    /// Examples
+    /// --------
+    /// >>> import trilith
+    /// >>> f = trilith.open(trilith.dumps({"meta": {"a": 1, "b": "x"}}))
+    /// >>> list(f["meta"].keys())
+    /// ['a', 'b']
     fn keys<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         view(slf.py(), "KeysView")?.call1((slf,))
     }
 
-    /// A view of the values.
+    /// Returns a view of the values.
+    ///
+    /// Returns
+    /// -------
+    /// collections.abc.ValuesView
+    ///
+    /// Examples
+    /// --------
+    /// >>> import trilith
+    /// >>> f = trilith.open(trilith.dumps({"meta": {"a": 1, "b": "x"}}))
+    /// >>> list(f["meta"].values())
+    /// [1, 'x']
     fn values<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         view(slf.py(), "ValuesView")?.call1((slf,))
     }
 
-    /// A view of the pairs of key and value.
+    /// Returns a view of the pairs of key and value.
+    ///
+    /// Returns
+    /// -------
+    /// collections.abc.ItemsView
+    ///
+    /// Examples
+    /// --------
+    /// >>> import trilith
+    /// >>> f = trilith.open(trilith.dumps({"meta": {"a": 1, "b": "x"}}))
+    /// >>> list(f["meta"].items())
+    /// [('a', 1), ('b', 'x')]
     fn items<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         view(slf.py(), "ItemsView")?.call1((slf,))
     }
 
-    /// The value of a key or path, or `default`. With `as_="asdf"` it is the object that the installed converters of the
-    /// `asdf` package make of it (a WCS, a quantity, a table), arrays read; nothing else of the tree is converted.
+    /// Returns the value of a key or path.
+    ///
+    /// Parameters
+    /// ----------
+    /// key : str
+    ///     A key, or a path.
+    /// default : object
+    ///     The value if there is no such item.
+    /// as_ : {"asdf"}, optional
+    ///     Return the object that the installed converters of the `asdf` package make of it: a WCS, a quantity, a table.
+    ///     Its arrays are read. Nothing else of the tree is converted.
+    ///
+    /// Returns
+    /// -------
+    /// object
+    ///     An `Array`, `Mapping`, `Sequence` or value of Python.
+    ///
+    /// Raises
+    /// ------
+    /// ImportError
+    ///     If `as_` is "asdf" and the package `asdf` is not installed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import trilith
+    /// >>> meta = trilith.open(trilith.dumps({"meta": {"exposure": 139.8}}))["meta"]
+    /// >>> meta.get("exposure"), meta.get("filter", "none")
+    /// (139.8, 'none')
     #[pyo3(signature = (key, default=None, *, as_=None))]
     fn get<'py>(
         &self,
@@ -174,7 +233,19 @@ impl Keyed {
         slf.py().import("trilith._arrow")?.call_method1("table_stream", (slf, requested_schema))
     }
 
-    /// A dictionary of it and all below it, in which arrays are still to be read.
+    /// Returns the mapping and everything below it as dictionaries and lists.
+    ///
+    /// Arrays in it are still `Array`s, whose elements are read later.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///
+    /// Examples
+    /// --------
+    /// >>> import trilith
+    /// >>> trilith.open(trilith.dumps({"meta": {"filters": ["F106"]}}))["meta"].to_dict()
+    /// {'filters': ['F106']}
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.0.copied(py)
     }

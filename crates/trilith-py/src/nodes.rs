@@ -223,7 +223,7 @@ impl Copier {
                 let name = name.map_or_else(|| Ok(py.None().into_bound(py)), |name| scalar::value(py, name))?;
                 if dict.contains(&name)? {
                     let message =
-                        format!("two keys of the mapping are {} for a dictionary, which holds one of them", name.repr()?);
+                        format!("cannot make a dictionary: two keys of the mapping are equal in Python ({})", name.repr()?);
                     return Err(PyValueError::new_err(message));
                 }
                 dict.set_item(name, self.copy(py, value.followed(py)?)?)?;
@@ -351,17 +351,64 @@ impl Sequence {
         PyList::new(py, self.0.values(py)?)?.contains(value)
     }
 
-    /// The first index of a value.
+    /// Returns the first index of a value.
+    ///
+    /// Parameters
+    /// ----------
+    /// value : object
+    ///     The value.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If the value is not in the sequence.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import trilith
+    /// >>> trilith.open(trilith.dumps({"filters": ["F062", "F087"]}))["filters"].index("F087")
+    /// 1
     fn index(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<usize> {
         PyList::new(py, self.0.values(py)?)?.index(value)
     }
 
     /// Returns the number of occurrences of a value.
+    ///
+    /// Parameters
+    /// ----------
+    /// value : object
+    ///     The value.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///
+    /// Examples
+    /// --------
+    /// >>> import trilith
+    /// >>> trilith.open(trilith.dumps({"filters": ["F062", "F087"]}))["filters"].count("F062")
+    /// 1
     fn count<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyInt>> {
         Ok(PyList::new(py, self.0.values(py)?)?.call_method1(intern!(py, "count"), (value,))?.cast_into()?)
     }
 
-    /// A list of the items and all below them, in which arrays are still to be read.
+    /// Returns the sequence and everything below it as lists and dictionaries.
+    ///
+    /// Arrays in it are still `Array`s, whose elements are read later.
+    ///
+    /// Returns
+    /// -------
+    /// list
+    ///
+    /// Examples
+    /// --------
+    /// >>> import trilith
+    /// >>> trilith.open(trilith.dumps({"filters": ["F062", {"name": "F106"}]}))["filters"].to_list()
+    /// ['F062', {'name': 'F106'}]
     fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.0.copied(py)
     }

@@ -39,6 +39,13 @@ use crate::write::form;
 /// -------
 /// ParallelWriter
 ///
+/// Raises
+/// ------
+/// OSError
+///     If the file cannot be written, or if another writer has begun it.
+/// ValueError
+///     If the tree has no `trilith.Reserved`.
+///
 /// Examples
 /// --------
 /// >>> import numpy, tempfile, trilith
@@ -83,6 +90,21 @@ pub fn create<'py>(py: Python<'py>, path: PathBuf, tree: &Bound<'py, PyAny>, ver
 /// Returns
 /// -------
 /// ParallelWriter
+///
+/// Raises
+/// ------
+/// OSError
+///     If no such file was begun, or if it has another `id`.
+///
+/// Examples
+/// --------
+/// >>> import numpy, tempfile, trilith
+/// >>> path = tempfile.mkdtemp() + "/x.asdf"
+/// >>> work = trilith.create(path, {"data": trilith.Reserved((2, 3), "f4")})
+/// >>> trilith.resume(path).write_region("data", ..., numpy.ones((2, 3), "f4"))
+/// >>> work.finish()
+/// >>> trilith.open(path)["data"].sum()
+/// np.float32(6.0)
 #[pyfunction]
 #[pyo3(signature = (path, *, id=None))]
 pub fn resume(py: Python<'_>, path: PathBuf, id: Option<&str>) -> PyResult<ParallelWriter> {
@@ -94,7 +116,7 @@ pub fn resume(py: Python<'_>, path: PathBuf, id: Option<&str>) -> PyResult<Paral
     Ok(ParallelWriter { writer: opened.or_raise(About::Argument)? })
 }
 
-/// Another process may stand in another folder.
+/// Another process may have another working directory.
 fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
@@ -142,11 +164,35 @@ impl ParallelWriter {
         calm(py, || self.writer.unwritten())?.or_raise(About::Argument)
     }
 
-    /// Writes a region: numbers, slices and `...`, as numpy takes them. `data` has the shape of the region and the dtype of the
-    /// array, in any byte order. When it returns, they are on the disk.
+    /// Writes a region of an array. When it returns, the elements are on the disk.
     ///
-    /// Any number of processes and threads may write at once, if their regions do not overlap. Whole rows of
-    /// megabytes go fastest.
+    /// Any number of processes and threads may write at the same time, if their regions do not overlap. Whole rows of some megabytes
+    /// are fastest.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str
+    ///     The path of the array.
+    /// region : int, slice, Ellipsis, or tuple of these
+    ///     The region, as numpy takes it.
+    /// data : array_like
+    ///     The elements, with the shape of the region and the dtype of the array, in any byte order.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If the data do not fit the region.
+    /// OSError
+    ///     If the file was finished, removed or begun again.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, tempfile, trilith
+    /// >>> path = tempfile.mkdtemp() + "/x.asdf"
+    /// >>> work = trilith.create(path, {"data": trilith.Reserved((2, 3), "f4")})
+    /// >>> work.write_region("data", 0, numpy.ones(3, "f4"))
+    /// >>> work.unwritten
+    /// {'/data': 3}
     fn write_region(&self, py: Python<'_>, path: &str, region: &Bound<'_, PyAny>, data: &Bound<'_, PyAny>) -> PyResult<()> {
         let Wanted::Part(indices, _) = wanted(region)? else {
             return Err(PyTypeError::new_err("a region is named by numbers, slices and ..."));
@@ -156,8 +202,27 @@ impl ParallelWriter {
         calm(py, || self.writer.write_region(&path, &indices, &data))?.or_raise(About::Argument)
     }
 
-    /// Computes the checksums and puts the file in place if every element was written. Otherwise ValueError has the number of
-    /// missing ones. With `fill` these get this value. No process may be writing.
+    /// Computes the checksums and puts the file in place. No process may be writing.
+    ///
+    /// Parameters
+    /// ----------
+    /// fill : number, optional
+    ///     The value of elements that were not written. Without it such elements are an error.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If elements were not written. The message has their number.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, tempfile, trilith
+    /// >>> path = tempfile.mkdtemp() + "/x.asdf"
+    /// >>> work = trilith.create(path, {"data": trilith.Reserved((2, 3), "f4")})
+    /// >>> work.write_region("data", 0, numpy.ones(3, "f4"))
+    /// >>> work.finish(fill=0)
+    /// >>> trilith.open(path)["data"].tolist()
+    /// [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
     #[pyo3(signature = (*, fill=None))]
     fn finish(&self, py: Python<'_>, fill: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         if let Some(fill) = fill {
@@ -170,7 +235,19 @@ impl ParallelWriter {
         calm(py, || self.writer.finish())?.or_raise(About::Argument).map(drop)
     }
 
-    /// Removes what was written; what was at the path before stays.
+    /// Removes the unfinished file. A file that was at the path before stays.
+    ///
+    /// Raises
+    /// ------
+    /// OSError
+    ///     If the file cannot be removed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, tempfile, trilith
+    /// >>> path = tempfile.mkdtemp() + "/x.asdf"
+    /// >>> work = trilith.create(path, {"data": trilith.Reserved((2, 3), "f4")})
+    /// >>> work.abort()
     fn abort(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.writer.abort()).or_raise(About::Argument)
     }

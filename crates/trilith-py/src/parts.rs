@@ -65,7 +65,7 @@ impl<'py> Content<'py> {
 }
 
 impl Ready<'_> {
-    /// Its bytes, if they are known to be stored as they are.
+    /// Its bytes, if they are stored uncompressed.
     fn plain_bytes(&self) -> u64 {
         match self {
             Self::Memory(bytes, options) if options.codec.is_none() => bytes.len() as u64,
@@ -250,7 +250,7 @@ pub fn decodes(label: [u8; 4]) -> bool {
     label == [0; 4] || codec::opt_codec(CodecId(label)).is_some()
 }
 
-/// The text of a tree in which all of `new` is said, and what `old` says as well stands as it does there, with
+/// The text of a tree with the content of `new`. Everything that `old` has as well keeps its text, with
 /// its comments; None if that cannot be.
 #[pyfunction]
 #[pyo3(name = "_toward")]

@@ -39,7 +39,25 @@ impl Picture {
         }
     }
 
-    /// Writes the picture: `.png` of an image, `.svg` of a plot.
+    /// Writes the picture to a file.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str or os.PathLike
+    ///     The file: `.png` for an image, `.svg` for a plot.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If the extension does not fit the picture.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, pathlib, tempfile, trilith
+    /// >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.png"
+    /// >>> trilith.show(numpy.eye(3)).save(path)
+    /// >>> path.read_bytes()[1:4]
+    /// b'PNG'
     #[allow(clippy::needless_pass_by_value, reason = "an argument of Python")]
     fn save(&self, path: PathBuf) -> PyResult<()> {
         let (ending, bytes) = match &self.form {
@@ -48,7 +66,7 @@ impl Picture {
         };
         let is_so = path.extension().is_some_and(|given| given.eq_ignore_ascii_case(ending));
         if !is_so {
-            let message = format!("{} does not end in .{ending}, which this picture is", path.display());
+            let message = format!("cannot write {}: this picture needs the extension .{ending}", path.display());
             return Err(raise(&Error::invalid_input(message), About::Argument));
         }
         let done = AtomicFile::create(&path, Basis::Nothing).and_then(|mut file| {
@@ -105,6 +123,11 @@ impl Picture {
 /// -------
 /// Picture
 ///     Its method `save` writes it to a file.
+///
+/// Raises
+/// ------
+/// ValueError
+///     If an option has no such value, or if the array has no elements to draw.
 ///
 /// Examples
 /// --------

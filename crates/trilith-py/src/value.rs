@@ -23,7 +23,7 @@ use crate::scalar::{helper, tagged_class};
 /// Maximum depth of nested dictionaries and lists.
 const DEPTH: usize = 256;
 
-/// The tag of what stands for an array until the file is put together; no tag of a file begins like this.
+/// The tag of the placeholder of an array until the file is put together; no tag of a file begins like this.
 const PLACE: &str = "\0array";
 
 /// The bytes of a numpy array in C order; none if it has no bytes.
@@ -70,7 +70,7 @@ pub struct Collector<'py> {
     target: &'static Target,
     inline: u64,
     items: Vec<Item<'py>>,
-    /// Arrays by identity: what stands twice is stored once.
+    /// Arrays by identity. An array that occurs twice is stored once.
     seen: HashMap<usize, usize>,
     kept: Vec<Bound<'py, PyAny>>,
     /// The collections that are being gone through.
@@ -102,7 +102,7 @@ impl<'py> Collector<'py> {
         done.map_err(|error| waiting.unwrap_or(error))
     }
 
-    /// Returns `True` if an array of so many elements goes into the tree: none does if nothing was asked for.
+    /// Returns `True` if an array with this number of elements goes into the tree. By default none does.
     fn is_inline(&self, size: u64) -> bool {
         self.inline > 0 && size <= self.inline
     }
@@ -422,7 +422,7 @@ enum Stored<'a> {
 pub struct Ready<'a>(Vec<Stored<'a>>);
 
 impl<'a> Ready<'a> {
-    /// Adds the arrays to a file, and puts their nodes where they stand in the tree.
+    /// Adds the arrays to a file, and puts their nodes into the tree.
     pub fn place(&self, builder: &mut Builder<'a>, options: &ArrayOptions, mut value: Value) -> Result<Value> {
         let mut nodes = vec![Value::null(); self.0.len()];
         // A streamed block is the last of its file.
@@ -437,7 +437,7 @@ impl<'a> Ready<'a> {
         Ok(value)
     }
 
-    /// The array that a value stands for, if it does.
+    /// The array of a placeholder.
     pub fn stored(&self, value: &Value) -> Option<Result<Array>> {
         if value.tag.as_deref() != Some(PLACE) {
             return None;

@@ -173,7 +173,7 @@ pub fn form(version: &str) -> PyResult<&'static Target> {
     Target::named(&name).or_raise(About::Argument)
 }
 
-/// Arrays of at most so many elements go into the tree.
+/// Arrays of up to this number of elements go into the tree.
 fn threshold(inline: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
     match inline {
         None => Ok(0),

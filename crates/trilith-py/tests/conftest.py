@@ -1,4 +1,4 @@
-"""What the tests share."""
+"""Fixtures that the tests share."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ import pytest
 
 
 def shared():
-    """The material beside the repository, or None."""
+    """The material next to the repository, or None."""
     given = os.environ.get("TRILITH_SHARED")
     above = [folder / "shared" for folder in pathlib.Path(__file__).resolve().parents]
     for folder in ([pathlib.Path(given)] if given else []) + above:

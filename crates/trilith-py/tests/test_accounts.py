@@ -14,7 +14,7 @@ import trilith.asdf
 
 
 class Short(io.RawIOBase):
-    """A file object that takes at most so many bytes at once."""
+    """A file object that takes a limited number of bytes at once."""
 
     def __init__(self, most, answer=None):
         self.most, self.answer, self.taken = most, answer, bytearray()

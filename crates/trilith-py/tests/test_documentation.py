@@ -63,7 +63,7 @@ def test_docstrings():
 
 
 def test_the_native_half_says_nothing_that_is_not_typed():
-    """What begins with an underscore is ours alone."""
+    """Names that begin with an underscore are private."""
     assert all(not name.startswith("_") or name == "__version__" for name in trilith.__all__)
 
 

@@ -271,7 +271,7 @@ def test_a_layout_writes_files_of_any_size_and_says_what_is_wrong(tmp_path, monk
     for words, message in [
         ({"IMAX": 4, "JMAX": 3}, "NGROUP has no value"),
         ({"IMAX": 4, "JMAX": 3, "NGROUP": 0, "KMAX": np.zeros(2)}, "no item /KMAX"),
-        ({"IMAX": 5, "JMAX": 3, "NGROUP": 0}, "the layout says float64"),
+        ({"IMAX": 5, "JMAX": 3, "NGROUP": 0}, "the layout has float64"),
         ({"IMAX": 4, "JMAX": 3, "NGROUP": 1}, "no data were given for /gb"),
     ]:
         with pytest.raises(ValueError, match=message):

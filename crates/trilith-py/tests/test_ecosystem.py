@@ -1,4 +1,4 @@
-"""Objects of astropy, gwcs and roman_datamodels come out of their own converters, from files that Trilith reads."""
+"""Objects of astropy, gwcs and roman_datamodels come out of their converters, from files that Trilith reads."""
 
 import copy
 import warnings

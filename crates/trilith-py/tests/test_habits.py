@@ -1,4 +1,4 @@
-"""What people know from dictionaries, h5py, zarr and asdf."""
+"""Methods of dictionaries, h5py, zarr and asdf."""
 
 import copy
 import gc

@@ -45,6 +45,6 @@ def test_the_notebook(tmp_path, monkeypatch):
 
 
 def said(cell):
-    """What a cell printed or showed, as text."""
+    """Returns the output of a cell, as text."""
     parts = [output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in cell["outputs"]]
     return "\n".join(parts)

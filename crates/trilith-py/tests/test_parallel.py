@@ -18,7 +18,7 @@ DTYPES = ["bool", "i1", "u2", ">i4", "i8", "u8", "f2", ">f4", "f8", "c8", ">c16"
 
 
 def sample(dtype, shape):
-    """Different bytes in every element, as far as the dtype has so many."""
+    """Different bytes in every element, if the dtype has enough of them."""
     dtype = np.dtype(dtype)
     rng = np.random.default_rng(5)
     if dtype.kind in "SU":
@@ -32,7 +32,7 @@ def sample(dtype, shape):
 
 
 def unfinished(path):
-    """What there is beside a file."""
+    """Returns the files next to a file."""
     return sorted(name for name in os.listdir(path.parent) if name != path.name)
 
 
@@ -106,7 +106,7 @@ def test_a_killed_worker_leaves_the_file_refused_or_complete(tmp_path):
         if left:
             with pytest.raises(ValueError, match=f"{left} elements never written"):
                 work.finish()
-            with pytest.raises(FileNotFoundError, match="several processes are writing it"):
+            with pytest.raises(FileNotFoundError, match="other processes are writing it"):
                 trilith.open(path)
             with pytest.raises(NotImplementedError, match="is unfinished"):
                 trilith.open(tmp_path / f".{path.name}.trilith-unfinished")

@@ -230,7 +230,7 @@ def test_boolean_masks_and_fields(cube):
 
 @pytest.mark.parametrize("codec", [None, "lz4"])
 def test_law_an_index_gives_what_numpy_gives(codec):
-    """Lists, arrays, truth values, numbers, slices, None and ... in any mixture; errors included."""
+    """Lists, arrays, booleans, numbers, slices, None and ... in any mixture; errors included."""
     rng = random.Random(8)
     data = np.arange(4 * 6 * 5).reshape(4, 6, 5)
     masked = np.ma.masked_where(data % 3 == 0, data)

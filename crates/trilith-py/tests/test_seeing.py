@@ -30,7 +30,7 @@ def test_a_picture_is_saved_under_the_ending_that_it_is(tmp_path):
     line.save(tmp_path / "x.SVG")
     assert (tmp_path / "x.png").read_bytes() == image._repr_png_()
     assert (tmp_path / "x.SVG").read_text() == line._repr_svg_() and line._repr_png_() is None and line.range is None
-    with pytest.raises(ValueError, match="does not end in .png"):
+    with pytest.raises(ValueError, match="needs the extension .png"):
         image.save(tmp_path / "x.svg")
     for wrong in ({"interval": "none"}, {"cmap": "none"}, {"stretch": "none"}, {"origin": "none"}, {"resample": "none"}):
         with pytest.raises(ValueError):

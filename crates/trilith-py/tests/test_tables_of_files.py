@@ -152,7 +152,7 @@ def test_layouts_are_those_of_open(tmp_path):
 
 
 def test_other_threads_go_on_and_an_interruption_is_heard(archive):
-    """A pipe that nobody writes to keeps a file from ever being read."""
+    """A pipe without a writer keeps a file from ever being read."""
     import os
 
     pipe = archive / "r30.asdf"

@@ -1,4 +1,4 @@
-"""What others do to a file, and what files do to those who open them: nothing is lost, and nothing is endless."""
+"""Changes by other programs, and malicious files: nothing is lost, and nothing is endless."""
 
 import bz2
 import json

@@ -361,7 +361,7 @@ SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
 
 @st.composite
 def arrays(draw):
-    """Any bytes are elements, but text of UTF-32 and truth values."""
+    """Any bytes are elements, except strings of UTF-32 and booleans."""
     dtype, shape = np.dtype(draw(DTYPES)), draw(SHAPES)
     if dtype.kind == "U":
         return draw(hnp.arrays(dtype, shape, elements=st.text(st.characters(min_codepoint=33, max_codepoint=900), max_size=2)))
@@ -511,7 +511,7 @@ def test_arrays_are_added_replaced_and_removed_in_a_file(tmp_path):
 
 
 def test_comments_key_order_and_masks_are_kept_where_asdf_loses_them(tmp_path):
-    """What the reference implementation loses on rewriting: a comment, the order of keys, a mask."""
+    """Content that the reference implementation loses on rewriting: a comment, the order of keys, a mask."""
     text = (
         "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n"
         "zeta: 1  # measured twice\nalpha: {d: 1, c: 2}\n# the mask matters\n"

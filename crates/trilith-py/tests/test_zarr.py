@@ -510,7 +510,7 @@ def test_tasks_that_begin_at_once_are_read_together(tmp_path):
 
 
 def test_each_of_several_fails_by_itself_and_an_error_of_all_is_one(tmp_path):
-    """Where a block is damaged the others are read; a server that is gone is not asked for each."""
+    """If a block is damaged the others are read. A missing server is not contacted for each."""
     trilith.write(tmp_path / "x.asdf", {"a": np.zeros((300, 300)), "b": np.ones((4, 4))}, codec="zlib")
     content = bytearray((tmp_path / "x.asdf").read_bytes())
     at = content.index(b"\xd3BLK") + 54 + 20

@@ -19,7 +19,7 @@ pub enum Resample {
     Mean,
     /// The greatest of them: no star is lost.
     Max,
-    /// One of them, as it is. Only some of the array is read, if it is not compressed.
+    /// One of them, unchanged. Only a part of the array is read, if it is not compressed.
     Nearest,
 }
 

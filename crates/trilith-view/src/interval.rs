@@ -43,7 +43,7 @@ pub struct Cuts {
 }
 
 impl Interval {
-    /// The names, as [`str::parse`] takes them; after `percentile` stands how many percent are between the ends, or
+    /// The names, as [`str::parse`] takes them; `percentile` is followed by the percentage between the ends, or
     /// both percentiles: `percentile:99`, `percentile:1,99.5`.
     pub const NAMES: [&'static str; 3] = ["minmax", "zscale", "percentile"];
 

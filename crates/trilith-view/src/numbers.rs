@@ -11,7 +11,7 @@ use trilith::{Array, Error, Result};
 
 /// Bytes that are read at once: a codec decodes several pieces of them at the same time.
 const BAND: usize = 16 << 20;
-/// Bytes of a run: so many, however many threads there are, so that two looks at an array have the same runs.
+/// Bytes of a run, independent of the number of threads, so that an array always has the same runs.
 const PART: usize = 2 << 20;
 /// Maximum number of decoded bytes that are kept for a second pass.
 const HELD: u64 = 128 << 20;
@@ -221,7 +221,7 @@ pub(crate) struct Numbers {
     kind: Kind,
 }
 
-/// Numbers that lie one after the other in C order.
+/// Consecutive numbers in C order.
 pub(crate) struct Run<'a> {
     /// The place of the first one among all.
     pub(crate) start: u64,

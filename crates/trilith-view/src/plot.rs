@@ -34,7 +34,7 @@ const SIDES: std::ops::RangeInclusive<u32> = 64..=16_384;
 /// The colour of lines and bars.
 const INK: RGBColor = RGBColor(0x1f, 0x5f, 0xa8);
 
-/// A series as a line over the index, with all that lies between the smallest and the greatest number of a point.
+/// A series as a line over the index, with a vertical bar from the smallest to the greatest number of a point.
 ///
 /// ```
 /// use trilith_view::{Series, plot};
@@ -124,7 +124,7 @@ fn failed(error: impl Display) -> Error {
     Error::unsupported(format!("the plot cannot be drawn: {error}"))
 }
 
-/// A little more than from `low` to `high`, so that nothing lies on the frame.
+/// A little more than from `low` to `high`, so that nothing touches the frame.
 fn padded(low: f64, high: f64) -> std::ops::Range<f64> {
     let width = high / 2.0 - low / 2.0;
     let room = if width > 0.0 { width * 0.1 } else { low.abs().max(1.0) * 0.1 };

@@ -6,7 +6,7 @@ use trilith::{Array, Error, Result};
 use crate::numbers::{Numbers, Sample, with_type};
 
 /// A row of numbers in at most this number of points: each with the smallest, the greatest and the mean of the finite numbers
-/// that it stands for, so that no peak is lost.
+/// that it covers, so that no peak is lost.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Series {

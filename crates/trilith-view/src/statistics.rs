@@ -12,7 +12,7 @@ use self::ranks::Ranks;
 use crate::interval::Cuts;
 use crate::numbers::{Numbers, Sample, with_type};
 
-/// A number as it is in the array: whole numbers of 64 bits are more than a double can hold.
+/// A number of the array, exactly: a double cannot hold all integers of 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Number {
@@ -277,7 +277,7 @@ impl Histogram {
         if at >= self.counts.len() {
             return self.high;
         }
-        // Halves, so that the width of all that doubles can hold is a double.
+        // Halves, so that the width of the range of doubles is a double.
         let width = (self.high / 2.0 - self.low / 2.0) / self.counts.len() as f64;
         self.low + width * at as f64 * 2.0
     }

@@ -491,7 +491,7 @@ impl Transform {
         Ok(outputs)
     }
 
-    /// Replaces the columns from `at` on, as many as there are inputs, by the outputs.
+    /// Replaces the columns of the inputs, from `at` on, by the outputs.
     fn run(&self, stack: &mut Stack, at: usize, count: usize) {
         match &self.node {
             Node::Identity => {}
@@ -779,7 +779,7 @@ impl Stack {
         self.spare.extend(used);
     }
 
-    /// Puts copies of columns behind them.
+    /// Appends copies of columns.
     fn duplicate(&mut self, at: usize, count: usize) {
         for axis in 0..count {
             let points = self.columns.get(at).map_or(0, Vec::len);

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use trilith::bytes::{Access, Source};
 use trilith::{Error, Result};
 
-/// A request to an address is worth this many bytes; one to a file of the machine so many.
+/// Bytes that cost as much as a request to a URL, and as one to a local file.
 const REMOTE: u64 = 256 << 10;
 const LOCAL: u64 = 64 << 10;
 /// Ranges that are this near are read together.

@@ -61,7 +61,7 @@ pub extern "C" fn add(handle: u32, size: f64, is_remote: u32, len: usize) -> usi
     SESSION.add(&name, &format!("{handle} {} {is_remote} {name}", size as u64))
 }
 
-/// Answers the request in the buffer, its name and behind a `?` its query: the answer takes its place. The status, and
+/// Answers the request in the buffer, a name and a query after a `?`: the answer takes its place. The status, and
 /// 1000 more where it is a picture.
 #[unsafe(no_mangle)]
 pub extern "C" fn ask(len: usize) -> u32 {

@@ -245,7 +245,7 @@ fn may_drop(file: &AsdfFile, drop_unnamed: bool) -> Result<BTreeSet<usize>> {
 /// Plans to move blocks into separate files, named by `name`: those of all ndarrays, or of one.
 ///
 /// In the exploded form itself the file of the tree has no blocks. But blocks that no ndarray names stay in it, and
-/// then all that stay keep their numbers, by which something else may name them (see [`walk::unnamed`]). With
+/// then the others keep their numbers, by which something else may name them (see [`walk::unnamed`]). With
 /// `drop_unnamed` they are left out.
 ///
 /// # Errors

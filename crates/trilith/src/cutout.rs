@@ -158,7 +158,7 @@ impl<'f> Cutout<'f> {
         if part.shape() != shape {
             return self.filled(&part, &shape);
         }
-        // A checksum is that of a whole block, most of which a small cutout leaves behind: it is not read for that.
+        // A checksum is that of a whole block, most of which a small cutout does not need, so it is not read for that.
         let is_small = part.nbytes() <= READ_NOW && part.nbytes().saturating_mul(2) < array.nbytes();
         if is_small { in_memory(&part) } else { Ok(part) }
     }
@@ -364,7 +364,7 @@ impl<'f> Cutout<'f> {
         }
         if arrays.cut.is_empty() {
             return Err(Error::invalid_input(format!(
-                "cannot cut out {}: no array of the shape {:?} has such a name",
+                "cannot cut out {}: no array of the shape {:?} has this name",
                 self.options.only.join(", "),
                 self.shape
             ))

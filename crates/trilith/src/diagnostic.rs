@@ -54,7 +54,7 @@ pub struct Diagnostic {
     pub line: u32,
     /// Column in characters, from 1; 0 if it is not known.
     pub column: u32,
-    /// The byte of the file, if that is all that is known.
+    /// The byte of the file, if nothing else is known.
     pub byte: Option<u64>,
     /// The text that it is about, within the text of the tree or the layout.
     pub span: Span,

@@ -84,7 +84,7 @@ fn with<R>(now: Option<Work>, work: impl FnOnce() -> R) -> R {
 /// # Errors
 /// Returns [`ErrorKind::Cancelled`] if the caller gave the work up.
 pub fn check() -> Result<()> {
-    // The question may lead to work of its own on this thread: nothing is borrowed while it is asked.
+    // The callback may do other work on this thread, so nothing is borrowed during the call.
     let Some(work) = NOW.with(|now| now.borrow().clone()) else { return Ok(()) };
     if let Some(question) = &work.question
         && question.last.get().elapsed() >= EVERY

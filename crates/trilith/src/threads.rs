@@ -387,7 +387,7 @@ pub fn in_order<J: Send, R: Send>(
     done.into_inner().unwrap_or_else(PoisonError::into_inner).2
 }
 
-/// A lock whose holder cannot leave half-done work behind.
+/// A lock whose holder cannot leave half-done work.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -52,7 +52,7 @@ fn block(page: &str, language: &str) -> Result<String, String> {
     if text.is_empty() { Err(format!("README.md has no block {start}")) } else { Ok(text.join("\n") + "\n") }
 }
 
-/// Lines behind `$ `, each with what is printed under it.
+/// Lines after `$ `, each with the output below it.
 fn lines_of(block: &str) -> Vec<(String, String)> {
     let mut lines: Vec<(String, String)> = Vec::new();
     for line in block.lines() {

@@ -31,12 +31,12 @@ pub fn licences(package: &str, file: &Path) -> Result<(), String> {
             found.into_iter().for_each(|text| texts.entry(text).or_default().push(label.clone()));
         }
     }
-    let mut all = String::from("What is linked into Trilith from elsewhere, and its licences.\n");
+    let mut all = String::from("Packages that are linked into Trilith, and their licences.\n");
     for (text, packages) in &texts {
-        let text = if text.is_empty() { "These packages hold no text of their licence beside its name." } else { text };
+        let text = if text.is_empty() { "These packages have only the name of their licence, not its text." } else { text };
         all.push_str(&format!("\n{}\n{}\n\n{}\n", "=".repeat(78), packages.join("\n"), text.trim()));
     }
-    println!("licences of {} packages, {} texts", names.len(), texts.len());
+    println!("licences of {} packages, {} files", names.len(), texts.len());
     write(file, &all)
 }
 

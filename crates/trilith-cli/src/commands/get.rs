@@ -49,7 +49,7 @@ pub struct Get {
     #[arg(long, requires = "catalog")]
     raw: bool,
     /// Write to a file, by its extension: .npy, .csv, .json, .yaml, .txt; raw little-endian bytes for any other. In
-    /// the name {stem} stands for the input without its extension, {item} for the path: several inputs need it
+    /// the name {stem} is the input without its extension, and {item} is the path: several inputs need it
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
     /// The format, if the name of the output does not imply it
@@ -227,7 +227,7 @@ impl Get {
             if masked > 0 {
                 let (label, form, masked) = (job.label(), format.form().name(), counted(masked as usize, "masked element"));
                 job.options.warn(&format!(
-                    "{label}: {masked} written without the mask: there are no masks in {form}, as there are in CSV, JSON and text"
+                    "{label}: {masked} written without the mask, because {form} has no masks; CSV, JSON and text have"
                 ));
             }
         }
@@ -255,7 +255,7 @@ impl Get {
         Ok(Outcome::Yes)
     }
 
-    /// The format that is asked for, or that the name of the output stands for.
+    /// The format that is asked for, or that the extension of the output selects.
     fn format(&self, options: &Options) -> Format {
         let output = self.outputs().file();
         match (self.format, output.and_then(Format::of_ending)) {
@@ -312,7 +312,7 @@ fn is_one_line(kind: ItemKind) -> bool {
     matches!(kind, ItemKind::Scalar | ItemKind::Text | ItemKind::Null)
 }
 
-/// Ranges in order, those that overlap or lie closer than `gap` joined.
+/// Ranges in order, joined if they overlap or are closer than `gap`.
 fn merged(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
     ranges.sort_by_key(|range| range.start);
     let mut merged: Vec<Range<u64>> = Vec::new();

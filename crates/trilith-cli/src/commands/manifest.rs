@@ -1,4 +1,4 @@
-//! `trilith manifest FILE… -o refs.json`: where the chunks of files lie, for programs of Zarr.
+//! `trilith manifest FILE… -o refs.json`: the byte ranges of chunks, for Zarr programs.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};

@@ -79,7 +79,7 @@ struct Page {
     text: String,
 }
 
-/// The pages of the command and all that is below it.
+/// The pages of the command and its subcommands.
 fn pages() -> Result<Vec<Page>> {
     let mut command = help::command().disable_help_subcommand(true);
     command.build();

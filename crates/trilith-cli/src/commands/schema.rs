@@ -118,7 +118,7 @@ for point in importlib.metadata.entry_points(group='asdf.resource_mappings'):
 
 fn add_from_python(schemas: &mut Schemas, limits: &Limits) -> Result<()> {
     let python = std::env::var("TRILITH_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    // A name with a folder in it is meant from here; the interpreter itself runs where nobody lays files for it.
+    // A name with a folder is relative to the working directory. The interpreter runs in a folder that others cannot write to.
     let program = match Path::new(&python) {
         path if path.components().count() > 1 => std::path::absolute(path),
         path => Ok(path.to_owned()),

@@ -34,7 +34,7 @@ pub struct Search {
     /// several, all of them
     #[arg(long, value_name = "RE|COMPARISON", allow_hyphen_values = true)]
     value: Vec<String>,
-    /// The path fits this pattern; * stands for any one key, ** for any number of them: '/roman/*/time', '**/time'
+    /// The path fits this pattern; * matches any one key, ** any number of them: '/roman/*/time', '**/time'
     #[arg(long, value_name = "PATTERN")]
     path: Option<String>,
     /// The tag matches this pattern; * matches anything but /, ** anything

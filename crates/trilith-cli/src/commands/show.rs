@@ -57,8 +57,8 @@ pub struct Show {
     /// Width in pixels, or in characters in a terminal without graphics (default: at most 1024, and what fits)
     #[arg(long, value_name = "N")]
     width: Option<usize>,
-    /// Write to a file: .png for an image, .svg for a plot. In the name {stem} stands for the input without its
-    /// extension, {item} for the path: several inputs need it
+    /// Write to a file: .png for an image, .svg for a plot. In the name {stem} is the input without its
+    /// extension, and {item} is the path: several inputs need it
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
     /// Graphics protocol of the terminal

@@ -219,7 +219,7 @@ fn end(number: Number) -> String {
     }
 }
 
-/// A number of an array as JSON: whole numbers as they are.
+/// A number of an array as JSON. Integers keep all digits.
 pub fn number(number: Number) -> Value {
     match number {
         Number::Whole(n) => i64::try_from(n).map_or_else(|_| json!(n as u64), |n| json!(n)),

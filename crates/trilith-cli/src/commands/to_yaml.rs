@@ -116,7 +116,7 @@ impl ToYaml {
     }
 }
 
-/// The text of the file with the ndarray nodes replaced where they stand: comments and the rest survive.
+/// The text of the file with the ndarray nodes replaced. Comments and the rest survive.
 fn inlined(file: &AsdfFile) -> Result<String> {
     let tree = file.tree();
     let mut edit = tree.edit();

@@ -124,7 +124,7 @@ impl Guide {
         out.finish()
     }
 
-    /// Prints a command line and runs it. In a JSON document the line stands alone, and its command is not heard.
+    /// Prints a command line and runs it. In a JSON document only the line is written, not the output of its command.
     fn command(&mut self, words: &[&str]) -> Result<()> {
         let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         let line = format!("$ trilith {}", quoted.join(" "));

@@ -94,11 +94,19 @@ def dumps(
 ) -> bytes:
     """Returns the bytes of a file.
 
-    The parameters are those of `write`.
+    Parameters
+    ----------
+    tree, codec, level, version, checksums, inline
+        As in `write`.
 
     Returns
     -------
     bytes
+
+    Raises
+    ------
+    ValueError
+        If a value cannot be written, or if an option has no such value.
 
     Examples
     --------

@@ -254,7 +254,7 @@ def _read(generic, lazy_load, memmap, validate_checksums):
 
 
 def source_of(generic):
-    """What Trilith opens for a file that asdf has opened; None where that is not safe."""
+    """Returns the file that Trilith opens for a file of asdf, or None if that is not safe."""
     if isinstance(generic, generic_io.MemoryIO) and hasattr(generic._fd, "getvalue"):
         # A picture of this moment, which costs nothing until somebody writes into the original.
         return generic._fd.getvalue()

@@ -85,7 +85,31 @@ def note(action, file, why=None):
 
 
 def report(clear=False):
-    """What was noted so far; with `clear` the next report begins behind it."""
+    """Returns the calls since the last report: who did each, and why it was left to `asdf`.
+
+    Parameters
+    ----------
+    clear : bool
+        Begin the next report after this one.
+
+    Returns
+    -------
+    Report
+        A list of `Done`. As a string it counts the kinds of calls.
+
+    Raises
+    ------
+    ImportError
+        If the package `asdf` is not installed, on the import of `trilith.asdf`.
+
+    Examples
+    --------
+    >>> import io, trilith.asdf
+    >>> _ = trilith.asdf.report(clear=True)
+    >>> trilith.asdf.open(io.BytesIO(trilith.dumps({"a": 1}))).close()
+    >>> [line.by for line in trilith.asdf.report()]
+    ['trilith']
+    """
     with _lock:
         made = Report(_lines, dict(_counts))
         if clear:

@@ -220,7 +220,7 @@ def _possible(file, pad_blocks):
     if pad_blocks:
         raise Left("asdf pads blocks")
     if type(file)._write_tree is not asdf.AsdfFile._write_tree:
-        raise Left("its class writes trees in a way of its own")
+        raise Left("its class writes trees in another way")
 
 
 def _refuse_damage(file, fd):
@@ -302,7 +302,7 @@ def _put(target, file, ready, options):
 
 @contextlib.contextmanager
 def _or_left():
-    """What Trilith does not write so, asdf may, or says why not in its own words."""
+    """If Trilith does not write something in this way, asdf writes it or raises its own error."""
     try:
         yield
     except (ValueError, NotImplementedError) as error:
@@ -366,7 +366,7 @@ def _changed_text(origin, tagged):
 
 
 def _kept(old, new):
-    """The new text, in which what stands in the old one stays as it is, with its comments, where that can be."""
+    """Returns the new text, in which unchanged parts of the old text stay, with their comments, if possible."""
     try:
         return _trilith._toward(old, new) or new
     except ValueError:
@@ -565,7 +565,7 @@ def _reassign(manager, old, made):
 class AsdfFile(asdf.AsdfFile):
     """An `asdf.AsdfFile` whose files Trilith writes: keys in their order, masks kept, all cores at work.
 
-    What Trilith does not write as `asdf` does (streamed and external blocks, padding, codecs of other
+    Anything that Trilith does not write as `asdf` does (streamed and external blocks, padding, codecs of other
     packages, versions of the standard that it does not know) `asdf` writes.
     """
 

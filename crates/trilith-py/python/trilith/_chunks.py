@@ -4,12 +4,12 @@ _SIZE = 128 << 20
 
 
 def rows(array):
-    """Lengths of chunks of whole rows, about as large as dask has them, or None where rows do not lie together."""
+    """Lengths of chunks of whole rows, about as large as dask has them, or None if rows are not consecutive."""
     return array._row_parts(_size())
 
 
 def _size():
-    """What dask is set to, or would be."""
+    """Returns the chunk size that dask is set to, or its default."""
     try:
         from dask import config, utils
     except ImportError:

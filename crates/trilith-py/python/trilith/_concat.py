@@ -32,6 +32,17 @@ def concat(files, path, dim="file", *, dims=None, join="new"):
     -------
     xarray.DataArray
 
+    Raises
+    ------
+    FileNotFoundError
+        If no file matches.
+    KeyError
+        If a file has no such item.
+    ValueError
+        If the arrays differ in dtype or shape.
+    NotImplementedError
+        If an array has a mask.
+
     Examples
     --------
     >>> import numpy, tempfile, trilith

@@ -1,4 +1,4 @@
-"""Names of axes: what stands beside an array, what its layout says, and what the library knows of its group."""
+"""Names of axes: from the neighbours of an array, its layout, or the conventions of its group."""
 
 from ._trilith import Array, Sequence, _conventions, _Keyed
 
@@ -15,7 +15,7 @@ def said(group, arrays):
 
 
 def written(node):
-    """The names that stand beside an array, as xarray writes it; None where none do."""
+    """Returns the names next to an array, as xarray writes them, or None."""
     dims = node.get("dims") if isinstance(node, _Keyed) and isinstance(node.get("data"), Array) else None
     return tuple(map(str, dims)) if isinstance(dims, Sequence) and len(dims) == node["data"].ndim else None
 

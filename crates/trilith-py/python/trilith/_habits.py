@@ -1,4 +1,4 @@
-"""What people know from dictionaries of other libraries: completion of keys, searching, visiting, JSON.
+"""Methods that dictionaries of other libraries have: completion of keys, searching, visiting, JSON.
 
 It is put into the classes here, because it is nothing but their own methods in another order.
 """
@@ -22,7 +22,7 @@ _TYPED = re.compile(r"""\[\s*(?:"([^"]*)|'([^']*))$""")
 
 
 def _ipython_key_completions_(self):
-    """Keys, and behind a `/` the paths that go on from there, for IPython and Jupyter."""
+    """Returns the keys, and after a `/` the paths below, for IPython and Jupyter."""
     above, _, _ = _typed().rpartition("/")
     if above:
         found = self.get(above) if hasattr(self, "get") else None
@@ -34,7 +34,7 @@ def _ipython_key_completions_(self):
 
 
 def _typed():
-    """What was typed behind the bracket, where IPython asks."""
+    """Returns the text after the bracket in IPython."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     before = getattr(getattr(shell, "Completer", None), "text_until_cursor", "") or ""
     found = _TYPED.search(before)
@@ -42,12 +42,35 @@ def _typed():
 
 
 def search(self, key=None, value=None, *, path=None, tag=None, datatype=None, shape=None):
-    """What meets all conditions, as a dictionary of paths and values; arrays are not read.
+    """Returns the items that meet all conditions. Arrays are not read.
 
-    `key` and `value` are regular expressions, or several of them; `value` may also be a number, or a comparison such as
-    `">100"`. `path` is a pattern (`"/roman/*/time"`, `"**/time"`), so is `tag` (`"**unit-1.*"`). `datatype` is the
-    name of that of an array, `shape` its shape with None for any length.
+    Parameters
+    ----------
+    key : str or list of str, optional
+        Regular expressions that the key must match.
+    value : str, float or list of str, optional
+        Regular expressions that the value must match, a number, or a comparison such as `">100"`.
+    path : str, optional
+        A pattern for the path, such as `"/roman/*/time"` or `"**/time"`.
+    tag : str, optional
+        A pattern for the tag, such as `"**unit-1.*"`.
+    datatype : str, optional
+        The datatype of an array.
+    shape : tuple of int, optional
+        The shape of an array. None matches any length.
 
+    Returns
+    -------
+    dict
+        The values by their paths.
+
+    Raises
+    ------
+    ValueError
+        If there is no condition, or if a regular expression has an error.
+
+    Examples
+    --------
     >>> import numpy, trilith
     >>> tree = {"meta": {"exposure": {"time": 139.8, "start_time": "2028-01-01"}}, "data": numpy.zeros((4, 5), "f4")}
     >>> f = trilith.open(trilith.dumps(tree))
@@ -76,9 +99,25 @@ def _several(given):
 
 
 def visititems(self, func):
-    """Calls `func(path, value)` for whatever is below, in the order of the file, until it returns something other than
-    None, which is the result.
+    """Calls a function for each item below, in the order of the file, until it returns something other than None.
 
+    Parameters
+    ----------
+    func : callable
+        A function of a path and a value.
+
+    Returns
+    -------
+    object
+        The result that ended the calls, or None.
+
+    Raises
+    ------
+    Exception
+        The exceptions of `func`.
+
+    Examples
+    --------
     >>> import numpy, trilith
     >>> f = trilith.open(trilith.dumps({"roman": {"meta": {"filter": "F106"}, "data": numpy.zeros(3)}}))
     >>> f["roman"].visititems(lambda path, value: print(path))
@@ -98,11 +137,29 @@ def visititems(self, func):
 
 
 def to_json(self, *, inline=False, indent=None):
-    """The text of a mapping, list or whole tree as JSON.
+    """Returns a mapping, a list or the whole tree as JSON.
 
-    An array is its datatype and shape, or with `inline` its elements, of which masked ones are null. Numbers that are
-    not finite are the strings "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are strings.
+    Numbers that are not finite are the strings "NaN", "Infinity" and "-Infinity". Dates, complex numbers and bytes (base 64) are
+    strings.
 
+    Parameters
+    ----------
+    inline : bool
+        Write the elements of arrays, masked ones as null. Otherwise an array is its datatype and shape.
+    indent : int, optional
+        Number of spaces for each level. Without it the result is one line.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If the tree contains itself.
+
+    Examples
+    --------
     >>> import numpy, trilith
     >>> f = trilith.open(trilith.dumps({"meta": {"seeing": float("nan")}, "data": numpy.arange(3, dtype="i2")}))
     >>> f["meta"].to_json()

@@ -72,7 +72,7 @@ def _later(words, masked):
 
 
 def _file(words):
-    """What tells one open file from another."""
+    """Returns an identity of an open file."""
     return words[0], repr(sorted(words[1].items())), words[-1]
 
 

@@ -1,4 +1,4 @@
-"""What arrays of numpy can do and numpy itself does: operators, methods, and indices other than numbers and slices.
+"""Operators and methods that numpy evaluates, and indices other than numbers and slices.
 
 It is put into `trilith.Array` here, because it is nothing but numpy with the elements read first: with their mask
 where there is one, so that a sum leaves out what is masked.
@@ -26,7 +26,7 @@ _UNARY = "neg pos abs invert".split()
 
 
 def elements(array):
-    """All elements, where they lie if possible; masked where the array has a mask."""
+    """Returns all elements, in place if possible, and masked if the array has a mask."""
     return numpy.asanyarray(array)
 
 
@@ -153,10 +153,10 @@ def _orthogonal(array, index):
     for item, length in zip(items, array.shape, strict=True):
         if _is_array(item, "b"):
             if item.shape != (length,):
-                raise IndexError(f"{item.shape} truth values for an axis of {length}")
+                raise IndexError(f"{item.shape} booleans for an axis of {length}")
             item = item.nonzero()[0]
         if not isinstance(item, (int, slice)) and not (_is_array(item, "iu") and item.ndim == 1):
-            raise IndexError("each axis of oindex takes a number, a slice, or a list of numbers or truth values")
+            raise IndexError("each axis of oindex takes a number, a slice, or a list of numbers or booleans")
         # numpy reports the fault of the index on an axis without memory.
         numpy.broadcast_to(numpy.int8(0), (length,))[item]
         part, left = (item, slice(None)) if isinstance(item, slice) else _around(item, length)

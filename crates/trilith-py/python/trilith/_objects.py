@@ -59,7 +59,7 @@ def _pandas(given, pandas):
         given = given.to_frame("values" if given.name is None else given.name)
     if isinstance(given, pandas.DataFrame):
         if given.attrs:
-            warnings.warn("the attrs of a DataFrame are not written: put them beside it", stacklevel=2)
+            warnings.warn("the attrs of a DataFrame are not written: store them under another key", stacklevel=2)
         if not _is_counted(given.index, pandas):
             names = [str(name) for name in given.index.names if name is not None]
             if len(names) != given.index.nlevels or {*names} & {*map(str, given.columns)}:
@@ -169,7 +169,7 @@ def _texts(elements, missing, name):
     if kinds <= {datetime.datetime, datetime.date} and not missing.any():
         return elements.astype("M8[us]")
     names = ", ".join(sorted(kind.__qualname__ for kind in kinds))
-    raise TypeError(f"the column {name!r} of {names} cannot be written: its elements are not all texts, numbers or times")
+    raise TypeError(f"the column {name!r} of {names} cannot be written: its elements are not all strings, numbers or times")
 
 
 def _table(columns, count, units=None):
@@ -273,7 +273,7 @@ def _of_asdf(given, standard):
 
 
 class _Context:
-    """What a converter may ask for while it takes an object apart."""
+    """The context that a converter may use while it serializes an object."""
 
     url = None
 

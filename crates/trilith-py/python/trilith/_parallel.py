@@ -13,7 +13,7 @@ class Target:
 
     @property
     def ndim(self):
-        """How many axes there are."""
+        """Returns the number of axes."""
         return len(self.shape)
 
     def __setitem__(self, region, data):

@@ -61,6 +61,13 @@ def table(
     -------
     Table
 
+    Raises
+    ------
+    OSError, ValueError or NotImplementedError
+        If a file cannot be read and `errors` is "raise".
+    ValueError
+        If a path or a condition has an error.
+
     Examples
     --------
     >>> import tempfile, trilith
@@ -127,11 +134,39 @@ class Table:
         return dict(self._errors)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """A dictionary of the columns."""
+        """Returns the columns as a dictionary of lists.
+
+        Returns
+        -------
+        dict of list
+
+        Examples
+        --------
+        >>> import tempfile, trilith
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     trilith.write(f"{folder}/a.asdf", {"exposure": 60})
+        ...     table = trilith.table(folder, {"exposure": "/exposure"})
+        >>> table.to_dict()["exposure"]
+        [60]
+        """
         return {name: list(column) for name, column in self._columns.items()}
 
     def rows(self) -> list[dict[str, Any]]:
-        """The rows, each a dictionary."""
+        """Returns the rows as dictionaries.
+
+        Returns
+        -------
+        list of dict
+
+        Examples
+        --------
+        >>> import tempfile, trilith
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     trilith.write(f"{folder}/a.asdf", {"exposure": 60})
+        ...     table = trilith.table(folder, {"exposure": "/exposure"})
+        >>> [row["exposure"] for row in table.rows()]
+        [60]
+        """
         return [dict(zip(self._columns, row, strict=True)) for row in zip(*self._columns.values(), strict=True)]
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""What Python's own modules know better than Rust does: dates, base 64, numbers of other libraries."""
+"""Conversions for which Python has modules: dates, base 64, numbers of other libraries."""
 
 import binascii
 import datetime
@@ -105,7 +105,24 @@ class Pieces:
 
     @classmethod
     def of_dask(cls, array):
-        """The rows of a dask array, computed one row of chunks after the other."""
+        """Returns the pieces of a dask array, computed one row of chunks after the other.
+
+        Parameters
+        ----------
+        array : dask.array.Array
+            The array.
+
+        Returns
+        -------
+        Pieces
+
+        Examples
+        --------
+        >>> import dask.array, trilith
+        >>> pieces = trilith.Pieces.of_dask(dask.array.ones((4, 3), chunks=(2, 3)))
+        >>> trilith.open(trilith.dumps({"a": pieces}))["a"].shape
+        (4, 3)
+        """
         masked = isinstance(array._meta, numpy.ma.MaskedArray)
         if not array.ndim:
             return cls([array.compute()[numpy.newaxis]], (1,), array.dtype, masked=masked)
@@ -127,7 +144,20 @@ class Pieces:
             yield flat(elements)
 
     def masks(self):
-        """The mask of what was written, piece by piece."""
+        """Returns the mask of the written elements, piece by piece.
+
+        Returns
+        -------
+        iterator of numpy.ndarray
+            Arrays of uint8.
+
+        Examples
+        --------
+        >>> import numpy, trilith
+        >>> pieces = trilith.Pieces([numpy.ma.masked_equal([1, 2], 2)], (2,), "i4", masked=True)
+        >>> trilith.open(trilith.dumps({"a": pieces}))["a"].masked().tolist()
+        [1, None]
+        """
         with self._masks as masks:
             masks.seek(0)
             while piece := masks.read(_PIECE):
@@ -244,7 +274,7 @@ def _fields(array):
 
 
 def flat(array):
-    """The bytes of an array in C order, without a copy where they lie so."""
+    """Returns the bytes of an array in C order, without a copy if they are consecutive."""
     plain = numpy.asarray(array, order="C")
     if type(plain) is not numpy.ndarray:
         plain = plain.view(numpy.ndarray)
@@ -252,7 +282,7 @@ def flat(array):
 
 
 def plain(value, standard=None):
-    """What a value of another library is written as, in a file of this version of the standard: ("timestamp", text),
+    """Returns the form of a value of another library in a file of this version of the standard: ("timestamp", text),
     ("value", plainer value), ("tagged", (tag, plainer value)) or ("pieces", what `Pieces` are made of)."""
     if isinstance(value, datetime.datetime | datetime.date):
         return "timestamp", value.isoformat()
@@ -318,7 +348,7 @@ def check_reader(is_table=True):
 
 
 def reduced(array):
-    """How an array is pickled: as the way to it, or as its elements where no path leads there."""
+    """Returns the pickle of an array: its path, or its elements if it has no path."""
     way = array._way()
     if way is None:
         from . import dumps
@@ -349,7 +379,7 @@ def opened(path, keywords):
 
 
 def carried(node):
-    """How a mapping or sequence is pickled that no path leads to."""
+    """Returns the pickle of a mapping or sequence without a path."""
     from . import dumps
 
     return copied, (dumps({"array": node}),)
@@ -433,7 +463,7 @@ _LOCK = threading.Lock()
 
 
 def token(array):
-    """What tells an array from others, for dask: the way to it and when the file was written."""
+    """Returns the identity of an array for dask: its path and the time of modification of the file."""
     way = array._way()
     if way is None:
         import uuid

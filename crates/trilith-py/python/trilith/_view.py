@@ -23,7 +23,16 @@ class View:
         atexit.register(self.close)
 
     def close(self):
-        """Ends the server."""
+        """Ends the server.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, trilith
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.asdf"
+        >>> trilith.write(path, {"a": [1, 2]})
+        >>> viewer = trilith.view(path)
+        >>> viewer.close()
+        """
         if self._child.poll() is None:
             self._child.stdin.close()
             try:
@@ -58,10 +67,25 @@ def view(*files, height=600):
     -------
     View
         Its `address` is the URL for a browser.
+
+    Raises
+    ------
+    ValueError
+        If there is no file, or if the server cannot open one.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, trilith
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.asdf"
+    >>> trilith.write(path, {"a": [1, 2]})
+    >>> viewer = trilith.view(path)
+    >>> viewer.address.startswith("http://127.0.0.1:")
+    True
+    >>> viewer.close()
     """
     words = [_name(file) for file in files]
     if not words:
-        raise ValueError("there is no file to show: give an open file, a path or an address")
+        raise ValueError("cannot show the viewer: no file was given; give an open file, a path or a URL")
     return View(words, height)
 
 

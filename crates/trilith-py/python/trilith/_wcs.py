@@ -40,7 +40,7 @@ class WCS:
 
     @property
     def __class__(self):  # noqa: D105
-        # astropy asks whether an object is one of its own low-level coordinates. It is registered once astropy is there.
+        # astropy checks whether an object has its low-level interface. The class is registered once astropy is imported.
         api = sys.modules.get("astropy.wcs.wcsapi")
         if api is not None:
             api.BaseLowLevelWCS.register(WCS)
@@ -126,7 +126,7 @@ class WCS:
         return None if centre is None else tuple(centre)
 
     def pixel_to_world_values(self, *pixel_arrays: Any, with_bounding_box: bool = True) -> Any:
-        """Return world coordinates of pixels.
+        """Returns world coordinates of pixels.
 
         Parameters
         ----------
@@ -138,12 +138,26 @@ class WCS:
         Returns
         -------
         float, array or tuple of them
-            A coordinate for each world axis, in the units of `world_axis_units`; alone if there is one axis.
+            A coordinate for each world axis, in the units of `world_axis_units`. With one axis, this coordinate alone.
+
+        Raises
+        ------
+        ValueError
+            If the number of coordinates is not that of the pixel axes.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> [round(value, 9) for value in wcs.pixel_to_world_values(1, 0)]
+        [10.0, 20.0]
         """
         return self._convert(pixel_arrays, self.pixel_n_dim, False, with_bounding_box, "exact")
 
     def world_to_pixel_values(self, *world_arrays: Any, with_bounding_box: bool = True, inverse: _Inverse = "exact") -> Any:
-        """Return pixels of world coordinates.
+        """Returns pixels of world coordinates.
 
         Parameters
         ----------
@@ -157,55 +171,160 @@ class WCS:
         Returns
         -------
         float, array or tuple of them
-            A coordinate for each pixel axis, x first; alone if there is one axis.
+            A coordinate for each pixel axis, x first. With one axis, this coordinate alone.
+
+        Raises
+        ------
+        ValueError
+            If the number of coordinates is not that of the world axes.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> [round(float(value), 6) + 0 for value in wcs.world_to_pixel_values(10.0, 20.001)]
+        [1.0, 1.0]
         """
         return self._convert(world_arrays, self.world_n_dim, True, with_bounding_box, inverse)
 
     def array_index_to_world_values(self, *index_arrays: Any) -> Any:
-        """Return world coordinates of elements, whose indices are in the order of the array."""
+        """Returns world coordinates of elements.
+
+        Parameters
+        ----------
+        *index_arrays : numbers or arrays
+            An index for each axis, in the order of the array.
+
+        Returns
+        -------
+        float, array or tuple of them
+            A coordinate for each world axis.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> [round(value, 9) for value in wcs.array_index_to_world_values(0, 1)]
+        [10.0, 20.0]
+        """
         return self.pixel_to_world_values(*index_arrays[::-1])
 
     def world_to_array_index_values(self, *world_arrays: Any) -> Any:
-        """Return indices, in the order of the array, of the elements nearest to world coordinates."""
+        """Returns the indices of the elements nearest to world coordinates.
+
+        Parameters
+        ----------
+        *world_arrays : numbers or arrays
+            A coordinate for each world axis.
+
+        Returns
+        -------
+        int, array or tuple of them
+            An index for each axis, in the order of the array.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> [int(index) for index in wcs.world_to_array_index_values(10.0, 20.001)]
+        [1, 1]
+        """
         found = self.world_to_pixel_values(*world_arrays)
         with numpy.errstate(invalid="ignore"):
             nearest = [numpy.asarray(numpy.floor(numpy.asarray(pixel) + 0.5), dtype=int)[()] for pixel in self._several(found)]
         return nearest[0] if len(nearest) == 1 else tuple(nearest[::-1])
 
     def transform(self, from_frame: str, to_frame: str, *arrays: Any) -> Any:
-        """Return coordinates of one frame as those of another, both by a name in `frames`. No bounding box applies.
+        """Returns coordinates of one frame as those of another. No bounding box applies.
 
-        Back from the world the inverse of the file counts, or the analytic one.
+        From the world to the pixels, the inverse in the file is evaluated, or the analytic one.
+
+        Parameters
+        ----------
+        from_frame, to_frame : str
+            Names in `frames`.
+        *arrays : numbers or arrays
+            A coordinate for each axis of the first frame.
+
+        Returns
+        -------
+        float, array or tuple of them
+            A coordinate for each axis of the second frame.
+
+        Raises
+        ------
+        ValueError
+            If there is no such frame.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> [round(float(value), 9) for value in wcs.transform(wcs.frames[0], wcs.frames[-1], 1, 0)]
+        [10.0, 20.0]
         """
         columns, shape = _columns(arrays)
         return _shaped(self._native.between(from_frame, to_frame, columns), shape)
 
     def footprint(self) -> numpy.ndarray | None:
-        """Return longitudes and latitudes of the corners in degrees, an array of shape (4, 2); None without a sky.
+        """Returns the longitudes and latitudes of the corners, in degrees.
 
         The corners are those of the bounding box, else of the array: lower left, upper left, upper right, lower right.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            An array of shape (4, 2). None if the coordinates are not on the sky.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> wcs.footprint().shape
+        (4, 2)
         """
         found = self._native.footprint()
         return None if found is None else numpy.array(found)
 
     def contains(self, lon: Any, lat: Any) -> Any:
-        """Return whether a pixel has a position on the sky, in degrees: inside of the bounding box, else of the array.
+        """Returns whether the image has a pixel at a position on the sky.
+
+        The pixel must be inside the bounding box, or inside the array if there is no box.
 
         Parameters
         ----------
         lon, lat : numbers or arrays
-            Positions in the frame of the world. Arrays are broadcast.
+            Positions in degrees, in the frame of the world. Arrays are broadcast.
 
         Returns
         -------
         bool or array of bool
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> bool(wcs.contains(10.0, 20.0)), bool(wcs.contains(11.0, 20.0))
+        (True, False)
         """
         columns, shape = _columns((lon, lat))
         found = numpy.array(self._native.contains(*columns), dtype=bool).reshape(shape)
         return bool(found) if shape == () else found
 
     def to_fits_header(self, order: int | None = None, max_error: float | None = None) -> dict[str, str | float | int]:
-        """Return the cards of a FITS header that describes the coordinates, as a dictionary that astropy takes.
+        """Returns the cards of a FITS header that describes the coordinates, as a dictionary that astropy takes.
 
         Tangent planes and other projections of FITS are exact. For the rest Trilith fits a tangent plane with SIP polynomials.
 
@@ -215,6 +334,11 @@ class WCS:
             Degree of the polynomials; 1 for a tangent plane alone. By default the lowest that keeps `max_error`.
         max_error : float, optional
             Largest error in pixels. By default 0.001, or any if `order` is given.
+
+        Returns
+        -------
+        dict
+            Values by their keywords.
 
         Raises
         ------
@@ -235,7 +359,27 @@ class WCS:
         return {keyword: value for keyword, value, _ in self._native.fits_header(order, max_error)}
 
     def jacobian(self, *pixel: float) -> numpy.ndarray:
-        """Return the derivatives of the world coordinates (rows) by the pixel coordinates (columns) at a pixel."""
+        """Returns the derivatives of the world coordinates by the pixel coordinates at a pixel.
+
+        Parameters
+        ----------
+        *pixel : float
+            A coordinate for each pixel axis, x first.
+
+        Returns
+        -------
+        numpy.ndarray
+            A row for each world axis, a column for each pixel axis.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> wcs.jacobian(1, 0).shape
+        (2, 2)
+        """
         return numpy.array(self._native.jacobian([float(x) for x in pixel]))
 
     @property
@@ -315,7 +459,7 @@ def _shaped(columns: list[numpy.ndarray], shape: tuple[int, ...]) -> Any:
 def wcs(file: "File | str | os.PathLike[str]", path: str = "") -> WCS | None:
     """Returns the world coordinates of an array of a file; None if there are none.
 
-    Trilith looks beside the array and above it for a GWCS (`meta/wcs`, `wcs`) or the keywords of a FITS header.
+    Trilith looks next to the array and above it for a GWCS (`meta/wcs`, `wcs`) or the keywords of a FITS header.
 
     Parameters
     ----------
@@ -323,6 +467,10 @@ def wcs(file: "File | str | os.PathLike[str]", path: str = "") -> WCS | None:
         An open file, or one to open.
     path : str
         Path of an array, of a GWCS or of a header; without it the array `data`, or the largest image that has coordinates.
+
+    Returns
+    -------
+    WCS or None
 
     Raises
     ------
@@ -448,6 +596,16 @@ def covering(
         Images within this angle of the position count, too. In degrees.
     hidden, layout, byteorder, allow, remote, storage_options, errors
         As in `trilith.table`.
+
+    Returns
+    -------
+    list of str
+        Names of the files, in order.
+
+    Raises
+    ------
+    OSError, ValueError or NotImplementedError
+        If a file cannot be read and `errors` is "raise".
 
     Examples
     --------

@@ -6,7 +6,7 @@ from zarr.abc.codec import ArrayBytesCodecPartialDecodeMixin
 from zarr.codecs import BytesCodec
 from zarr.registry import register_codec
 
-#: What stands in the documents of a store whose arrays are read so.
+#: The codec in the documents of a store whose arrays are read in this way.
 NAME = "trilith.elements"
 
 
@@ -14,7 +14,7 @@ NAME = "trilith.elements"
 class Elements(BytesCodec, ArrayBytesCodecPartialDecodeMixin):
     """The codec `bytes` of Zarr, which also reads a part of a chunk of a `trilith.zarr.Store`.
 
-    What is written by it, and what a document says that is made of it, is `bytes`.
+    Its output, and the metadata of copies, name the codec `bytes`.
     """
 
     @classmethod

@@ -42,7 +42,7 @@ class Node:
 
     @property
     def counts(self):
-        """How many chunks there are along each axis."""
+        """Returns the number of chunks along each axis."""
         return tuple(-(-length // chunk) for length, chunk in zip(self.shape, self.chunks, strict=True))
 
     def part(self, index):
@@ -100,7 +100,7 @@ class Tree:
 
 
 def _dtype(array):
-    """What its elements are read as; text without letters has one, since Zarr knows none."""
+    """Returns the dtype of the elements as they are read. Strings without characters have one, because Zarr has none."""
     dtype = array.dtype
     return numpy.dtype(f"{dtype.kind}1") if dtype.kind in "SU" and dtype.itemsize == 0 else dtype
 

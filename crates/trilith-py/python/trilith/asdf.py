@@ -28,18 +28,42 @@ __all__ = ["AsdfFile", "Done", "Report", "everywhere", "open", "report"]
 _hooks.install()
 
 
-@_functools.wraps(_asdf.open)
+# The signature is that of `asdf`, the documentation is not.
+@_functools.wraps(_asdf.open, assigned=())
 def open(fd, *args, **kwargs):
     """Opens a file as `asdf.open` does, with the same arguments, and returns an `asdf.AsdfFile`.
 
-    The tree is parsed by Trilith, and blocks are read by it when their arrays are asked for; a slice of an
-    array that is stored as it is or with lz4 reads what it needs. Slices are views of the array, as always.
+    Trilith parses the tree, and reads a block when its array is used. A slice of an uncompressed or lz4 array reads only the bytes that it
+    needs, and is still a view of the array.
 
-    These are read by `asdf` itself: other places than local files and seekable file objects, files without a
-    tree, files in which something is wrong, a tree in which YAML's rarer types stand in unusual places, and
-    everything with a version of `asdf` that this was not tested with (tested: 5.4 and 6.0). Of a file that Trilith
-    reads, blocks with `validate_checksums`, uncompressed ones with `memmap`, and those in a codec that an extension of
-    `asdf` brings are read by `asdf`.
+    `asdf` itself reads other sources than local files and seekable file objects, files without a tree, files with faults, trees with
+    rare forms of YAML, and everything with a version of `asdf` that was not tested (tested: 5.4 and 6.0). It also reads
+    blocks with `validate_checksums`, uncompressed blocks with `memmap`, and codecs that an extension of `asdf` brings.
+
+    Parameters
+    ----------
+    fd : str, pathlib.Path or file object
+        The file.
+    *args, **kwargs
+        The other arguments of `asdf.open`.
+
+    Returns
+    -------
+    asdf.AsdfFile
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If the file is not a valid ASDF file.
+
+    Examples
+    --------
+    >>> import io, numpy, trilith.asdf
+    >>> with trilith.asdf.open(io.BytesIO(trilith.dumps({"data": numpy.arange(4)}))) as af:
+    ...     int(af["data"].sum())
+    6
     """
     with _use.here("read"):
         made = _asdf.open(fd, *args, **kwargs)
@@ -49,12 +73,27 @@ def open(fd, *args, **kwargs):
 
 
 def everywhere(*, write=False):
-    """While this lasts, `asdf.open` reads with Trilith in the whole process, so that other packages do.
+    """Makes `asdf.open` read with Trilith in the whole process, as long as the context lasts.
 
-    With `write`, `write_to` and `update` of every `asdf.AsdfFile` write with it too. Any number of these may be entered,
-    in any threads, and left in any order. The environment variable `TRILITH_ASDF=read`, or `write`, does the same for
-    a whole program, without a change of its code.
+    Any number of these contexts may be entered, in any threads, and left in any order. The environment variable `TRILITH_ASDF=read`, or
+    `write`, does the same for a whole program, without a change of its code.
 
+    Parameters
+    ----------
+    write : bool
+        Let `write_to` and `update` of every `asdf.AsdfFile` write with Trilith, too.
+
+    Returns
+    -------
+    context manager
+
+    Raises
+    ------
+    ImportError
+        If the package `asdf` is not installed, on the import of `trilith.asdf`.
+
+    Examples
+    --------
     >>> import asdf, io, trilith.asdf
     >>> out = io.BytesIO()
     >>> with trilith.asdf.everywhere(write=True):

@@ -40,16 +40,30 @@ _OWN = {"http", "https", "s3"}
 class Parser:
     """A parser of VirtualiZarr: `Parser()(url, registry)` gives a `ManifestStore`.
 
-    Elements that are stored as they are can be cut at will: `rows` says how many rows of the first axis make a chunk, as a
-    number or a dictionary of numbers by path, and must divide them; without it chunks have about 4 MiB. Blocks of zlib,
-    bzip2, zstd and Blosc are one chunk each. Pieces of LZ4 and of zstd are chunks where they end at rows and are all of
-    one length; so are the chunks of HDF5, netCDF-4 and of layouts, where Zarr has their filters.
+    Uncompressed elements can have chunks of any rows. Blocks of zlib, bzip2, zstd and Blosc are one chunk each. Sub-blocks of LZ4 and zstd
+    are chunks if they end at rows and have the same length. Chunks of HDF5, netCDF-4 and of layouts are chunks if Zarr has their
+    filters. Other arrays cannot be virtual, but `trilith.zarr.Store` reads them all.
 
-    What is none of these cannot be virtual. With `refused="raise"` that is a `NotImplementedError` that names the array
-    and the reason; with `"skip"` it is left out with a warning. `trilith.zarr.Store` reads them all.
+    Parameters
+    ----------
+    group : str, optional
+        The group that becomes the root.
+    skip_variables : list of str, optional
+        Names or paths to leave out.
+    rows : int or dict, optional
+        Rows of a chunk of uncompressed elements, a number or a dictionary of numbers by path. It must divide the rows of the array.
+        By default a chunk has about 4 MiB.
+    refused : {"raise", "skip"}
+        Raise `NotImplementedError` for an array that cannot be virtual, or leave it out with a warning.
+    layout : Layout, str or os.PathLike, optional
+        The layout of the file, as in `trilith.open`.
+    **options
+        Other options of `trilith.open`.
 
-    `group` makes another group the root. `skip_variables` are names or paths to leave out. `layout`, and any other option,
-    is that of `trilith.open`.
+    Raises
+    ------
+    ValueError
+        If `refused` has another value.
     """
 
     def __init__(self, group=None, skip_variables=None, *, rows=None, refused="raise", layout=None, **options):
@@ -62,7 +76,7 @@ class Parser:
         return f"trilith.virtual.Parser({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
     def __call__(self, url, registry):
-        """The groups and arrays of the file at an address, and where their chunks lie."""
+        """Returns the groups and arrays of the file at a URL, with the byte ranges of their chunks."""
         with _opened(url, registry, self.layout, self.options) as file:
             tree = _nodes.Tree(file)
             own = _state(file)[0]
@@ -153,7 +167,7 @@ def _finite(value):
 
 
 def _group(tree, path, arrays):
-    """A group with all that is below it."""
+    """Returns a group with everything below it."""
     start = f"{path}/" if path else ""
     below = {name: tree.nodes.get(start + name) for name in tree.below(path)}
     groups = {name: _group(tree, start + name, arrays) for name, node in below.items() if node is not None and node.array is None}
@@ -179,5 +193,5 @@ def _opened(url, registry, layout, options):
 
 
 def _address(name):
-    """The address of another file that the arrays of a file lie in."""
+    """Returns the URL of another file with arrays of a file."""
     return name if "://" in name else pathlib.Path(name).absolute().as_uri()

@@ -34,33 +34,80 @@ __all__ = ["Store", "open"]
 
 
 def open(source, layout=None, *, chunks=None, masks="beside", fill_value=None, **options):
-    """A file as a `zarr.Group` that can be read: a path, a URL, or another source that `trilith.open` takes.
+    """Opens a file as a read-only `zarr.Group`.
 
-    The arguments are those of `Store`. Of a chunk, only the elements that are asked for are read; with arrays of indices, the
-    smallest box that holds them. The documents of the group's own store name a codec that only Trilith has: to copy them
-    key by key, take those of a `Store`. Copies that zarr or xarray make name the codec `bytes`.
+    A slice reads only its elements, not whole chunks. With arrays of indices, it reads the smallest box that holds them. The metadata of
+    the group name a codec that only Trilith has. To copy a file key by key, use a `Store`. Copies that zarr or xarray make
+    have standard codecs.
+
+    Parameters
+    ----------
+    source : str, os.PathLike, bytes or file object
+        The file, as in `trilith.open`.
+    layout, chunks, masks, fill_value, **options
+        As in `Store`.
+
+    Returns
+    -------
+    zarr.Group
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read, or has changed since it was opened.
+    ValueError
+        If the file breaks the rules of its format, or if an option has no such value.
+
+    Examples
+    --------
+    >>> import numpy, trilith.zarr
+    >>> group = trilith.zarr.open(trilith.dumps({"data": numpy.arange(12.0).reshape(3, 4), "exposure": 139.8}))
+    >>> group["data"][1, 2:].tolist(), group.attrs["exposure"]
+    ([6.0, 7.0], 139.8)
     """
     store = _Direct(source, layout, chunks=chunks, masks=masks, fill_value=fill_value, **options)
     return zarr.Group(zarr.AsyncGroup.from_dict(StorePath(store), _consolidated(store._described)))
 
 
 class Store(_abc.Store):
-    """A store of Zarr v3 that can be read, made of any file that Trilith reads.
+    """A read-only store of Zarr v3, made of any file that Trilith reads.
 
-    Mappings and lists with arrays below them are groups; everything else of the tree is an attribute of the group it
-    stands in. Axes have the names that `Array.to_xarray` finds. Metadata are consolidated: `xarray.open_zarr(store)` and
+    Mappings and lists with arrays below them are groups. Everything else of the tree is an attribute of its group. Axes have the names
+    that `Array.to_xarray` finds. The metadata are consolidated, so `xarray.open_zarr(store)` and
     `xarray.open_datatree(store, engine="zarr")` read them once.
 
-    `chunks` says how arrays are cut: a tuple for all that have as many axes, a number of rows, or a dictionary of these by
-    path. Without it, chunks end where the stored pieces end.
+    Several threads and event loops may use a store. A pickled store is the path or URL of its file, which the other process opens
+    again. If the file has changed meanwhile, that is an `OSError` that names it.
 
-    With `masks="beside"` the mask of `data` is an array `data_mask`. With `masks="fill"` masked elements become
-    `fill_value`, which xarray knows for missing: NaN unless given, the least number of a type of integers.
+    Parameters
+    ----------
+    source : str, os.PathLike, bytes or file object
+        The file, as in `trilith.open`.
+    layout : Layout, str or os.PathLike, optional
+        The layout of the file, as in `trilith.open`.
+    chunks : tuple, int or dict, optional
+        The chunks: a tuple for all arrays with this number of axes, a number of rows, or a dictionary of these by path. Without it,
+        chunks end where stored sub-blocks end.
+    masks : {"beside", "fill"}
+        Give the mask of `data` as an array `data_mask`, or give masked elements the value `fill_value`.
+    fill_value : number, optional
+        The value of masked elements, which xarray treats as missing. By default NaN, or the least number of an integer type.
+    **options
+        Other options of `trilith.open`.
 
-    `layout`, and any other option, is that of `trilith.open`.
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If an option has no such value.
 
-    Several threads and event loops may use a store. It is pickled as the path or URL of its file and opened again
-    in the other process; a file that has changed meanwhile is an `OSError` that names it.
+    Examples
+    --------
+    >>> import numpy, trilith.zarr, zarr
+    >>> store = trilith.zarr.Store(trilith.dumps({"a": numpy.arange(12.0).reshape(3, 4)}), chunks=(2, 4))
+    >>> zarr.open_group(store, mode="r")["a"].chunks
+    (2, 4)
     """
 
     def __init__(self, source, layout=None, *, chunks=None, masks="beside", fill_value=None, **options):
@@ -101,7 +148,7 @@ class Store(_abc.Store):
 
     @property
     def refused(self):
-        """What Zarr cannot hold and is left out: the reasons by path."""
+        """Reasons by path for items that Zarr cannot hold, which are left out."""
         return dict(self._tree.refused)
 
     def __getstate__(self):
@@ -125,13 +172,13 @@ class Store(_abc.Store):
     __str__ = __repr__
 
     def with_read_only(self, read_only=False):
-        """The store itself; there is none that can be written."""
+        """Returns the store itself, because it is read-only."""
         if not read_only:
             raise ValueError("a file is not written through its store: use trilith.open and update(), or trilith.write")
         return self
 
     async def get(self, key, prototype=None, byte_range=None):
-        """What is under a key, or None."""
+        """Returns the value of a key, or None."""
         prototype = prototype or default_buffer_prototype()
         document = self._documents.get(key)
         if document is not None:
@@ -143,11 +190,11 @@ class Store(_abc.Store):
         return prototype.buffer.from_array_like(data[_range(byte_range, len(data))])
 
     async def get_partial_values(self, prototype, key_ranges):
-        """What is under several keys."""
+        """Returns the values of several keys."""
         return list(await asyncio.gather(*(self.get(key, prototype, byte_range) for key, byte_range in key_ranges)))
 
     async def exists(self, key):
-        """Whether there is something under a key."""
+        """Returns whether a key exists."""
         return key in self._documents or self._chunk(key) is not None
 
     @property
@@ -179,12 +226,12 @@ class Store(_abc.Store):
         self._check_writable()
 
     async def list(self):
-        """All keys."""
+        """Yields all keys."""
         async for key in self.list_prefix(""):
             yield key
 
     async def list_prefix(self, prefix):
-        """All keys that begin so."""
+        """Yields the keys that begin with a prefix."""
         for path, node in self._tree.nodes.items():
             start = f"{path}/" if path else ""
             if not (start.startswith(prefix) or prefix.startswith(start)):
@@ -194,7 +241,7 @@ class Store(_abc.Store):
                     yield key
 
     async def list_dir(self, prefix):
-        """The names right below a path."""
+        """Yields the names right below a path."""
         path = prefix.strip("/")
         node = self._tree.nodes.get(path)
         if node is not None:
@@ -223,7 +270,7 @@ class Store(_abc.Store):
         return (node, index) if is_there and words[at + 1 :] == [str(number) for number in index] else None
 
     async def _part(self, key, selection):
-        """What a chunk has at an index of numpy; None where there is no chunk."""
+        """Returns the elements of a chunk at an index of numpy; None if there is no chunk."""
         found = self._chunk(key)
         if found is None:
             return None
@@ -288,7 +335,7 @@ class Store(_abc.Store):
                 one.error = None
 
     def _read(self, wanted):
-        """Reads what is wanted; behind the end of an array, chunks are zero."""
+        """Reads the requested parts. After the end of an array, chunks are zero."""
         places = [_Place(run) for run in _runs(wanted)]
         _read_together([part for place in places for part in place.parts])
         for place in places:
@@ -316,7 +363,7 @@ class _Wanted:
         self.elements = self.error = None
 
     def take(self, read):
-        """Keeps what was read: of a chunk all its elements, also those behind the end of the array."""
+        """Keeps all elements of a chunk, also those after the end of the array."""
         node = self.node
         if self.is_chunk and read.shape != node.chunks or read.dtype != node.dtype:
             made = numpy.zeros(node.chunks if self.is_chunk else read.shape, node.dtype)
@@ -387,7 +434,7 @@ def _memory(part):
 
 def _box(selection, chunk, full):
     """The place in its array that holds a selection within a chunk, and which of it is selected, None for all of it; no
-    place where the whole chunk has to be read, with the elements behind the end of the array.
+    place where the whole chunk has to be read, with the elements after the end of the array.
     """
     if not isinstance(selection, tuple) or len(selection) != len(chunk):
         return None, selection
@@ -429,7 +476,7 @@ def _filled(tree, fill_value):
 
 
 def _default(dtype):
-    """What stands for an element that is missing."""
+    """Returns the value of a missing element."""
     if dtype.kind in "iu":
         return numpy.iinfo(dtype).min if dtype.kind == "i" else numpy.iinfo(dtype).max
     return math.nan if dtype.kind in "fc" else numpy.zeros((), dtype)
@@ -455,7 +502,7 @@ def _keys(path, node):
 
 
 def _range(byte_range, length):
-    """What is asked for of so many bytes."""
+    """Returns the requested part of a number of bytes."""
     if byte_range is None:
         return slice(None)
     if isinstance(byte_range, _abc.RangeByteRequest):

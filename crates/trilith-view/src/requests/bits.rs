@@ -1,4 +1,4 @@
-//! Arrays of quality flags: which bits they have, and a picture of them that lies over another.
+//! Arrays of quality flags: their bits, and a picture of them over another one.
 
 use serde_json::{Value, json};
 use trilith::{Array, Error, Result};

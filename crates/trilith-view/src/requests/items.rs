@@ -1,4 +1,4 @@
-//! The tree: the children of an item, one item with all that is known of it, and searching.
+//! The tree: the children of an item, one item with its details, and searching.
 
 use serde_json::{Value, json};
 use trilith::array::Datatype;
@@ -88,7 +88,7 @@ fn has(text: &str, wanted: &str) -> bool {
     text.to_lowercase().contains(wanted)
 }
 
-/// `item`: all that is known of an item.
+/// `item`: the details of an item.
 pub(super) fn item(session: &Session, request: &Request) -> Result<Value> {
     let path = request.text("path");
     let opened = session.file(request)?;
@@ -110,7 +110,7 @@ pub(super) fn item(session: &Session, request: &Request) -> Result<Value> {
         }
         ItemKind::Mapping | ItemKind::List => {
             object.insert("summary".to_owned(), json!(found.summary()));
-            // A list of numbers, or of equal arrays, is an array to whoever looks at it.
+            // A list of numbers, or of equal arrays, is shown as an array.
             if let (ItemKind::List, Ok(array)) = (kind, found.as_array()) {
                 let mut described = Description::of(&array);
                 described.storage = "a list".to_owned();

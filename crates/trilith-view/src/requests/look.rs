@@ -1,4 +1,4 @@
-//! A first look at a large plane: some of its rows, as many as cost little to read.
+//! A first look at a large plane: some of its rows, which cost little to read.
 
 use serde_json::{Value, json};
 use trilith::bytes::Access;

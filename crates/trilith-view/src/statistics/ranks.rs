@@ -154,7 +154,7 @@ impl Finder {
         let deeper = known.saturating_sub(DIGIT);
         for (at, group) in (0u16..).zip(groups) {
             if let Some(slot) = by_first.get_mut((group.prefix >> deeper) as usize) {
-                // The first one with this digit; others are behind it.
+                // The first one with this digit; the others follow.
                 *slot = (*slot).min(at);
             }
         }

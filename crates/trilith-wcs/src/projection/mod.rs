@@ -229,7 +229,7 @@ impl Projection {
 
     /// Returns the point in the plane for native longitude and latitude, or `None` if the projection does not draw it.
     ///
-    /// The longitude is taken as it is, so that a map whose plane is a cylinder is drawn around it more than once.
+    /// The longitude is not reduced, so that a map whose plane is a cylinder is drawn around it more than once.
     pub fn to_plane(&self, phi: f64, theta: f64) -> Option<(f64, f64)> {
         if !phi.is_finite() || theta.is_nan() || theta.abs() > 90.0 + 1e-9 {
             return None;

@@ -136,7 +136,7 @@ impl Array {
         if extent.start / piece == (extent.end - 1) / piece {
             return Ok(None);
         }
-        // Few rows shall lie in two.
+        // Few rows should be in two pieces.
         let size = LEAST.max(inner.saturating_mul(4)).div_ceil(piece).saturating_mul(piece);
         Ok(Some((Rows { axis, first: extent.start, stride, inner, count }, piece, size)))
     }

@@ -178,7 +178,7 @@ impl Array {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `shape` has another number of elements.
     pub fn from_texts(texts: &[impl AsRef<str>], shape: &[u64]) -> Result<Self> {
         if element_count(shape)? != texts.len() as u64 {
-            return Err(Error::invalid_input(format!("{} texts do not make an array of shape {shape:?}", texts.len())));
+            return Err(Error::invalid_input(format!("{} strings do not fit an array of shape {shape:?}", texts.len())));
         }
         let plain = texts.iter().all(|text| text.as_ref().is_ascii());
         let longest = texts.iter().map(|text| text.as_ref().chars().count()).max().unwrap_or(0);

@@ -331,7 +331,7 @@ impl Array {
         Ok(true)
     }
 
-    /// Fills `into` with the bytes from the first element on, as they are. Much is read rather than copied out of a
+    /// Fills `into` with the bytes from the first element on, unchanged. Much is read rather than copied out of a
     /// map, whose pages would be fetched one after the other.
     fn fill_run(&self, into: &mut [u8]) -> Result<()> {
         let size = (into.len() / (threads() * 4)).max(PARALLEL / 4);

@@ -89,7 +89,7 @@ impl Array {
         }
     }
 
-    /// The byte order of all that an element is made of; None if it has parts of both, or bytes that belong to none.
+    /// The byte order of the parts of an element; None if they differ, or if there is padding.
     pub fn uniform_byteorder(&self) -> Option<Byteorder> {
         match self.datatype() {
             Datatype::Struct(fields) => uniform(fields),
@@ -232,7 +232,7 @@ impl Array {
 
     /// Places in the order in which the elements are, in row-major order of the array's own axes.
     fn in_order(&self, axes: &Axes, chunk: &[u64], places: Vec<Option<Range<u64>>>) -> Vec<Option<Range<u64>>> {
-        // Only one axis is cut into more than pieces of 1 behind it, so that the order is the same but for columns.
+        // After this axis all pieces have length 1, so that only columns change the order.
         let cut_axes = self.shape().iter().zip(chunk).filter(|(len, chunk)| len > chunk).count();
         if !axes.columns || cut_axes < 2 {
             return places;
@@ -384,7 +384,7 @@ mod tests {
     use super::*;
     use crate::bytes::{MemorySource, Source};
 
-    /// Bytes that are stored so in a file, from byte 1000 on, or in pieces of so many.
+    /// Bytes that are stored verbatim in a file, from byte 1000 on, or in pieces.
     struct Placed(MemorySource, Option<u64>);
 
     impl Source for Placed {

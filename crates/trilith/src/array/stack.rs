@@ -154,7 +154,7 @@ impl Source for Joined {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         let (mut offset, mut rest) = (offset, into);
         while !rest.is_empty() {
-            let behind = || Error::malformed("the items of a list end before the bytes that are asked for");
+            let behind = || Error::malformed("the list ends before the requested bytes");
             let (number, array, inside, left) = self.at(offset).ok_or_else(behind)?;
             let count = left.min(rest.len() as u64);
             let (now, later) = std::mem::take(&mut rest).split_at_mut(to_usize(count)?);

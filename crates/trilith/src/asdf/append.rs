@@ -38,7 +38,7 @@ pub fn append_rows(file: &AsdfFile, path: &str, rows: &Array) -> Result<String> 
 
 /// The end of a streamed array, where more rows go.
 pub(crate) struct StreamEnd {
-    /// The array as it is.
+    /// The array before the change.
     pub array: Array,
     /// The byte order in which rows are stored.
     pub order: Byteorder,
@@ -96,7 +96,7 @@ impl StreamEnd {
                 .hint("rewrite the array, with all rows and their mask"));
         }
         let order = stored_order(&array).map_err(|error| error.at_path(path))?;
-        // Half a row at the end, left by a killed writer, would shift all that follow.
+        // Half a row at the end, left by a killed writer, would shift the following ones.
         let row = row_bytes(array.datatype(), array.shape().get(1..).unwrap_or_default())?;
         let whole = block.data_offset + array.nbytes();
         let source = holder.sections().source().clone();

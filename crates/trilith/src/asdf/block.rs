@@ -291,7 +291,7 @@ fn read_inner(source: &dyn Source, rows: &[&'static Generation], offset: u64, in
     let bytes = &mut bytes[..source.len().saturating_sub(offset).min(LONGEST_FIXED as u64) as usize];
     source.read_at(offset, bytes)?;
     let bytes = &*bytes;
-    let magic = magic_len(bytes).ok_or_else(|| Error::malformed("no block mark (d3 42 4c 4b) where a block was expected"))?;
+    let magic = magic_len(bytes).ok_or_else(|| Error::malformed("expected the magic bytes of a block (d3 42 4c 4b)"))?;
     let mut at = Cursor::new(bytes, offset);
     at.take(magic)?;
     let header_size = at.u16()?;

@@ -17,7 +17,7 @@ pub struct Header {
     pub line: String,
     /// The comment lines between header and tree, without line ends.
     pub comments: Vec<String>,
-    /// The same as they are in the file, which may be in another encoding than UTF-8.
+    /// The same, verbatim: the file may have another encoding than UTF-8.
     pub raw_comments: Vec<Vec<u8>>,
     /// The rows of the generation table that the line allows.
     pub rows: Vec<&'static Generation>,
@@ -217,7 +217,7 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
         let at_end = start + text.len() as u64 == size;
         // The marker, its line end and a block mark may span two reads.
         let from = have.saturating_sub(8);
-        // A block mark is no UTF-8: the tree ends before it, whatever the bytes behind it look like.
+        // The magic bytes of a block are not UTF-8, so the tree ends before them, independent of the bytes after them.
         let mark = find_mark(text, from);
         let tree = &text[..mark.unwrap_or(text.len())];
         if let Some(end) = find_end(tree, from, at_end || mark.is_some()) {

@@ -59,7 +59,7 @@ pub enum Origin<'t> {
 pub enum Dim {
     /// So many.
     Fixed(u64),
-    /// `*`: as many as the block holds; only the first.
+    /// `*`: the length that fills the block; for the first axis only.
     Open,
 }
 

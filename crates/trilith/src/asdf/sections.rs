@@ -411,7 +411,7 @@ impl Sections {
             let end = block.end();
             if end != Some(next) && (self.is_block(end) || !self.is_block(Some(next))) {
                 let end = end.map_or("beyond all files".to_owned(), |end| format!("at byte {end}"));
-                return Some(format!("block {place} ends {end}, but what is next in the index is at byte {next}"));
+                return Some(format!("block {place} ends {end}, but the next entry of the index is byte {next}"));
             }
         }
         None

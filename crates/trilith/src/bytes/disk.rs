@@ -19,7 +19,7 @@ use watch::{act, is_watched};
 
 /// One thing that is done to a disk.
 #[derive(Debug, Clone, Copy)]
-#[cfg_attr(not(feature = "fault-injection"), allow(dead_code, reason = "nobody sees what is done"))]
+#[cfg_attr(not(feature = "fault-injection"), allow(dead_code, reason = "no other process sees it"))]
 pub enum Act<'a> {
     /// A new, empty file.
     Create(&'a Path),

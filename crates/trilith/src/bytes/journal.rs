@@ -41,7 +41,7 @@ pub struct Journal {
 #[derive(Debug)]
 pub(super) enum Found {
     Nothing,
-    /// The journal of the file as it is.
+    /// The journal of the file.
     Journal(Saved),
     /// Something else: what, for people.
     Stranger(String),

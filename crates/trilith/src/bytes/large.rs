@@ -65,7 +65,7 @@ pub(crate) fn prefer_large_pages<T>(memory: &mut Vec<T>) {
         if size < LARGE || whole == 0 {
             return;
         }
-        // SAFETY: the pages lie within memory that the `Vec` owns, since what is in front of the first whole one and behind
+        // SAFETY: the pages are within memory that the `Vec` owns, since the bytes before the first whole one and after
         // the last is left out; the advice changes neither what they hold nor whether they can be read and written.
         let _ = unsafe { rustix::mm::madvise(start.wrapping_add(skipped).cast(), whole, rustix::mm::Advice::LinuxHugepage) };
     }
@@ -83,7 +83,7 @@ impl Memory {
     /// This many zero bytes, on large pages if they pay.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the system has not so many.
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the system does not have that much.
     pub(crate) fn zeroed(size: usize) -> Result<Self> {
         if let Some(map) = large_pages(size) {
             return Ok(Self::Map(map));

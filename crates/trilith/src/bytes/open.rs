@@ -71,7 +71,7 @@ pub(super) fn open_regular(
 #[cold]
 fn absent(path: &Path, error: Error) -> Error {
     match super::lock::is_begun(path) {
-        true => error.hint("several processes are writing it: it is there once one of them has finished it"),
+        true => error.hint("other processes are writing it; open it after one of them has finished it"),
         false => error,
     }
 }

@@ -8,7 +8,7 @@
 //! for each sample           offset, length
 //! for each unchanged sector offset, length, SHA-256
 //! old length, new length, number of regions, of samples, of sectors
-//! SHA-256 of all that
+//! SHA-256 of everything that
 //! ```
 //!
 //! Numbers are unsigned 64-bit integers, most significant byte first. A journal knows content and nothing

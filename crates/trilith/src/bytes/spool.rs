@@ -116,7 +116,7 @@ pub(super) fn reopened(file: &std::fs::File, name: &str) -> Result<SourceRef> {
     Ok(Arc::new(LocalFile::new(file, &metadata, name.to_owned(), LocalOptions { map: false, ..LocalOptions::default() })))
 }
 
-/// A temporary file that has no name any more, so that nothing is left behind.
+/// A temporary file without a name, so that the system removes it.
 ///
 /// # Errors
 /// Returns the error of the operating system.

@@ -220,7 +220,7 @@ impl Update {
         kept
     }
 
-    /// Gives `put` the old and the new bytes of all that changes, and says where they belong.
+    /// Gives `put` the old and the new bytes of each change, with their offset.
     ///
     /// # Errors
     /// Returns an error if the file or the new content cannot be read, and the errors of `put`.

@@ -14,7 +14,7 @@ pub(crate) fn size(head: &[u8], lengths: usize) -> Option<u64> {
     uint(head, 8, lengths)
 }
 
-/// Returns the objects of a collection; lengths have so many bytes.
+/// Returns the objects of a collection, whose lengths are numbers of `width` bytes.
 pub(crate) fn objects(bytes: &[u8], lengths: usize) -> Objects {
     let mut found = HashMap::new();
     let mut at = 8 + lengths;

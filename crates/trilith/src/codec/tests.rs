@@ -458,7 +458,7 @@ fn hammer(seconds: u64) {
     set_threads(None);
 }
 
-/// Three seconds, or as many as TRILITH_SOAK says.
+/// Three seconds, or the number in TRILITH_SOAK.
 #[test]
 fn broken_bytes_give_the_same_with_any_threads() {
     hammer(std::env::var("TRILITH_SOAK").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(3));

@@ -43,7 +43,7 @@ pub(super) fn check(
     let mut end = None;
     for (block, stored) in blocks.iter().zip(&stored) {
         if let Some(before) = end.filter(|end| *end < block.offset && !law.index) {
-            let message = format!("{} unused bytes before the block, expected it behind the one before", block.offset - before);
+            let message = format!("{} unused bytes before the block, expected it right after the previous one", block.offset - before);
             found.add(Check::Parts, Place::block(block.index, before), message);
         }
         end = block.end();
@@ -133,7 +133,7 @@ fn one(source: &SourceRef, block: &Block, file: Option<&AsdfFile>, limits: &Limi
         return Ok(());
     }
     if block.is_streamed() {
-        found.leave(place(), format!("a streamed block with the compression {codec}: the document does not say what that means"));
+        found.leave(place(), format!("a streamed block with the compression {codec}: the specification does not define it"));
         return Ok(());
     }
     if block.is_encoded() {
@@ -208,7 +208,7 @@ fn checksum(block: &Block, sum: Option<&[u8; 16]>, file: Option<&AsdfFile>, foun
     let Some(sum) = sum else {
         if stated.len() < 16 {
             let message =
-                format!("the checksum is {}: the document does not say how an MD5 of 16 bytes becomes one of 8", hex(stated));
+                format!("the checksum is {}: the specification does not define how an MD5 of 16 bytes is stored in 8", hex(stated));
             found.leave(place, message);
         }
         return;

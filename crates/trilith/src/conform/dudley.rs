@@ -69,7 +69,7 @@ fn note(diagnostic: &Diagnostic, found: &mut Found) {
     match Code::of(diagnostic).map(Check::Layout).filter(|check| found.asks(*check)) {
         Some(check) => found.add(check, place, diagnostic.message.clone()),
         None if diagnostic.severity == Severity::Error => {
-            found.leave(place, format!("{}: {}: the document does not say so", diagnostic.code, diagnostic.message));
+            found.leave(place, format!("{}: {}: the specification does not mention it", diagnostic.code, diagnostic.message));
         }
         None => {}
     }

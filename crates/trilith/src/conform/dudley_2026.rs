@@ -4,7 +4,7 @@ use super::rule::{Check, Rule, rule};
 use super::{Document, Law};
 use crate::layout::{Code, Dialect};
 
-const TEXT: &str = "edit the layout; layout check shows the place";
+const TEXT: &str = "edit the layout; trilith layout check shows the place";
 const WHOLE: &str = "transfer the file again, as binary";
 
 /// Dudley of 2026.
@@ -15,9 +15,9 @@ pub(super) static DOCUMENT: Document =
 static RULES: &[Rule] = &[
     text("1.1", 1, Code::W10, "the layout is UTF-8 text"),
     text("1.3", 1, Code::E101, "a name in quotes has two quotes"),
-    text("1.3", 1, Code::E102, "whatever is neither a name nor a sign of the language is quoted"),
+    text("1.3", 1, Code::E102, "a string that is neither a name nor punctuation is quoted"),
     text("1.3", 1, Code::E103, "an integer has no leading zeros, and fits in 64 bits"),
-    text("1.3", 1, Code::E104, "<, > and | stand before a primitive datatype"),
+    text("1.3", 1, Code::E104, "<, > and | precede a primitive datatype"),
     text("1.4", 3, Code::E316, "the name of a type is not that of a primitive with its byte order"),
     text("3", 1, Code::E201, "a dict holds declarations, navigation and nothing else"),
     text("3", 1, Code::E202, "a name is followed by :, =, /, [ or {"),
@@ -26,7 +26,7 @@ static RULES: &[Rule] = &[
     text("3", 1, Code::E205, "@ is followed by an address, % by 0 or a power of two"),
     text("3", 1, Code::E206, "a list holds data, dicts, lists, copies and references, separated by commas"),
     text("3", 1, Code::E207, "a struct is one type without a name, or named members"),
-    text("3", 1, Code::E208, "each declaration is complete where the layout ends"),
+    text("3", 1, Code::E208, "each declaration is complete at the end of the layout"),
     text("3", 1, Code::E307, "the datatype of a parameter is a scalar integer"),
     text("3.2", 1, Code::E311, "the element that is extended is there, and of the kind"),
     text("3.3", 1, Code::E312, "the element that is copied is there"),
@@ -39,16 +39,16 @@ static RULES: &[Rule] = &[
     text("4.5", 2, Code::E305, "the name of a datatype is declared before its use"),
     text("4.6", 3, Code::E304, "a primitive datatype is redefined before its first use"),
     text("5.1", 1, Code::E309, "a dimension, and a fixed parameter, is -1, 0 or positive"),
-    text("5.1", 2, Code::E318, "a dimension has at most 31 signs behind its name"),
+    text("5.1", 2, Code::E318, "at most 31 signs follow the name of a dimension"),
     text("5.1", 4, Code::E402, "the value of a stored parameter is -1, 0 or positive"),
     text("5.8", 1, Code::E401, "a stored parameter is in the stream"),
     text("5.11", 1, Code::E406, "addresses fit in 64 bits"),
-    text("6", 6, Code::E403, "the byte order is stated where it matters"),
+    text("6", 6, Code::E403, "the byte order is given if it matters"),
     rule("7.1", 1, Check::Layout(Code::E405), "bytes 8 to 15 are zero or the address of the layout in the file", WHOLE),
-    rule("7.3", 3, Check::Inside, "each array is in the stream, where the layout says", "the file is cut off, or is not the one that the layout describes"),
-    rule("7.4", 3, Check::LayoutEnd, "the layout follows all data", "rewrite the file with convert"),
-    rule("7.5", 1, Check::Layout(Code::E404), "a native file begins with one of the two signatures", WHOLE),
-    text("9.3", 1, Code::E211, "the value of an attribute is a number, text or a list of one kind"),
+    rule("7.3", 3, Check::Inside, "each array is in the file, at the byte offset of the layout", "the file is truncated, or the layout describes another one"),
+    rule("7.4", 3, Check::LayoutEnd, "the layout follows all data", "rewrite the file with trilith convert"),
+    rule("7.5", 1, Check::Layout(Code::E404), "a native file begins with the signature of either byte order", WHOLE),
+    text("9.3", 1, Code::E211, "the value of an attribute is a number, a string or a list of one kind"),
     text("11", 2, Code::E314, "a filter has the arguments and the datatype that it takes"),
     rule("11", 5, Check::Filtered, "compressed data decode to the size of the array", "the bytes are damaged"),
 ];

@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Location, Result};
 /// Words of remedies that only help a file which can be read as a whole.
 const WHOLE: [&str; 2] = ["convert it with", "with repack"];
 /// Remedy for a file that no command can read.
-pub(super) const BY_HAND: &str = "correct these bytes by hand: no command can read the file as it is";
+pub(super) const BY_HAND: &str = "correct these bytes by hand, because no command can read the file";
 
 /// Number of deviations that are enough.
 const MOST: usize = 1000;

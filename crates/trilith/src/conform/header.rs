@@ -69,7 +69,7 @@ fn line(line: &str, law: &AsdfLaw, found: &mut Found) {
     let column = |at: usize| Place::text(1, u32::try_from(at).unwrap_or(u32::MAX).saturating_add(1));
     if rest.strip_prefix(' ') != Some(version) {
         let found_ = rest.replace(version, "…");
-        let message = format!("{found_:?} around the version, expected one space before it and nothing behind it");
+        let message = format!("{found_:?} around the version, expected one space before it and nothing after it");
         found.add(Check::Blank, column(word.len()), message);
     }
     let at = || column(word.len() + 1);
@@ -115,7 +115,7 @@ fn not_semantic(version: &str) -> Option<&'static str> {
     }
     let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     let wrong = early.into_iter().chain(build).any(|suffix| !suffix.split('.').all(is_word));
-    wrong.then_some("what follows the numbers is not a suffix of Semantic Versioning")
+    wrong.then_some("the text after the numbers is not a suffix of Semantic Versioning")
 }
 
 /// Looks at what is between header and tree, and at the text of the tree. `end` is the byte after the header.
@@ -134,7 +134,7 @@ pub(super) fn text(
                 found.add(Check::NoTree, Place::byte(end), message);
             }
             None if end < source.len() && sections.index_offset().is_none() => {
-                found.add(Check::Parts, Place::byte(end), "what follows the header is neither a tree nor a block");
+                found.add(Check::Parts, Place::byte(end), "the bytes after the header are neither a tree nor a block");
             }
             _ => {}
         }

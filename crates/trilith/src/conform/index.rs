@@ -30,7 +30,7 @@ pub(super) fn check(
     };
     if last.is_streamed() {
         if let Some(at) = sections.index_offset() {
-            found.add(Check::IndexStreamed, Place::byte(at), "a block index behind a streamed block");
+            found.add(Check::IndexStreamed, Place::byte(at), "a block index after a streamed block");
         }
         return Ok(());
     }
@@ -45,11 +45,11 @@ pub(super) fn check(
     let rest = read_vec(&**source, end, source.len() - end, limits)?;
     if !law.index {
         let what = if rest.starts_with(INDEX_HEADER) {
-            "a block index, which this document does not have"
+            "a block index, which this specification does not have"
         } else {
             "bytes that belong to no block"
         };
-        found.add(Check::Parts, Place::byte(end), format!("behind the last block: {what}"));
+        found.add(Check::Parts, Place::byte(end), format!("after the last block: {what}"));
         return Ok(());
     }
     if at != end && at > end {
@@ -63,10 +63,10 @@ pub(super) fn check(
         return self::text(&text, at, &blocks, limits, found);
     }
     let message = match () {
-        () if text.starts_with(EARLY_HEADER) => "the block index begins with a mark of its own, as on one branch of 2015",
+        () if text.starts_with(EARLY_HEADER) => "the block index begins with other magic bytes, as on one branch of 2015",
         () if is_misspelt(&text) => "the header of the block index is another",
         () => {
-            found.add(Check::Parts, Place::byte(end), "what follows the last block is neither a block nor a block index");
+            found.add(Check::Parts, Place::byte(end), "the bytes after the last block are neither a block nor a block index");
             return Ok(());
         }
     };
@@ -107,7 +107,7 @@ fn text(text: &[u8], at: u64, blocks: &[&Block], limits: &Limits, found: &mut Fo
     };
     let behind = body.get(end..).unwrap_or(&[]);
     if let Some(other) = behind.iter().position(|byte| *byte != 0) {
-        found.add(Check::IndexEnd, place(start + end + other), "bytes that are not zero behind the block index");
+        found.add(Check::IndexEnd, place(start + end + other), "bytes that are not zero after the block index");
     }
     let yaml = body.get(..end).unwrap_or(&[]).to_vec();
     let tree = match Tree::parse_bytes(yaml, Origin { byte: at + start as u64, line: 1 }, limits) {
@@ -143,7 +143,7 @@ fn entries(offsets: &[u64], blocks: &[&Block], place: Place, found: &mut Found) 
     if offsets != expected {
         let wrong = offsets.iter().zip(&expected).position(|(stated, is)| stated != is);
         let message = match wrong.and_then(|at| Some((at, offsets.get(at)?, expected.get(at)?))) {
-            Some((number, stated, is)) => format!("the block index says that block {number} is at byte {stated}, it is at {is}"),
+            Some((number, stated, is)) => format!("the block index has byte {stated} for block {number}, which is at byte {is}"),
             None => format!("the block index lists {} blocks, the file has {}", offsets.len(), expected.len()),
         };
         found.add(Check::IndexOffsets, place, message);

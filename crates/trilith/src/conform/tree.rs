@@ -93,7 +93,7 @@ fn reference(file: &AsdfFile, node: Node<'_>, law: &AsdfLaw, path: &dyn Fn() -> 
     }
     let Some(target) = node.get("$ref") else { return };
     if node.len() > 1 {
-        found.add(Check::ReferenceAlone, place(node, path), "a reference with other keys beside $ref");
+        found.add(Check::ReferenceAlone, place(node, path), "a reference with other keys than $ref");
         return;
     }
     let Some(uri) = target.as_str() else {
@@ -126,7 +126,7 @@ fn reference(file: &AsdfFile, node: Node<'_>, law: &AsdfLaw, path: &dyn Fn() -> 
     }
 }
 
-/// A value as it is written; a null may be written as nothing.
+/// A value as it is written. A null may be empty.
 fn shown(node: Node<'_>) -> &str {
     if node.is_null() && node.raw().is_empty() { "null" } else { node.raw() }
 }

@@ -66,7 +66,7 @@ pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Dia
         }
         let apart = match described.origin {
             Origin::Inline(_) => false,
-            // An HDU of the FITS file around this one stays behind.
+            // An HDU of the FITS file around this one is left out.
             Origin::Fits(_) => file.container().is_some(),
             Origin::Chunks(_) => true,
             _ => datatype.is_some(),

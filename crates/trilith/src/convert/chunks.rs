@@ -46,7 +46,7 @@ pub(super) fn check(options: &ConvertOptions) -> Result<()> {
         return Err(Error::invalid_input(format!("chunks of {lengths:?}, expected the length of a chunk along each axis")));
     }
     if options.rows.is_some() || options.encode.is_some() {
-        return Err(Error::invalid_input("chunks exclude pieces of whole rows and encoding chains").hint("ask for one of them"));
+        return Err(Error::invalid_input("chunks exclude pieces of whole rows and encoding chains").hint("choose one of them"));
     }
     if !options.to.may_have_chunks() {
         return Err(Error::invalid_input("only files of ASDF 1.x have arrays in chunks").hint("name the output .asdf"));

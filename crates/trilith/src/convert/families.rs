@@ -623,7 +623,7 @@ impl<'a> ToDraft<'a> {
     /// The loss of what is said about an item that is not there.
     pub(super) fn stray(&mut self, of: &str, path: &str) {
         let place = format!("/dudley/{of}/{}", pointer(path));
-        self.losses.push(Diagnostic::loss(&place, format!("there is no item {path} that it could be said of")));
+        self.losses.push(Diagnostic::loss(&place, format!("documentation or attributes of an item that does not exist: {path}")));
     }
 }
 

@@ -176,7 +176,7 @@ fn physical_node(fits: &FitsFile, hdu: &Hdu, taking: &mut Taking<'_>) -> Result<
 }
 
 /// Writes a file of the ASDF family as FITS, and says what of it there is no place for: if the tree is
-/// that of a FITS file, whatever is beside it.
+/// that of a FITS file, even if the tree has other keys.
 ///
 /// # Errors
 /// Returns the errors of [`from_fits`].

@@ -107,7 +107,7 @@ impl CodecChoice {
         options.set_codec(name)?;
         if options.blosc != Blosc::default() {
             return Err(
-                Error::invalid_input(format!("{name} says more than a codec")).hint("give it to ConvertOptions::set_codec")
+                Error::invalid_input(format!("{name} is a codec with options")).hint("give it to ConvertOptions::set_codec")
             );
         }
         Ok(options.codec)

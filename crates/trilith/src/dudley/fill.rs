@@ -282,7 +282,7 @@ fn unused(layout: &Layout, given: &Given<'_>, new: &NewStream<'_>) -> Error {
         Some((datatype_of(&found.typed, &mut shape).ok()?.0, shape))
     });
     let error = match said {
-        Some((datatype, shape)) => Error::invalid_input(format!("{data}, the layout says {datatype} {shape:?}")),
+        Some((datatype, shape)) => Error::invalid_input(format!("{data}, but the layout has {datatype} {shape:?}")),
         None => Error::invalid_input(format!("{data}, and the layout has {} of these elements", given.taken)),
     };
     error.hint("the parameters of the file decide how many elements each item has").context(path.clone())
@@ -364,7 +364,7 @@ impl Catalog {
                     let Some(value) = entry.value else { continue };
                     match table.value(row, entry.item, ordinal) {
                         Some(known) if known == value => {}
-                        Some(known) => say(format!("{} is {value}, the catalog says {known}", entry.path)),
+                        Some(known) => say(format!("{} is {value}, but the catalog has {known}", entry.path)),
                         None => say(format!("{} is not in the catalog", entry.path)),
                     }
                     ordinal += 1;

@@ -56,7 +56,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Returns the errors of [`Catalog::locate`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if none of
-    /// these files has the item, or not all that have it have it in the same form. Reading fails if a file
+    /// these files has the item, or if its form differs between them. Reading fails if a file
     /// cannot be opened, is too short, or is not in the byte order that `options` say.
     pub fn array_at(
         &self,
@@ -228,7 +228,7 @@ impl Forms {
         }
     }
 
-    /// The form of all that have the item, and whether it is without elements.
+    /// The common form of the item, and whether it has no elements.
     fn settle(self, item: &str) -> Result<(Located, bool)> {
         let is_empty = self.full.first.is_none();
         let form = if is_empty { self.empty } else { self.full };

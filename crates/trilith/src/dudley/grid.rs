@@ -175,7 +175,7 @@ impl Spec<'_> {
         let axes = shape.len();
         let (datatype, order) = datatype_of(&whole.typed, &mut shape)?;
         if shape.len() < axes && chunk.pop() != whole.shape.last().copied() {
-            return Err(Error::malformed("the chunks of a grid cut its texts"));
+            return Err(Error::malformed("the chunks of a grid cut its strings"));
         }
         let cut_edges = self.word("grid_edge", &["full", "cut"])? == 1;
         let strings = match self.said.contains_key("grid_strings") {

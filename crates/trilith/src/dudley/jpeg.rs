@@ -34,7 +34,7 @@ pub(super) fn decode(bytes: &[u8], form: &Form, limits: &Limits) -> Result<Vec<u
     decoder.decode_headers().map_err(broken)?;
     let found = decoder.info().map(|info| (u64::from(info.height), u64::from(info.width)));
     if found != Some((rows, columns)) {
-        return Err(Error::malformed(format!("the jpeg is {found:?}, the layout says {:?}", form.shape)));
+        return Err(Error::malformed(format!("the jpeg is {found:?}, but the layout has {:?}", form.shape)));
     }
     let out = decoder.decode().map_err(broken)?;
     if out.len() as u64 != form.len {

@@ -128,7 +128,7 @@ fn below(folder: &Path, path: &Path) -> Result<String> {
             "{} is a URL; a catalog lists files by their names from its folder",
             path.display()
         ))
-        .hint("write the catalog beside the files, and put it on the server with them"));
+        .hint("write the catalog next to the files, and put it on the server with them"));
     }
     let real = path.canonicalize().map_err(|e| Error::io(format!("opening {}", path.display()), e))?;
     let Ok(name) = real.strip_prefix(folder) else {

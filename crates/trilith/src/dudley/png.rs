@@ -42,7 +42,7 @@ pub(super) fn decode(bytes: &[u8], form: &Form, limits: &Limits) -> Result<Vec<u
     let info = reader.info();
     if (info.height, info.width, info.color_type, info.bit_depth) != (height, width, color, depth(form)?) {
         let found = format!("{} x {} {:?} of {:?} bits", info.height, info.width, info.color_type, info.bit_depth);
-        return Err(Error::malformed(format!("the png is {found}, the layout says {:?}", form.shape)));
+        return Err(Error::malformed(format!("the png is {found}, but the layout has {:?}", form.shape)));
     }
     let mut out = vec![0; to_usize(form.len)?];
     reader.next_frame(&mut out).map_err(broken)?;

@@ -475,7 +475,7 @@ impl<'f> Items<'f> {
         &self.found
     }
 
-    /// All items in the order of the text, as many as [`Limits::items`] allows.
+    /// All items in the order of the text, up to [`Limits::items`].
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::items`] for each, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a
@@ -484,7 +484,7 @@ impl<'f> Items<'f> {
         self.limited(self.found.entries())
     }
 
-    /// As [`Items::entries`], with a long list of equal arrays that lie side by side as one entry.
+    /// As [`Items::entries`], with a long list of equal consecutive arrays as one entry.
     pub(super) fn condensed(&self) -> impl Iterator<Item = Result<Entry>> + '_ {
         // Derived layouts describe lists in more detail.
         let least = if matches!(self.file.origin, LayoutOrigin::Derived(_)) || self.file.has_grids {

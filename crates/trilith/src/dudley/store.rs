@@ -35,7 +35,7 @@ pub(super) fn store(
             return store(&fitted, datatype, order, shape, take);
         }
         let given = format!("{} {:?}", array.datatype(), array.shape());
-        return Err(Error::invalid_input(format!("the data are {given}, the layout says {datatype} {shape:?}")));
+        return Err(Error::invalid_input(format!("the data are {given}, but the layout has {datatype} {shape:?}")));
     }
     if array.is_empty() || datatype.item_size() == 0 {
         return Ok(());

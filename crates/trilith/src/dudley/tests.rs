@@ -1,6 +1,6 @@
 //! Streams assembled by hand from the document.
 
-#![allow(clippy::disallowed_methods, reason = "tests write and read small files of their own")]
+#![allow(clippy::disallowed_methods, reason = "tests write and read small files")]
 
 mod families;
 mod grids;
@@ -430,7 +430,7 @@ fn images_are_png_files_behind_their_length() {
     // An image of another size, and one that is cut.
     let other = Layout::read(b"a: u1(3,2) -> png").unwrap();
     let wrong = DudleyFile::open(Arc::new(MemorySource::new(bytes.clone(), "x")), Some(other), &Limits::default()).unwrap();
-    assert!(wrong.array_at("/a").and_then(|a| a.load::<u8>()).unwrap_err().to_string().contains("the layout says"));
+    assert!(wrong.array_at("/a").and_then(|a| a.load::<u8>()).unwrap_err().to_string().contains("the layout has"));
     for cut in 0..60 {
         let mut broken = bytes.clone();
         broken[at as usize + cut] ^= 0x55;

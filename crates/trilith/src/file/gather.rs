@@ -427,7 +427,7 @@ fn entries(folder: &Path, hidden: bool) -> Result<Vec<(String, PathBuf)>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests lay out files of their own")]
+#[allow(clippy::disallowed_methods, reason = "tests make files")]
 mod tests {
     use super::*;
 

@@ -21,7 +21,7 @@ const LAYOUT: [&str; 17] = [
 const NUMBERED: [&str; 7] = ["NAXIS", "TTYPE", "TFORM", "TDIM", "TSCAL", "TZERO", "TBCOL"];
 
 /// Returns what is lost if only the arrays of the HDUs `taken` (by number) leave the file, with the ASDF file in it: other HDUs,
-/// and the cards of all that say more than how the data are stored.
+/// and the cards with more than the storage of the data.
 ///
 /// # Errors
 /// Returns the errors of [`spare`].

@@ -64,7 +64,7 @@ pub(super) fn array(hdu: &Hdu, source: &SourceRef, physical: bool, limits: &Arc<
     let header = hdu.header();
     let Some(mut shape) = shape(header, "")? else { return Ok(None) };
     let number = number(bitpix(header, "BITPIX")?);
-    // Several groups or parameters beside an image: no known program writes them, but the standard has them.
+    // Several groups or parameters next to an image: no known program writes them, but the standard has them.
     let expected = crate::array::element_count(&shape)?.checked_mul(number.size() as u64);
     let data = hdu.data();
     if expected != Some(data.end - data.start) {

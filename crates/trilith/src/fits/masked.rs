@@ -165,7 +165,7 @@ fn extended(datatype: &Datatype, number: Number) -> How {
     if *datatype == number.datatype() { How::Copy } else { How::Extend { signed: is_signed(datatype) } }
 }
 
-/// The last bytes of an integer, as many as a stored number has.
+/// The last bytes of an integer, for the width of a stored number.
 fn bytes_of(number: Number, n: i64) -> Vec<u8> {
     let bytes = n.to_be_bytes();
     bytes.get(8 - number.size()..).unwrap_or_default().to_vec()

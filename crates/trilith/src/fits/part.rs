@@ -143,7 +143,7 @@ pub fn losses(array: &Array) -> Vec<String> {
         lost("the mask");
     }
     if array.shape().is_empty() {
-        lost("the shape: FITS has no array without axes, it becomes one of one element");
+        lost("the shape: FITS has no arrays without axes, so the array gets one axis of one element");
     }
     match array.datatype() {
         Datatype::Float16 => lost("float16, which becomes float32"),

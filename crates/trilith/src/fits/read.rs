@@ -233,7 +233,7 @@ impl FitsFile {
                 let is_other =
                     |column: &table::Column| Ok(column.in_heap() || column.code == 'L' || !column.meant()?.1.is_same_in_type());
                 let others = columns.iter().map(is_other).collect::<Result<Vec<bool>>>()?;
-                Some("columns with TSCAL, TZERO or TNULL, truth values, bits, or arrays of varying length")
+                Some("columns with TSCAL, TZERO or TNULL, booleans, bits, or arrays of varying length")
                     .filter(|_| others.contains(&true))
             }
         };

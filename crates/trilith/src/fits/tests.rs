@@ -105,7 +105,7 @@ fn what_is_missing_is_masked() {
     let long = image(64, &["BLANK   = 1"], &[1i64.to_be_bytes(), i64::MAX.to_be_bytes()].concat());
     assert_eq!((mask(&long), long.load::<i64>().unwrap()), (Some(vec![1, 0]), vec![1, i64::MAX]));
     assert_eq!(mask(&image(-32, &["BLANK   = 7"], &7f32.to_be_bytes())), None);
-    // A null, an undefined truth value, and a text that ends before its bytes do.
+    // A null, an undefined boolean, and a string that ends before its bytes do.
     let cards = [
         "TFIELDS = 3",
         "TTYPE1  = 'n'",

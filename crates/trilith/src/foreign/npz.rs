@@ -150,7 +150,7 @@ fn broken(what: &str) -> Error {
 }
 
 fn entries(source: &SourceRef, limits: &Limits) -> Result<Vec<Entry>> {
-    // The end may have a comment of 64 KiB behind it.
+    // A comment of 64 KiB may follow the end.
     let tail_len = source.len().min(22 + 0xffff);
     let tail_at = source.len() - tail_len;
     let tail = read_vec(&**source, tail_at, tail_len, limits)?;
@@ -220,7 +220,7 @@ fn begin(source: &SourceRef, entry: &Entry, limits: &Limits) -> Result<u64> {
     }
     let header = read_vec(&**source, entry.header, 30, limits)?;
     if !header.starts_with(LOCAL) {
-        return Err(broken("a member is not where the directory says"));
+        return Err(broken("a member is not at the byte offset of the directory"));
     }
     Ok(entry.header.saturating_add(30 + number(&header, 26, 2) + number(&header, 28, 2)))
 }

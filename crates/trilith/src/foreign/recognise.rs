@@ -109,7 +109,7 @@ pub(super) fn pieces(source: &dyn Source, marks: Marks) -> impl Iterator<Item = 
 }
 
 fn piece(source: &dyn Source, marks: Marks, at: u64, follows: bool) -> Result<Piece> {
-    let wrong = || Error::malformed("the lengths before and behind a record do not agree").at_byte(at);
+    let wrong = || Error::malformed("the lengths before and after a record do not agree").at_byte(at);
     let (len, is_continued) = marks.read(source, at)?;
     let begin = at + marks.width;
     let end = begin.checked_add(len).filter(|end| *end < source.len()).ok_or_else(wrong)?;
@@ -121,7 +121,7 @@ fn piece(source: &dyn Source, marks: Marks, at: u64, follows: bool) -> Result<Pi
     Ok(Piece { begin, len, is_continued })
 }
 
-/// Whether the superblock of HDF5 is behind a user block of more than the bytes that are looked at first.
+/// Returns `true` if the superblock of HDF5 follows a user block that is longer than the bytes read first.
 pub(super) fn is_hdf5(start: &[u8], source: &dyn Source) -> bool {
     if source.access() == Access::Requests || start.len() < super::LOOK as usize {
         return false;

@@ -125,7 +125,7 @@ impl<'de> Visitor<'de> for Entries<Texts> {
     type Value = Texts;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an object of texts, which {METADATA} is")
+        write!(f, "an object of strings, which {METADATA} is")
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Texts, A::Error> {

@@ -393,7 +393,7 @@ fn check_numbers(line: &str) -> Result<()> {
             _ => {}
         }
         if number.len() >= 19 && number.parse::<i64>().is_err() {
-            return Err(Error::malformed(format!("the file says the number {number}, which does not fit in 63 bits")));
+            return Err(Error::malformed(format!("the number {number} of the file does not fit in 63 bits")));
         }
         number.clear();
     }

@@ -80,7 +80,7 @@ impl References {
 
     /// The references as one text of JSON, in version 1 of their specification.
     pub fn json(&self) -> Json {
-        // With all documents in one place nobody needs to list keys.
+        // With all documents in one place no reader needs to list keys.
         let documents = self.refs.iter().filter(|(_, value)| matches!(value, Json::Map(_))).cloned().collect();
         let metadata =
             Json::Map(vec![("zarr_consolidated_format".to_owned(), Json::Int(1)), ("metadata".to_owned(), Json::Map(documents))]);

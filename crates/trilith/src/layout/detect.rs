@@ -209,7 +209,7 @@ fn only_new(old: &grammar::Outcome, text: &str) -> Option<Diagnostic> {
     let message =
         format!("the text does not declare its dialect, and is read as 2026: as 2025 it has {}: {}", wrong.code, wrong.message);
     let warning = Code::W9.at(wrong.span, message);
-    Some(warning.hint("add `#: dialect=2026`, or `#: dialect=2025` and mend it").locate(text))
+    Some(warning.hint("add `#: dialect=2026`, or `#: dialect=2025` and fix it").locate(text))
 }
 
 /// Returns `true` if the other dialect would read this layout differently: all but dicts and lists of data.

@@ -31,7 +31,7 @@ impl<'l> Evaluation<'l> {
         Entries { walker: Walker::new(self, self.machine.clone()) }
     }
 
-    /// As [`Evaluation::entries`], but a list of at least `least` equal arrays that lie side by side is one entry: the path is
+    /// As [`Evaluation::entries`], but a list of at least `least` equal consecutive arrays is one entry: the path is
     /// that of the list, and the first dimension counts its elements.
     pub fn condensed(&self, least: u64) -> Condensed<'_, 'l> {
         Condensed { evaluation: self, walker: Walker::new(self, self.machine.clone()), at: 0, least, is_begun: false }
@@ -145,7 +145,7 @@ impl<'l> Evaluation<'l> {
                 return Err(Limits::exceeded("items", limit, format_args!("the layout has over {limit} items")).into());
             }
             let entry = entry?;
-            // Members of instances lie in their struct.
+            // Members of instances are in their struct.
             let is_member = self.layout().member_of_struct(entry.item);
             if let (Some(address), Some(size), false) = (entry.address, entry.nbytes, is_member) {
                 spots.push((address, size, entry));

@@ -158,7 +158,7 @@ impl Evaluation<'_> {
         if let Some(entry) = self.find(path)? {
             return Ok(Some(Located::of(&entry)));
         }
-        // A member: the item is what stands before one of the points.
+        // A member: the item is the part before one of the points.
         for (at, _) in path.match_indices('.') {
             if let Some(entry) = self.find(path.get(..at).unwrap_or(""))?
                 && let Some(found) = Located::of(&entry).members(path.get(at..).unwrap_or(""))
@@ -351,7 +351,7 @@ fn top_items(layout: &Layout, path: &str) -> Vec<ItemId> {
         }
         let mut found: Vec<ItemId> = layout.child(dict, &name).into_iter().collect();
         if after.is_empty() {
-            // Parameters have names of their own; of several (2026), the one declared last.
+            // Parameters have separate names; of several (2026), the last declaration counts.
             let param = layout.names.find(&name).and_then(|name| layout.found_params.get(&(dict.0, name.0)));
             found.extend(param.map(|&param| layout.param(param).item));
         }

@@ -484,7 +484,7 @@ impl Layout {
     }
 
     pub(crate) fn item(&self, id: ItemId) -> &Item {
-        // Every id was made by `add_item` of this layout; the root stands in for a foreign one.
+        // Every id was made by `add_item` of this layout; a foreign one becomes the root.
         self.items.get(id.index()).unwrap_or(&self.items[0])
     }
 
@@ -571,7 +571,7 @@ impl Layout {
         Err(diagnostic.hint(hint).locate(&self.text).into())
     }
 
-    /// The item with this number, if there are so many.
+    /// The item with this number, if there is one.
     pub fn item_at(&self, index: usize) -> Option<ItemId> {
         (index < self.items.len()).then_some(ItemId(index as u32))
     }

@@ -192,7 +192,7 @@ impl<'l> Printer<'l> {
         let mut more = Vec::new();
         for (name, value) in block.into_iter().flat_map(|block| self.layout.attributes(block)) {
             if name == "dialect" || own.iter().any(|(known, _)| *known == name) {
-                let message = format!("2026 has no summary block: the attribute {name} of the layout takes the place of its own");
+                let message = format!("2026 has no summary block: the attribute {name} of the layout replaces it");
                 self.losses.push(Diagnostic::loss("/", message));
             } else {
                 more.push((name, value));
@@ -458,7 +458,7 @@ impl<'l> Printer<'l> {
                 self.out.truncate(start);
                 return;
             }
-            // In a list it stands between commas like an element.
+            // In a list it is between commas like an element.
             if self.open.last() == Some(&true) {
                 self.out.push(',');
             }
@@ -721,7 +721,7 @@ impl<'l> Printer<'l> {
             let name = self.item_name(layout.ty(declared).item);
             return self.out.push_str(&name);
         }
-        // Notes of members need separate lines; those of a type written out at each use stand at the first.
+        // Notes of members need separate lines; those of a type written out at each use are at the first.
         let about = layout.ty(declared).item;
         let is_new = |item: ItemId| self.has_notes(item) && !(named && self.noted.contains(&item));
         let lines = of.members.of(&layout.members).iter().any(|member| is_new(member.item)) || (named && is_new(about));

@@ -121,7 +121,7 @@ impl Stacking<'_> {
             }
             here.push(found.address);
             self.found.get_or_insert(found);
-            // From the second on all lie equally far from each other.
+            // From the second on all have equal distances.
             if let (true, [_, Some(second), Some(third)]) = (is_regular, here.as_slice()) {
                 let stride = third.saturating_sub(*second);
                 let (first, second) = (here.first().copied().flatten(), *second);

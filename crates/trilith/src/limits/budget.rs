@@ -75,7 +75,7 @@ impl Limits {
         Self { spent: Some(Arc::new(spent)), ..self.clone() }
     }
 
-    /// Begins a call that goes through many arrays: until it is dropped, all that is done counts as one sum. Outside
+    /// Begins a call that goes through many arrays: until it is dropped, the work counts as one sum. Outside
     /// of such calls, each read is one by itself.
     pub(crate) fn call(&self) -> Call {
         let spent = self.spent.as_ref().filter(|spent| spent.calls.is_some());

@@ -126,7 +126,7 @@ impl Search<'_> {
     fn within(&mut self, regions: &[&Region], from: u64, to: u64, at: &mut Vec<Steps>) -> Result<()> {
         let axis = at.len();
         let step = |region: &Region| region.get(axis).map_or(1, |steps| steps.step);
-        // Which regions an index is in repeats itself after so many.
+        // The regions of an index repeat with this period.
         let period = regions.iter().fold(1u64, |n, region| lcm(n, step(region)).min(to - from));
         for offset in 0..period {
             let first = from + offset;

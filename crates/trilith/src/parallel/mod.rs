@@ -301,7 +301,7 @@ impl ParallelWriter {
 
     #[cold]
     fn is_another(&self) -> Error {
-        Error::new(crate::ErrorKind::Io, format!("what is being written at {} now was begun again", self.path().display()))
+        Error::new(crate::ErrorKind::Io, format!("cannot write to {}: the file was begun again", self.path().display()))
             .hint("open it again")
     }
 

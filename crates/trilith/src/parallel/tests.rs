@@ -92,7 +92,7 @@ fn what_is_not_finished_is_refused_by_name_and_leaves_the_old_file() {
     let path = folder.path().join("x.asdf");
     let begun = begin(&path, &[4, 3], Byteorder::Little);
     let error = crate::open(&path).unwrap_err();
-    assert!(error.kind() == ErrorKind::Io && error.to_string().contains("several processes are writing it"), "{error}");
+    assert!(error.kind() == ErrorKind::Io && error.to_string().contains("other processes are writing it"), "{error}");
     let draft = folder.path().join(".x.asdf.trilith-unfinished");
     let error = crate::open(&draft).unwrap_err();
     assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("is unfinished"), "{error}");

@@ -16,7 +16,7 @@ pub enum Fate {
     Whole,
     /// All of it by its size, but its checksum says that bytes are wrong.
     Damaged,
-    /// The first bytes, so many of so many, decoded.
+    /// The first bytes, decoded: their number, and that of all.
     Part {
         /// Bytes that can be read.
         have: u64,

@@ -39,7 +39,7 @@ pub use stream::{StreamSalvage, salvage_stream};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArrayFate {
-    /// The first rows are there, so many of so many.
+    /// The first rows are there: their number, and that of all.
     Cut {
         /// Rows that are kept.
         rows: u64,
@@ -350,7 +350,7 @@ impl Salvage {
                     // Nobody knows whether what is left of it is right.
                     writer.unproven(&**data)?;
                 }
-                // The number stays taken, so that those behind keep theirs.
+                // The number stays taken, so that later ones keep theirs.
                 _ => {
                     writer.block(&MemorySource::new(Vec::new(), "nothing"), &BlockOptions::default())?;
                 }

@@ -157,7 +157,7 @@ struct Elements {
 pub(super) fn inline(data: Node<'_>) -> Option<(u64, Kind)> {
     let mut elements = Elements::default();
     let mut shape = Vec::new();
-    // Items of a sequence that are yet to be seen, and how deep they lie.
+    // Items of a sequence that are still to be visited, and their depth.
     let mut stack = vec![(data, 0usize)];
     let mut leaves: Option<usize> = None;
     let mut budget = data.tree().node_count().saturating_mul(4);

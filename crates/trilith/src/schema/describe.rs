@@ -46,7 +46,7 @@ impl Validator {
     /// Returns the errors of [`Validator::validate`].
     pub fn describe(&mut self, tree: &Tree, path: &TreePath, standard: Option<&str>) -> Result<Vec<Description>> {
         let survey = Survey::of(tree, &self.limits)?;
-        // The parts that hold for the node the walk stands at.
+        // The parts that apply to the current node.
         let mut held: Vec<PartId> = Vec::new();
         let mut node = Some(tree.root());
         let mut keys = path.keys().iter();

@@ -61,7 +61,7 @@ pub struct Example {
     pub problems: Vec<String>,
 }
 
-/// Examines the schemas and manifests of a folder, which may refer to each other and to `schemas`. `None` stands for a file
+/// Examines the schemas and manifests of a folder, which may refer to each other and to `schemas`. `None` means a file
 /// that is neither, an error for one that is no YAML.
 ///
 /// ```
@@ -290,5 +290,5 @@ fn id_problem(id: Option<&str>, is_there: bool) -> Option<String> {
 fn header_warnings(tree: &Tree) -> Vec<String> {
     let directives = tree.text().lines().take_while(|line| line.trim_end() != "---");
     let versions = directives.filter_map(|line| line.strip_prefix("%YAML")).map(str::trim).filter(|version| *version != "1.1");
-    versions.map(|version| format!("the schema says %YAML {version}, but is read as YAML 1.1")).collect()
+    versions.map(|version| format!("the schema has %YAML {version}, but is read as YAML 1.1")).collect()
 }

@@ -88,7 +88,7 @@ impl Hints {
     }
 }
 
-/// The parts, and all that they refer to or name as alternatives.
+/// The parts, their references and their alternatives.
 pub(super) fn closure(program: &Program, parts: Vec<PartId>) -> Vec<PartId> {
     let mut all: Vec<PartId> = Vec::new();
     let mut queue: VecDeque<PartId> = parts.into();

@@ -156,7 +156,7 @@ pub(super) fn compared_tag(node: Node<'_>) -> Option<std::borrow::Cow<'_, str>> 
 #[inline]
 pub(super) fn key_text(key: Node<'_>) -> Option<std::borrow::Cow<'_, str>> {
     if key.style() == Some(Style::Plain) && key.tag().is_none() && surely_text(key.raw()) {
-        // A plain key stands on one line, as it is meant.
+        // A plain key is on one line, verbatim.
         return Some(key.raw().into());
     }
     match key.scalar() {
@@ -170,7 +170,7 @@ pub(super) fn key_text(key: Node<'_>) -> Option<std::borrow::Cow<'_, str>> {
 pub(super) fn surely_text(text: &str) -> bool {
     match text.as_bytes().first() {
         None => false,
-        // No word for a truth value or for nothing is longer than `false`.
+        // No word for a boolean or null is longer than `false`.
         Some(b'n' | b'N' | b'y' | b'Y' | b't' | b'T' | b'f' | b'F' | b'o' | b'O') => text.len() > 5,
         Some(b) => !matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'~' | b'=' | b'<'),
     }

@@ -129,7 +129,7 @@ impl<'t> Survey<'t> {
     }
 
     fn scalar(&mut self, node: Node<'t>) {
-        // Anything that large has at least so many characters.
+        // Any number of that size has at least this number of characters.
         let raw = node.raw();
         if raw.len() < 18 || !raw.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+') {
             return;

@@ -194,7 +194,7 @@ fn what_is_missing_is_noted_and_leaves_the_verdict_open() {
     ] {
         let mut validator = Validator::new(Schemas::empty());
         validator.add_custom(schema, "").unwrap();
-        // For every tree anew, not only for the first.
+        // For every tree again, not only for the first.
         for _ in 0..2 {
             let found = validator.validate(&parse(met), None).unwrap();
             assert!(found.is_valid() && !found.is_decided() && found.notes == 1, "{schema}: {:?}", found.problems);
@@ -374,7 +374,7 @@ fn a_node_is_described_by_its_tag_and_by_what_holds_it() {
         found.into_iter().map(|d| d.title).filter(|t| !t.is_empty()).collect::<Vec<_>>()
     };
     assert_eq!(titles("/a"), ["An n-dimensional array"]);
-    assert!(titles("/a/datatype").contains(&"What one element is".to_owned()));
+    assert!(titles("/a/datatype").contains(&"The type of one element".to_owned()));
     assert!(titles("/b").is_empty());
 }
 

@@ -9,7 +9,7 @@ use crate::tree::{Node, Scalar};
 
 /// Two items of a sequence that are the same; at most `budget` nodes are looked at.
 pub(super) fn duplicate(node: Node<'_>, budget: &mut u64) -> Option<(usize, usize)> {
-    // Random, so that nobody can write items that all have the same hash.
+    // Random, so that no file can have items that all have the same hash.
     let state = RandomState::new();
     let mut seen: HashMap<u64, Vec<(usize, Node<'_>)>> = HashMap::new();
     for (at, item) in node.items().enumerate() {

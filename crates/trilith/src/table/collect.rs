@@ -85,7 +85,7 @@ fn read(query: &Query, name: &str, opening: &OpenOptions) -> Result<(Vec<Row>, O
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests lay out files of their own")]
+#[allow(clippy::disallowed_methods, reason = "tests make files")]
 mod tests {
     use super::*;
     use crate::file::Gather;

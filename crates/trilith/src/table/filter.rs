@@ -214,7 +214,7 @@ impl Parser<'_> {
     }
 
     fn expected(&self, what: &str) -> Error {
-        wrong(self.place(), &format!("{what} is expected here"))
+        wrong(self.place(), &format!("expected {what} here"))
     }
 
     fn deeper(&self, depth: usize) -> Result<usize> {

@@ -417,7 +417,7 @@ impl Table {
 /// A flag next to the bits of types: an integer that no float equals.
 const LONG: u8 = 1 << 7;
 
-/// The type that holds all that a column has met.
+/// The type that holds every value of a column so far.
 fn joined(seen: u8) -> CellType {
     match met(seen).fold(CellType::Null, CellType::join) {
         CellType::Float if seen & LONG != 0 => CellType::Text,

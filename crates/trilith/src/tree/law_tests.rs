@@ -61,7 +61,7 @@ fn setting_one_scalar_of_the_corpus_changes_exactly_its_span() {
             edit.set(&path, &Value::from("it's: new")).unwrap();
             let changed = edit.finish(&limits).unwrap_or_else(|e| panic!("{name} {path}: {e}"));
             assert_eq!(changed.find(&path).unwrap().text(), "it's: new", "{name} {path}");
-            // A lone `!` goes: behind it quotes would not make text of a number.
+            // A lone `!` goes: after it quotes would not make a string of a number.
             if !node.is_nonspecific() && node.tag().is_none_or(|tag| !tag.starts_with("tag:yaml.org")) {
                 let (start, end) = (node.span().start as usize, node.span().end as usize);
                 assert!(changed.text().starts_with(&text[..start]), "{name} {path}");

@@ -16,7 +16,7 @@ const TRIED: usize = 1000;
 impl File {
     /// Returns the coordinates of the array at a path, or those that the item at the path is or holds; `None` if there are none.
     ///
-    /// The empty path stands for the image of the file that has coordinates: an array `data`, or the largest.
+    /// The empty path means the image of the file that has coordinates: an array `data`, or the largest.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if coordinates are described by something that Trilith does
@@ -62,7 +62,7 @@ impl File {
         let mut known: HashMap<String, Option<usize>> = HashMap::new();
         let mut arrays = Vec::new();
         let mut entries: Vec<_> = self.arrays()?.into_iter().take(TRIED).enumerate().collect();
-        // Coordinates are found by the arrays beside them before those of their own coefficients come, which are then left out.
+        // Coordinates are found by the arrays next to them, before the arrays of their coefficients, which are then left out.
         entries.sort_by_key(|(_, entry)| entry.path.matches('/').count());
         for (number, entry) in entries {
             let is_part = |found: &Result<Found>| {

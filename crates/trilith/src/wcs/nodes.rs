@@ -44,7 +44,7 @@ pub(super) fn wcs(item: &Item<'_>) -> Result<Wcs> {
     let frames: Vec<Frame> = steps.iter().map(|step| frame(&require(step, "frame")?)).collect::<Result<_>>()?;
     let nodes: Vec<Option<Item<'_>>> = steps.iter().map(|step| get(step, "transform")).collect::<Result<_>>()?;
 
-    // Numbers without units are in those of the frames, if any parameter has a unit; else nobody looks at units.
+    // Numbers without units are in those of the frames, if any parameter has a unit; else units are ignored.
     let mut builder = Builder::new(limits);
     let mut transforms = pipeline(&mut builder, &nodes, &frames, false)?;
     if builder.has_quantities() {

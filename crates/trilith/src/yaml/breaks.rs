@@ -84,7 +84,7 @@ fn folded(raw: &str, style: Style) -> String {
                 separator => out.push(separator),
             }
             out.push_str(&breaks);
-            // A separator is content, and so are the breaks behind one.
+            // A separator is content, and so are the breaks after one.
             fixed = out.len();
             continue;
         }

@@ -1,4 +1,4 @@
-//! YAML 1.1 text: two readers behind one event type, how scalars resolve, and a printer.
+//! YAML 1.1 text: two readers with one event type, how scalars resolve, and a printer.
 //!
 //! `complete` reads all of YAML (a library, never visible outside); `scanner` reads the checked subset
 //! that real files use, much faster, and steps back at anything else. Both call the same `Receiver`.

@@ -390,7 +390,7 @@ impl At<'_> {
         self.text.get(self.at).copied()
     }
 
-    /// Takes `least` to `most` digits, as many as there are.
+    /// Takes `least` to `most` digits.
     fn digits(&mut self, least: usize, most: usize) -> bool {
         let from = self.at;
         while self.at - from < most && self.peek().is_some_and(|b| b.is_ascii_digit()) {

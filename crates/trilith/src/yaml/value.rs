@@ -259,7 +259,7 @@ impl Value {
 
 /// Refuses keys that differ in their types alone, of which no path could name one.
 fn check_texts(pairs: &[(Value, Value)]) -> Result<()> {
-    // If all keys are of one type, they differ if their texts do.
+    // If all keys are of one type, they differ if their strings do.
     let is_text = |key: &Value| matches!(key.data, Data::Str(_));
     if pairs.iter().all(|(key, _)| is_text(key)) {
         return Ok(());

@@ -32,7 +32,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that the ending of a name stands for; None for one that stands for nothing.
+    /// The format of an extension; None for an unknown one.
     pub fn of_ending(path: &str) -> Option<Self> {
         Some(match Path::new(path).extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "npy" => Self::Npy,

@@ -541,7 +541,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The lines of the comments that stand before this place and have not been taken.
+    /// The comment lines before this place that are not used yet.
     fn comments(&mut self) -> Vec<String> {
         let from = std::mem::replace(&mut self.noted, self.at);
         let mut lines = Vec::new();
@@ -612,8 +612,8 @@ mod tests {
 
     #[test]
     fn comments_become_documentation() {
-        let text = made("struct s {\n  // before a\n  int a; // behind a\n  /* b,\n   * long */\n  char b[4];\n};");
-        let expected = "s {\n  a = i4  ## before a\n    ## behind a\n  b = S1[4]  ## b,\n    ## long\n}\n";
+        let text = made("struct s {\n  // before a\n  int a; // after a\n  /* b,\n   * long */\n  char b[4];\n};");
+        let expected = "s {\n  a = i4  ## before a\n    ## after a\n  b = S1[4]  ## b,\n    ## long\n}\n";
         assert_eq!(text, format!("#: dialect=2025\n{expected}"));
         assert!(Layout::read(text.as_bytes()).is_ok());
     }

@@ -1,4 +1,4 @@
-//! `trilith layout locate LAYOUT --catalog C ITEM`: where an item lies in every file of a family.
+//! `trilith layout locate LAYOUT --catalog C ITEM`: the byte offset of an item in each file of a file set.
 
 use clap::Args;
 use serde_json::json;

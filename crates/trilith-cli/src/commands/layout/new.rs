@@ -160,7 +160,7 @@ fn read(text: &str, limits: &Limits) -> Result<Layout> {
     })
 }
 
-/// Most folders that stand in each other.
+/// Maximum depth of folders.
 const DEPTH: usize = 64;
 
 /// The `.npy` files of a folder and those below it, in the order of their names, and how many they are.

@@ -1,4 +1,4 @@
-//! `trilith layout resolve FILE.dud`: where every item lies.
+//! `trilith layout resolve FILE.dud`: the byte offset of each item.
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ enum Order {
 /// A stream that parameters are read from.
 struct Stream {
     source: SourceRef,
-    /// Byte of the file at which address 0 lies.
+    /// Byte offset of address 0 in the file
     base: u64,
 }
 

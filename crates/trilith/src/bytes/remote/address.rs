@@ -21,7 +21,7 @@ pub(super) enum Address {
 }
 
 impl Address {
-    /// Reads a URL that a person wrote. The key of an object is taken as it stands.
+    /// Reads a URL that a person wrote. The key of an object is taken literally.
     pub(super) fn parse(text: &str) -> Result<Self> {
         let bad = |why: &str| Error::invalid_input(format!("{:?} is not a URL: {why}", shown_text(text)));
         match bucket::split(text) {

@@ -48,7 +48,7 @@ pub(super) fn service(scheme: &str) -> Option<Service> {
     })
 }
 
-/// Divides the URL of an object into its bucket and the rest, which is taken as it stands, or percent-decoded if the
+/// Divides the URL of an object into its bucket and the rest, which is taken literally, or percent-decoded if the
 /// URL is of the web. Returns `None` if `text` is no URL of an object, and the reason if it is a wrong one.
 pub(super) fn split(text: &str) -> Option<Result<(Bucket, String), &'static str>> {
     let (scheme, rest) = text.split_once("://")?;
@@ -92,7 +92,7 @@ pub(super) fn blob_host(text: &str) -> Option<String> {
     known.then(|| format!("{account}.blob.{cloud}"))
 }
 
-/// A blob at the host of its account. One with a query is left alone: its signature is all that it needs.
+/// A blob at the host of its account. One with a query is left alone: it needs only its signature.
 fn of_web(text: &str) -> Option<(Bucket, String)> {
     let url = Url::parse(text).ok()?;
     let plain = url.query().is_none() && url.username().is_empty() && url.password().is_none() && url.port().is_none();

@@ -126,7 +126,7 @@ impl Client {
         allowing.map(|prefix| prefix.names_host()).max()
     }
 
-    /// The bucket as it is asked: with credentials if a person named it.
+    /// The bucket and its access: with credentials if the user named it.
     fn store(&self, bucket: &Bucket) -> Result<Arc<Store>> {
         let mut stores = lock(&self.stores);
         if let Some((_, store)) = stores.iter().find(|(own, _)| own == bucket) {
@@ -300,7 +300,7 @@ impl Target {
             };
             let next = url.join(location).map_err(|_| Failure::Final(self.error("a redirect has no URL")))?;
             agent = self.redirected(agent, &url, &next).map_err(Failure::Final)?;
-            // What signs one object signs no other.
+            // A signature for one object is not valid for another.
             if next.origin() != url.origin() || matches!(self.address, Address::Object { .. }) {
                 login = None;
             }

@@ -115,7 +115,7 @@ impl Fetcher {
     /// Checks that an answer held all requested bytes.
     fn came(&self, range: &Range<u64>, wanted: &Range<u64>) -> Result<(), Failure> {
         if range.end < wanted.end {
-            return Err(Failure::Again(self.target.error("the answer holds fewer bytes than were asked for"), None));
+            return Err(Failure::Again(self.target.error("the response has fewer bytes than requested"), None));
         }
         Ok(())
     }
@@ -146,7 +146,7 @@ impl Fetcher {
                 let n = self.read_some(&mut body, bytes.get_mut(filled..most).unwrap_or_default())?;
                 (at, filled, *brought) = (at + n as u64, filled + n, *brought + n);
                 if filled == bytes.len() && !full(std::mem::take(&mut bytes)) {
-                    return Err(Failure::Final(self.target.error("nobody wants the rest")));
+                    return Err(Failure::Final(self.target.error("the rest is not needed")));
                 }
                 filled = if bytes.is_empty() { 0 } else { filled };
             }
@@ -271,7 +271,7 @@ impl Fetcher {
             if whole {
                 Ok(())
             } else {
-                Err(Failure::Again(self.target.error("the answer lacks parts that were asked for"), None))
+                Err(Failure::Again(self.target.error("the response lacks requested ranges"), None))
             }
         })?;
         Ok(if refused { Together::No } else { Together::Parts(parts) })

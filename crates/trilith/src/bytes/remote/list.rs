@@ -1,6 +1,6 @@
 //! The objects that a pattern or a folder in a bucket means.
 //!
-//! One level of names is one listing, page by page; the levels below go on side by side. Only `**` and folders list all that
+//! One level of names is one listing, page by page; the levels below go on side by side. Only `**` and folders list everything that
 //! begins so.
 
 use std::sync::Mutex;
@@ -122,7 +122,7 @@ impl Lister {
         })?;
         let at_once = self.target.client.options.in_flight;
         side_by_side(folders, at_once, |folder| match rest {
-            // As in a file system: all that a folder holds.
+            // As in a file system: everything in a folder.
             [] => self.below(&folder, None),
             rest => self.level(folder, rest),
         })
@@ -181,7 +181,7 @@ impl Lister {
         };
         let level = if is_level { "&delimiter=%2F" } else { "" };
         let next = next.map(|next| format!("&{token}={}", value(next))).unwrap_or_default();
-        // An empty value stands in some signatures and not in others.
+        // Some signatures have an empty value, others have not.
         let prefix = if prefix.is_empty() { String::new() } else { format!("&prefix={}", value(prefix)) };
         format!("{start}{level}{prefix}{next}")
     }
@@ -197,7 +197,7 @@ impl Lister {
             let mut text = Vec::new();
             let broken = |error: std::io::Error| Failure::Again(self.target.error(error.to_string()), None);
             reply.body.by_ref().take(PAGE).read_to_end(&mut text).map_err(broken)?;
-            let bad = || Failure::Again(self.target.error("the server answered with something that is no listing"), None);
+            let bad = || Failure::Again(self.target.error("the response of the server is not a listing"), None);
             let text = String::from_utf8(text).map_err(|_| bad())?;
             page = match self.bucket.service {
                 Service::S3 => of_s3(&text),

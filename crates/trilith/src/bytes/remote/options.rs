@@ -231,7 +231,7 @@ impl RemoteOptions {
         let text = Some(value.to_owned()).filter(|text| !text.is_empty());
         match name {
             "anon" => self.set(&format!("anonymous={}", value.to_ascii_lowercase()))?,
-            // What gcsfs calls so.
+            // The names of gcsfs.
             "token" if value == "anon" => self.anonymous = true,
             "key" | "account_key" | "access_key_id" => self.store.key = text,
             "secret" | "secret_access_key" => self.store.secret = text,

@@ -78,7 +78,7 @@ impl Origin {
                 into.copy_from_slice(bytes);
                 Ok(())
             }
-            _ => Err(Error::new(ErrorKind::Io, format!("{} gave another number of bytes than was asked for", parts.name()))
+            _ => Err(Error::new(ErrorKind::Io, format!("{} returned another number of bytes than requested", parts.name()))
                 .at_byte(start)),
         }
     }
@@ -93,7 +93,7 @@ impl Origin {
         let right = found.len() == ranges.len()
             && found.iter().zip(ranges).all(|(bytes, range)| bytes.len() as u64 == range.end - range.start);
         if !right {
-            return Err(Error::new(ErrorKind::Io, format!("{} gave other bytes than were asked for", parts.name())));
+            return Err(Error::new(ErrorKind::Io, format!("{} returned other bytes than requested", parts.name())));
         }
         Ok(Together::Parts(ranges.iter().map(|range| range.start).zip(found).collect()))
     }
@@ -144,7 +144,7 @@ enum First {
     Empty,
 }
 
-/// Opens a file by one request: for its front, or for the ranges in `first` if these are all that is wanted.
+/// Opens a file by one request: for its front, or only for the ranges in `first`.
 pub(super) fn open(target: Target, first: &[Range<u64>]) -> Result<SourceRef> {
     let wanted = merged(first.to_vec(), NEAR);
     let name = target.address.shown();
@@ -248,7 +248,7 @@ fn first_answer(target: Target, asked: &Range<u64>) -> Result<First> {
             416 if range.is_some_and(|range| unsatisfied(range).is_some()) => {
                 let size = range.and_then(unsatisfied).unwrap_or(0);
                 return Err(Failure::Final(
-                    Error::malformed(format!("the file ends at byte {size}, but bytes from {} on are asked for", asked.start))
+                    Error::malformed(format!("the file ends at byte {size}, but bytes from {} on were requested", asked.start))
                         .context(format!("reading {}", target.address.shown())),
                 ));
             }

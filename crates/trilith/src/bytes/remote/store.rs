@@ -1,4 +1,4 @@
-//! A bucket as it is asked: its endpoint and region, who signs, and whether it is read with credentials or without.
+//! A bucket and its access: endpoint, region, signer, and whether it is read with credentials.
 //!
 //! Buckets and credentials are shared by all files of a process that are opened with the same options and environment, so
 //! that what one request learned holds for all.
@@ -73,7 +73,7 @@ impl std::fmt::Debug for Store {
     }
 }
 
-/// Objects that all files of the process share, by a digest of all that they depend on.
+/// Objects that all files of the process share, by a digest of everything that they depend on.
 struct Shared<T: ?Sized>(OnceLock<Mutex<HashMap<[u8; 32], Arc<T>>>>);
 
 static STORES: Shared<Store> = Shared(OnceLock::new());

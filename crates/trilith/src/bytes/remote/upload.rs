@@ -243,7 +243,7 @@ impl Upload {
 
     /// An object of Azure in blocks. Those that no list names vanish after a week.
     fn blocks(&self, file: &File, len: u64) -> Result<()> {
-        // Two writers may send blocks at once: each has names of its own, all of one length.
+        // Two writers may send blocks at once: each has separate names, all of one length.
         let name = |n: u64| base64(format!("{}-{n:06}", self.id).as_bytes());
         self.each_part(len, |n, range| {
             let body = self.piece(file, range)?;

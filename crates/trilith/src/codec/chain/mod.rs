@@ -86,7 +86,7 @@ impl Step {
         }
     }
 
-    /// Returns `true` if it works on an array: it must come before all that work on bytes.
+    /// Returns `true` if it works on an array: it must come before the encodings of bytes.
     fn of_array(&self) -> bool {
         matches!(self, Self::Tile { .. } | Self::Quantize { .. })
     }
@@ -177,7 +177,7 @@ pub fn filled(steps: &[Step], array: &Described) -> Result<Vec<Step>> {
 /// `stored` is what follows the YAML. With `memory_size` given nothing is decoded before the source
 /// is read, and a chain of tiles alone reads only the tiles of a slice. The branch of 2015-01-05
 /// stored no such size: without it, the block is decoded here. `array` fills arguments that do not
-/// stand in the file; quantized floats are in the byte order `order`.
+/// are in the file; quantized floats are in the byte order `order`.
 ///
 /// # Errors
 /// Returns the errors of [`check`], [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for arguments that are

@@ -33,7 +33,7 @@ impl Rows {
         Ok(Self { width, row, step: argument(2, 1)?.max(1), is_big: argument(3, 0)? == 1 })
     }
 
-    /// The numbers, each row of which has its first ones as they are.
+    /// The numbers. The first ones of each row are unchanged.
     pub fn undo(&self, mut bytes: Vec<u8>) -> Vec<u8> {
         for row in bytes.chunks_mut(self.row) {
             match (self.width, self.is_big) {

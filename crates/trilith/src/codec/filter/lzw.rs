@@ -21,7 +21,7 @@ pub(super) fn undo(bytes: &[u8], room: &Room) -> Result<Vec<u8>> {
     }
     let wrong = || Error::malformed("a code of LZW that was not defined");
     let mut codes = Bits::new(bytes);
-    // Each string is the bytes that an earlier code gave and the one behind them: where they begin, and how many.
+    // Each string is that of an earlier code and the next byte: its start and its length.
     let mut strings: Vec<(usize, usize)> = Vec::with_capacity(MOST);
     let (mut out, mut bits, mut before) = (Vec::with_capacity(room.most), 9, None::<(usize, usize)>);
     while out.len() < room.most {

@@ -35,7 +35,7 @@ struct Filter {
 /// Bytes that a filter adds to what it is given, if that is known.
 enum Grows {
     By(u64),
-    /// So many bytes for so many that come out.
+    /// Bytes that go in, and bytes that come out.
     Times(u64, u64),
     Unknown,
 }

@@ -99,7 +99,7 @@ impl Form {
         Some(out)
     }
 
-    /// The coded numbers of a line: at least as many as are wanted.
+    /// The coded numbers of a line, at least the required number.
     fn line(&self, input: &mut Bits<'_>, wanted: usize) -> Option<Vec<u32>> {
         let whole = self.block.checked_mul(self.blocks)?;
         let bits_of_id = match self.bits {

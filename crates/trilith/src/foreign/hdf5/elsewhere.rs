@@ -14,7 +14,7 @@ use crate::foreign::text::{LayoutText, spell};
 /// Parts of a struct with strings.
 const PARTS: usize = 1 << 12;
 
-/// Elements with parts that lie elsewhere.
+/// Elements with parts that are stored elsewhere.
 pub(super) struct Elsewhere<'a> {
     pub file: &'a H5,
     pub heaps: &'a GlobalHeaps,

@@ -41,7 +41,7 @@ impl H5 {
         let mut start = [0; 8];
         loop {
             if base.saturating_add(8) > source.len() {
-                return Err(Error::malformed("no superblock of HDF5 at any place where one may be"));
+                return Err(Error::malformed("the file has no HDF5 superblock"));
             }
             source.read_at(base, &mut start)?;
             if &start == SIGNATURE {

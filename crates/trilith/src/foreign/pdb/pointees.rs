@@ -42,7 +42,7 @@ impl Pdb<'_> {
                     let begin = at.saturating_add(self.formats.long.size);
                     if begin.checked_add(len).is_none_or(|end| end > self.source.len()) {
                         return Err(
-                            Error::malformed(format!("a text of {len} bytes goes beyond the end of the file")).at_byte(at)
+                            Error::malformed(format!("a string of {len} bytes goes beyond the end of the file")).at_byte(at)
                         );
                     }
                     format!("S1[{len}] @{begin}")
@@ -64,7 +64,7 @@ impl Pdb<'_> {
         for at in self.addresses(symbol)?.into_iter().flatten() {
             match self.pointee(at, types)? {
                 Some(item) => items.push(item),
-                None => return text.comment(&format!("what {name} points to is not known: its type has no simple form")),
+                None => return text.comment(&format!("the target of {name} is unknown: its type has no simple form")),
             }
         }
         let name = format!("*{name}");

@@ -48,7 +48,7 @@ impl Tables {
     pub fn read(source: &SourceRef, formats: &Formats, limits: &Limits) -> Result<Self> {
         let (chart, symbols, end) = (formats.chart, formats.symbols, source.len());
         if chart > symbols || symbols > end {
-            let message = format!("its chart is said to be at byte {chart} and its symbols at {symbols}, of {end} bytes");
+            let message = format!("its chart is at byte {chart} and its symbols at byte {symbols}, but the file has {end} bytes");
             return Err(Error::malformed(message));
         }
         if end - chart > limits.text {

@@ -169,7 +169,7 @@ impl Image {
     /// Writes the item; its attributes may follow.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the places are not as many as the chunks.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the number of places is not that of the chunks.
     pub fn write(&self, file: &Tiff<'_>, tags: &Directory, name: &str, text: &mut LayoutText) -> Result<Written> {
         let (at, len) = match self.is_tiled {
             true => (id::TILE_OFFSETS, id::TILE_BYTES),

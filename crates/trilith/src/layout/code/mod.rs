@@ -155,7 +155,7 @@ impl Plan {
             .replace("FIELDS", fields)
     }
 
-    /// A field in words, for the comment beside it.
+    /// A field in words, for its comment.
     fn comment(&self, field: &Field) -> String {
         let shape = if field.shape.is_empty() { String::new() } else { format!("[{}]", field.shape.join(", ")) };
         let doc = if field.doc.is_empty() { String::new() } else { format!(": {}", field.doc) };

@@ -259,7 +259,7 @@ impl Parser<'_> {
         }
         let problem = match filter.arguments.first() {
             Some(Literal::Integer(value)) if (*value as f64) < range.0 || (*value as f64) > range.1 => {
-                Some(format!("the argument of {shown} lies in {}..{}, found {value}", range.0, range.1))
+                Some(format!("the argument of {shown} must be in {}..{}, found {value}", range.0, range.1))
             }
             Some(Literal::Float(_)) if !range.2 => Some(format!("the argument of {shown} is an integer")),
             Some(Literal::Text(_)) => Some(format!("the argument of {shown} is a number")),

@@ -87,7 +87,7 @@ impl Parser<'_> {
             Some(Frame::List { .. }) => false,
             Some(Frame::Struct(open)) if open.alias => false,
             _ => {
-                // `f8[10]` behind something broken is its datatype, not a list of that name.
+                // `f8[10]` after something broken is its datatype, not a list of that name.
                 let word = self.token.span.slice(self.text);
                 let before = self.text.get(..self.token.span.start as usize).unwrap_or("");
                 if before.ends_with(['.', '-']) {

@@ -189,7 +189,7 @@ impl<'a> Check<'a> {
             Some(target) => *target == new.id().0,
             None => self.is_loose,
         };
-        if old.is_alias() && new.is_alias() && is_same { Ok(()) } else { Err("the alias would stand for another node") }
+        if old.is_alias() && new.is_alias() && is_same { Ok(()) } else { Err("the alias would mean another node") }
     }
 
     fn same_tag(&mut self, old: u32, new: u32) -> Compared {

@@ -112,7 +112,7 @@ impl<'t> Edit<'t> {
         let start = node.span().start as usize;
         let before = self.tree.text().get(place::line_start(self.tree.text(), start)..start);
         if before.is_some_and(place::is_blank) {
-            // The dashes of a list may stand right below its key; anything else stands further in.
+            // The dashes of a list may be right below its key; anything else is indented further.
             text.insert(0, ' ');
         }
         self.write(node.span(), text);
@@ -193,7 +193,7 @@ impl<'t> Edit<'t> {
             return Err(Error::invalid_input("the root exists already").hint("set it instead"));
         };
         let (written, parent) = self.parent(&above, key)?;
-        // Empty brackets are written anew as lines, but for those seen in several places or with a comment in them.
+        // Empty brackets are rewritten as lines, except those seen in several places or with a comment in them.
         let fits_anywhere = parent.is_empty() && !written.is_alias() && !parent.raw().contains('#');
         match parent.kind() {
             // Nothing becomes the mapping that is asked for.

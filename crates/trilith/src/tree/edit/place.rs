@@ -33,7 +33,7 @@ pub(super) fn parts<'t>(parent: Node<'t>) -> Vec<Part<'t>> {
     let mut push = |key: Option<Node<'t>>, value: Node<'t>| {
         let first = key.unwrap_or(value).whole_span().start as usize;
         let comma = if is_flow { after(text, b',', from) } else { None };
-        // A dash or a `?` stands before the node itself; an empty node stands behind it.
+        // A dash or a `?` precedes the node itself, and an empty node follows it.
         let start = next(text, comma.unwrap_or(from)).min(first);
         let end = (value.whole_span().end as usize).max(start);
         from = end;

@@ -119,7 +119,7 @@ impl Plan {
             self.head = true;
             return;
         };
-        // The tag of an empty node is all that is written of it.
+        // Only the tag of an empty node is written.
         let is_tag = span != node.whole_span() && node.tag_span().is_some_and(has);
         let new = if is_tag { New::Tag } else { New::Any };
         // Of two the one that says less holds.

@@ -326,7 +326,7 @@ fn what_aliases_refer_to_is_not_taken_away() {
         edit.delete(&path(at)).unwrap();
     }
     assert_eq!(edit.finish(&Limits::default()).unwrap().text(), "&k e: *k\n");
-    // An alias that would stand for another node of that name.
+    // An alias that would mean another node of that name.
     let tree = Tree::parse("a: &x 1\nb: &x 2\nc: *x\n", &Limits::default()).unwrap();
     let mut edit = tree.edit();
     edit.delete(&path("/b")).unwrap();
@@ -357,7 +357,7 @@ fn a_text_that_says_anything_else_is_refused() {
     for (old, new) in wrong {
         let mut edit = tree.edit();
         let at = text.find(old).unwrap();
-        // A change of the text that means nothing, beside one that means what it says.
+        // A change of the text without a meaning, next to one with a meaning.
         edit.write(Span::of(at, at + old.len()), new);
         edit.insert(&path("/new"), &1.into()).unwrap();
         let error = edit.finish(&Limits::default()).err().unwrap_or_else(|| panic!("{old} -> {new}"));

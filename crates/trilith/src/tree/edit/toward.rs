@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(toward(old, "{b: [1]}").as_deref(), Some("b: [1]\n"));
         // Which scalars are one does not matter.
         assert_eq!(toward("a: &x 1 # c\nb: *x\n", "{a: 1, b: 1}").unwrap(), "a: &x 1 # c\nb: *x\n");
-        // A mapping that merges another says its keys anew.
+        // A mapping that merges another repeats its keys.
         assert_eq!(
             toward("a: &x {p: 1}\nb: {<<: *x, q: 2} # c\n", "{a: {p: 1}, b: {p: 1, q: 2}}").unwrap(),
             "a: &x {p: 1}\nb: {p: 1, q: 2} # c\n"

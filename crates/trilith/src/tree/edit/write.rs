@@ -95,7 +95,7 @@ impl<'t> Edit<'t> {
             Context::Flow => (old.start as usize, false),
             _ => place::before_blanks(text, old.start as usize),
         };
-        // The last line of a literal would swallow a comment or blanks behind it.
+        // The last line of a literal would swallow a comment or blanks after it.
         let literals = place::literal_may_end(text, old.end as usize);
         let options = PrintOptions { literals, ..self.options.clone() };
         if let (false, Some(gap)) = (matches!(context, Context::Flow), place::comment_before_content(node)) {
@@ -210,12 +210,12 @@ impl<'t> Edit<'t> {
             }
             return self.write(span, empty);
         }
-        // After a key the brackets stand on its line; after a dash, a tag or a comment where the block stood.
+        // After a key the brackets are on its line; after a dash, a tag or a comment in place of the block.
         if comment || !text.get(from..start).is_some_and(|gap| gap.contains('\n')) {
             from = start;
         }
         let blank = if comment {
-            // Below a comment, a list may stand no deeper than its key; brackets must.
+            // Below a comment, a list may not be deeper than its key; brackets must be.
             "  "
         } else if from < start && from > 0 {
             " "
@@ -279,7 +279,7 @@ impl<'t> Edit<'t> {
     fn insert_into_bare(&mut self, mapping: Node<'t>, inner: &str) {
         let (start, end) = (mapping.span().start as usize, mapping.span().end as usize);
         let blank = blank_behind(mapping.entries().last().map(|(_, value)| value));
-        // Of what is added at one place, the larger column comes first: pairs, the brace, items behind it.
+        // Of what is added at one place, the larger column comes first: pairs, the brace, items after it.
         let mut add = |at: usize, column: usize, text: String| {
             self.changes.push(Change { span: Span::of(at, at), column, text });
         };
@@ -347,7 +347,7 @@ impl<'t> Edit<'t> {
         let is_flow = |style| matches!(style, Style::Single | Style::Double);
         let style = key.style().filter(|style| is_flow(*style) && !key.is_alias());
         let mut value = Value { style, ..Value::from(name) };
-        // `{"a":1}`: behind anything but quotes this colon would be text.
+        // `{"a":1}`: after anything but quotes this colon would be text.
         let end = span.end as usize;
         let colon = text.as_bytes().get(end..).unwrap_or(&[]).first() == Some(&b':');
         let joined = colon && !text.get(end + 1..).is_some_and(|rest| rest.is_empty() || rest.starts_with(place::BLANKS));

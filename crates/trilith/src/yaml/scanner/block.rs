@@ -15,7 +15,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
             if top.is_none_or(|top| column > top.indent) {
                 return self.node(start, column, wanted);
             }
-            // A list may stand where its key does.
+            // A list may begin in the column of its key.
             if dash && top.is_some_and(|top| top.mapping && top.indent == column) {
                 self.enter(false, start, column, wanted.props)?;
                 return self.item(start, column);
