@@ -1,4 +1,4 @@
-//! Cancelling: every read of a file asks whether it is still wanted.
+//! Cancellation: every read of a file checks the flag.
 
 use std::ops::Range;
 use std::sync::Arc;

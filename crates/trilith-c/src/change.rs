@@ -55,7 +55,7 @@ pub unsafe extern "C" fn trilith_change_new(
 /// Adds a step.
 ///
 /// # Safety
-/// As the header asks of its callers.
+/// See the header for the duties of the caller.
 unsafe fn set(change: *mut trilith_change, path: *const c_char, value: impl Into<Value>) -> Result<()> {
     // SAFETY: as the caller promises.
     let (change, path) = unsafe { (look_mut(change)?, given(path)?) };

@@ -1,4 +1,4 @@
-//! Handles: boxes that C holds by a pointer, each with a mark that tells its kind and is wiped when it is freed.
+//! Handles: boxes that C holds by a pointer, each with a magic number for its kind that is wiped when it is freed.
 
 use library::{Error, Result};
 
@@ -88,7 +88,7 @@ pub unsafe fn free<H: Handle>(handle: *mut H) {
     }
 }
 
-/// Puts a value where C wants it.
+/// Writes a value to a pointer of C.
 ///
 /// # Safety
 /// `place` is null or points to memory for a `T`.

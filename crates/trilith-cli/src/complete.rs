@@ -14,7 +14,7 @@ use clap::{Arg, Command};
 
 use crate::choices;
 
-/// The word that asks.
+/// The hidden subcommand for completions.
 const ASK: &str = "__complete";
 /// At most this many candidates are offered.
 const MOST: usize = 1000;

@@ -75,7 +75,7 @@ fn text(out: &mut Out, name: &str, found: &Conformity, options: &Options) -> Res
     })
 }
 
-/// A number is called a section; a heading says itself that it is one.
+/// A number is called a section; a heading needs no such word.
 fn section(name: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_digit()) { format!("section {name}") } else { name.to_owned() }
 }

@@ -57,7 +57,7 @@ fn field(field: &Field) -> Value {
     Value::Object(value)
 }
 
-/// Adds what a layout says of an item and of the members of its structs to the facts about it.
+/// Adds the metadata of a layout about an item and the members of its structs.
 pub fn tell(facts: &mut Value, found: &Description) {
     let Some(facts) = facts.as_object_mut() else { return };
     let words = |doc: &Option<String>, unit: &Option<String>| {

@@ -136,7 +136,7 @@ impl Options {
         Ok(self.budget.get_or_init(|| limits.for_command(0)).clone())
     }
 
-    /// The limits without the budget: for a command that goes on for as long as somebody asks it.
+    /// The limits without the budget: for a command that runs as long as it gets requests.
     pub fn limits_of_each(&self) -> Result<Limits> {
         let mut limits = Limits::from_env()?;
         for assignment in &self.limits {
@@ -318,7 +318,7 @@ impl Options {
         file::open_asdf_source(source, resolve, limits)
     }
 
-    /// Refuses a native Dudley file, and says which command is for it.
+    /// Refuses a native Dudley file, and names the command for it.
     pub fn check_not_dudley(&self, source: &dyn Source) -> Result<()> {
         let start = bytes::read_vec(source, 0, source.len().min(80), &self.limits()?)?;
         if FileKind::detect(&start) != Some(FileKind::Dudley) {

@@ -50,7 +50,7 @@ pub fn early(words: &[OsString]) -> clap::ColorChoice {
     }
 }
 
-/// Says what `--color` says; None leaves it to the terminal and the environment.
+/// Sets the value of `--color`; None leaves it to the terminal and the environment.
 pub fn force(colored: Option<bool>) {
     if let Some(colored) = colored {
         let _ = FORCED.set(colored);

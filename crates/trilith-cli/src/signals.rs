@@ -28,7 +28,7 @@ fn start() {
     });
 }
 
-/// Returns the signals that this process was started to ignore, as `nohup` asks, or None if the system does not say.
+/// Returns the signals that this process was started to ignore, as `nohup` does, or None if the system does not report it.
 fn ignored() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;

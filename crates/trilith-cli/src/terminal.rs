@@ -76,7 +76,7 @@ impl Graphics {
     }
 }
 
-/// The graphics that a terminal says it has, by the variables that terminals set.
+/// The graphics of a terminal, by the variables that terminals set.
 fn spoken(variable: &dyn Fn(&str) -> Option<String>) -> Option<Graphics> {
     let (term, program) = (variable("TERM").unwrap_or_default(), variable("TERM_PROGRAM").unwrap_or_default());
     // Programs between us and the terminal do not pass pictures on.

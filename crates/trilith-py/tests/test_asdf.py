@@ -54,7 +54,7 @@ def same(ours, theirs, seen=None):
 
 
 def parsed(text):
-    """What `asdf` parses the text to, or the exception; and what Trilith does, or None."""
+    """Returns the result or exception of `asdf` for a text, and the result of Trilith, or None."""
     data = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n" + text.encode()
     try:
         theirs = yamlutil.load_tree(io.BytesIO(text.encode()))
@@ -436,7 +436,7 @@ def test_what_pyyaml_dumps_is_parsed_the_same(tree, flow):
 
 
 def test_every_private_name_that_is_used_is_in_the_one_file():
-    """Whatever `asdf` does not promise is used in `_asdf_hooks.py` alone, and is listed here."""
+    """Only `_asdf_hooks.py` uses private parts of `asdf`, and they are listed here."""
     folder = pathlib.Path(trilith.__file__).parent
     private = set()
     for path in folder.glob("*.py"):

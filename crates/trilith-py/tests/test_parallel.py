@@ -184,7 +184,7 @@ def test_dask_stores_into_it(tmp_path):
 
 @pytest.mark.parametrize("codec", [None, "lz4", "zlib"])
 def test_chunks_of_a_grid_are_what_everyone_cuts_along(tmp_path, codec):
-    """However its chunks are stored: in Zarr, in dask, and for whoever asks."""
+    """Zarr, dask and `chunks` agree, for every kind of chunks."""
     dask, zarr = pytest.importorskip("dask"), pytest.importorskip("trilith.zarr")
     data = (np.arange(300 * 200) // 7).astype("i4").reshape(300, 200)
     trilith.write(tmp_path / "x.asdf", {"a": data, "square": data[:200]})

@@ -1,4 +1,4 @@
-"""What `trilith table` writes is read by those who would: pyarrow, polars, DuckDB."""
+"""pyarrow, polars and DuckDB read the output of `trilith table`."""
 
 import json
 import subprocess

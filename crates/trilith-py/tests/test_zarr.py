@@ -627,7 +627,7 @@ def served(tmp_path):
 
 
 def total(asked):
-    """How many bytes these headers `Range` ask for."""
+    """Returns the number of bytes that these headers `Range` request."""
     ranges = [part.split("-") for header in asked for part in header.removeprefix("bytes=").split(",")]
     return sum(int(last) - int(first) + 1 for first, last in ranges)
 

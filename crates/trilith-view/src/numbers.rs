@@ -345,7 +345,7 @@ impl Numbers {
 /// An array for several looks: what must be read or decoded is, once, and kept in memory if it is not more than 128 MiB.
 ///
 /// # Errors
-/// Those of reading.
+/// Returns the errors of reading.
 pub fn held(array: &Array) -> Result<Array> {
     let extent = array.extent();
     let is_there = array.source().view(extent.start, extent.end - extent.start).is_some();

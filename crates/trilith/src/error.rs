@@ -37,7 +37,7 @@ impl ErrorKind {
     const ALL: &[Self] =
         &[Self::Io, Self::Malformed, Self::Unsupported, Self::Limit, Self::NotFound, Self::Cancelled, Self::InvalidInput];
 
-    /// Returns `true` if the request is at fault and not the file: it leads to nothing, or asks for something that cannot be.
+    /// Returns `true` if the request is at fault and not the file: the item does not exist, or the request is invalid.
     pub fn is_request(self) -> bool {
         matches!(self, ErrorKind::NotFound | ErrorKind::InvalidInput)
     }

@@ -46,7 +46,7 @@ macro_rules! limits {
         impl Eq for Limits {}
 
         impl Limits {
-            /// The names that [`Limits::set`] knows.
+            /// The names that [`Limits::set`] accepts.
             pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),+];
 
             fn field(&mut self, name: &str) -> Option<&mut u64> {

@@ -125,7 +125,7 @@ fn verify_items(file: &File, deep: bool, progress: Progress<'_>) -> Result<Repor
     Ok(report)
 }
 
-/// Checks a file; `deep` decodes every block as well, whatever its checksum says.
+/// Checks a file; `deep` decodes every block as well, also if its checksum is right.
 ///
 /// Blocks are hashed side by side on all cores, and on each core in the lanes of its SIMD registers; one
 /// huge block is bound by MD5, which is serial. A block that is decoded is hashed by the way, so that it

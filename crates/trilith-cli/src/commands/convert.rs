@@ -181,7 +181,7 @@ impl Convert {
         Target::create(&self.output, basis, options)
     }
 
-    /// Puts the file into place, and says what it is.
+    /// Puts the file into place, and reports it.
     fn finish(&self, target: Target, done: &Converted, from: Option<&AsdfFile>, options: &Options) -> Result<Outcome> {
         let written = target.commit_checked(from, options)?;
         report_losses(&self.input, &done.losses);

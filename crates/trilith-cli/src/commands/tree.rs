@@ -22,7 +22,7 @@ use crate::words::said;
 
 /// Show the tree of a file, or the part of it at a path
 ///
-/// Arrays are shown with datatype, shape, codec and size; no block is decoded unless --inline asks for it.
+/// Arrays are shown with datatype, shape, codec and size; blocks are decoded only with --inline.
 #[derive(Debug, Args)]
 #[command(visible_alias = "ls")]
 pub struct Tree {

@@ -16,7 +16,7 @@ pub struct View {
     /// Only print the URL
     #[arg(long)]
     no_browser: bool,
-    /// Let a page that knows the URL show the viewer in a frame, and end when standard input ends: for a notebook
+    /// Let a page that has the URL show the viewer in a frame, and end when standard input ends: for a notebook
     #[arg(long, requires = "no_browser")]
     embed: bool,
     /// Serve at this port (default: a free one)
@@ -77,7 +77,7 @@ impl View {
         Ok(Outcome::Yes)
     }
 
-    /// Adds the files to the session, and gives the part of the address that says where to begin.
+    /// Adds the files to the session, and returns the part of the URL with the first item.
     fn gather(&self, session: &Session, options: &Options) -> Result<String> {
         let here = [".".to_owned()];
         let mut begin = String::new();

@@ -58,7 +58,7 @@ impl Held {
         if io::stdout().is_terminal() { self.shared.finish() } else { Ok(()) }
     }
 
-    /// Takes back what is not out yet, and says this instead.
+    /// Discards output that is not written yet, and writes this instead.
     pub fn replace(&mut self, line: &str) -> Result<()> {
         self.bytes.clear();
         if self.has_begun {

@@ -1,8 +1,8 @@
 """Tables and columns in Arrow's C data interface, built by nanoarrow.
 
 Arrow itself is 55 crates, and its interface is pointers: both are left to nanoarrow, a package of one
-megabyte that is asked for where it is needed (`pip install trilith[arrow]`). Numbers are handed over where
-they lie.
+megabyte that is asked for where it is needed (`pip install trilith[arrow]`). Numbers are handed over in
+place.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""What `asdf` loads of every package that extends it: nothing, unless `TRILITH_ASDF` asks for more. Imports no `asdf`."""
+"""The entry point that `asdf` loads. It does nothing unless `TRILITH_ASDF` is set, and does not import `asdf`."""
 
 import os
 import warnings

@@ -57,7 +57,7 @@ class Done(NamedTuple):
 
 
 class Report(list):
-    """What was opened and written since the last report, as `Done`s; as text, how often each kind occurred."""
+    """Calls since the last report, as `Done`s. As a string it counts each kind of call."""
 
     def __init__(self, lines, counts):
         super().__init__(lines)

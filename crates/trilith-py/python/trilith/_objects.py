@@ -19,7 +19,7 @@ _KINDS = "biufcSUM"
 
 
 def classes():
-    """What `asdf` makes of a mapping, a sequence and a text that have a tag."""
+    """Returns the classes of `asdf` for a mapping, a sequence and a string with a tag."""
     from asdf import tagged
 
     return tagged.TaggedDict, tagged.TaggedList, tagged.TaggedString

@@ -2,7 +2,7 @@
 
 
 class Target:
-    """What `trilith.ParallelWriter` gives for a path: regions of it are assigned, and it can be pickled.
+    """An array of `trilith.ParallelWriter`: regions of it are assigned, and it can be pickled.
 
     dask's `store(array, target, lock=False)` writes each chunk where it was computed.
     """

@@ -358,7 +358,7 @@ def reduced(array):
 
 
 def reopening(array, way):
-    """What `reopened` takes to find this array, to which this is the way."""
+    """Returns the arguments with which `reopened` finds this array."""
     dtype = array.dtype.str if array.dtype.names is None else array.dtype.descr
     return (*way, array.shape, dtype, array._version())
 

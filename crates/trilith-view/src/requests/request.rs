@@ -76,7 +76,7 @@ impl Request {
         Ok((offset, self.number("limit")?.unwrap_or(usual).min(most)))
     }
 
-    /// Returns `true` if a parameter says yes.
+    /// Returns `true` if a parameter is set.
     pub(crate) fn flag(&self, key: &str) -> bool {
         matches!(self.text(key), "1" | "true" | "yes")
     }

@@ -35,7 +35,7 @@ pub struct Opened {
     pub(super) planes: Mutex<Planes>,
     pub(super) order: Mutex<Option<Arc<Order>>>,
     pub(super) wcs: Mutex<Option<super::wcs::Known>>,
-    /// Held while a large raster is made: who wants the same one waits for it.
+    /// Held while a large raster is made: another request for the same one waits for it.
     pub(super) making: Mutex<()>,
 }
 

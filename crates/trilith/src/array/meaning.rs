@@ -350,7 +350,7 @@ fn whole(stored: &Datatype, (scale, offset): (i64, i64), from: &[u8], to: &mut [
     Ok(())
 }
 
-/// Texts up to where `end` says, filled with NUL.
+/// Strings up to the end that `end` returns, filled with NUL.
 fn texts(stored: &Datatype, from: &[u8], to: &mut [u8], end: impl Fn(&[u8]) -> usize) -> Result<()> {
     let width = to_usize(stored.item_size())?.max(1);
     for (from, to) in from.chunks_exact(width).zip(to.chunks_exact_mut(width)) {
@@ -394,7 +394,7 @@ impl Number {
     }
 }
 
-/// The number that a text of a FITS table says: `12`, `-1.5`, `.5`, `2.E3`, `1.0D-7`, `1.0-7`; blanks are 0.
+/// Returns the number of a string in a FITS table: `12`, `-1.5`, `.5`, `2.E3`, `1.0D-7`, `1.0-7`; blanks are 0.
 fn written(text: &[u8], decimals: i32) -> Result<Number> {
     let end = memchr::memchr(0, text).unwrap_or(text.len());
     let trimmed = text.get(..end).unwrap_or_default().trim_ascii();

@@ -184,7 +184,7 @@ impl Array {
     }
 }
 
-/// Stores values one after the other; says how many, and which was the first that `T` does not have.
+/// Stores values one after the other; returns their number, and the first one that `T` does not have.
 #[inline]
 fn store<T: Element>(into: &mut [T], values: impl Iterator<Item = Value>) -> (usize, Option<(usize, Value)>) {
     let mut count = 0;

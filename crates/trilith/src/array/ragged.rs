@@ -16,7 +16,7 @@ const LITTLE: u64 = 1 << 20;
 const TIMES: u64 = 4;
 
 impl Array {
-    /// Whether its elements are strings that the source pads.
+    /// Returns `true` if its elements are strings that the source pads.
     pub(super) fn is_padded(&self) -> bool {
         let size = self.datatype.item_size();
         self.datatype.is_text() && !self.is_empty() && self.source.unpadded(self.offset, size).is_some()
@@ -26,7 +26,7 @@ impl Array {
     /// variable length and padding them makes several times as many bytes. `None` for all other arrays.
     ///
     /// # Errors
-    /// As [`Array::cost`].
+    /// Returns the errors of [`Array::cost`].
     pub fn much_padded(&self) -> Result<Option<u64>> {
         if self.nbytes() <= LITTLE || !self.is_padded() {
             return Ok(None);

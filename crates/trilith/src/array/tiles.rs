@@ -108,7 +108,7 @@ impl Array {
 
     /// The shape of what is decoded together; None if any part can be read by itself.
     ///
-    /// A chunk of a grid is as the file says, and may reach beyond the array. A block whose pieces do not end at rows counts
+    /// A chunk of a grid has the lengths in the file, and may reach beyond the array. A block whose pieces do not end at rows counts
     /// as whole rows, at least one; one without pieces as a whole.
     ///
     /// # Errors

@@ -36,7 +36,7 @@ pub struct ArrayOptions {
 }
 
 impl ArrayOptions {
-    /// Stored with a codec, by a name that [`codec::named`] knows (`none`, `lz4`, `zlib`, …).
+    /// Stored with a codec, by a name that [`codec::named`] accepts (`none`, `lz4`, `zlib`, …).
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for any other name.

@@ -105,7 +105,7 @@ fn find_end(text: &[u8]) -> Option<usize> {
     })
 }
 
-/// The steps that a list of names, or of pairs of name and arguments, says.
+/// Returns the steps of a list of names, or of pairs of name and arguments.
 fn steps(root: Node<'_>) -> Result<Vec<Step>> {
     if !root.is_sequence() {
         return Err(root.error("the encoding chain is not a list"));

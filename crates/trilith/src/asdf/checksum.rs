@@ -19,7 +19,7 @@ use crate::threads::{JoinHandle, lasting, lock, threads};
 /// The bytes that a stored checksum covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChecksumOf {
-    /// The bytes as stored, as the standard says.
+    /// The stored bytes, as in the standard.
     Stored,
     /// The decoded bytes, as Python asdf wrote until 5.2.
     Decoded,

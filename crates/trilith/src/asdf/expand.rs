@@ -279,7 +279,7 @@ impl Values {
     }
 }
 
-/// Returns `true` if a node of the tree that was made up for a FITS file says that its array cannot be read.
+/// Returns `true` if a node of the derived tree of a FITS file marks its array as unreadable.
 fn is_unreadable(file: &AsdfFile, node: Node<'_>) -> bool {
     file.container().is_some_and(|container| container.hdu == 0) && ndarray::is_ndarray(node) && node.get(UNREADABLE).is_some()
 }

@@ -1,4 +1,4 @@
-//! The one table of generations: what each era of the family wrote, and how a file tells its own.
+//! The one table of generations: the form that each era of the family wrote, and how to detect it.
 //!
 //! A generation is found by the token and version of the header line, the length of the block mark
 //! and the `header_size` of the first block. Reader, writer, `info` and tests take every constant
@@ -443,7 +443,7 @@ pub fn candidates(token: &str, version: (u32, u32, u32)) -> Result<Vec<&'static 
     Ok(found)
 }
 
-/// The order in which rows are tried for a block whose header says `header_size` after a mark of
+/// The order in which rows are tried for a block whose header has `header_size` after magic bytes of
 /// `magic_len` bytes: the row of exactly this size, then those that it may be an enlarged form of,
 /// largest first.
 pub fn by_header_size(rows: &[&'static Generation], magic_len: usize, header_size: u16) -> Vec<&'static Generation> {

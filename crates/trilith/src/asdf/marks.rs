@@ -49,7 +49,7 @@ pub(super) fn mark_at(source: &dyn Source, at: u64) -> Result<Vec<u8>> {
 /// Returns `true` if the mark at `at` is that of the document of one of `rows`, which no program wrote.
 ///
 /// # Errors
-/// As [`Source::read_at`].
+/// Returns the errors of [`Source::read_at`].
 pub(crate) fn is_as_documented(source: &dyn Source, rows: &[&'static Generation], at: u64) -> Result<bool> {
     let mark = mark_at(source, at)?;
     Ok(rows.iter().any(|row| row.magic != row.magic_documented && mark == row.magic_documented))

@@ -110,7 +110,7 @@ impl Md5 {
     }
 }
 
-/// Fills up the last bytes of a stream of `len` bytes as MD5 wants: a one, zeros, the length in bits.
+/// Fills up the last bytes of a stream of `len` bytes as MD5 requires: a one, zeros, the length in bits.
 fn pad(rest: &mut Vec<u8>, len: u64) {
     rest.push(0x80);
     rest.resize(rest.len() + (120 - rest.len() % 64) % 64, 0);

@@ -97,7 +97,7 @@ pub trait Meanings: Send + Sync {
     /// The array with its physical values, by the array as it is stored at a node.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the tree says what cannot be.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the description in the tree is impossible.
     fn physical(&self, file: &AsdfFile, node: Node<'_>, stored: Array) -> Result<Array>;
 }
 

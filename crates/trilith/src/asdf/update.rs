@@ -37,7 +37,7 @@ fn is_apart(file: &AsdfFile) -> bool {
 /// blanks follow the tree. `None` if it has no tree or no room.
 ///
 /// # Errors
-/// As [`Source::read_at`].
+/// Returns the errors of [`Source::read_at`].
 fn room(file: &AsdfFile) -> Result<Option<u64>> {
     let sections = file.sections();
     let (Some(tree), size) = (sections.tree(), sections.source().len()) else { return Ok(None) };

@@ -72,7 +72,7 @@ const EXTERNAL_ARRAY: &str = "tag:stsci.edu:asdf/core/externalarray-";
 
 /// The reference that is meant by one in a file whose references `resolve` resolves.
 ///
-/// It is read as the standard says. Only if that leads out of what may be opened, the writers of the file's time (2014 and
+/// It is read by the rules of the standard. Only if that leads out of what may be opened, the writers of the file's time (2014 and
 /// early 2015) put one `../` too many, and there is a file without it or no folder to look into, that one is dropped.
 pub(super) fn meant<'u>(resolve: &dyn Resolve, is_early: bool, uri: &'u str) -> &'u str {
     match uri.strip_prefix("../") {

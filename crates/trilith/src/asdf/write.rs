@@ -207,7 +207,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// The same for the last block of a file: if it is streamed, it stays so.
     ///
     /// # Errors
-    /// As [`FileWriter::copy`]; [`ErrorKind::InvalidInput`] also if this generation has no streamed blocks.
+    /// Returns the errors of [`FileWriter::copy`], and [`ErrorKind::InvalidInput`] if this generation has no streamed blocks.
     pub fn copy_last(&mut self, stored: &SourceRef, block: &Block) -> Result<Written> {
         self.copy_as(stored, block, block.is_streamed())
     }
@@ -336,7 +336,7 @@ impl<W: Write + Seek> FileWriter<W> {
         Ok(BlockWriter { file: self, offset, fields_at, header_size: fields.size, encoding, version, open_sizes })
     }
 
-    /// Leaves room for a block that other processes write into; `id` tells the file from every other until it is finished.
+    /// Leaves room for a block that other processes write into; `id` identifies the file until it is finished.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.

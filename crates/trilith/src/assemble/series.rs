@@ -24,7 +24,7 @@ pub struct Parts {
 
 /// Returns `true` if the file `name` in `folder` is a part that may go: a regular file of exactly one block and no
 /// tree, as this program writes them, that neither `tree`, the new one, nor another file of the folder refers to.
-/// Files for which `in_series` says yes are parts themselves and are not asked.
+/// Files for which `in_series` is `true` are parts themselves and are not checked.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`] if the folder cannot be read.

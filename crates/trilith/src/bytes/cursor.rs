@@ -1,4 +1,4 @@
-//! A cursor over bytes that knows where in the file it is.
+//! A cursor over bytes with its offset in the file.
 
 use crate::error::{Error, Result};
 

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use super::system::identity;
 
-/// Size and time of modification: what tells that a file was changed.
+/// Size and time of modification, to detect that a file was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     len: u64,
@@ -129,7 +129,7 @@ impl Reader {
     }
 }
 
-/// An update in place while it is made: everybody here knows which bytes it touches.
+/// An update in place while it is made: every source of this process has its ranges.
 #[derive(Debug)]
 pub(super) struct Changing {
     id: [u64; 3],

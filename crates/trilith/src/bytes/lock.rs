@@ -281,7 +281,7 @@ pub(super) fn temporary(path: &Path, attempt: u32) -> PathBuf {
 }
 
 /// Removes temporary files of `target` that a killed process left; those being written are locked and stay.
-/// Whether there is one of these.
+/// Returns `true` if one of these exists.
 pub fn remove_stale(target: &Path) -> bool {
     let (Some(folder), Some(_)) = (target.parent(), target.file_name()) else { return false };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };

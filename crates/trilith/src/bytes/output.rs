@@ -44,7 +44,7 @@ pub struct Written {
 }
 
 impl NewFile {
-    /// Starts a file at a path; `basis` says what its content is made from.
+    /// Starts a file at a path; `basis` is the file that its content is made from.
     ///
     /// # Errors
     /// Returns the errors of [`AtomicFile::create`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a
@@ -140,7 +140,7 @@ impl NewFile {
     }
 }
 
-/// Until somebody says for which limits.
+/// Until the limits are set.
 fn uncounted<W>(out: W) -> Metered<W> {
     Metered::new(out, Limits::default())
 }

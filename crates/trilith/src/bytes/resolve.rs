@@ -43,7 +43,7 @@ pub trait Resolve: Send + Sync {
         Base::Nowhere
     }
 
-    /// Returns `true` if `uri` may be opened as far as its text tells: nothing is looked up.
+    /// Returns `true` if `uri` may be opened by its text alone: nothing is looked up.
     fn permits(&self, uri: &str) -> bool {
         let _ = uri;
         false

@@ -90,7 +90,7 @@ pub trait Source: Send + Sync {
         Ok(vec![range])
     }
 
-    /// Returns the number of bytes that are decoded together, if the source knows it. All pieces that hold `range`
+    /// Returns the number of bytes that are decoded together, if there is such a number. All pieces that hold `range`
     /// begin at multiples of it and have that length, except the last of the source.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ pub trait Source: Send + Sync {
         computed()
     }
 
-    /// The source that these bytes are made of: what it says of changes, oddities and costs holds for them.
+    /// The source that these bytes are made of: its changes, oddities and costs are theirs.
     fn origin(&self) -> Option<&dyn Source> {
         None
     }

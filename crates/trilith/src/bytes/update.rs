@@ -333,7 +333,7 @@ impl Update {
         Ok(())
     }
 
-    /// Returns the bytes that must be in the file: those that the caller knows, and those of the source at
+    /// Returns the bytes that must be in the file: those that the caller has, and those of the source at
     /// overwritten places.
     ///
     /// # Errors

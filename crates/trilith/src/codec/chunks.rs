@@ -68,7 +68,7 @@ pub(super) struct Chunks {
     len: u64,
     limits: Limits,
     table: Mutex<Table>,
-    /// The last chunk of which only a part was asked for: the next read often wants the rest.
+    /// The last chunk that was read in part: the next read often needs the rest.
     last: Mutex<Option<(Chunk, Arc<Vec<u8>>)>>,
 }
 

@@ -38,7 +38,7 @@ struct Frame {
     content_sum: bool,
     /// The longest that a block decodes to.
     block: usize,
-    /// Decoded bytes of the frame, if it says.
+    /// Decoded bytes of the frame, if it states them.
     content: Option<u64>,
     /// Bytes of magic and descriptor.
     header: u64,

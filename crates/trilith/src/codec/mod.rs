@@ -133,7 +133,7 @@ impl fmt::Debug for Codec {
 
 type Decode = fn(SourceRef, u64, &Limits) -> Result<SourceRef>;
 
-/// The codecs that this library knows.
+/// The codecs of this library.
 pub static CODECS: &[Codec] = &[
     Codec {
         id: CodecId(*b"zlib"),
@@ -197,7 +197,7 @@ pub static CODECS: &[Codec] = &[
     },
 ];
 
-/// The codec of this id, if this library knows it.
+/// Returns the codec of this id, if there is one.
 pub fn opt_codec(id: CodecId) -> Option<&'static Codec> {
     CODECS.iter().find(|codec| codec.id == id)
 }

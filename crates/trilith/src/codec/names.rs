@@ -24,7 +24,7 @@ const ALIASES: &[(&str, &str)] = &[
 /// Compression that no block can have, with what is like it.
 const INSTEAD: &[(&str, &str)] = &[("deflate", "zlib"), ("gz", "zlib"), ("gzip", "zlib"), ("lzma", "bzp2"), ("xz", "bzp2")];
 
-/// The names that [`named`] knows, without aliases.
+/// The names that [`named`] accepts, without aliases.
 pub fn names() -> impl Iterator<Item = &'static str> {
     [NONE].into_iter().chain(CODECS.iter().map(|codec| codec.name)).chain([BLSC_ZSTD])
 }
@@ -57,7 +57,7 @@ pub fn named(name: &str) -> Result<(CodecId, Blosc)> {
     }
 }
 
-/// The error for a name that means no codec; `also` are names that the caller knows besides.
+/// Returns the error for an unknown codec. `also` are more names that the caller accepts.
 pub(crate) fn unknown(name: &str, also: &[&'static str]) -> Error {
     let known: Vec<&str> = names().chain(also.iter().copied()).collect();
     let lower = name.to_ascii_lowercase();

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::limits::Limits;
 use crate::tree::{Origin, Rule, Tree};
 
-/// Looks at what follows the last block; `is_sound` says whether all blocks were found.
+/// Checks the bytes after the last block; `is_sound` is `true` if all blocks were found.
 pub(super) fn check(
     source: &SourceRef,
     sections: &Sections,

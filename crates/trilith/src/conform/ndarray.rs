@@ -6,7 +6,7 @@ use super::rule::Check;
 use crate::asdf::AsdfFile;
 use crate::tree::Node;
 
-/// The rule that an ndarray of `file` departs from, as far as its node tells.
+/// The rule that the node of an ndarray of `file` breaks.
 pub(super) fn departs(file: &AsdfFile, node: Node<'_>) -> Check {
     let [source, data, shape, strides, mask] = node.get_each(["source", "data", "shape", "strides", "mask"]);
     let is_open = |dim: Node<'_>| dim.as_str().is_some_and(|text| text == "*");

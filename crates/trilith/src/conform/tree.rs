@@ -13,7 +13,7 @@ use crate::verify;
 /// The names under the prefix of 0.1.0dev that it defines.
 const DEFINED: [&str; 6] = ["core/asdf", "core/complex", "core/ndarray", "fits/fits", "unit/unit", "unit/defunit"];
 
-/// Looks at the tree of a file, if it has one; `is_sound` says whether all blocks were found.
+/// Checks the tree of a file, if it has one; `is_sound` is `true` if all blocks were found.
 pub(super) fn check(file: &AsdfFile, law: &AsdfLaw, is_sound: bool, found: &mut Found) -> Result<()> {
     if file.sections().tree().is_none() {
         return Ok(());
@@ -140,7 +140,7 @@ fn outside(check: Check, place: Place, error: &Error, found: &mut Found) {
     }
 }
 
-/// Every array can be had, and holds what its datatype says.
+/// Every array can be read, and its elements fit its datatype.
 fn arrays(file: &AsdfFile, found: &mut Found) -> Result<()> {
     for listed in walk::arrays(file)? {
         // A reference that leads nowhere was found before.

@@ -52,7 +52,7 @@ impl To {
         }
     }
 
-    /// The names that [`To::named`] knows, oldest first.
+    /// The names that [`To::named`] accepts, oldest first.
     pub fn names() -> impl Iterator<Item = &'static str> {
         crate::asdf::TARGETS.iter().map(|target| target.name).chain(["dudley-2025", "dudley-2026"])
     }
@@ -179,8 +179,8 @@ impl File {
         Ok(done)
     }
 
-    /// The decoded bytes of the blocks of a file of the ASDF family, of which [`File::convert_into`] tells how many are
-    /// done; 0 for other files.
+    /// The decoded bytes of the blocks of a file of the ASDF family, of which [`File::convert_into`] reports the number
+    /// that are done; 0 for other files.
     ///
     /// # Errors
     /// Returns an error if the block headers cannot be read.
@@ -310,7 +310,7 @@ fn of_other(file: &File, options: &ConvertOptions, out: &mut dyn WriteSeek, prog
     as_new_asdf(&format!("a file of the family {}", file.family()), file.limits(), options, out, progress, &write)
 }
 
-/// Writes a file of the ASDF family in a generation, and says what it cannot hold.
+/// Writes a file of the ASDF family in a generation, and returns the losses.
 pub(super) type WriteAsdf<'a> = &'a dyn Fn(&'static Target, &ArrayOptions, &mut dyn WriteSeek) -> Result<Vec<Diagnostic>>;
 
 /// Makes a new file of the ASDF family with `write`. Options that only [`convert`] supports are applied afterwards.

@@ -32,7 +32,7 @@ use crate::tree::{Data, Node, PrintOptions, Scalar, Tree, Value, print_value};
 
 /// The attribute that keeps the tag of a mapping, a sequence or an array.
 const TAG: &str = "asdf_tag";
-/// The prefix of the attribute that says that another is YAML text.
+/// The prefix of the attribute that marks another as YAML text.
 const TYPE: &str = "asdf_type:";
 /// The attribute that keeps the YAML text of an element among arrays, and the empty item that holds its place.
 const VALUE: &str = "asdf_value";
@@ -41,7 +41,7 @@ const NODE: u64 = 1600;
 /// Maximum depth of nested dicts and lists.
 const DEPTH: usize = 200;
 
-/// Writes a Dudley stream as a file of the ASDF family; `how` says how arrays are stored. With `stack` a list of equal
+/// Writes a Dudley stream as a file of the ASDF family; `how` are the options for arrays. With `stack` a list of equal
 /// arrays is written as one array with a leading axis.
 ///
 /// # Errors
@@ -151,10 +151,10 @@ enum Held {
     Strings(Value),
 }
 
-/// Whether the strings of an array are a list in a tree, since an array would be many times larger than they are.
+/// Returns `true` if the strings of an array become a list in a tree, because an array would be many times larger.
 ///
 /// # Errors
-/// As [`Array::much_padded`].
+/// Returns the errors of [`Array::much_padded`].
 pub(super) fn is_list(array: &Array) -> Result<bool> {
     Ok(array.len() <= array.limits().nodes && array.much_padded()?.is_some())
 }

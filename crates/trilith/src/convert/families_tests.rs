@@ -143,7 +143,7 @@ const TOLD: [(&str, &[i64]); 2] = [
     ),
 ];
 
-/// Documentation and attributes, sorted, of what the text of a layout says.
+/// Documentation and attributes in the text of a layout, sorted.
 fn notes_of(text: &str) -> Vec<String> {
     let is_note = |line: &&str| line.starts_with("##") || line.starts_with("#:") && *line != "#:";
     let lines = text.split_inclusive('\n').filter_map(|line| line.find('#').map(|at| line.get(at..).unwrap_or("").trim()));

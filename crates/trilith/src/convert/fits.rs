@@ -27,7 +27,7 @@ use crate::tree::{Node, NodeId, TreePath, Value};
 
 /// Tag of a `fits` list whose cards keep to the lengths of the standard's schema.
 const STRICT: &str = "tag:stsci.edu:asdf/fits/fits-1.2.0";
-/// Tag of one with longer cards, which astropy knows too.
+/// Tag of one with longer cards, which astropy has, too.
 const LOOSE: &str = "tag:astropy.org:astropy/fits/fits-1.0.0";
 
 /// Writes a plain FITS file as ASDF 1.6: headers card by card, data as blocks. Returns what is lost: the data that are left

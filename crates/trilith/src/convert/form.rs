@@ -7,7 +7,7 @@ use crate::tree::Value;
 pub(super) struct Form {
     /// The dimensions of arrays that have parameters.
     pub shapes: Vec<(String, Value)>,
-    /// The types of arrays, where the layout says something of the type.
+    /// The types of arrays, if the layout has metadata about the type.
     pub types: Vec<(String, Value)>,
     /// Names of the stored items of the summary block.
     pub summary: Vec<String>,

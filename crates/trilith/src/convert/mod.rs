@@ -181,7 +181,7 @@ pub enum Coordinates {
 }
 
 impl ConvertOptions {
-    /// Sets the codec for blocks: `auto`, or a name that [`codec::named`] knows.
+    /// Sets the codec for blocks: `auto`, or a name that [`codec::named`] accepts.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that exist.
@@ -400,7 +400,7 @@ fn copies(block: &Block, options: &ConvertOptions) -> bool {
         }
 }
 
-/// Returns `true` if a block is copied as it is stored into a file of another generation, whose headers hold what its own says.
+/// Returns `true` if a block is copied as it is stored into a file of another generation, whose headers can hold the fields of its header.
 fn copies_into(block: &Block, options: &ConvertOptions, row: &Generation) -> bool {
     copies(block, options) && block.codes == [0; 16] && block.fits_into(row)
 }
@@ -432,7 +432,7 @@ pub struct Hint {
     pub fills: bool,
 }
 
-/// For each block, what the first array over it says.
+/// For each block, the description of the first array over it.
 fn block_hints(file: &AsdfFile) -> Result<HashMap<usize, Hint>> {
     let mut hints = HashMap::new();
     for listed in walk::arrays(file)? {

@@ -11,7 +11,7 @@ use crate::tree::{Data, Value};
 /// The key under which an ASDF file keeps the program that wrote it.
 const LIBRARY: &str = "asdf_library";
 pub(super) const HISTORY: &str = "history";
-/// The key of what the layout says about the items of a stream.
+/// The key of the metadata that a layout has about the items of a file.
 const DUDLEY: &str = "dudley";
 /// A mapping with this key is a reference.
 const REFERENCE: &str = "$ref";
@@ -45,7 +45,7 @@ fn is_marked(name: &str) -> bool {
     }
 }
 
-/// Gives the items at the root names that mean nothing else; `about` says whether the key `dudley` is needed.
+/// Gives the items at the root names that mean nothing else; `about` is `true` if the key `dudley` is needed.
 pub(super) fn free(root: &mut Value, about: bool) -> Vec<Diagnostic> {
     let mut losses = Vec::new();
     if root.get(LIBRARY).is_some_and(is_library) {

@@ -98,7 +98,7 @@ fn named(file: &DudleyFile, fits: impl Fn(&Entry) -> bool) -> Result<Option<Stri
     Ok((!paths.is_empty()).then(|| format!("{}{more}", paths.join(", "))))
 }
 
-/// The items of which the layout says that they cannot be read, if they are skipped.
+/// The items that the layout marks as unreadable, if they are skipped.
 fn unreadable(file: &DudleyFile, skip: bool) -> Result<Vec<Diagnostic>> {
     if !file.layout().text().contains(UNREADABLE) {
         return Ok(Vec::new());

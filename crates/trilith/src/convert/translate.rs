@@ -1,4 +1,4 @@
-//! The tree in the words of another generation, by edits of its text: comments, key order and all
+//! The tree in the words of another generation, by edits of its text: comments, key order and everything
 //! that has no counterpart stay unchanged.
 
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! Arrays of an ASDF file whose blocks cannot be decoded, left out when the caller asks for that.
+//! Arrays of an ASDF file whose blocks cannot be decoded, left out if the caller permits it.
 
 use std::collections::HashSet;
 

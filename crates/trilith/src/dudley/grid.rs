@@ -27,10 +27,10 @@ const SHAPE: &str = "grid_shape";
 /// Start of the attribute names about the storage of a grid.
 pub(super) const PREFIX: &str = "grid_";
 
-/// Those that say what the elements mean.
+/// The attributes about the meaning of the elements.
 pub(crate) const MEANING: &[&str] = &["grid_dims", "grid_float32"];
 
-/// Those that say what the axes were in the file: the one that became the length of strings, and those without an end.
+/// The attributes about the axes in the file: the one that became the length of strings, and those without an end.
 pub(super) const AXES: &[&str] = &["grid_chars", "grid_unlimited"];
 
 /// Returns `true` if a layout may have grids.

@@ -150,7 +150,7 @@ impl Joined {
     }
 }
 
-/// The bytes of one file that a read wants: the number of the file, from which byte of its item on, and where to.
+/// The bytes of one file that a read needs: the number of the file, from which byte of its item on, and where to.
 type Part<'b> = (usize, u64, &'b mut [u8]);
 
 impl Joined {

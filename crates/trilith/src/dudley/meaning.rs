@@ -84,7 +84,7 @@ const APPLIED: &[&str] = &[
     "grid_float32",
 ];
 
-/// Returns `true` if an attribute says what elements mean.
+/// Returns `true` if an attribute defines the meaning of elements.
 pub(crate) fn is_applied(name: &str) -> bool {
     APPLIED.contains(&name)
 }

@@ -45,7 +45,7 @@ pub enum LayoutOrigin {
     Derived(&'static str),
 }
 
-/// A stream of bytes and the layout that says what is in it.
+/// A file and the layout that describes it.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -283,7 +283,7 @@ impl DudleyFile {
         Ok(described(&self.layout, item).collect())
     }
 
-    /// Returns what the layout itself says of the elements and the axes of an item: `grid_dims`, `grid_float32`,
+    /// Returns the attributes of the layout about the elements and the axes of an item: `grid_dims`, `grid_float32`,
     /// `grid_chars` and `grid_unlimited`.
     ///
     /// # Errors
@@ -329,7 +329,7 @@ impl DudleyFile {
         whole().map_err(|e: Error| e.context(entry.path.clone()))
     }
 
-    /// Returns the reason if the layout says that an item cannot be read.
+    /// Returns the reason if the layout marks an item as unreadable.
     pub(crate) fn unreadable(&self, entry: &Entry) -> Option<Error> {
         if entry.kind == EntryKind::Null { self.layout.unreadable(entry.item) } else { None }
     }

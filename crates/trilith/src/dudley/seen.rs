@@ -1,4 +1,4 @@
-//! The array of an item, if an attribute says more about it than its declaration.
+//! The array of an item with attributes that change its declaration.
 //!
 //! `grid_member="data"`: the item is an array of structs as far apart as the records of its file, and the array is
 //! this member of each of them.
@@ -40,7 +40,7 @@ pub fn widened<'a>(array: Array, attributes: impl IntoIterator<Item = (&'a str, 
     small::widened(&array, SmallFloat::named(named).ok_or_else(unknown)?)
 }
 
-/// Returns `true` if an attribute says how the array of an item is seen.
+/// Returns `true` if an attribute changes the array of an item.
 pub(crate) fn is_seen_otherwise(layout: &Layout, item: ItemId) -> bool {
     member(layout, item).is_some()
 }

@@ -83,7 +83,7 @@ impl Draft {
     }
 }
 
-/// Whether names lead to a member of structs.
+/// Returns `true` if names lead to a member of structs.
 fn has_member(datatype: &Datatype, way: &[String]) -> bool {
     let Some((first, rest)) = way.split_first() else { return true };
     let Some(fields) = datatype.as_struct() else { return false };
@@ -181,7 +181,7 @@ fn field_at<'d>(datatype: &'d Datatype, way: &[String]) -> Option<(&'d Datatype,
     if rest.is_empty() { Some((&field.datatype, &field.shape)) } else { field_at(&field.datatype, rest) }
 }
 
-/// Whether dimensions with parameters give a shape; the length of strings may have become another, and is a number then.
+/// Returns `true` if dimensions with parameters give a shape; the length of strings may have become another, and is a number then.
 fn fits(datatype: &Datatype, shape: &[u64], dims: &mut [String], scope: &Scope) -> bool {
     let Ok(wanted) = lengths(datatype, shape) else { return false };
     let value = |name: &str| scope.iter().rev().find_map(|known| known.get(name).copied());

@@ -39,7 +39,7 @@ impl Signature {
         matches!(start, [0x8d | 0x0d, b'<' | b'>', b'B', b'D', ..])
     }
 
-    /// The byte order that a whole signature says, wherever the header then leads.
+    /// The byte order of a whole signature, independent of the rest of the header.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) (E404) for a damaged or missing signature.

@@ -81,7 +81,7 @@ pub fn presented(array: &Array) -> Result<Array> {
     Array::from_texts(&texts, array.shape())
 }
 
-/// Whether a struct has strings of `utf8`. As deep as types nest.
+/// Returns `true` if a struct has strings of `utf8`. As deep as types nest.
 fn has_utf8(fields: &StructType) -> bool {
     fields.fields().iter().any(|field| match &field.datatype {
         Datatype::Struct(inner) => has_utf8(inner),
@@ -103,7 +103,7 @@ fn without_utf8(fields: &StructType, is_ascii: bool) -> Result<StructType> {
     StructType::packed_from(made.collect::<Result<_>>()?)
 }
 
-/// Whether an element has characters beyond ASCII. As deep as types nest.
+/// Returns `true` if an element has characters beyond ASCII. As deep as types nest.
 fn is_ascii(element: &ElementValue) -> bool {
     match element {
         ElementValue::Struct(parts) | ElementValue::List(parts) => parts.iter().all(is_ascii),

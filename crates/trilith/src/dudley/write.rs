@@ -96,7 +96,7 @@ pub fn stored_text(layout: &Layout) -> String {
     format!("{}{}\n", dialect_line(layout), text.trim_end())
 }
 
-/// The line that records the dialect, unless the layout says it.
+/// The line that records the dialect, unless the layout has it.
 pub(super) fn dialect_line(layout: &Layout) -> String {
     let is_said = layout.attributes(crate::layout::ItemId::ROOT).any(|(name, _)| name == "dialect");
     if is_said { String::new() } else { format!("#: dialect={}\n", layout.dialect()) }

@@ -108,7 +108,7 @@ impl Description {
         }
     }
 
-    /// The description with what a layout says of the item.
+    /// Returns the description with the metadata of a layout about the item.
     pub fn told(mut self, notes: Notes<'_>) -> Self {
         let own = |text: Option<Cow<'_, str>>| text.map(Cow::into_owned);
         let members = notes.members.into_iter().map(|(way, said)| (way, own(said.comment), own(said.unit)));
@@ -241,7 +241,7 @@ pub trait Backend: Any + Debug + Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Returns what the layout of a file says of the elements and axes of an item, by name, as
+    /// Returns the attributes of a layout about the elements and axes of an item, by name, as
     /// [`Item::words`](super::Item::words).
     ///
     /// # Errors

@@ -168,7 +168,7 @@ fn if_any<T>(found: Result<Option<T>>) -> Result<Option<T>> {
     }
 }
 
-/// Adds what a layout says of an item: its documentation, its unit, its other attributes.
+/// Adds the metadata of an item in a layout: its documentation, its unit, its other attributes.
 pub(super) fn say<'l>(notes: &mut Notes<'l>, layout: &'l Layout, item: ItemId) {
     let docs: Vec<&str> = layout.docs(item).map(str::trim).collect();
     notes.comment = (!docs.is_empty()).then(|| docs.join(" ").into());

@@ -54,7 +54,7 @@ pub fn left_behind(fits: &FitsFile, taken: &BTreeSet<usize>, shown: &[Part]) -> 
     Ok(losses)
 }
 
-/// Returns `true` if a card says more than how the data of its HDU are stored.
+/// Returns `true` if a card has more than the storage of the data of its HDU.
 fn says_more(card: &Card, hdu: &Hdu) -> bool {
     let keyword = card.keyword();
     let stem = keyword.trim_end_matches(|c: char| c.is_ascii_digit());

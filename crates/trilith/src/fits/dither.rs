@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-/// The random numbers of the standard (appendix I): 10,000 of them, from a place that the tile says.
+/// The random numbers of the standard (appendix I): 10,000 of them, from a place that depends on the tile.
 pub(super) struct Random {
     tile: usize,
     at: usize,

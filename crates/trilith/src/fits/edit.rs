@@ -1,6 +1,6 @@
 //! Edited headers: what the rows of a `fits` list say now, as cards; every other card keeps its bytes.
 //!
-//! A card that says what the HDU is (its mandatory keywords, and those that say where its data are) cannot be
+//! A card that defines the HDU (its mandatory keywords, and those for the place of its data) cannot be
 //! changed so, because the data stay. FITS Standard 4.0, sections 4.4.1, 7 and 10.
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -250,7 +250,7 @@ fn renamed(old: &Card, new: &Card) -> Result<Option<Card>> {
     Ok(is_same.then_some(made))
 }
 
-/// Returns `true` if a keyword says what the HDU is, so that its card cannot change while the data stay.
+/// Returns `true` if a keyword defines the HDU, so that its card cannot change while the data stay.
 fn is_structural(keyword: &str) -> bool {
     let number = keyword.trim_start_matches(|c: char| !c.is_ascii_digit());
     let numbered = || {
@@ -260,7 +260,7 @@ fn is_structural(keyword: &str) -> bool {
     WHOLE.contains(&keyword) || numbered()
 }
 
-/// Refuses a card that comes, goes or changes its value, if it says what the HDU is.
+/// Refuses a card that comes, goes or changes its value, if it defines the HDU.
 fn check_change(new: Option<&Card>, old: Option<&Card>, is_named: bool) -> Result<()> {
     let (keyword, other) = (new.or(old).map_or("", Card::keyword), old.map_or("", Card::keyword));
     if let (Some(new), Some(old)) = (new, old)

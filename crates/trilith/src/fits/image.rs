@@ -38,7 +38,7 @@ pub(super) fn meaning(number: Number, linear: Linear) -> Meaning {
     meaning
 }
 
-/// The integer type of another sign, if the offset says that it is meant.
+/// The integer type of another sign, if the offset means it.
 pub(super) fn unsigned(number: Number, linear: Linear) -> Option<(How, Datatype)> {
     linear.unsigned(number).map(|datatype| (How::Flip, datatype))
 }

@@ -125,7 +125,7 @@ pub fn is_image_part(part: &Part) -> bool {
     part.data.as_ref().is_some_and(|array| is_image(array.datatype()))
 }
 
-/// Returns `true` if a keyword says how a header or its data are stored.
+/// Returns `true` if a keyword describes the storage of a header or its data.
 pub fn is_reserved(keyword: &str) -> bool {
     is_structural(keyword)
         || matches!(
@@ -477,7 +477,7 @@ fn is_structural(keyword: &str) -> bool {
     ) || (name != keyword && matches!(name, "TTYPE" | "TFORM" | "TDIM" | "TSCAL" | "TZERO" | "TNULL" | "TDISP" | "TBCOL"))
 }
 
-/// A fresh header, and after it what else the old one says.
+/// A new header, followed by the other cards of the old one.
 fn merged(fresh: &Header, old: &Header) -> Header {
     let said = |keyword: &str| old.card(keyword).is_some();
     let mut cards: Vec<_> =

@@ -41,7 +41,7 @@ impl Linear {
         Meaning { reading, missing }
     }
 
-    /// The integer type of another sign, if the offset says that it is meant.
+    /// The integer type of another sign, if the offset means it.
     pub fn unsigned(self, number: Number) -> Option<Datatype> {
         let (datatype, zero) = number.flipped()?;
         (self.scale == 1.0 && self.zero == zero).then_some(datatype)
@@ -88,7 +88,7 @@ impl Number {
         }
     }
 
-    /// The type of another sign, and the offset that says so.
+    /// The type of another sign, and the offset that means it.
     pub fn flipped(self) -> Option<(Datatype, f64)> {
         match self {
             Self::U8 => Some((Datatype::Int8, -128.0)),

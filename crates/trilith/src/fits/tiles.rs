@@ -67,11 +67,11 @@ struct Tiles {
     source: SourceRef,
     plan: Plan,
     limits: Arc<Limits>,
-    /// The table that says where each tile is, if the source has no bytes in memory.
+    /// The table with the place of each tile, if the source has no bytes in memory.
     table: OnceLock<Vec<u8>>,
 }
 
-/// Everything that the header says.
+/// The settings in the header.
 #[derive(Debug, Clone)]
 struct Plan {
     number: Number,

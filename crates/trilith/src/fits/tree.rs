@@ -261,7 +261,7 @@ impl Kept {
         Self { cards, before }
     }
 
-    /// The cards of the rows of an HDU, if they are kept: each says what its row says.
+    /// The cards of the rows of an HDU, if they are kept: each equals its row.
     fn of_rows(&self, number: usize, rows: &[Value]) -> Vec<Option<Card>> {
         let mut found = vec![None; rows.len()];
         let cards = self.before.get(number).copied().flatten().and_then(|before| self.cards.get(&before));
@@ -324,7 +324,7 @@ pub(super) fn key(triple: &Value) -> String {
     format!("{triple:?}")
 }
 
-/// Returns `true` if each card says what the row in its place says.
+/// Returns `true` if each card equals the row in its place.
 fn fit(rows: &[Value], cards: &[(usize, Card)]) -> bool {
     cards.iter().all(|(at, card)| rows.get(*at).is_some_and(|row| *row == triple(card)))
 }
@@ -356,7 +356,7 @@ pub(super) fn triple(card: &Card) -> Value {
     }
 }
 
-/// The card that a triple says, in the fixed format.
+/// Returns the card of a triple, in the fixed format.
 pub(super) fn card_of(triple: &Value) -> Result<Card> {
     let items = triple.items();
     let keyword = items.first().and_then(Value::as_str).unwrap_or_default();
@@ -376,7 +376,7 @@ pub(super) fn card_of(triple: &Value) -> Result<Card> {
     Card::new(keyword, value, comment)
 }
 
-/// The triple that a node says, in the form of [`triple`].
+/// Returns the triple of a node, in the form of [`triple`].
 pub(super) fn given(node: Node<'_>) -> Result<Value> {
     if !node.is_sequence() || node.len() > 3 {
         return Err(node.error("a FITS card is a list [keyword, value, comment]"));
@@ -484,7 +484,7 @@ pub fn named_columns(hdu: &Hdu) -> Result<Vec<(String, Column)>> {
     Ok(named)
 }
 
-/// A node that says no more than where its elements are.
+/// A node with only the place of its elements.
 fn empty(spec: &str) -> Value {
     Value::map([("source", Value::from(format!("fits:{spec}")))]).tagged(NDARRAY)
 }

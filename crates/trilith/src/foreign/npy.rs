@@ -63,7 +63,7 @@ pub(super) fn elements(array: &Array, are_dates: bool, text: &mut LayoutText) ->
     text.elements(array.datatype(), array.byteorder(), &[])
 }
 
-/// The attribute that tells of dates and durations.
+/// The attribute for dates and durations.
 pub(super) fn said(time: Option<&Time>, text: &mut LayoutText) -> Result<()> {
     time.map_or(Ok(()), |time| text.attribute("numpy_dtype", time.name.as_str()))
 }

@@ -1,4 +1,4 @@
-//! Names of axes: what a file itself says, else what the conventions of an instrument say.
+//! Names of axes: those in the file, else those of the conventions of an instrument.
 //!
 //! - A gwcs next to an array names the pixel axes of its first frame, in the order x, y: the axes of the array are the same
 //!   names in the other order.
@@ -45,7 +45,7 @@ impl Conventions {
         Some(Self { names, telescope })
     }
 
-    /// The names of the axes of an array under a key; None if nothing says them.
+    /// The names of the axes of an array under a key; None if there are none.
     pub fn names(&self, key: &str, axes: usize) -> Option<Vec<String>> {
         let count = axes.checked_sub(self.names.len())?;
         let first: &[&str] = match (count, key, self.telescope.as_deref()) {
@@ -95,7 +95,7 @@ pub(super) fn find<'f>(item: &Item<'f>, path: &[&str]) -> Option<Item<'f>> {
     Some(at)
 }
 
-/// The names that a file says for the axes of one array; an axis without a name has None. None if it says nothing.
+/// Returns the names in a file for the axes of one array; an axis without a name has None. None if there are no names.
 pub type Said = Option<Vec<Option<String>>>;
 
 /// The names that were given to axes in a group and the groups above it: every axis gets one, and no name has two lengths

@@ -20,7 +20,7 @@ use crate::layout::{Attribute, Literal};
 pub(super) struct Leaf {
     pub array: Array,
     pub attributes: Vec<(String, Json)>,
-    /// The names of its axes, if something says them for this array alone.
+    /// The names of its axes, if they are for this array alone.
     pub said: Said,
     pub missing: Option<Json>,
 }

@@ -51,7 +51,7 @@ pub struct Node {
     pub array: Option<Array>,
     /// The names of the axes of the array.
     pub dimensions: Vec<String>,
-    /// The path of the array that says which elements are missing, if there is one.
+    /// The path of the array that marks missing elements, if there is one.
     pub mask: Option<String>,
     /// The value that marks an element as missing, if there is one.
     pub missing: Option<Json>,

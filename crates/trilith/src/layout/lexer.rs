@@ -1,8 +1,8 @@
 //! Dudley text to tokens: one scanner for both dialects.
 //!
 //! A token is a kind and a place; names and numbers are looked at again only if they matter.
-//! Comments are whitespace, except that `##` and `#:` are remembered, and each token knows how many
-//! of them stood before it.
+//! Comments are whitespace, except that `##` and `#:` are remembered, and each token has the number of
+//! comments before it.
 
 use super::model::{Byteorder, Dialect, Primitive};
 use crate::span::Span;

@@ -410,7 +410,7 @@ pub struct Layout {
     pub(crate) free: Vec<Symbol>,
     pub(crate) filters: Vec<Filter>,
     pub(crate) references: Vec<Reference>,
-    /// Of `i%0`: which declared element each repeats, where the text says.
+    /// Of `i%0`: the declared element that each repeats, if the text states it.
     pub(crate) copies: HashMap<ItemId, Option<i64>, Mixer>,
     pub(crate) steps: Vec<Step>,
     /// Sorted by item.

@@ -9,7 +9,7 @@ use super::names::Symbol;
 use super::own::read_own;
 use super::sizes::suffixed;
 
-/// A member of the structs of an item, of which the layout says something.
+/// A member of the structs of an item with metadata in the layout.
 #[derive(Debug, Clone)]
 pub(crate) struct ToldMember {
     /// The names that lead to it from the item on.
@@ -24,7 +24,7 @@ pub(crate) struct ToldMember {
 const MEMBERS: usize = 100_000;
 
 impl Layout {
-    /// Returns `true` if the layout documents an item or says attributes of it.
+    /// Returns `true` if the layout has documentation or attributes of an item.
     pub(crate) fn is_told(&self, item: ItemId) -> bool {
         self.docs(item).next().is_some() || self.attributes(item).next().is_some() || self.raw_attributes(item).next().is_some()
     }
@@ -49,7 +49,7 @@ impl Layout {
         self.dims_text(self.use_of(item)?)
     }
 
-    /// Returns the members of the structs of an item of which the layout says something, each with the way to it.
+    /// Returns the members of the structs of an item with metadata in the layout, each with its path.
     pub(crate) fn told_members(&self, item: ItemId) -> Vec<ToldMember> {
         let mut found = Vec::new();
         if let Some(what) = self.use_of(item) {

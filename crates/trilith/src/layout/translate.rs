@@ -181,7 +181,7 @@ impl Printer<'_> {
         self.to == Dialect::D2026 && matches!(member.what, MemberKind::Fixed(_))
     }
 
-    /// The placement that says the same in the new dialect, if complex numbers align differently.
+    /// The placement with the same meaning in the new dialect, if complex numbers align differently.
     pub(super) fn placed_as(&self, placement: Placement, ty: TypeId) -> Placement {
         if !self.translates() || placement != Placement::Next || !ty.is_primitive() {
             return placement;

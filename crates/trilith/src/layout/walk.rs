@@ -1,4 +1,4 @@
-//! Walks along an evaluated layout and tells what is where, one entry after another.
+//! Walks along an evaluated layout and returns its entries with their byte offsets, one after another.
 //!
 //! The walk keeps its own stack, and replays the stored values that the evaluation read; what is
 //! repeated a billion times is walked only as far as it is asked for.

@@ -62,7 +62,7 @@ pub(super) fn size(region: &[Steps]) -> u64 {
     region.iter().fold(1, |n, steps| n.saturating_mul(steps.count))
 }
 
-/// A region as a note says it.
+/// A region in a note.
 pub(super) fn print(region: &[Steps]) -> String {
     let axes: Vec<String> = region.iter().map(|s| format!("{}:{}:{}", s.first, s.count, s.step)).collect();
     axes.join(" ")

@@ -14,7 +14,7 @@ use crate::limits::Limits;
 pub enum Fate {
     /// All of it.
     Whole,
-    /// All of it by its size, but its checksum says that bytes are wrong.
+    /// All of it by its size, but its checksum is wrong.
     Damaged,
     /// The first bytes, decoded: their number, and that of all.
     Part {
@@ -129,7 +129,7 @@ fn unstream(block: &mut Block, fits: bool, end: u64, notes: &mut Vec<String>) {
     }
 }
 
-/// The blocks in the order of the index, if it knows all of them: those that are missing keep their numbers.
+/// The blocks in the order of the index, if it lists all of them: missing ones keep their numbers.
 fn by_index(found: Vec<Piece>, entries: &[u64], notes: &mut Vec<String>) -> Vec<Piece> {
     let known = |piece: &Piece| piece.fate.offset.is_some_and(|at| entries.contains(&at));
     let sound = entries.windows(2).all(|pair| pair[0] < pair[1]) && entries.len() as u64 <= 1 << 24;

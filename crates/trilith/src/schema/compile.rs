@@ -38,7 +38,7 @@ pub(super) struct Place {
     pub(super) node: Option<NodeId>,
 }
 
-/// A keyword and what it says.
+/// A keyword and its value.
 #[derive(Debug)]
 pub(super) enum Rule {
     Type {

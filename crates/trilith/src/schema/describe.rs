@@ -20,7 +20,7 @@ pub struct Description {
     pub title: String,
     /// Its description; "" if it has none.
     pub text: String,
-    /// The datatype, type or values it asks for, in words; "" if it asks for none.
+    /// The datatype, type or values that it requires, in words; "" if it requires none.
     pub rule: String,
 }
 

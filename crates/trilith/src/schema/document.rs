@@ -43,7 +43,7 @@ impl Document {
     }
 }
 
-/// The `id` of a part; next to a `$ref` it says nothing.
+/// The `id` of a part; next to a `$ref` it is ignored.
 fn own_id(node: Node<'_>) -> Option<std::borrow::Cow<'_, str>> {
     node.get("id").filter(|_| node.is_mapping() && node.get("$ref").is_none()).and_then(Node::as_str)
 }

@@ -202,7 +202,7 @@ impl Validator {
     /// them.
     ///
     /// # Errors
-    /// As [`Tree::parse`].
+    /// Returns the errors of [`Tree::parse`].
     fn with_own_tags(&self, tree: Tree, prefix: &str, handles: &[String]) -> Result<Tree> {
         let is_known = |tag: &str| self.schemas.of_tag(tag, None) != Tagged::Unknown;
         let mut meant = Vec::new();

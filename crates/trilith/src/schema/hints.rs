@@ -66,7 +66,7 @@ impl Hints {
         hints
     }
 
-    /// Takes what a schema says and none before it has said.
+    /// Takes the parts of a schema that no earlier one had.
     fn read(&mut self, schema: Node<'_>) {
         if self.order.is_empty()
             && let Some(order) = schema.get("propertyOrder")

@@ -18,7 +18,7 @@ pub(super) enum Json {
     String = 16,
     Array = 32,
     Object = 64,
-    /// A date with a time of day: a string only if the schema says `format: date-time`.
+    /// A date with a time of day: a string only if the schema has `format: date-time`.
     DateTime = 128,
     /// A date, bytes or a set: no JSON type has it.
     Other = 0,

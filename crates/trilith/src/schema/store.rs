@@ -304,7 +304,7 @@ fn by_name(tag: &str) -> Option<String> {
     tag.strip_prefix("tag:stsci.edu:").map(|rest| format!("http://stsci.edu/schemas/{rest}"))
 }
 
-/// Whether a text without `id` is a schema all the same.
+/// Returns `true` if a text without `id` is a schema.
 fn is_schema(root: Node<'_>) -> bool {
     const PARTS: [&str; 7] = ["$schema", "properties", "patternProperties", "allOf", "anyOf", "oneOf", "requiredProperties"];
     let is_type = |node: Node<'_>| node.as_str().is_some_and(|name| Json::bits_of(&name).is_some());

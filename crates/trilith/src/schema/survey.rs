@@ -1,4 +1,4 @@
-//! One pass over a tree: which nodes schemas look at, and what no schema says but the standard does.
+//! One pass over a tree: the nodes that schemas check, and the rules of the standard that are in no schema.
 
 use std::collections::HashSet;
 

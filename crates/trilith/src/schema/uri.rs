@@ -92,7 +92,7 @@ pub(super) fn join(base: &str, reference: &str) -> String {
     format!("{head}{}{fragment}", without_dots(&whole))
 }
 
-/// Whether a text is a whole URI: a scheme, and only characters that a URI may have (RFC 3986).
+/// Returns `true` if a text is a whole URI: a scheme, and only characters that a URI may have (RFC 3986).
 pub(super) fn is_uri(text: &str) -> bool {
     let is_plain =
         |c: char| !c.is_whitespace() && !c.is_control() && !matches!(c, '<' | '>' | '"' | '{' | '}' | '|' | '\\' | '^' | '`');

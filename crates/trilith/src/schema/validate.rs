@@ -56,7 +56,7 @@ enum Bound {
 const CUSTOM: &str = "custom:schema";
 
 impl Validator {
-    /// A validator with the default limits, which tells at most ten problems.
+    /// A validator with the default limits, which reports at most ten problems.
     pub fn new(schemas: Schemas) -> Self {
         Self {
             schemas,

@@ -161,7 +161,7 @@ fn cut_text(text: &str, most: usize) -> String {
     format!("{head}…")
 }
 
-/// A rule as a description tells it; None for one that only leads on.
+/// Returns a rule in words; None for one that only refers to another.
 pub(super) fn in_words(program: &Program, rule: &Rule) -> Option<String> {
     Some(match rule {
         Rule::Type { bits, .. } => types(*bits),

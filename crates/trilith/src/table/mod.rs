@@ -1,6 +1,6 @@
 //! Tables made of many files: a row a file, or a row for each item of a list in it; a column for each path.
 //!
-//! A [`Query`] says what the columns are and which rows are wanted, and reads the rows of one file at a time, so that
+//! A [`Query`] has the columns and the condition for rows, and reads the rows of one file at a time, so that
 //! files can be read side by side. A [`Table`] takes the rows; it holds these and never the files.
 
 mod cell;
@@ -398,7 +398,7 @@ impl Table {
         found.map(|(name, kinds)| format!("the column {name} has {kinds}: all of it is text")).collect()
     }
 
-    /// Puts the rows into the order of the files, and then into that which the query asks for.
+    /// Puts the rows into the order of the files, and then into the order of the query.
     #[must_use]
     pub fn finished(mut self) -> Self {
         let mut order: Vec<usize> = (0..self.len()).collect();

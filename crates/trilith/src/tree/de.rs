@@ -37,7 +37,7 @@ pub fn from_node<T: de::DeserializeOwned>(node: Node<'_>) -> Result<T> {
     T::deserialize(Reader { node, depth: 0, budget: &budget, is_key: false }).map_err(|problem| problem.0)
 }
 
-/// Our error where serde wants its own.
+/// Our error in the form that serde needs.
 #[derive(Debug)]
 struct Problem(Error);
 
@@ -64,7 +64,7 @@ struct Reader<'t, 'b> {
 }
 
 impl<'t, 'b> Reader<'t, 'b> {
-    /// Charges this node and says how to read those below it.
+    /// Charges this node and returns the settings for those below it.
     fn below(self) -> Result<Self, Problem> {
         let left = self.budget.get();
         if left == 0 {

@@ -25,7 +25,7 @@ struct Known {
 }
 
 impl KeyIndex {
-    /// The record of the value under `key`, if `mapping` is indexed: `Some(None)` says that there is none.
+    /// The record of the value under `key`, if `mapping` is indexed: `Some(None)` means that there is none.
     pub(super) fn find(&self, mapping: Node<'_>, key: &str) -> Option<Option<u32>> {
         self.find_all(mapping, key).map(|found| found.map(|(place, _)| place))
     }

@@ -103,7 +103,7 @@ impl ReferenceTarget {
     }
 }
 
-/// Opens the tree of another file: `base` is the URI of the file that asks ("" for the first), `uri` what
+/// Opens the tree of another file: `base` is the URI of the referring file ("" for the first), `uri` what
 /// it wrote. Returns the URI to know that file by, and its tree.
 pub type OpenTree<'f> = dyn FnMut(&str, &str) -> Result<(String, Arc<Tree>)> + 'f;
 

@@ -22,13 +22,13 @@ use crate::error::{Error, Result};
 /// ```
 ///
 /// # Errors
-/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with what the type itself says, and for numbers of over 64
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the message of the type, and for numbers of over 64
 /// bits with a sign.
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
     value.serialize(Maker).map_err(|problem| problem.0)
 }
 
-/// Our error where serde wants its own.
+/// Our error in the form that serde needs.
 #[derive(Debug)]
 struct Problem(Error);
 

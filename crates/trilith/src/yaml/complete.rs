@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::span::Span;
 
-/// Reads the one document of `text` and tells `receiver` about it.
+/// Reads the one document of `text` and sends its events to `receiver`.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it is no YAML or holds two documents, and

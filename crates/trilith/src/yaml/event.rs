@@ -39,7 +39,7 @@ pub(crate) enum What {
     Sequence(Layout),
     /// The innermost collection ends at `span.end`.
     End,
-    /// A scalar; `verbatim` says that its text is the source itself, less the quotes.
+    /// A scalar; with `verbatim` its text is the source itself, less the quotes.
     Scalar {
         /// Its style.
         style: Style,

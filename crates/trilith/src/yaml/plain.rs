@@ -3,7 +3,7 @@
 use super::event::Style;
 use super::scalar::{Scalar, resolve};
 
-/// Appends `text`, quoted if it must be or if `style` asks for it.
+/// Appends `text`, quoted if it must be or if `style` requires it.
 pub(super) fn write_text(out: &mut String, text: &str, style: Option<Style>, in_flow: bool) {
     if style.is_none() && is_word(text) {
         out.push_str(text);

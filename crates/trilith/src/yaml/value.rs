@@ -4,7 +4,7 @@ use super::event::{Layout, Style};
 use super::print::{PrintOptions, print_flow};
 use crate::error::{Error, Result};
 
-/// A value without a text: what a tree's node says, or what a program wants to write.
+/// A value without a text: that of a node, or one that a program writes.
 ///
 /// ```
 /// use trilith::tree::Value;

@@ -100,7 +100,7 @@ impl Resolve {
     }
 }
 
-/// Opens the stream; its signature says whether it is native and in which byte order.
+/// Opens the file; its signature has the byte order, if it is native.
 fn stream(options: &Options, path: &str, layout: &Layout, how: &mut Evaluate) -> Result<Stream> {
     let source = options.open(path)?;
     how.order = Signature::read(&*source)?.map(|signature| signature.order);

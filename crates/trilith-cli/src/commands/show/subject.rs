@@ -97,7 +97,7 @@ fn suggested(array: &Array) -> Result<What> {
     }
 }
 
-/// The array that an item is, or the only one in it, or of several the image if `first` asks for it; several of one axis and one length
+/// The array that an item is, or the only one in it, or with `first` the image of several; several of one axis and one length
 /// are the columns of a table.
 fn chosen(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Array, Columns)> {
     match item.array() {

@@ -217,7 +217,7 @@ fn corpus() -> Option<std::path::PathBuf> {
     found
 }
 
-/// SHA-256 of the canonical bytes, and whether that is what the expectation next to the file says.
+/// SHA-256 of the canonical bytes, and whether it is the expected one next to the file.
 fn agrees(array: &Array, file: &std::path::Path, path: &str, key: &str) -> bool {
     use sha2::Digest as _;
     let expect = crate::bytes::read_text(file.with_extension("expect.json"), 1 << 20).unwrap();

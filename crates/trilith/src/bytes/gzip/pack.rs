@@ -68,7 +68,7 @@ impl Read for Stored {
 struct Unpacked<'a> {
     inner: MultiGzDecoder<Stored>,
     left: u64,
-    /// The limit that says how many, and its value.
+    /// The limit for the bytes, and its value.
     limit: &'static str,
     value: u64,
     limits: &'a Limits,

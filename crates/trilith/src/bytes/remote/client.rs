@@ -146,7 +146,7 @@ impl Client {
     }
 }
 
-/// Returns `true` if an address says itself that it is not public.
+/// Returns `true` if an address is not public by its form.
 fn is_private(url: &Url) -> bool {
     match url.host() {
         Some(url::Host::Ipv4(ip)) => !is_public(ip.into()),

@@ -42,7 +42,7 @@ impl Version {
         Self { etag: headers.etag.clone(), modified: headers.modified.clone() }
     }
 
-    /// Returns `true` if nothing tells this version from another.
+    /// Returns `true` if nothing identifies this version.
     pub(super) fn is_nameless(&self) -> bool {
         self.etag.is_none() && self.modified.is_none()
     }
@@ -52,7 +52,7 @@ impl Version {
         self.etag.clone().or_else(|| self.modified.clone())
     }
 
-    /// Returns `true` if another answer says that it is of the same version. One that says nothing may be of any.
+    /// Returns `true` if another response names the same version. A response without a version may be of any.
     pub(super) fn agrees(&self, other: &Self) -> bool {
         let both = |a: &Option<String>, b: &Option<String>| Some(a.as_ref()? == b.as_ref()?);
         match (&self.etag, &other.etag) {
@@ -65,7 +65,7 @@ impl Version {
         }
     }
 
-    /// The header that asks for this version and no other, if there is one.
+    /// The header that requires this version, if there is one.
     pub(super) fn condition(&self) -> Option<(&'static str, &str)> {
         match (&self.etag, &self.modified) {
             // A weak tag never matches here (RFC 9110, section 13.1.1).

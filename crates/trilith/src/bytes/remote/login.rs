@@ -254,7 +254,7 @@ pub(super) fn google(context: Context, variables: &Variables, options: &StoreOpt
 struct Google {
     text: Option<String>,
     path: Option<std::path::PathBuf>,
-    /// Whether somebody named the file.
+    /// `true` if the user named the file.
     must: bool,
 }
 

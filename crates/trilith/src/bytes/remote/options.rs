@@ -51,9 +51,9 @@ pub struct RemoteOptions {
     /// tools of these services look: environment variables (`HTTPS_PROXY`, `SSL_CERT_FILE`, `AWS_…`, `GOOGLE_…`, `AZURE_…`)
     /// and their files. Without it only credentials given by [`RemoteOptions::storage`] are sent.
     pub environment: bool,
-    /// Whether to send no credentials to object stores.
+    /// `true` if no credentials are sent to object stores.
     pub anonymous: bool,
-    /// Whether an object that is written may take the place of one that exists.
+    /// `true` if a written object may replace one that exists.
     pub overwrite: bool,
     /// Bytes of each part of a large object that is written.
     pub part: u64,
@@ -141,7 +141,7 @@ impl RemoteOptions {
         }
     }
 
-    /// The names that [`RemoteOptions::set`] knows.
+    /// The names that [`RemoteOptions::set`] accepts.
     pub const NAMES: &'static [&'static str] = &[
         "timeout",
         "retries",
@@ -248,7 +248,7 @@ impl RemoteOptions {
         Ok(())
     }
 
-    /// The names that [`RemoteOptions::storage`] knows.
+    /// The names that [`RemoteOptions::storage`] accepts.
     pub const STORAGE: &'static [&'static str] = &[
         "anon",
         "key",

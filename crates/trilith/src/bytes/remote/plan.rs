@@ -52,7 +52,7 @@ fn closed(ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     out
 }
 
-/// The requests for these ranges; `together` says whether the server answers with several ranges at once.
+/// The requests for these ranges; `together` is `true` if the server answers with several ranges at once.
 pub(super) fn jobs(ranges: Vec<Range<u64>>, together: bool) -> Vec<Job> {
     let mut jobs = Vec::new();
     if !together {

@@ -1,4 +1,4 @@
-//! The shared files of AWS: the profile that is meant, and what it says besides credentials.
+//! The shared files of AWS: the selected profile, and its settings other than credentials.
 
 use ini::Ini;
 
@@ -10,13 +10,13 @@ use crate::error::{Context, Error, Result};
 pub(super) struct Profiles {
     /// The profile that is meant.
     pub(super) name: String,
-    /// Whether somebody chose it.
+    /// `true` if the user chose it.
     pub(super) chosen: bool,
     /// The endpoint of single sign-on, if it is not that of Amazon.
     pub(super) sso_endpoint: Option<String>,
     config: Ini,
     credentials: Ini,
-    /// The text of both, which tells whether they changed.
+    /// The text of both, to detect changes.
     pub(super) text: Vec<u8>,
 }
 

@@ -44,7 +44,7 @@ impl Reply {
 /// The reason why a request failed, and whether it is worth repeating.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// Perhaps not the next time, after this long if the server says so.
+    /// The request may be repeated, after this time if the server gives one.
     Again(Error, Option<Duration>),
     /// For good.
     Final(Error),

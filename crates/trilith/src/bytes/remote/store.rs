@@ -26,7 +26,7 @@ const NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7
 /// So many buckets and credentials are remembered.
 const REMEMBERED: usize = 256;
 
-/// A bucket and who asks.
+/// A bucket and the credentials for it.
 pub(super) struct Store {
     bucket: Bucket,
     /// The service, if it is not that of the region.
@@ -195,7 +195,7 @@ impl Store {
         url_of(&format!("{base}/{name}/{key}"))
     }
 
-    /// Whether requests are signed, as far as is known.
+    /// Returns whether requests are signed, if it is known.
     pub(super) fn is_signed(&self) -> bool {
         self.login.is_some() && lock(&self.state).way == Some(Way::Signed)
     }
@@ -205,7 +205,7 @@ impl Store {
         lock(&self.state).problem.clone()
     }
 
-    /// Whether the service answers to strangers as if nothing were there.
+    /// Returns `true` if the service answers anonymous requests as if the object did not exist.
     pub(super) fn hides(&self) -> bool {
         self.bucket.service == Service::Azure
     }
@@ -223,7 +223,7 @@ impl Store {
         }
     }
 
-    /// A warning about the bucket, for the first who asks.
+    /// A warning about the bucket, for the first reader.
     pub(super) fn notice(&self) -> Option<String> {
         lock(&self.state).notice.take()
     }
@@ -322,7 +322,7 @@ impl Store {
         Ok(reply)
     }
 
-    /// Sends a request, and once more if the answer says that the bucket is in another region. Returns `false` with an
+    /// Sends a request, and once more if the response names another region of the bucket. Returns `false` with an
     /// answer that means nothing if it could not be signed.
     fn sent(&self, way: Way, late: bool, send: &dyn Fn(&Finish<'_>) -> Result<Reply, Failure>) -> Result<(Reply, bool), Failure> {
         let signed = std::cell::Cell::new(true);

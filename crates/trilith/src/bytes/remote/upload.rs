@@ -125,7 +125,7 @@ impl Upload {
         Ok(seen)
     }
 
-    /// The request that asks for the state of the object.
+    /// The request for the state of the object.
     fn head(&self) -> Call<'static> {
         match self.service {
             // A refusal of Google Cloud says why in its body.

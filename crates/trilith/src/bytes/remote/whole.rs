@@ -52,7 +52,7 @@ impl WholeFile {
         Ok(shared(Self { name, fetcher, most: stream, body, file }))
     }
 
-    /// Nobody knows where the end is: everything is read at once.
+    /// The end is unknown: everything is read at once.
     fn of_unknown_size(target: &Target, reply: Reply, most: u64, name: &str) -> Result<SourceRef> {
         let body = Paced::new(reply, target.client.options.timeout);
         let source = spool(body.take(most.saturating_add(1)), name, u64::MAX)?;

@@ -78,7 +78,7 @@ fn an_item_of_a_whole_family_is_one_array_with_a_leading_axis() {
     }
 }
 
-/// Files, each of which says which version it is of.
+/// Files, each with its version.
 struct Versions(Arc<Files>, std::sync::Mutex<std::collections::HashMap<String, String>>);
 
 struct Versioned(crate::bytes::SourceRef, Option<String>);

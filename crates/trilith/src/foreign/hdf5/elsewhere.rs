@@ -25,7 +25,7 @@ pub(super) struct Elsewhere<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Elements with their strings: what a layout says of them.
+/// Elements with their strings: their description in a layout.
 pub(super) struct Shown {
     pub datatype: Datatype,
     /// The attribute `grid_strings`.
@@ -256,7 +256,7 @@ fn check(parts: usize) -> Result<()> {
 }
 
 impl Pad {
-    /// The number by which `grid_strings` says it.
+    /// Its number in `grid_strings`.
     fn kind(self) -> u64 {
         match self {
             Pad::Ended => 2,

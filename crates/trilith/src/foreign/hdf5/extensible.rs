@@ -130,7 +130,7 @@ impl Shape {
         Ok(())
     }
 
-    /// The elements of a data block; `map` says which of its pages are there.
+    /// The elements of a data block; `map` has a bit for each page that exists.
     fn data_block(
         &self,
         file: &H5,

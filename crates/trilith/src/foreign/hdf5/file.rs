@@ -1,4 +1,4 @@
-//! The bytes of an HDF5 file: superblock, addresses, and fields of the sizes that it says.
+//! The bytes of an HDF5 file: superblock, addresses, and fields of its sizes.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ pub(super) struct H5 {
     lengths: usize,
     /// The address of the header of the root group.
     pub root: u64,
-    /// The address of the end of the file, as the superblock says.
+    /// The address of the end of the file in the superblock.
     end: Option<u64>,
     blocks: RefCell<HashMap<u64, Arc<Vec<u8>>>>,
 }
@@ -93,7 +93,7 @@ impl H5 {
         self.source.len().saturating_sub(self.base)
     }
 
-    /// Returns an error if the superblock says that the file is longer than it is.
+    /// Returns an error if the file is shorter than its superblock states.
     pub fn cut_short(&self) -> Option<Error> {
         // The one address that counts from the start of the file, a user block included.
         let end = self.end.filter(|end| *end > self.source.len())?;

@@ -60,7 +60,7 @@ struct Shape {
     levels: Vec<(u64, usize)>,
 }
 
-/// The records of a B-tree of version 2, each with the size that the tree says.
+/// The records of a B-tree of version 2, each with the size in the tree.
 pub(super) fn v2(file: &H5, root: u64, take: &mut dyn FnMut(u64, &mut Fields<'_>) -> Result<()>) -> Result<()> {
     let head = file.bytes_up_to(root, 64)?;
     file.signed(&head, b"BTHD", root)?;
@@ -89,7 +89,7 @@ pub(super) fn v2(file: &H5, root: u64, take: &mut dyn FnMut(u64, &mut Fields<'_>
     walk(file, &shape, (top, count, depth as usize), &mut seen, &mut |at| take(kind, at))
 }
 
-/// One node and all below it; as deep as the header says.
+/// One node and all below it; to the depth in the header.
 fn walk(
     file: &H5,
     shape: &Shape,

@@ -200,12 +200,12 @@ impl Typed {
         Self { dims, size: element.size, ..Self::plain(datatype, order) }
     }
 
-    /// Whether it is a struct with members of variable length.
+    /// Returns `true` for a struct with members of variable length.
     pub fn has_elsewhere(&self) -> bool {
         !self.texts.is_empty() || !self.lists.is_empty()
     }
 
-    /// Whether strings have to be made of what is stored.
+    /// Returns `true` if strings have to be made of the stored elements.
     pub fn has_strings(&self) -> bool {
         let is_struct = self.datatype.as_struct().is_some();
         // A NUL ends the strings of structs, too; they stay unchanged, so that structs can be read in place.

@@ -291,7 +291,7 @@ impl Image {
 
 /// The result of writing an image.
 pub(super) struct Written {
-    /// The name and the text of the item that tells how long its strips or tiles are, which follows the attributes.
+    /// The name and the text of the item with the lengths of its strips or tiles, which follows the attributes.
     pub table: Option<(String, String)>,
     /// The reason if some of its pages are missing.
     pub why: Option<Error>,

@@ -166,7 +166,7 @@ fn below(file: &Tiff<'_>, page: &Directory, seen: &mut HashSet<u64>) -> Result<(
     Ok((smaller, None))
 }
 
-/// An image with its tags; one that cannot be read is an item without data, which says why.
+/// An image with its tags; one that cannot be read is an item with the reason in place of data.
 fn described(file: &Tiff<'_>, (tags, is_alone): (&Directory, bool), name: &str, text: &mut LayoutText) -> Result<()> {
     let (mut items, mut refused, mut table) = (Vec::new(), Vec::new(), None);
     text.or_unreadable(name, |text| {

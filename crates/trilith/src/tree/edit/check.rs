@@ -26,7 +26,7 @@ pub(super) fn check(old: &Tree, plan: &Plan, new: &Tree) -> Result<(), Differenc
     }
 }
 
-/// Returns `true` if a tree says just this value.
+/// Returns `true` if a tree has exactly this value.
 pub(super) fn reads_back(value: &Value, tree: &Tree) -> bool {
     let plan = Plan::default();
     let mut check = Check::new(tree, tree, &plan);
@@ -99,7 +99,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// A node that the plan says something about.
+    /// A node that the plan changes.
     fn touched(&mut self) -> Compared {
         self.added(self.plan.before.get(&self.at))?;
         if let Some(after) = self.plan.removed.get(&self.at) {
@@ -136,7 +136,7 @@ impl<'a> Check<'a> {
         self.kept_under(growth, self.plan.head)
     }
 
-    /// A node that says what it said; its children, of which there are `growth` more, are compared next.
+    /// A node that is unchanged; its children, of which there are `growth` more, are compared next.
     #[inline]
     fn kept_under(&mut self, growth: i64, any_tag: bool) -> Compared {
         let (old, new) = (Node::new(self.old, self.at), Node::new(self.new, self.to));
@@ -203,7 +203,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// The next node of the new tree, and all below it, says what a value says.
+    /// The next node of the new tree, with everything below it, equals a value.
     fn value(&mut self, value: &Value, anchor: Option<&str>) -> Compared {
         let mut open = vec![value];
         let mut anchor = anchor;
@@ -227,7 +227,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// Returns `true` if a node says what a value says, what is below them aside.
+/// Returns `true` if a node equals a value, apart from their children.
 fn is_said(value: &Value, node: Node<'_>) -> bool {
     if let Data::Alias(name) = &value.data {
         return node.alias_target().is_some_and(|target| target.anchor() == Some(name));

@@ -1,6 +1,6 @@
 //! Edits that keep every other byte of a tree's text, and are checked before anybody sees them.
 //!
-//! Each change says two things: what the text becomes (`write`, `place`), and what that is meant to say (`plan`).
+//! Each change has two parts: the new text (`write`, `place`), and its intended content (`plan`).
 //! The text is parsed and compared with the old tree and what was meant (`check`, `refuse`).
 
 mod check;

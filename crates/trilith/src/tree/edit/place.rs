@@ -65,7 +65,7 @@ pub(super) fn next(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// One past the next byte that says something, if it is this one.
+/// Returns the offset after the next byte that is not blank, if it is this one.
 pub(super) fn after(text: &str, wanted: u8, at: usize) -> Option<usize> {
     let next = next(text, at);
     (text.as_bytes().get(next) == Some(&wanted)).then_some(next + 1)

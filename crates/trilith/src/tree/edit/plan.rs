@@ -50,7 +50,7 @@ impl Plan {
         self.clash |= self.changed.insert(node.written_id(), New::Value(value)).is_some();
     }
 
-    /// A node becomes whatever its new text says.
+    /// A node gets the content of its new text.
     pub(super) fn change_unread(&mut self, node: Node<'_>) {
         self.clash |= self.changed.insert(node.written_id(), New::Any).is_some();
     }
@@ -79,7 +79,7 @@ impl Plan {
         *self.growth.entry(parent.id().0).or_default() += by;
     }
 
-    /// Text is replaced by other text, and only the text says what that means.
+    /// Text is replaced by other text, and only this text defines the content.
     pub(super) fn replace(&mut self, tree: &Tree, span: Span, new: &str) {
         let is_comment = |text: &str| text.lines().all(|line| line.trim_start().starts_with('#') || line.trim().is_empty());
         if !(is_comment(new) && new.ends_with('\n') && span.is_empty() && starts_a_line(tree.text(), span)) {

@@ -13,7 +13,7 @@ use crate::yaml::PrintOptions;
 const INSTEAD: &str = "nothing was changed; set the mapping or list around it as a whole instead";
 
 impl Edit<'_> {
-    /// The new text is a tree that says something else.
+    /// The new text is a tree with other content.
     #[cold]
     pub(super) fn refused(&self, difference: &Difference, limits: &Limits) -> Error {
         self.fault(limits).unwrap_or_else(|| {

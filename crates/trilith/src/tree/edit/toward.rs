@@ -1,4 +1,4 @@
-//! Saying what another tree says in the text of this one, so that comments stay.
+//! Edits the text of a tree so that it has the content of another one, and comments stay.
 
 use std::collections::HashMap;
 

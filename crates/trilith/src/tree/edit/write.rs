@@ -7,7 +7,7 @@ use super::{Change, Edit, place};
 use crate::span::Span;
 use crate::yaml::{print_after_key, print_flow, print_value, written_tag};
 
-/// Returns `true` if a value may be what the tag of a node says: it is of the same kind. In the place of an array
+/// Returns `true` if a value may have the tag of a node: it is of the same kind. In the place of an array
 /// that is a mapping with one of its keys; what mappings of other tags hold is not known.
 fn is_alike(value: &Value, node: Node<'_>) -> bool {
     let is_array = node.is_mapping() && node.tag().is_some_and(|tag| tag.contains("core/ndarray"));

@@ -25,7 +25,7 @@ pub(super) struct Stop;
 
 pub(super) type Scan<T> = Result<T, Stop>;
 
-/// Reads `text` if all of it is in the subset; `false` says that the complete reader must take it.
+/// Reads `text` if all of it is in the subset; `false` means that the complete reader must read it.
 ///
 /// # Errors
 /// Returns the errors of `receiver`.
