@@ -207,7 +207,8 @@ mod tests {
         let (begin, used) = count(&page);
         assert_eq!(begin, ["How it works", "Where it is, it stays anew.", "Who reads |"]);
         assert_eq!(used, ["anew (write again): Where it is, it stays anew."]);
-        let source = of_comments("/// What is read.\n/// Where?\nfn x() {}\n//! Reads. Who\n/// ```\n/// How\n/// ```\n", &["///", "//!"]);
+        let source =
+            of_comments("/// What is read.\n/// Where?\nfn x() {}\n//! Reads. Who\n/// ```\n/// How\n/// ```\n", &["///", "//!"]);
         assert_eq!(count(&source).0, ["What is read", "Who"]);
         let messages = of_messages("f(\"it stays behind {x}\"); // \"a b\"\n#[cfg(test)]\nmod tests {\n\"it is behind\"");
         assert_eq!(count(&messages).1, ["behind (write after): it stays behind {x}"]);

@@ -90,7 +90,10 @@ impl Site {
         }
         let (secret, rest) = path.trim_start_matches('/').split_once('/').unwrap_or(("", ""));
         if !is_same(secret, &self.secret) {
-            return refused(StatusCode::NOT_FOUND, "no such page; use the whole URL that `trilith view` printed, with its secret");
+            return refused(
+                StatusCode::NOT_FOUND,
+                "no such page; use the whole URL that `trilith view` printed, with its secret",
+            );
         }
         if let Some(name) = rest.strip_prefix("api/") {
             return Route::Ask(Request::new(name, query));

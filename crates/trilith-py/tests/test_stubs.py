@@ -173,3 +173,49 @@ def test_everything_public_is_documented_and_marked_as_typed():
             for method, value in vars(thing).items():
                 if not method.startswith("_"):
                     assert value.__doc__, f"{name}.{method}"
+
+
+# Methods of numpy, and those of the protocol of Zarr stores, are documented by these packages.
+INHERITED_DOCUMENTATION = ("Same as `numpy.ndarray.",)
+
+
+def documented(trees):
+    """Yields the name, the docstring and the expected sections of each public function and method."""
+    for tree, wanted in trees:
+        for owner in tree.body:
+            if not isinstance(owner, (ast.FunctionDef, ast.ClassDef)) or owner.name.startswith("_") or not wanted(owner.name):
+                continue
+            if isinstance(owner, ast.FunctionDef):
+                yield owner.name, ast.get_docstring(owner) or "", sections(owner, False)
+                continue
+            for inner in owner.body:
+                is_property = isinstance(inner, ast.FunctionDef) and inner.decorator_list and "property" in ast.unparse(inner.decorator_list[0])
+                if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_") and not is_property:
+                    yield f"{owner.name}.{inner.name}", ast.get_docstring(inner) or "", sections(inner, True)
+
+
+def sections(node, is_method):
+    """The sections of numpydoc that a function needs: of a method that cannot fail, no errors."""
+    given = node.args
+    is_static = any(getattr(mark, "id", None) == "staticmethod" for mark in node.decorator_list)
+    count = len(given.posonlyargs + given.args + given.kwonlyargs) - (is_method and not is_static)
+    takes = count > 0 or given.vararg or given.kwarg
+    gives = node.returns is None or ast.unparse(node.returns) != "None"
+    return [*["Parameters"] * bool(takes), *["Returns"] * gives, *["Raises"] * (not is_method), "Examples"]
+
+
+def test_every_function_has_the_sections_of_numpydoc():
+    package = pathlib.Path(trilith.__file__).parent
+    outer = ast.parse((package / "__init__.pyi").read_text())
+    public = {alias.asname for node in outer.body if isinstance(node, ast.ImportFrom) for alias in node.names} | {"_Keyed"}
+    modules = [ast.parse((package / name).read_text()) for name in ("asdf.py", "zarr.py")]
+    trees = [(STUB, lambda name: name in public), (outer, lambda _: True), *((module, lambda name: name in ("open", "everywhere")) for module in modules)]
+    missing, seen = [], 0
+    for name, text, needed in documented(trees):
+        if text.startswith(INHERITED_DOCUMENTATION):
+            continue
+        seen += 1
+        absent = [section for section in needed if f"{section}\n{'-' * len(section)}" not in text]
+        missing += [f"{name}: {', '.join(absent)}"] * bool(absent)
+    assert seen > 70
+    assert not missing, "\n".join(missing)

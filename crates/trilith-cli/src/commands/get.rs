@@ -227,7 +227,7 @@ impl Get {
             if masked > 0 {
                 let (label, form, masked) = (job.label(), format.form().name(), counted(masked as usize, "masked element"));
                 job.options.warn(&format!(
-                    "{label}: {masked} written without the mask, because {form} has no masks; CSV, JSON and text have"
+                    "{label}: {masked} written without the mask, because there are no masks in {form}; write CSV, JSON or text to keep it"
                 ));
             }
         }

@@ -84,7 +84,8 @@ pub(crate) fn compare(sum: &Sum, found: &[u8; 16], stored: SourceRef, limits: &L
 }
 
 /// A way out for who meets a damaged block.
-pub(crate) const UNDAMAGED: &str = "restore the file from a copy, or run trilith repair FILE -o OUT to keep everything that can be read";
+pub(crate) const UNDAMAGED: &str =
+    "restore the file from a copy, or run trilith repair FILE -o OUT to keep everything that can be read";
 
 /// The stored bytes of a block that states a checksum, which [`Source::check_whole`] compares.
 pub(super) struct Stated {

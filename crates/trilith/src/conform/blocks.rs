@@ -43,7 +43,8 @@ pub(super) fn check(
     let mut end = None;
     for (block, stored) in blocks.iter().zip(&stored) {
         if let Some(before) = end.filter(|end| *end < block.offset && !law.index) {
-            let message = format!("{} unused bytes before the block, expected it right after the previous one", block.offset - before);
+            let message =
+                format!("{} unused bytes before the block, expected it right after the previous one", block.offset - before);
             found.add(Check::Parts, Place::block(block.index, before), message);
         }
         end = block.end();
@@ -207,8 +208,10 @@ fn checksum(block: &Block, sum: Option<&[u8; 16]>, file: Option<&AsdfFile>, foun
     let Some(stated) = block.checksum.as_deref() else { return };
     let Some(sum) = sum else {
         if stated.len() < 16 {
-            let message =
-                format!("the checksum is {}: the specification does not define how an MD5 of 16 bytes is stored in 8", hex(stated));
+            let message = format!(
+                "the checksum is {}: the specification does not define how an MD5 of 16 bytes is stored in 8",
+                hex(stated)
+            );
             found.leave(place, message);
         }
         return;

@@ -50,7 +50,8 @@ pub(super) fn free(root: &mut Value, about: bool) -> Vec<Diagnostic> {
     let mut losses = Vec::new();
     if root.get(LIBRARY).is_some_and(is_library) {
         root.remove(LIBRARY);
-        losses.push(Diagnostic::loss("/asdf_library", "the item: in an ASDF file this key names the program that wrote the file"));
+        losses
+            .push(Diagnostic::loss("/asdf_library", "the item: in an ASDF file this key names the program that wrote the file"));
     }
     let Data::Map(pairs) = &mut root.data else { return losses };
     for (key, value) in pairs {

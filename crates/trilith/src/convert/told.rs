@@ -61,7 +61,10 @@ impl<'f> ToTree<'_, 'f, '_> {
             let Some(name) = layout.name(item) else { continue };
             if name.is_empty() || name.starts_with('/') || name == SUMMARY || known.contains(&name) {
                 let place = layout.path(item);
-                self.losses.push(Diagnostic::loss(&place, "documentation and attributes of this type: another type has its name, or it is a path"));
+                self.losses.push(Diagnostic::loss(
+                    &place,
+                    "documentation and attributes of this type: another type has its name, or it is a path",
+                ));
                 continue;
             }
             known.push(name);
@@ -71,7 +74,8 @@ impl<'f> ToTree<'_, 'f, '_> {
         if let Some(block) = layout.opt_summary().filter(|_| !self.is_foreign()) {
             self.form.summary = layout.summary_members().iter().map(|(name, _)| read_own(name).into_owned()).collect();
             if self.form.summary.is_empty() && layout.is_told(block) {
-                self.losses.push(Diagnostic::loss("/", "documentation and attributes of the summary block, which stores nothing"));
+                self.losses
+                    .push(Diagnostic::loss("/", "documentation and attributes of the summary block, which stores nothing"));
                 return;
             }
             self.tell_docs(block, SUMMARY);

@@ -268,11 +268,7 @@ impl Fetcher {
             let whole = left
                 .iter()
                 .all(|range| parts.iter().any(|(at, part)| *at == range.start && part.len() as u64 == range.end - range.start));
-            if whole {
-                Ok(())
-            } else {
-                Err(Failure::Again(self.target.error("the response lacks requested ranges"), None))
-            }
+            if whole { Ok(()) } else { Err(Failure::Again(self.target.error("the response lacks requested ranges"), None)) }
         })?;
         Ok(if refused { Together::No } else { Together::Parts(parts) })
     }
