@@ -5,16 +5,41 @@ Only sources are read (the stubs, which hold the documentation, and the modules 
 
 import ast
 import pathlib
+import re
 import sys
 
 
 # Modules that are imported by themselves, and the titles of their parts.
 MODULES = {"asdf": "Under the asdf package", "zarr": "As Zarr", "virtual": "As virtual datasets"}
 
+# Sections of numpydoc that are lists.
+LISTED = ("Parameters", "Returns", "Yields", "Raises")
+
+
+# Private names of types in the stubs, and what they mean.
+ALIASES = {}
+
+
+def aliases(tree):
+    """Yields the private names of types in a stub, each with its meaning."""
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            yield from ((alias.asname, alias.name) for alias in node.names if alias.asname and alias.asname.startswith("_"))
+        elif isinstance(node, ast.AnnAssign) and node.value is not None and getattr(node.annotation, "id", "") == "TypeAlias":
+            yield node.target.id, ast.unparse(node.value)
+
+
+def public(text):
+    """Returns a signature without the private names of types."""
+    for _ in ALIASES:
+        text = re.sub(r"\b_[A-Z]\w*", lambda found: ALIASES.get(found.group(), found.group()), text)
+    return text
+
 
 def main(package, folder):
     """Writes the pages and an index of them."""
     native, outer = (ast.parse((package / name).read_text()) for name in ("_trilith.pyi", "__init__.pyi"))
+    ALIASES.update(pair for tree in (outer, native) for pair in aliases(tree))
     known = {node.name: [node] for node in outer.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     public = {alias.asname for node in outer.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     hidden = {}
@@ -66,7 +91,7 @@ def of_class(name, node, hidden):
         for parent in hidden.get(getattr(base, "id", ""), []):
             members |= {inner.name: inner for inner in parent.body if isinstance(inner, ast.FunctionDef)}
     members |= {inner.name: inner for inner in node.body if isinstance(inner, ast.FunctionDef)}
-    made = [prose(doc([node]))]
+    made = [prose(doc([node]), "**{}**")]
     init = members.get("__init__") or members.get("__new__")
     if init is not None:
         made.insert(0, code([signature(name, init, True)]))
@@ -78,7 +103,8 @@ def of_class(name, node, hidden):
         for key, inner in chosen.items():
             kind = f": {ast.unparse(inner.returns)}" if inner.returns else ""
             head = code([f"{key}{kind}"]) if wanted else code([signature(key, inner, True)])
-            made.append(f"### {key}\n\n{head}\n{prose(ast.get_docstring(inner))}")
+            said = prose(ast.get_docstring(inner), "**{}**")
+            made.append(f"### {key}\n\n{head}\n{said}")
     return "\n".join(made)
 
 
@@ -94,10 +120,11 @@ def signature(name, node, is_method=False):
         taken = given.posonlyargs or given.args
         del taken[:1]
     returns = f" -> {ast.unparse(node.returns)}" if node.returns and node.name not in ("__init__", "__new__") else ""
-    whole = f"{name}({ast.unparse(given)}){returns}"
+    returns = public(returns)
+    whole = public(f"{name}({ast.unparse(given)}){returns}")
     if len(whole) <= 100:
         return whole
-    return f"{name}(\n" + "".join(f"    {part},\n" for part in parts_of(given)) + f"){returns}"
+    return f"{name}(\n" + "".join(f"    {public(part)},\n" for part in parts_of(given)) + f"){returns}"
 
 
 def parts_of(given):
@@ -125,18 +152,35 @@ def code(lines):
     return "```python\n" + "\n".join(lines) + "\n```\n"
 
 
-def prose(text):
-    """A docstring as Markdown: its examples as code."""
-    made, inside = [], False
-    for line in (text or "").split("\n"):
-        if line.startswith(">>>") and not inside:
-            made.append("```pycon")
-            inside = True
-        elif inside and not line:
-            made.append("```")
-            inside = False
-        made.append(line)
-    return "\n".join([*made, "```"] if inside else made) + "\n"
+def prose(text, heading="## {}"):
+    """Returns a docstring of numpydoc as Markdown: a heading for each section, a list of parameters, examples as code."""
+    made, lines, listed = [], (text or "").split("\n"), False
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        if at + 1 < len(lines) and line and lines[at + 1] == "-" * len(line):
+            listed = line in LISTED
+            made.append(heading.format(line))
+            at += 2
+            if listed:
+                made.append("")
+            continue
+        if line.startswith(">>>"):
+            end = next((number for number in range(at, len(lines)) if not lines[number]), len(lines))
+            made += ["```pycon", *lines[at:end], "```"]
+            at = end
+            continue
+        if listed and line and not line.startswith(" "):
+            name, _, kind = line.partition(" : ")
+            # Stars of `*args` are no emphasis.
+            made.append(f"- `{name}`" + (f" ({kind})" if kind else ""))
+        elif listed and line:
+            # The text of a parameter begins after its type; its next lines go on.
+            made[-1] += (": " if lines[at - 1] and not lines[at - 1].startswith(" ") else " ") + line.strip()
+        else:
+            made.append(line)
+        at += 1
+    return "\n".join(made) + "\n"
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ pub struct Options {
     /// Raise or lower a limit against hostile files, e.g. depth=1000 or memory=8G
     #[arg(long = "limit", global = true, hide_short_help = true, value_name = "NAME=VALUE")]
     pub limits: Vec<String>,
-    /// Let references out of a file lead into this folder (DIR/, .., file:///DIR/) or to URLs that begin so
+    /// Permit references of a file to this folder (DIR/, .., file:///DIR/) or to URLs that begin like this
     #[arg(long = "allow", global = true, hide_short_help = true, value_name = "DIR|URL-PREFIX")]
     pub allow: Vec<String>,
     /// Set an option for remote files, e.g. timeout=5, cache=256M or cache-dir=PATH (also TRILITH_REMOTE)
@@ -50,7 +50,7 @@ pub struct Options {
     /// Download a remote file whole, however large, if its server does not support range requests
     #[arg(long, global = true, hide_short_help = true)]
     pub download: bool,
-    /// Replace what exists: an object in a bucket, and the files of the commands that refuse to replace files
+    /// Replace an existing object in a bucket, or existing files of commands that would refuse it
     #[arg(long, global = true, hide_short_help = true)]
     pub overwrite: bool,
     /// `true` if the command reads all of its files. A server without range requests may then send them whole.
@@ -80,10 +80,10 @@ pub struct Options {
     /// Files that were opened, and files that the output refers to.
     #[arg(skip)]
     inputs: Mutex<Vec<String>>,
-    /// Read the file with this Dudley layout, whatever its first bytes are
+    /// Read the file with this Dudley layout, independent of its first bytes
     #[arg(long = "layout", global = true, hide_short_help = true, value_name = "L.dud")]
     pub under: Option<String>,
-    /// Give the stored elements of arrays, without scale, offset, missing values and the like
+    /// Read the stored elements of arrays, without applying scale, offset and missing values
     #[arg(long, global = true, hide_short_help = true)]
     pub stored: bool,
     /// Byte order of data if neither the layout nor the file gives it

@@ -18,11 +18,10 @@ use crate::outputs::told;
 
 /// Add rows to a streamed array, at the end of its file; a crash leaves the old rows
 ///
-/// The array may be in an exploded file: its rows are added there. In a native Dudley file the path is that of a
-/// list, which gets each row as one more of its last item, or that of the last array, if its first dimension is a
-/// stored parameter, such as `"" = {…}[NREC]` (`x.bd#/""`). Several variables are appended at once, all or none of
-/// them, as NAME=ROWS.npy: lists, the members of `"" = {…}[NREC]`, or (with the path of a list) the items of its
-/// elements.
+/// An exploded file gets the rows in the file of the array. In a Dudley file, name a list, which gets an item for each
+/// row, or the last array, if its first dimension is a stored parameter, such as `"" = {…}[NREC]` (`x.bd#/""`).
+/// NAME=ROWS.npy appends several variables, all or none of them: lists, the members of `"" = {…}[NREC]`, or (with the
+/// path of a list) the items of its elements.
 #[derive(Debug, Args)]
 pub struct Append {
     /// The file and the path of a streamed array; leave the path out if the rows have names

@@ -20,10 +20,9 @@ use crate::target::Target;
 
 /// Convert a file: to another version or format, recompressed, decompressed or realigned
 ///
-/// Without --to the tree is copied byte for byte: comments, key order, tags, views and masks survive. With --to it
-/// is translated by edits of its text, arrays stay equal in value, and losses are listed; the file is then written
-/// only with --allow-loss (exit status 1 otherwise). OUT is written to a temporary file and renamed, so that it may
-/// be IN.
+/// Without --to the tree is copied byte for byte. With --to its text is edited, so that comments and the order of keys
+/// stay, and arrays keep their values. Losses are listed, and then the file is written only with --allow-loss (exit
+/// status 1 otherwise). OUT is written to a temporary file and renamed, so it may be IN.
 #[derive(Debug, Args)]
 pub struct Convert {
     /// The file to read, or - for standard input
@@ -32,21 +31,20 @@ pub struct Convert {
     /// The file to write, or - for standard output
     #[arg(value_name = "OUT")]
     output: String,
-    /// Generation to write (default: that of IN, or the newest of the family that the extension of OUT names)
+    /// Version to write (default: that of IN, or the newest one for the extension of OUT)
     #[arg(long, value_name = "GENERATION")]
     to: Option<String>,
     /// Encoding chain of every block, for asdf-0.1: '[[tile, {shape: [32, 32]}], [quantize, {quality: 4}], zlib]'
     ///
-    /// Steps that the array of a block cannot have (tile of another rank, quantize of anything but float32 and
-    /// float64) are left out for it. quantize is lossy and needs --allow-loss; with `dither: true` it rounds at
-    /// random.
+    /// Steps that do not fit the array of a block are left out (tile of another rank, quantize of anything but float32
+    /// and float64). quantize is lossy and needs --allow-loss. With `dither: true` it rounds at random.
     #[arg(long, value_name = "CHAIN")]
     encode: Option<String>,
-    /// Write the magic bytes of blocks as the documents before 2015 spelt them (0x89) instead of as all code did
+    /// Write the magic bytes that the specifications before 2015 define (0x89), not those that all programs wrote
     /// (0xd3)
     #[arg(long)]
     as_documented: bool,
-    /// Write a FITS file that is BASE.fits with IN as the ASDF file in it: arrays that equal an HDU are stored there only
+    /// Copy the HDUs of BASE.fits and add IN as an ASDF file; arrays that equal an HDU are stored only there
     #[arg(long, value_name = "BASE.fits", conflicts_with_all = ["to", "encode", "codec", "rows", "chunks"])]
     embed: Option<String>,
     #[command(flatten)]
@@ -56,8 +54,7 @@ pub struct Convert {
     skip_unreadable: bool,
     /// Codec of every block (default: each keeps its own; a Dudley file of 2026 has none and zlib, one of 2025 only none)
     ///
-    /// auto takes none, lz4 or blsc for each block, by a sample of it: noise stays uncompressed, and can be sliced
-    /// in place. blsc shuffles bytes and compresses them with lz4, blsc-zstd with zstd: Python asdf reads both with
+    /// auto chooses none, lz4 or blsc for each block by a sample. Noise stays uncompressed, and can be sliced in place. blsc shuffles bytes and compresses them with lz4, blsc-zstd with zstd: Python asdf reads both with
     /// the package asdf-compression.
     #[arg(long, value_name = "CODEC")]
     codec: Option<String>,
@@ -67,19 +64,19 @@ pub struct Convert {
     /// Compress the blocks with lz4 in pieces of N rows of their arrays, each of which can be read alone, as a Zarr
     /// chunk
     ///
-    /// Every reader of lz4 blocks reads them. A block whose array does not begin with it, or is in another order
-    /// than C, has the usual pieces.
+    /// Every reader of lz4 blocks reads them. A block has the usual pieces if its array does not begin at its start, or
+    /// is not in C order.
     #[arg(long, value_name = "N")]
     rows: Option<u64>,
     /// Cut arrays with this number of axes into chunks of these lengths, each a block, as the package asdf-zarr
     /// stores them
     ///
     /// Readers need asdf-zarr, or Trilith. Other arrays stay unchanged, and so do those with a mask, streamed ones,
-    /// and those that share their block; --codec compresses each chunk separately.
+    /// and those that share their block. --codec compresses each chunk separately.
     #[arg(long, value_name = "N,M,…", value_delimiter = ',', num_args = 1, conflicts_with_all = ["rows", "encode"])]
     chunks: Option<Vec<u64>>,
-    /// Bytes that the data of uncompressed blocks are aligned to (default: 64; generations before 1.0: none), or
-    /// the items of a Dudley file (1, 2, 4, 8 or 16)
+    /// Alignment of uncompressed blocks in bytes (default: 64, before ASDF 1.0 none), or of the items of a Dudley file
+    /// (1, 2, 4, 8 or 16)
     #[arg(long, value_name = "BYTES")]
     align: Option<u64>,
     /// From a Dudley file: write a list of equal arrays as one array with a leading axis

@@ -13,10 +13,9 @@ use crate::output::{Out, clean};
 
 /// Compare two files; exit status 0 if equal, 1 if different, 2 if an array cannot be read
 ///
-/// Values are compared, not their storage: compression, byte order, strides and generation do not matter. Two
-/// Dudley files are compared item by item; a Dudley file and an ASDF file are compared as `convert` would write the
-/// first. --layout applies to both files, or to the one that is not an ASDF file; --layout-a and --layout-b apply
-/// to one each.
+/// The command compares values. Compression, byte order, strides and version do not matter. A Dudley file is compared
+/// with an ASDF file as `convert` would write it. --layout applies to both files, or to the one that is not an ASDF
+/// file. --layout-a and --layout-b apply to one each.
 #[derive(Debug, Args)]
 pub struct Diff {
     /// The first file, or - for standard input

@@ -25,8 +25,8 @@ use crate::words::said;
 
 /// Open the tree of a file in $VISUAL or $EDITOR, and save the result if it is valid
 ///
-/// The editor is started without a shell. A text that is no YAML, whose arrays do not fit their blocks, or that
-/// breaks a schema that the old one did not break, is shown with the error and can be fixed.
+/// The editor starts without a shell. If the new text is not YAML, if its arrays do not fit their blocks, or if it
+/// breaks a schema that the old text did not break, the editor shows it again with the error.
 #[derive(Debug, Args)]
 pub struct Edit {
     /// The file to change

@@ -19,11 +19,11 @@ use crate::output::{Out, note};
 use crate::outputs::{check_absent, make_folder};
 use crate::target::Target;
 
-/// Write each block to its own file; the file with the tree is then plain YAML
+/// Write each block to a separate file; the file with the tree is then YAML
 ///
 /// NAME.asdf becomes NAME_exploded.asdf, which holds the tree, and NAME_exploded0000.asdf and so on, one for each
-/// block. Blocks that no array names stay in the file with the tree, which is then more than YAML. Existing files
-/// are replaced only with --overwrite.
+/// block. Blocks that no array names stay in the file with the tree. Existing files are replaced only with
+/// --overwrite.
 #[derive(Debug, Args)]
 pub struct Explode {
     /// The file, with an optional #/path of the one array to move

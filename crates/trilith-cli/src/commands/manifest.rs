@@ -17,11 +17,11 @@ use crate::outputs::{Form, check_name, named, told};
 use crate::target::Target;
 use crate::words::said;
 
-/// Write the places of the chunks of files, for Kerchunk
+/// Write the byte ranges of the chunks of files, for Kerchunk
 ///
-/// Programs that read references of Kerchunk (fsspec, xarray, VirtualiZarr) then read the arrays out of the files
-/// themselves, by Zarr, without this program and without a copy. With several files each is a group, named like the
-/// file without its extension. An array that Zarr cannot decode chunk by chunk is an error; --skip leaves it out.
+/// Programs that read Kerchunk references (fsspec, xarray, VirtualiZarr) then read the arrays from the files themselves,
+/// by Zarr, without Trilith and without a copy. With several files, each is a group with the name of the file without
+/// its extension. An array that Zarr cannot decode chunk by chunk is an error. --skip leaves it out.
 #[derive(Debug, Args)]
 pub struct Manifest {
     /// Files, folders, patterns and URLs

@@ -18,8 +18,8 @@ use crate::target::Target;
 
 /// Write a file without gaps and unused blocks
 ///
-/// Blocks are aligned, checksums become those of the stored bytes, the index is right. If no array names a block,
-/// something else may refer to it by number: then all blocks stay, under their numbers.
+/// The command aligns the blocks, and writes checksums and the block index again. If no array names a block, something
+/// else may refer to it by number, so all blocks stay, under their numbers.
 #[derive(Debug, Args)]
 pub struct Repack {
     /// The file to read, or - for standard input
@@ -31,7 +31,7 @@ pub struct Repack {
     /// Codec of every block (default: each keeps its own)
     #[arg(long, value_name = "CODEC")]
     codec: Option<String>,
-    /// Bytes that the data of uncompressed blocks are aligned to (default: 64; generations before 1.0: none)
+    /// Alignment of uncompressed blocks in bytes (default: 64, before ASDF 1.0 none)
     #[arg(long, value_name = "BYTES")]
     align: Option<u64>,
     /// The order of the blocks

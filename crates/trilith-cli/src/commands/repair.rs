@@ -17,11 +17,10 @@ use crate::target::Target;
 
 /// Recover the readable parts of a damaged or truncated file, and report the losses
 ///
-/// Nothing is made up. Truncated arrays keep their complete rows, and arrays without any become null. Lines of the
-/// tree that are no YAML are left out. If the header of a Dudley file does not lead to its layout, the layout is
-/// searched for; --layout gives one that is lost. The new file is verified, as by `verify --deep`, before it is put
-/// into place, and remaining problems are reported. Exit status 1 if something was lost or is wrong. `verify
-/// --deep` shows beforehand whether a file needs repair.
+/// Truncated arrays keep their complete rows, and arrays without any become null. Lines of the tree that are not YAML
+/// are left out. If the header of a Dudley file does not lead to its layout, the command searches for the layout;
+/// --layout gives a lost one. The new file is verified as by `verify --deep`, and remaining problems are reported. The
+/// exit status is 1 if something was lost or is wrong. `verify --deep` shows whether a file needs repair.
 #[derive(Debug, Args)]
 pub struct Repair {
     /// The damaged file, or - for standard input; it is not changed

@@ -21,10 +21,10 @@ use crate::terminal::Graphics;
 
 /// Show an array: an image, a plot, the columns of a table
 ///
-/// An array of two axes is an image (of more, its first plane, unless --slice chooses another), one of one axis a plot,
-/// a structured array a summary of its columns; without a path the only array of the file is shown. In a terminal it is
-/// drawn with the graphics that the terminal has, or with characters; -o writes an image as PNG and a plot as SVG. The
-/// array is read in pieces, so that it may be larger than the memory.
+/// An array with two axes is an image, and one with one axis is a plot. Of an array with more axes, the first plane is
+/// shown, unless --slice chooses another. A structured array is a summary of its columns. Without a path, the only
+/// array of the file is shown. A terminal shows graphics or characters. -o writes an image as PNG and a plot as SVG. An
+/// array may be larger than the memory.
 #[derive(Debug, Args)]
 pub struct Show {
     #[command(flatten)]

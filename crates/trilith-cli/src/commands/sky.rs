@@ -20,10 +20,10 @@ use crate::words::said;
 
 /// Compute world coordinates of pixels, and pixels of positions
 ///
-/// Without points: frames, axes, bounding box, centre, scale and footprint. With points X,Y: their world coordinates, a line each.
-/// Pixels count from 0 at the middle of the first one, x first. With --pixel the points are world coordinates, in degrees or as
-/// 12:30:00,-45:10:05.5 (hours and degrees), and the output is pixels. Exit status 1 if a point has no coordinates, because it is
-/// outside of the bounding box.
+/// Without points, the command prints frames, axes, bounding box, centre, scale and footprint. With points X,Y, it prints their
+/// world coordinates, one line each. Pixels count from 0 at the middle of the first one, x first. With --pixel, the points are
+/// world coordinates, in degrees or as 12:30:00,-45:10:05.5 (hours and degrees), and the output is pixels. The exit status is 1
+/// if a point has no coordinates, because it is outside of the bounding box.
 #[derive(Debug, Args)]
 pub struct Sky {
     /// The file, and the path of an array or of its coordinates (default: the image of the file)

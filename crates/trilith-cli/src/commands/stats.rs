@@ -15,10 +15,9 @@ use crate::outputs::Outputs;
 
 /// Print statistics of arrays
 ///
-/// For each array of numbers at the path and below it: the number of elements that are masked, not a number or
-/// infinite, and the smallest, the greatest, mean, standard deviation and percentiles of those that are finite and
-/// not masked. Complex numbers count by their magnitude. The array is read in pieces, so that it may be larger than
-/// the memory.
+/// The command prints the number of masked, NaN and infinite elements of each array of numbers at the path and below.
+/// Minimum, maximum, mean, standard deviation and percentiles are those of the other elements. Complex numbers count
+/// by their magnitude. An array may be larger than the memory.
 #[derive(Debug, Args)]
 pub struct Stats {
     #[command(flatten)]

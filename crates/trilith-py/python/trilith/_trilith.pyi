@@ -1016,7 +1016,7 @@ def open(
     layout: _Layout | None = None,
     family: _Layout | bool | None = None,
     byteorder: str | None = None,
-    allow: list[str] = ...,
+    allow: _Iterable[str] = (),
     remote: dict[str, Any] | None = None,
     storage_options: dict[str, Any] | None = None,
     raw: bool = False,
@@ -1193,7 +1193,7 @@ def convert(
     overwrite: bool = False,
     layout: _Layout | None = None,
     byteorder: str | None = None,
-    allow: list[str] = ...,
+    allow: _Iterable[str] = (),
     remote: dict[str, Any] | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> list[str]:
