@@ -179,14 +179,14 @@ fn every_file_of_the_corpus_is_read_and_judged_as_it_says() {
 /// The command that a suggestion of `verify --conform` names, for a file and the file to write; None for one in words.
 fn command_of(mend: &str, from: &str, to: &str) -> Option<Vec<String>> {
     let words = |command: &str| Some(vec![command.to_owned(), from.to_owned(), to.to_owned()]);
-    if let Some((_, arguments)) = mend.split_once("convert it with ") {
+    if let Some((_, arguments)) = mend.split_once("convert it with trilith convert ") {
         let mut words = words("convert")?;
         words.extend(arguments.split_whitespace().map(str::to_owned));
         return Some(words);
     }
     match mend {
-        mend if mend.contains("with repack") => words("repack"),
-        mend if mend.contains("with repair") => Some(["repair", from, "-o", to].map(str::to_owned).to_vec()),
+        mend if mend.contains("with trilith repack") => words("repack"),
+        mend if mend.contains("with trilith repair") => Some(["repair", from, "-o", to].map(str::to_owned).to_vec()),
         _ => None,
     }
 }
