@@ -146,7 +146,7 @@ fn every_example_of_the_help_runs() {
 const SCHEMES: &[&str] = &[
     "trilith info /dev/zero",
     "trilith get FILE",
-    "trilith verify --conform DOCUMENT FILE",
+    "trilith verify --conform SPECIFICATION FILE",
     // The folder in which lines run was made by it.
     "trilith tour .",
     // 400 MB: what it writes is what the small one writes, and more of it.
