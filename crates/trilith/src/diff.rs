@@ -120,7 +120,7 @@ impl File {
     /// # Ok::<(), trilith::Error>(())
     /// ```
     ///
-    /// An array that cannot be read is a difference of its own kind, [`DifferenceKind::Unreadable`], and the others are compared.
+    /// An array that cannot be read is a difference of a separate kind, [`DifferenceKind::Unreadable`], and the others are compared.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if reading fails, and [`ErrorKind::Limit`] if there are too many items.
