@@ -30,7 +30,9 @@ pub fn bench(arguments: &[String]) -> Result<(), String> {
         return Err("the command could not be built".to_owned());
     }
     // The package takes minutes to build; what another group needs, it does not.
-    let wheel = |word: &String| ["cluster", "python", "remote", "update", "zarr"].iter().any(|group| word.starts_with(group));
+    let wheel = |word: &String| {
+        ["cluster", "fits-", "python", "remote", "update", "values", "zarr"].iter().any(|group| word.starts_with(group))
+    };
     if arguments.iter().all(|word| word.starts_with('-')) || arguments.iter().any(wheel) {
         wheel_into(&python)?;
     }

@@ -17,11 +17,35 @@ impl<'a> Bits<'a> {
         self.at = self.at.next_multiple_of(8);
     }
 
+    /// The next 57 bits or more, the first of them the highest; None near the end of the bytes.
+    fn window(&self) -> Option<u64> {
+        let run = self.bytes.get(self.at / 8..)?.first_chunk()?;
+        Some(u64::from_be_bytes(*run) << (self.at % 8))
+    }
+
     /// The next `n` bits, at most 32, as a number.
     pub fn take(&mut self, n: u32) -> Option<u32> {
+        if let Some(window) = self.window() {
+            self.at += n as usize;
+            return Some(window.checked_shr(64 - n).unwrap_or(0) as u32);
+        }
         let value = bits_at(self.bytes, self.at as u64, n)?;
         self.at += n as usize;
         Some(value as u32)
+    }
+
+    /// A number in two parts: zeros up to a one, and `n` bits, less than 32, below their number.
+    #[cfg_attr(not(feature = "fits"), allow(dead_code, reason = "asked for by tiles"))]
+    pub fn split(&mut self, n: u32) -> Option<u32> {
+        if let Some(window) = self.window() {
+            let zeros = window.leading_zeros();
+            if zeros + 1 + n <= 57 {
+                self.at += (zeros + 1 + n) as usize;
+                let low = (window << zeros << 1).checked_shr(64 - n).unwrap_or(0) as u32;
+                return Some(zeros << n | low);
+            }
+        }
+        Some(self.zeros()?.checked_shl(n)? | self.take(n)?)
     }
 
     /// Returns the number of zeros before the next one, and takes that one, too.

@@ -17,27 +17,29 @@ pub(super) fn decode(bytes: &[u8], count: usize, width: usize, block: usize) -> 
     let (first, rest) = bytes.split_at_checked(width)?;
     let mut last = first.iter().fold(0u32, |n, byte| n << 8 | u32::from(*byte));
     let mut input = Bits::new(rest);
-    let mut out = Vec::with_capacity(count);
-    while out.len() < count {
-        let n = block.clamp(1, count - out.len());
-        let split = input.take(split_bits)?;
-        for _ in 0..n {
-            let coded = match split {
-                0 => 0,
-                s if s - 1 == split_max => input.take(bits)?,
-                s => {
-                    let zeros = input.zeros()?;
-                    zeros.checked_shl(s - 1)? | input.take(s - 1)?
-                }
-            };
-            // Even numbers are differences from 0 on, odd ones those below.
-            let difference = if coded & 1 == 1 { !(coded >> 1) } else { coded >> 1 };
-            last = last.wrapping_add(difference);
-            out.push(match width {
+    let mut out = vec![0; count];
+    for numbers in out.chunks_mut(block.max(1)) {
+        // Even numbers are differences from 0 on, odd ones those below.
+        let mut put = |number: &mut i32, coded: u32| {
+            last = last.wrapping_add((coded >> 1) ^ 0u32.wrapping_sub(coded & 1));
+            *number = match width {
                 1 => i32::from(last as u8),
                 2 => i32::from(last as i16),
                 _ => last as i32,
-            });
+            };
+        };
+        match input.take(split_bits)? {
+            0 => numbers.iter_mut().for_each(|number| put(number, 0)),
+            split if split - 1 == split_max => {
+                for number in numbers {
+                    put(number, input.take(bits)?);
+                }
+            }
+            split => {
+                for number in numbers {
+                    put(number, input.split(split - 1)?);
+                }
+            }
         }
     }
     Some(out)

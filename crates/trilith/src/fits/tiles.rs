@@ -347,22 +347,14 @@ impl Tiles {
     /// Whole numbers as values of the image.
     fn values(&self, number: u64, row: &[u8], whole: &[i32]) -> Result<Vec<u8>> {
         let plan = &self.plan;
-        let mut out = Vec::with_capacity(whole.len() * plan.number.size());
-        if plan.number.is_integer() {
-            for n in whole {
-                let fits = match plan.number {
-                    Number::U8 => u8::try_from(*n).is_ok(),
-                    Number::I16 => i16::try_from(*n).is_ok(),
-                    _ => true,
-                };
-                if !fits {
-                    return Err(Error::malformed(format!("it has the value {n}, which ZBITPIX does not allow")));
-                }
-                let wide = i64::from(*n).to_be_bytes();
-                out.extend_from_slice(wide.get(8 - plan.number.size()..).unwrap_or_default());
-            }
-            return Ok(out);
+        match plan.number {
+            Number::U8 => return elements(whole, |n| u8::try_from(n).ok(), |n| [n as u8]),
+            Number::I16 => return elements(whole, |n| i16::try_from(n).ok(), |n| (n as i16).to_be_bytes()),
+            Number::I32 => return elements(whole, Some, i32::to_be_bytes),
+            Number::I64 => return elements(whole, Some, |n| i64::from(n).to_be_bytes()),
+            Number::F32 | Number::F64 => {}
         }
+        let mut out = Vec::with_capacity(whole.len() * plan.number.size());
         let scale = plan.value(plan.scale, row)?.unwrap_or(1.0);
         let zero = plan.value(plan.zero, row)?.unwrap_or(0.0);
         let blank = plan.value(plan.blank, row)?.map(|n| n as i32);
@@ -381,6 +373,16 @@ impl Tiles {
         }
         Ok(out)
     }
+}
+
+/// Whole numbers as elements of a type that has all of them.
+fn elements<T, const N: usize>(whole: &[i32], fit: impl Fn(i32) -> Option<T>, to: impl Fn(i32) -> [u8; N]) -> Result<Vec<u8>> {
+    if let Some(n) = whole.iter().find(|n| fit(**n).is_none()) {
+        return Err(Error::malformed(format!("it has the value {n}, which ZBITPIX does not allow")));
+    }
+    let mut out = vec![0; whole.len() * N];
+    out.as_chunks_mut().0.iter_mut().zip(whole).for_each(|(element, n)| *element = to(*n));
+    Ok(out)
 }
 
 /// Big-endian whole numbers of this number of bytes.
