@@ -1,7 +1,7 @@
 //! Random groups: an array of structures, each with parameters and an image.
 //!
-//! FITS Standard 4.0, section 6. The names of the parameters are those of PTYPE; of several equal ones all but the first have
-//! `_` after them, as astropy calls them.
+//! FITS Standard 4.0, section 6. The names of the parameters are those of PTYPE; of several equal ones, in capitals or not, all
+//! but the first have `_` before them, as astropy calls them.
 
 use std::sync::Arc;
 
@@ -31,8 +31,8 @@ pub(super) fn array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Resu
     let (mut fields, mut meanings): (Vec<Field>, Vec<Meaning>) = (Vec::new(), Vec::new());
     for n in 1..=count {
         let mut name = header.text(&format!("PTYPE{n}")).map(str::trim).unwrap_or_default().to_owned();
-        while fields.iter().any(|known| known.name.as_ref() == Some(&name)) {
-            name.push('_');
+        while fields.iter().any(|known| known.name.as_ref().is_some_and(|known| known.eq_ignore_ascii_case(&name))) {
+            name.insert(0, '_');
         }
         let scale = header.number(&format!("PSCAL{n}"))?.unwrap_or(1.0);
         let zero = header.number(&format!("PZERO{n}"))?.unwrap_or(0.0);
