@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::array::{Array, Byteorder, Datatype};
+use crate::array::{Array, Byteorder, Datatype, Text, check_texts};
 use crate::error::Result;
 use crate::file::{Backend, File, ListedArray, Place};
 
@@ -38,6 +38,8 @@ impl Digest {
     /// # Ok::<(), trilith::Error>(())
     /// ```
     pub fn of(array: &Array) -> Result<Self> {
+        // What no command can show as text has no digest either.
+        check_texts(array, Text::Utf8)?;
         let sha256 = match array.is_void() {
             false => hash(|take| array.for_each_piece(PIECE, take))?,
             true => hash(|take| cleared(array, take))?,

@@ -5,10 +5,9 @@
 #[cfg(feature = "dudley")]
 mod stream;
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use crate::array::{Array, Datatype};
+use crate::array::{Array, Text, check_texts};
 use crate::asdf::checksum::{self, ChecksumOf};
 use crate::asdf::{AsdfFile, Block, For, deviation, md5, ndarray, walk};
 use crate::bytes::SourceRef;
@@ -199,72 +198,9 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Rep
     Ok(report)
 }
 
-/// A datatype of text, and what its elements may hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Text {
-    /// 0.1.0dev, 4.1.3, `ascii`: "all codepoints < 128".
-    Ascii,
-    /// The same, `ucs4`: "unicode text in the UCS-4 encoding".
-    Ucs4,
-}
-
+/// Checks all strings of an array.
 fn check_text(array: &Array) -> Result<()> {
-    check_texts(array, Text::Ascii).and_then(|()| check_texts(array, Text::Ucs4))
-}
-
-/// Checks the strings of one datatype.
-///
-/// # Errors
-/// Returns [`ErrorKind::Malformed`] with the first byte or code point that is none of its characters, and the
-/// errors of [`Array::for_each_piece`].
-pub(crate) fn check_texts(array: &Array, kind: Text) -> Result<()> {
-    let mut places = Vec::new();
-    text_places(array.datatype(), kind, 0, &mut places);
-    let item = usize::try_from(array.datatype().packed_size()).unwrap_or(0);
-    if places.is_empty() || item == 0 {
-        return Ok(());
-    }
-    array.clone().without_mask().for_each_piece(1 << 20, |piece| {
-        let texts = piece.chunks_exact(item).flat_map(|element| places.iter().filter_map(|place| element.get(place.clone())));
-        let wrong = match kind {
-            Text::Ascii => texts
-                .flatten()
-                .find(|byte| **byte >= 0x80)
-                .map(|byte| format!("the byte {byte:#04x} in a text of the datatype ascii, expected less than 0x80")),
-            Text::Ucs4 => {
-                let mut points = texts.flat_map(|text| text.as_chunks::<4>().0).map(|bytes| u32::from_le_bytes(*bytes));
-                let wrong = points.find(|point| char::from_u32(*point).is_none());
-                wrong.map(|point| format!("the number {point:#x} in a ucs4 string, which is not a Unicode character"))
-            }
-        };
-        wrong.map_or(Ok(()), |wrong| Err(Error::malformed(wrong)))
-    })
-}
-
-/// Collects the places of the strings of one packed element.
-fn text_places(datatype: &Datatype, kind: Text, at: usize, places: &mut Vec<Range<usize>>) {
-    /// Number that is looked at: a structure may repeat its fields without end.
-    const MOST: usize = 10_000;
-    let size = |datatype: &Datatype| usize::try_from(datatype.packed_size()).unwrap_or(0);
-    match (datatype, kind) {
-        (Datatype::Ascii(_), Text::Ascii) | (Datatype::Ucs4(_), Text::Ucs4) => {
-            places.push(at..at.saturating_add(size(datatype)));
-        }
-        // Structures nest no deeper than the library allows, so this recursion is bounded.
-        (Datatype::Struct(structure), _) => {
-            let mut at = at;
-            for field in structure.fields() {
-                for _ in 0..field.count() {
-                    if places.len() >= MOST {
-                        return;
-                    }
-                    text_places(&field.datatype, kind, at, places);
-                    at = at.saturating_add(size(&field.datatype));
-                }
-            }
-        }
-        _ => {}
-    }
+    [Text::Ascii, Text::Ucs4, Text::Utf8].into_iter().try_for_each(|kind| check_texts(array, kind))
 }
 
 /// The MD5 of the stored bytes of each block that is to be compared and is not decoded anyway.

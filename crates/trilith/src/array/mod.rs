@@ -39,6 +39,7 @@ mod stack;
 mod structure;
 #[cfg(test)]
 mod tests;
+mod text;
 mod tiles;
 mod turn;
 #[cfg(feature = "ndarray")]
@@ -75,3 +76,4 @@ pub(crate) use shape::unravel;
 pub use shape::{AXES, c_strides, element_count, extent, fortran_strides, is_c_contiguous, is_fortran_contiguous, stream_rows};
 pub(crate) use structure::FIELD_COST;
 pub use structure::{Field, StructType};
+pub(crate) use text::{Text, check_texts};

@@ -3,12 +3,12 @@
 use super::found::{Found, Place};
 use super::rule::Check;
 use super::{AsdfLaw, ndarray};
+use crate::array::{Text, check_texts};
 use crate::asdf::generation::tag_parts;
 use crate::asdf::{AsdfFile, walk};
 use crate::core::unit;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tree::{Node, Rule};
-use crate::verify;
 
 /// The names under the prefix of 0.1.0dev that it defines.
 const DEFINED: [&str; 6] = ["core/asdf", "core/complex", "core/ndarray", "fits/fits", "unit/unit", "unit/defunit"];
@@ -150,8 +150,8 @@ fn arrays(file: &AsdfFile, found: &mut Found) -> Result<()> {
         let place = || Place::text(line, column).at_path(listed.path.clone());
         match at.file(file).stored_array(node) {
             Ok(array) if found.asks(Check::Ascii) => {
-                for (kind, check) in [(verify::Text::Ascii, Check::Ascii), (verify::Text::Ucs4, Check::Ucs4)] {
-                    if let Err(error) = verify::check_texts(&array, kind) {
+                for (kind, check) in [(Text::Ascii, Check::Ascii), (Text::Ucs4, Check::Ucs4)] {
+                    if let Err(error) = check_texts(&array, kind) {
                         outside(check, place(), &error, found);
                     }
                 }

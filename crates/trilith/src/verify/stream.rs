@@ -1,6 +1,7 @@
 //! Checking a Dudley stream: its items are in allowed places, and its arrays decode.
 
 use super::Report;
+use crate::array::{Array, Text, check_texts};
 use crate::dudley::{DudleyFile, Items, LayoutOrigin};
 use crate::error::{Error, Result};
 use crate::layout::{Entry, EntryKind, ItemId, ResolvedType};
@@ -40,9 +41,11 @@ fn check_grids(file: &DudleyFile, deep: bool, progress: Progress<'_>, report: &m
     for (_, entry) in outline.entries().filter(|(id, _)| outline.is_grid(*id)) {
         let checked = file.array_of(entry).and_then(|array| match deep {
             false => Ok(()),
-            true => array.for_each_piece(1 << 20, |piece| {
-                progress.add(piece.len() as u64);
-                Ok(())
+            true => check_strings(&array).and_then(|()| {
+                array.for_each_piece(1 << 20, |piece| {
+                    progress.add(piece.len() as u64);
+                    Ok(())
+                })
             }),
         });
         if let Err(error) = checked {
@@ -50,6 +53,11 @@ fn check_grids(file: &DudleyFile, deep: bool, progress: Progress<'_>, report: &m
         }
     }
     Ok(())
+}
+
+/// Checks the strings of an array. In other formats than ASDF a byte string may be in any encoding.
+fn check_strings(array: &Array) -> Result<()> {
+    [Text::Ucs4, Text::Utf8].into_iter().try_for_each(|kind| check_texts(array, kind))
 }
 
 fn check_item(items: &Items<'_>, entry: &Entry, deep: bool, progress: Progress<'_>) -> Result<()> {
@@ -74,6 +82,9 @@ fn check_item(items: &Items<'_>, entry: &Entry, deep: bool, progress: Progress<'
         return Ok(());
     }
     let array = items.array(entry)?;
+    if deep {
+        check_strings(&array)?;
+    }
     if deep && file.layout().filter_of(entry.item).is_some_and(|filter| filter.compresses) {
         array.for_each_piece(1 << 20, |piece| {
             progress.add(piece.len() as u64);
