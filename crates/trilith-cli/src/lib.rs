@@ -92,7 +92,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     cli.options.whole = cli.command.reads_all();
     cli.options.itself = cli.command.reads_itself();
     // Programs that read references apply what the attributes declare.
-    cli.options.stored |= matches!(cli.command, Command::Manifest(_));
+    cli.options.encoded = matches!(cli.command, Command::Manifest(_));
     cli.options.instead = cli.command.instead();
     let shown = progress::Shown::start(&name, cli.options.quiet);
     let done = cli.options.prepare().and_then(|()| cli.command.run(&cli.options));

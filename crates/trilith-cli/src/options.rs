@@ -86,6 +86,9 @@ pub struct Options {
     /// Read the stored elements of arrays, without applying scale, offset and missing values
     #[arg(long, global = true, hide_short_help = true)]
     pub stored: bool,
+    /// `true` if attributes that say how to decode the elements are kept beside stored ones.
+    #[arg(skip)]
+    pub encoded: bool,
     /// Byte order of data if neither the layout nor the file gives it
     #[arg(long = "byteorder", global = true, hide_short_help = true, value_name = "ORDER")]
     pub stream_order: Option<Order>,
@@ -197,7 +200,7 @@ impl Options {
         let files = self.of_catalog.as_deref().map(ranges).transpose()?.unwrap_or_default();
         let opening = OpenOptions::new().limits(self.limits()?).map(false).byteorder(self.order());
         let opening = opening.catalog_itself(self.itself).files(files);
-        Ok(opening.allow(Permissions::read(&self.allow)?).remote(self.remote()?).stored(self.stored))
+        Ok(opening.allow(Permissions::read(&self.allow)?).remote(self.remote()?).stored(self.stored).encoded(self.encoded))
     }
 
     /// Opens a file of any family, under `--layout` if that is given; `-` is standard input.

@@ -177,8 +177,12 @@ def _group(tree, path, arrays):
 
 def _opened(url, registry, layout, options):
     """The file at an address: by Trilith, or with what the registry has for it."""
-    # Other programs apply what the attributes declare.
-    options = {"stored": True, **options}
+    # Other programs apply what the attributes declare; cards of FITS they do not know.
+    found = _found(url, registry, layout, {"stored": True, **options})
+    return _found(url, registry, layout, options) if found.asdf is not None and "fits" in found else found
+
+
+def _found(url, registry, layout, options):
     scheme = urllib.parse.urlsplit(url).scheme
     if scheme == "file":
         return _open(pathlib.Path(urllib.request.url2pathname(urllib.parse.urlsplit(url).path)), layout=layout, **options)

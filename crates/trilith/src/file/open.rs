@@ -64,6 +64,7 @@ pub struct OpenOptions {
     layout: Option<Layout>,
     byteorder: Option<Byteorder>,
     stored: bool,
+    encoded: bool,
     #[cfg(feature = "dudley")]
     series: SeriesOptions,
 }
@@ -123,6 +124,15 @@ impl OpenOptions {
     #[must_use]
     pub fn stored(mut self, stored: bool) -> Self {
         self.stored = stored;
+        self
+    }
+
+    /// Sets whether arrays have the elements that are stored if attributes beside them say how to decode these, as those of
+    /// netCDF do. Others, such as those of FITS, have physical values. References for programs that apply such
+    /// attributes are made so.
+    #[must_use]
+    pub fn encoded(mut self, encoded: bool) -> Self {
+        self.encoded = encoded;
         self
     }
 
@@ -258,7 +268,7 @@ impl OpenOptions {
             && let Some(derived) = foreign::derive(&source, &self.limits)?
         {
             let file = DudleyFile::open_derived(source, derived.format, &derived.text, self.byteorder, &self.limits)?;
-            return Ok(File::new(file.with_physical(!self.stored)));
+            return Ok(File::new(file.with_physical(!self.stored && !self.encoded)));
         }
         asdf_of(source, &start, resolve, &self.limits, self.stored).map(File::new)
     }
