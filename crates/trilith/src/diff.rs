@@ -106,7 +106,8 @@ impl File {
     /// Returns every difference between this file and another, in the order of this one.
     ///
     /// Items are compared by name, whatever the formats are; references are followed. A Dudley stream and a file of the ASDF
-    /// family are compared as conversion would write the stream. Elements are read piece by piece.
+    /// family are compared as conversion would write the stream, with the values with which it was opened. Elements are read
+    /// piece by piece.
     ///
     /// The path of an item is spelled as its file spells it (`/list/3` in ASDF, `/list[3]` in Dudley). The attribute `unit` of
     /// `/t` is `/t#unit`.

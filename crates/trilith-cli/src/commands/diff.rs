@@ -14,8 +14,8 @@ use crate::output::{Out, clean};
 /// Compare two files; exit status 0 if equal, 1 if different, 2 if an array cannot be read
 ///
 /// The command compares values. Compression, byte order, strides and version do not matter. A Dudley file is compared
-/// with an ASDF file as `convert` would write it. --layout applies to both files, or to the one that is not an ASDF
-/// file. --layout-a and --layout-b apply to one each.
+/// with an ASDF file as `convert --physical` would write it, or with --stored as `convert` does. --layout applies to
+/// both files, or to the one that is not an ASDF file. --layout-a and --layout-b apply to one each.
 #[derive(Debug, Args)]
 pub struct Diff {
     /// The first file, or - for standard input

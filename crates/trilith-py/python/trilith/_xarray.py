@@ -253,7 +253,7 @@ class _Lazy(BackendArray):
         # With an ellipsis the result stays an array.
         read = self.array[(*key, Ellipsis)]
         if not self.masked:
-            return read
+            return numpy.ma.getdata(read)
         return read.astype(self.dtype).filled(numpy.nan) if self.dtype.kind in "fc" else read.filled()
 
 

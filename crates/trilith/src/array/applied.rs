@@ -8,7 +8,7 @@ use super::datatype::{Byteorder, Datatype};
 use super::handle::Array;
 use super::index::Index;
 use super::mask::Mask;
-use super::meaning::{Meaning, Part, Reading};
+use super::meaning::{Meaning, Missing, Part, Reading};
 use super::program::Program;
 use super::shape::element_count;
 use super::structure::{Field, StructType};
@@ -30,6 +30,13 @@ const AHEAD: u64 = 16 << 20;
 pub(crate) fn physical(array: &Array, meanings: &[Meaning]) -> Result<Array> {
     if meanings.iter().all(Meaning::is_stored) {
         return Ok(array.clone());
+    }
+    if let [Meaning { reading: Reading::Stored, missing }] = meanings
+        && let [Missing::Equal(number)] = missing.as_slice()
+        && let Some(mask) = number.as_mask(&array.datatype)
+    {
+        // The elements stay where they are.
+        return array.clone().without_mask().with_missing(mask);
     }
     let outside = Field::unnamed(array.datatype.clone(), Byteorder::NATIVE);
     let (is_struct, stored) = match &array.datatype {
@@ -86,7 +93,7 @@ pub(crate) fn physical(array: &Array, meanings: &[Meaning]) -> Result<Array> {
     }
     let marks = Physical { shared, size: marks, is_mask: true };
     let mask = Array::new(Arc::new(marks), 0, mask_type, Byteorder::NATIVE, array.shape.clone())?;
-    made.with_missing(mask.with_limits(Arc::clone(&array.limits)))
+    made.with_missing(Mask::Array(Arc::new(mask.with_limits(Arc::clone(&array.limits)))))
 }
 
 fn range(start: u64, len: u64) -> Result<Range<usize>> {

@@ -119,8 +119,8 @@ impl Array {
     ///
     /// # Errors
     /// Returns the errors of [`Array::with_mask`].
-    pub(super) fn with_missing(self, mask: Array) -> Result<Self> {
-        Ok(Self { is_void: true, ..self.with_mask(Mask::Array(Arc::new(mask)))? })
+    pub(super) fn with_missing(self, mask: Mask) -> Result<Self> {
+        Ok(Self { is_void: true, ..self.with_mask(mask)? })
     }
 
     /// Returns `true` if the file declares the masked elements missing, so that the stored numbers there are no

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::datatype::{Byteorder, Datatype};
+use super::mask::Mask;
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 
@@ -243,6 +244,19 @@ impl Missing {
             text.get(..end).unwrap_or_default().trim_ascii().to_vec()
         };
         trimmed(text) == trimmed(null)
+    }
+}
+
+impl Declared {
+    /// The mask of the elements that are this number; `None` if the datatype does not have it.
+    pub fn as_mask(self, datatype: &Datatype) -> Option<Mask> {
+        if datatype.is_float() {
+            return Some(Mask::Float(self.float()));
+        }
+        let same = Missing::Equal(self);
+        stored_numbers!(datatype, [], |_values: Number| {
+            <Number as Bound>::bound(self, &same).map(|number| Mask::Integer(number as i128))
+        }, else None)
     }
 }
 

@@ -74,15 +74,16 @@ pub(super) fn stream_to_asdf_with<W: Write + Seek>(
     Ok(losses)
 }
 
-/// Returns a Dudley file as one of the ASDF family, without writing it: its arrays stay in the file. With it come the paths
-/// of items that are left out because they cannot be read, and the reasons.
+/// Returns a Dudley file as one of the ASDF family, without writing it: its arrays stay in the file, and have the values
+/// with which the file was opened. With it come the paths of items that are left out because they cannot be read, and the
+/// reasons.
 ///
 /// # Errors
 /// Returns the errors of [`stream_to_asdf`].
 pub fn stream_as_asdf(file: &DudleyFile) -> Result<(AsdfFile, Vec<(String, String)>)> {
     let _call = file.limits().call();
     let mut stored = Stored::Apart(Vec::new());
-    let reading = Reading { stack: false, skip: true, physical: false };
+    let reading = Reading { stack: false, skip: true, physical: file.is_physical() };
     let (root, losses) = tree_of(file, reading, Target::newest(), &mut stored)?;
     let left_out = losses.iter().filter_map(unreadable).collect();
     let text = Builder::new(Target::newest()).text(root)?;

@@ -1,6 +1,6 @@
 //! The physical values of an array, by the attributes of the conventions of netCDF: `scale_factor`, `add_offset`,
 //! `_FillValue`, `missing_value`, `valid_range`, `valid_min`, `valid_max`, `_Unsigned`; and by `GDAL_NODATA` of a
-//! TIFF file.
+//! TIFF file. `grid_missing` is the fill value of the library that wrote the file, which counts if there is no `_FillValue`.
 //!
 //! Files of other formats are read so, as the netCDF4 package does with `set_auto_maskandscale`. A layout that a
 //! user writes has no such conventions.
@@ -12,7 +12,7 @@ use super::read::DudleyFile;
 use crate::array::meaning::{Declared, Meaning, Missing, Reading};
 use crate::array::{Array, Datatype, physical};
 use crate::error::Result;
-use crate::layout::{Attribute, Entry, ItemId, Literal, read_own};
+use crate::layout::{Attribute, Entry, ItemId, Literal, read_value};
 
 impl DudleyFile {
     /// The array that an entry of this stream is; what is there of one that ends after the end of the file. In a file of
@@ -49,7 +49,8 @@ impl DudleyFile {
         self.is_physical && self.layout().attributes(entry.item).any(|(name, _)| is_applied(name))
     }
 
-    /// Returns `true` if the physical values of an entry are not the stored ones. NaN that marks NaN changes none.
+    /// Returns `true` if the physical values of an entry are not the stored ones. NaN that marks NaN changes none, and
+    /// neither does the fill value that every file of a library has.
     pub(crate) fn is_packed(&self, entry: &Entry) -> bool {
         if !self.has_meaning(entry) {
             return false;
@@ -57,7 +58,8 @@ impl DudleyFile {
         let is_nan = |missing: &Missing| matches!(missing, Missing::Equal(number) if number.float().is_nan());
         let same = |meaning: &Meaning| meaning.reading == Reading::Stored && meaning.missing.iter().all(is_nan);
         let Ok(stored) = self.stored_array_of(entry) else { return false };
-        !of(self.layout().attributes(entry.item), stored.datatype()).iter().all(same)
+        let given = self.layout().attributes(entry.item).filter(|(name, _)| *name != UNSET);
+        !of(given, stored.datatype()).iter().all(same)
     }
 
     /// The array of an item with the values that its attributes declare.
@@ -82,7 +84,11 @@ const APPLIED: &[&str] = &[
     "_Unsigned",
     "GDAL_NODATA",
     "grid_float32",
+    UNSET,
 ];
+
+/// The fill value of a library for elements that nobody wrote.
+pub(super) const UNSET: &str = "grid_missing";
 
 /// Returns `true` if an attribute defines the meaning of elements.
 pub(crate) fn is_applied(name: &str) -> bool {
@@ -92,14 +98,15 @@ pub(crate) fn is_applied(name: &str) -> bool {
 /// Returns the declarations of the attributes of an array about elements of its datatype, one after the other.
 fn of<'a>(attributes: impl Iterator<Item = (&'a str, &'a Attribute)>, datatype: &Datatype) -> Vec<Meaning> {
     let is_number = datatype.is_integer() || matches!(datatype, Datatype::Float32 | Datatype::Float64);
-    let said: Vec<(&str, &Attribute)> = attributes.filter(|(name, _)| is_number && is_applied(name)).collect();
+    let said: Vec<(&str, Attribute)> =
+        attributes.filter(|(name, _)| is_number && is_applied(name)).map(|(name, said)| (name, read_value(said))).collect();
     if said.is_empty() {
         return Vec::new();
     }
     let said = Said(said);
     let unsigned = if said.is_unsigned() { other_sign(datatype) } else { None };
     let elements = unsigned.as_ref().unwrap_or(datatype);
-    let last = Meaning { reading: said.reading(elements), missing: said.missing(elements, unsigned.is_some()) };
+    let last = Meaning { reading: said.reading(elements), missing: said.missing(datatype, unsigned.as_ref()) };
     let first = unsigned.clone().map(|unsigned| Meaning { reading: Reading::Bits(unsigned), missing: Vec::new() });
     first.into_iter().chain(Some(last)).filter(|meaning| !meaning.is_stored()).collect()
 }
@@ -114,7 +121,7 @@ fn other_sign(datatype: &Datatype) -> Option<Datatype> {
     })
 }
 
-struct Said<'a>(Vec<(&'a str, &'a Attribute)>);
+struct Said<'a>(Vec<(&'a str, Attribute)>);
 
 impl Said<'_> {
     fn literals(&self, name: &str) -> &[Literal] {
@@ -125,68 +132,117 @@ impl Said<'_> {
         }
     }
 
+    /// The numbers of an attribute; a string may be one.
     fn numbers(&self, name: &str) -> Vec<Declared> {
         self.literals(name).iter().filter_map(number).collect()
+    }
+
+    /// The numbers of an attribute that marks stored elements, as elements of their type. As the netCDF4 package has it, an
+    /// attribute of which that type does not have every number marks nothing.
+    fn marks(&self, name: &str, stored: &Datatype, unsigned: Option<&Datatype>) -> Option<Vec<Declared>> {
+        let literals = self.literals(name);
+        let numbers: Vec<Declared> = literals.iter().filter_map(typed_number).filter(|number| fits(*number, stored)).collect();
+        let bits = |number| unsigned.map_or(number, |unsigned| same_bits(number, unsigned));
+        (numbers.len() == literals.len() && !numbers.is_empty()).then(|| numbers.into_iter().map(bits).collect())
     }
 
     fn is_unsigned(&self) -> bool {
         matches!(self.literals("_Unsigned"), [Literal::Text(text)] if matches!(text.as_str(), "true" | "True"))
     }
 
-    /// The factor of a name, if there is one number of it that changes something.
-    fn factor(&self, name: &str, neutral: f64) -> Option<Declared> {
-        match self.numbers(name).as_slice() {
-            [one] if one.float() != neutral => Some(*one),
-            _ => None,
+    /// The factor of a name, if there is one; an error if it is not one number.
+    fn factor(&self, name: &str) -> std::result::Result<Option<Declared>, ()> {
+        match (self.literals(name), self.numbers(name).as_slice()) {
+            ([], _) => Ok(None),
+            ([_], [one]) => Ok(Some(*one)),
+            _ => Err(()),
         }
     }
 
     fn reading(&self, elements: &Datatype) -> Reading {
-        let (scale, offset) = (self.factor("scale_factor", 1.0), self.factor("add_offset", 0.0));
+        let (Ok(scale), Ok(offset)) = (self.factor("scale_factor"), self.factor("add_offset")) else { return Reading::Stored };
         let singles = self.literals("grid_float32");
         let is_single = |name: &str| singles.iter().any(|one| matches!(one, Literal::Text(text) if text == name));
-        // As numpy has it: the type that holds elements and factors.
-        let is_short =
-            matches!(elements, Datatype::Int8 | Datatype::Uint8 | Datatype::Int16 | Datatype::Uint16 | Datatype::Float32);
-        let wide = |declared: Option<Declared>, name: &str| matches!(declared, Some(Declared::Float(_))) && !is_single(name);
-        let is_wide = wide(scale, "scale_factor") || wide(offset, "add_offset") || !is_short;
-        let float = if is_wide { Datatype::Float64 } else { Datatype::Float32 };
-        match (scale, offset) {
-            (None, None) => Reading::Stored,
-            (Some(Declared::Int(_)) | None, Some(Declared::Int(_)) | None) if elements.is_integer() => {
-                let whole = |declared: Option<Declared>, neutral: i64| match declared {
-                    Some(Declared::Int(n)) => i64::try_from(n).ok(),
-                    _ => Some(neutral),
-                };
-                match (whole(scale, 1), whole(offset, 0)) {
-                    (Some(scale), Some(offset)) => Reading::Whole { scale, offset },
-                    _ => Reading::Stored,
-                }
+        let is_neutral = scale.is_none_or(|n| n.float() == 1.0) && offset.is_none_or(|n| n.float() == 0.0);
+        let into = match (scale, offset) {
+            // Elements get the type of the factor, although it changes no value.
+            (Some(Declared::Float(_)), Some(_)) if is_neutral && is_single("scale_factor") => Datatype::Float32,
+            (Some(Declared::Float(_)), Some(_)) if is_neutral => Datatype::Float64,
+            _ if is_neutral => return Reading::Stored,
+            _ => {
+                // As numpy has it: the type that holds elements and factors.
+                let is_short =
+                    matches!(elements, Datatype::Int8 | Datatype::Uint8 | Datatype::Int16 | Datatype::Uint16 | Datatype::Float32);
+                let wide =
+                    |declared: Option<Declared>, name: &str| matches!(declared, Some(Declared::Float(_))) && !is_single(name);
+                let is_wide = wide(scale, "scale_factor") || wide(offset, "add_offset") || !is_short;
+                if is_wide { Datatype::Float64 } else { Datatype::Float32 }
             }
-            _ => Reading::Linear {
-                scale: scale.map_or(1.0, Declared::float),
-                offset: offset.map_or(0.0, Declared::float),
-                into: float,
-            },
+        };
+        if is_neutral && into == *elements {
+            return Reading::Stored;
+        }
+        let whole = |declared: Option<Declared>, neutral: i64| match declared {
+            Some(Declared::Int(n)) => i64::try_from(n).ok(),
+            Some(Declared::Float(_)) => None,
+            None => Some(neutral),
+        };
+        match (whole(scale, 1), whole(offset, 0)) {
+            (Some(scale), Some(offset)) if elements.is_integer() => Reading::Whole { scale, offset },
+            _ => Reading::Linear { scale: scale.map_or(1.0, Declared::float), offset: offset.map_or(0.0, Declared::float), into },
         }
     }
 
-    /// Returns the marks of missing elements. Numbers that the datatype does not have mark none.
-    fn missing(&self, datatype: &Datatype, is_unsigned: bool) -> Vec<Missing> {
-        let numbers = |name: &str| -> Vec<Declared> {
-            let all = self.numbers(name).into_iter();
-            all.map(|number| if is_unsigned { same_bits(number, datatype) } else { number }).collect()
-        };
-        let names = ["_FillValue", "missing_value", "GDAL_NODATA"].into_iter();
-        let mut missing: Vec<Missing> = names.flat_map(numbers).map(Missing::Equal).collect();
-        let (low, high) = match numbers("valid_range").as_slice() {
-            [low, high] => (Some(*low), Some(*high)),
-            _ => (numbers("valid_min").first().copied(), numbers("valid_max").first().copied()),
+    /// Returns the marks of missing elements. Without a `_FillValue` the fill value of the library is one; elements that are
+    /// read as unsigned never have it.
+    fn missing(&self, stored: &Datatype, unsigned: Option<&Datatype>) -> Vec<Missing> {
+        let marks = |name: &str| self.marks(name, stored, unsigned);
+        let unset = || if unsigned.is_none() { self.numbers(UNSET) } else { Vec::new() };
+        let equal =
+            [marks("missing_value").unwrap_or_default(), marks("_FillValue").unwrap_or_else(unset), self.numbers("GDAL_NODATA")];
+        let mut missing: Vec<Missing> = Vec::new();
+        for number in equal.into_iter().flatten() {
+            if !missing.contains(&Missing::Equal(number)) {
+                missing.push(Missing::Equal(number));
+            }
+        }
+        let (low, high) = match marks("valid_range").as_deref() {
+            Some([low, high]) => (Some(*low), Some(*high)),
+            _ => {
+                let one = |name: &str| marks(name).and_then(|numbers| numbers.first().copied());
+                (one("valid_min"), one("valid_max"))
+            }
         };
         missing.extend(low.map(Missing::Below));
         missing.extend(high.map(Missing::Above));
         missing
     }
+}
+
+/// Returns `true` if a datatype has a number exactly.
+fn fits(number: Declared, datatype: &Datatype) -> bool {
+    let (low, high) = match datatype {
+        Datatype::Float32 => {
+            let float = number.float();
+            return float.is_nan() || f64::from(float as f32) == float;
+        }
+        Datatype::Float64 => return true,
+        Datatype::Int8 => (i8::MIN.into(), i8::MAX.into()),
+        Datatype::Int16 => (i16::MIN.into(), i16::MAX.into()),
+        Datatype::Int32 => (i32::MIN.into(), i32::MAX.into()),
+        Datatype::Int64 => (i64::MIN.into(), i64::MAX.into()),
+        Datatype::Uint8 => (0, u8::MAX.into()),
+        Datatype::Uint16 => (0, u16::MAX.into()),
+        Datatype::Uint32 => (0, u32::MAX.into()),
+        Datatype::Uint64 => (0, u64::MAX.into()),
+        _ => return false,
+    };
+    let whole: i128 = match number {
+        Declared::Int(n) => n,
+        Declared::Float(x) if x.fract() == 0.0 => x as i128,
+        Declared::Float(_) => return false,
+    };
+    (low..=high).contains(&whole)
 }
 
 /// A signed number of an attribute as the unsigned one that has its bits.
@@ -199,14 +255,21 @@ fn same_bits(declared: Declared, datatype: &Datatype) -> Declared {
 
 /// A number, or a text that is one, as GDAL writes it.
 fn number(literal: &Literal) -> Option<Declared> {
-    match literal {
-        Literal::Integer(n) => Some(Declared::Int((*n).into())),
-        Literal::Float(x) => Some(Declared::Float(*x)),
+    typed_number(literal).or_else(|| match literal {
         Literal::Text(text) => {
-            let text = read_own(text);
             let text = text.trim();
             let whole = text.parse::<i128>().ok().map(Declared::Int);
             whole.or_else(|| text.parse::<f64>().ok().map(Declared::Float))
         }
+        _ => None,
+    })
+}
+
+/// A number; one that is too large for the language is written as text.
+fn typed_number(literal: &Literal) -> Option<Declared> {
+    match literal {
+        Literal::Integer(n) => Some(Declared::Int((*n).into())),
+        Literal::Float(x) => Some(Declared::Float(*x)),
+        Literal::Text(text) => text.parse::<i128>().ok().filter(|whole| i64::try_from(*whole).is_err()).map(Declared::Int),
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use super::datatype::datatype_of;
 use super::grid::{self, GridArray};
 use super::inflate::{Form, inflated};
+use super::meaning::UNSET;
 use super::outline::{Outline, OutlineId, Thing};
 use super::signature::Signature;
 use crate::array::Array;
@@ -155,6 +156,11 @@ impl DudleyFile {
         Self { is_physical, ..self }
     }
 
+    /// Returns `true` if arrays have physical values.
+    pub(crate) fn is_physical(&self) -> bool {
+        self.is_physical
+    }
+
     /// The same, in which stored parameters after the end of the file are 0: what comes after the first of them in the
     /// layout has a wrong place.
     pub(crate) fn cut_off(self) -> Self {
@@ -284,13 +290,16 @@ impl DudleyFile {
     }
 
     /// Returns the attributes of the layout about the elements and the axes of an item: `grid_dims`, `grid_float32`,
-    /// `grid_chars` and `grid_unlimited`.
+    /// `grid_chars`, `grid_unlimited` and `grid_missing`.
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::outline`].
     pub fn words(&self, id: OutlineId) -> Result<Vec<(&str, Attribute)>> {
         let Some(item) = self.outline()?.item(id) else { return Ok(Vec::new()) };
-        let said = self.layout.attributes(item).filter(|(name, _)| grid::MEANING.contains(name) || grid::AXES.contains(name));
+        let said = self
+            .layout
+            .attributes(item)
+            .filter(|(name, _)| grid::MEANING.contains(name) || grid::AXES.contains(name) || *name == UNSET);
         Ok(said.map(|(name, value)| (name, read_value(value))).collect())
     }
 

@@ -30,6 +30,8 @@ mod safetensors;
 mod text;
 #[cfg(feature = "dudley")]
 mod tiff;
+#[cfg(feature = "dudley")]
+mod unset;
 
 use self::formats::{FORMATS, Format, Handled, Mark};
 use crate::bytes::{Source, SourceRef, read_vec};

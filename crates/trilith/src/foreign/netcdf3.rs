@@ -6,6 +6,8 @@
 
 use super::header::HeaderReader;
 use super::text::{LayoutText, Said, integer, shaped};
+use super::unset;
+use crate::array::Datatype;
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
 use crate::layout::{Attribute, Literal};
@@ -72,6 +74,23 @@ impl Type {
             Self::Int64 => ">i8",
             Self::Uint64 => ">u8",
         }
+    }
+
+    /// The datatype of numbers.
+    fn number(self) -> Option<Datatype> {
+        Some(match self {
+            Self::Byte => Datatype::Int8,
+            Self::Char => return None,
+            Self::Short => Datatype::Int16,
+            Self::Int => Datatype::Int32,
+            Self::Float => Datatype::Float32,
+            Self::Double => Datatype::Float64,
+            Self::Ubyte => Datatype::Uint8,
+            Self::Ushort => Datatype::Uint16,
+            Self::Uint => Datatype::Uint32,
+            Self::Int64 => Datatype::Int64,
+            Self::Uint64 => Datatype::Uint64,
+        })
     }
 
     /// A value of an attribute.
@@ -237,6 +256,9 @@ impl Cdf {
         }
         if is_record && !records.is_alone && records.count > 0 {
             text.attribute("grid_member", "data")?;
+        }
+        if let Some(fill) = variable.datatype.number().and_then(|datatype| unset::fill_value(&datatype)) {
+            text.attribute(unset::WORD, fill)?;
         }
         text.singles(variable.singles.iter().map(String::as_str))?;
         if let Some(chars) = chars {

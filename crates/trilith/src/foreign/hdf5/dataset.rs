@@ -15,6 +15,7 @@ use crate::bytes::{Source, SourceRef, read_vec, to_usize};
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
 use crate::foreign::text::{LayoutText, spell};
+use crate::foreign::unset::{WORD, fill_value};
 use crate::layout::Literal;
 
 /// Elements of variable length that become items.
@@ -288,6 +289,17 @@ impl Dataset {
         }
         text.elements(datatype, self.typed.order, dims)?;
         Ok(true)
+    }
+
+    /// Writes the fill value of the netCDF library. As the netCDF4 package has it, bytes have none unless the variable is
+    /// filled.
+    pub fn unset(&self, text: &mut LayoutText) -> Result<()> {
+        let is_byte = matches!(self.typed.datatype, Datatype::Int8 | Datatype::Uint8);
+        let is_plain = self.typed.special == Special::None && self.typed.dims.is_empty() && self.typed.decoded.is_none();
+        match fill_value(&self.typed.datatype) {
+            Some(fill) if is_plain && (!is_byte || self.fill.is_some()) => text.attribute(WORD, fill),
+            _ => Ok(()),
+        }
     }
 
     /// Writes remarks on the elements besides their datatype.
