@@ -1,0 +1,490 @@
+"""Every way in which a file declares scale, offset and missing values, read by every command, Python, C, zarr and xarray.
+
+The expected values are those of astropy, fitsio, netCDF4 and tifffile.
+"""
+
+import collections
+import concurrent.futures
+import csv
+import ctypes
+import dataclasses
+import hashlib
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import trilith
+
+asdf = pytest.importorskip("asdf")
+fits = pytest.importorskip("astropy.io.fits")
+fitsio = pytest.importorskip("fitsio")
+h5py = pytest.importorskip("h5py")
+netCDF4 = pytest.importorskip("netCDF4")
+tifffile = pytest.importorskip("tifffile")
+xarray = pytest.importorskip("xarray")
+pytest.importorskip("zarr")
+
+PROGRAM = os.environ.get("TRILITH_BIN") or str(pathlib.Path(sys.executable).with_name("trilith"))
+LIBRARY = pathlib.Path(os.environ.get("TRILITH_C", pathlib.Path(__file__).parents[3] / "target/debug/libtrilith.so"))
+
+
+@dataclasses.dataclass
+class Case:
+    """An array of a file: what it means, and what is stored."""
+
+    path: pathlib.Path
+    item: str
+    want: np.ma.MaskedArray
+    stored: np.ndarray
+    #: The column of the table that the item is.
+    column: str | None = None
+    #: What a manifest has to keep beside the stored values.
+    attributes: dict = dataclasses.field(default_factory=dict)
+
+    @property
+    def name(self):
+        return f"{self.path.name}#{self.item}"
+
+
+def masked(values, mask=False):
+    values = np.ma.array(values, mask=np.zeros(np.shape(values), bool) | mask)
+    return values.astype(values.dtype.newbyteorder("="))
+
+
+def with_cards(hdus, cards, number=0):
+    """The bytes of a file with cards that astropy would apply when it writes."""
+    out = io.BytesIO()
+    fits.HDUList(hdus).writeto(out, output_verify="ignore")
+    content = out.getvalue()
+    start = fits.open(io.BytesIO(content))[number].fileinfo()["hdrLoc"]
+    end = next(at for at in range(start, len(content), 80) if content[at : at + 80] == b"END".ljust(80))
+    text = b"".join(f"{key:<8}= {value:>20}".ljust(80).encode() for key, value in cards.items()) + b"END".ljust(80)
+    return content[:end] + text + content[end + len(text) :]
+
+
+def as_fitsio(path, number, want, is_void):
+    """Asserts that fitsio reads an image so. It makes whole numbers of some scaled ones, and fails for others."""
+    try:
+        there = fitsio.read(path, number)
+    except OSError:
+        return
+    if there.dtype.kind == want.dtype.kind:
+        np.testing.assert_allclose(there[~is_void], want[~is_void], rtol=1e-6)
+
+
+IMAGES = {
+    "plain": {}, "scale": {"BSCALE": 0.5}, "zero": {"BZERO": -7}, "both": {"BSCALE": 0.1, "BZERO": 10.0}, "blank": {"BLANK": 3},
+    "all": {"BSCALE": 0.25, "BZERO": 3.0, "BLANK": 3},
+}  # fmt: skip
+
+
+def images(folder):
+    for code, unsigned in (("u1", -128), (">i2", 1 << 15), (">i4", 1 << 31), (">i8", 1 << 63), (">f4", None), (">f8", None)):
+        stored = np.arange(12).reshape(3, 4).astype(code)
+        ways = IMAGES | ({} if unsigned is None else {"unsigned": {"BZERO": unsigned}})
+        for name, cards in ways.items():
+            path = folder / f"image_{code[-2:]}_{name}.fits"
+            path.write_bytes(with_cards([fits.PrimaryHDU(stored)], cards))
+            is_void = (stored == cards.get("BLANK", -1)) & (stored.dtype.kind != "f")
+            want = fits.getdata(path)
+            if code == ">i8" and name == "blank":
+                want = stored  # astropy makes float64 of them, in which not all fit
+            yield Case(path, "/fits/0/data", masked(want, is_void), stored, attributes=cards)
+            as_fitsio(path, 0, want, is_void)
+
+
+def tiles(folder):
+    whole = (np.add.outer(np.arange(20), np.arange(30)) % 50).astype("i2")
+    floats = np.random.default_rng(1).normal(100, 5, (20, 30)).astype("f4")
+    floats[3, 4] = np.nan
+    for method in ("RICE_1", "GZIP_2"):
+        for name, data, cards in (
+            ("plain", whole, {}), ("scale", whole, {"BSCALE": 0.5, "BZERO": 2.0}), ("blank", whole, {"BLANK": 7}),
+            ("zblank", whole, {"ZBLANK": 7}), ("float", floats, {}),
+        ):  # fmt: skip
+            path = folder / f"tiles_{method}_{name}.fits"
+            path.write_bytes(with_cards([fits.PrimaryHDU(), fits.CompImageHDU(data, compression_type=method)], cards, 1))
+            want = fits.getdata(path, 1)
+            is_void = (data == 7) if "blank" in name else np.zeros(data.shape, bool)
+            stored = data if name != "float" else want
+            yield Case(path, "/fits/1/data", masked(want, is_void), stored)
+            as_fitsio(path, 1, want, is_void)
+
+
+def columns(folder):
+    ways = {"plain": {}, "scale": {"TSCAL1": 0.5}, "zero": {"TZERO1": 4.0}, "both": {"TSCAL1": 0.25, "TZERO1": 2.0}, "null": {"TNULL1": 3}}
+    for letter, code, unsigned in (("B", "u1", -128), ("I", ">i2", 1 << 15), ("J", ">i4", 1 << 31), ("K", ">i8", 1 << 63), ("E", ">f4", None), ("D", ">f8", None)):
+        stored = np.arange(6).astype(code)
+        for name, cards in (ways | ({} if unsigned is None else {"unsigned": {"TZERO1": unsigned}})).items():
+            if letter == "K" and name in ("zero", "both"):
+                continue  # astropy 8.0.2 fails
+            if letter in "ED" and name == "null":
+                continue
+            path = folder / f"column_{letter}_{name}.fits"
+            path.write_bytes(with_cards([fits.PrimaryHDU(), fits.BinTableHDU.from_columns([fits.Column("v", letter, array=stored)])], cards, 1))
+            want = np.asarray(fits.getdata(path, 1)["v"])
+            if letter == "B" and name == "unsigned":
+                want = want.astype("i1")
+            yield Case(path, "/fits/1/data", masked(want, stored == 3 if name == "null" else False), stored, column="v", attributes=cards)
+    path = folder / "column_L.fits"
+    content = with_cards([fits.PrimaryHDU(), fits.BinTableHDU.from_columns([fits.Column("v", "L", array=[True, False, True])])], {}, 1)
+    path.write_bytes(content.replace(b"TFT\0", b"TF\0\0"))
+    yield Case(path, "/fits/1/data", masked(np.array([True, False, False]), [False, False, True]), np.array([84, 70, 0], "i1"), column="v")
+    path = folder / "column_text.fits"
+    column = fits.Column("v", "I6", null="-1", array=np.arange(4) - 1)
+    fits.HDUList([fits.PrimaryHDU(), fits.TableHDU.from_columns([column])]).writeto(path)
+    want = masked(fits.getdata(path, 1)["v"], [True, False, False, False])
+    yield Case(path, "/fits/1/data", want, np.char.mod("%6d", np.arange(4) - 1).astype("S6"), column="v")
+
+
+CONVENTIONS = {
+    "plain": {}, "scale": {"scale_factor": 0.5}, "offset": {"add_offset": 10.0}, "single": {"scale_factor": np.float32(0.1), "add_offset": np.float32(3)},
+    "neutral": {"scale_factor": 1.0, "add_offset": 0.0}, "fill": {"_FillValue": 3}, "missing": {"missing_value": 4}, "two": {"missing_value": [1, 2]},
+    "range": {"valid_range": [2, 9]}, "min": {"valid_min": 5}, "max": {"valid_max": 6}, "unfit": {"valid_min": np.float64(2.5)},
+    "outside": {"missing_value": np.float64(1e300)}, "all": {"scale_factor": 0.1, "add_offset": -1.0, "_FillValue": 3, "valid_min": 1},
+    "unsigned": {"_Unsigned": "true"}, "unsigned_all": {"_Unsigned": "true", "scale_factor": 0.5, "_FillValue": -1},
+    "unset": None, "unfilled": None,
+}  # fmt: skip
+#: Attributes that are written in the type of the variable.
+TYPED = ("_FillValue", "missing_value", "valid_range", "valid_min", "valid_max")
+
+
+def typed(said, code):
+    return {key: value if key not in TYPED or isinstance(value, np.float64) else np.array(value, code) for key, value in said.items()}
+
+
+def conventions(folder):
+    for form in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA", "NETCDF4", "HDF5"):
+        path = folder / f"{form}.{'h5' if form == 'HDF5' else 'nc'}"
+        codes = ["i1", "i2", "i4", "f4", "f8"] + (["u1", "u2", "i8", "u8"] if form in ("NETCDF3_64BIT_DATA", "NETCDF4") else [])
+        said = {}
+        made = h5py.File(path, "w") if form == "HDF5" else netCDF4.Dataset(path, "w", format=form)
+        with made:
+            if form != "HDF5":
+                made.createDimension("y", 3)
+                made.createDimension("x", 4)
+            for code in codes:
+                for name, given in CONVENTIONS.items():
+                    if "unsigned" in name and code[0] != "i" or form == "HDF5" and given is None:
+                        continue
+                    attributes = typed(given or {}, code)
+                    values = np.arange(12).reshape(3, 4).astype(code)
+                    values[2, 3] = np.array(-1).astype(code)
+                    item = f"{code}_{name}"
+                    if form == "HDF5":
+                        variable = made.create_dataset(item, data=values)
+                        variable.attrs.update(attributes)
+                    else:
+                        fill = attributes.pop("_FillValue", False if name == "unfilled" else None)
+                        variable = made.createVariable(item, code, ("y", "x"), fill_value=fill)
+                        variable.set_auto_maskandscale(False)
+                        variable.setncatts(attributes)
+                        if given is None:
+                            # One is the fill value of the library, and some were never written.
+                            variable[:2] = np.where(values[:2] == 2, np.array(netCDF4.default_fillvals[code], code), values[:2])
+                        else:
+                            variable[:] = values
+                    said[item] = attributes
+        with netCDF4.Dataset(path) as opened:
+            stored = {}
+            for item, attributes in said.items():
+                variable = opened[item]
+                variable.set_auto_maskandscale(False)
+                stored = np.asarray(variable[:])
+                variable.set_auto_maskandscale(True)
+                want = np.ma.array(variable[:])
+                yield Case(path, f"/{item}", masked(np.ma.getdata(want), np.ma.getmaskarray(want)), stored, attributes=attributes)
+
+
+def pictures(folder):
+    for code, text in (("i2", "5"), ("f4", "5"), ("f4", "nan"), ("u1", "-9999"), ("f8", "-1.7976931348623157e+308")):
+        data = np.arange(12).reshape(3, 4).astype(code)
+        if code == "f8":
+            data[1, 1] = np.finfo("f8").min
+        if text == "nan":
+            data[1, 1] = np.nan
+        path = folder / f"nodata_{code}_{text}.tif"
+        tifffile.imwrite(path, data, extratags=[(42113, "s", 0, text, True)], metadata=None)
+        want = tifffile.imread(path)
+        nodata = float(text)
+        yield Case(path, "/image", masked(want, np.isnan(want) if np.isnan(nodata) else want == nodata), want, attributes={"GDAL_NODATA": text})
+    for text in ("7", None):
+        path = folder / f"sparse_{text}.tif"
+        tags = [(42113, "s", 0, text, True)] if text else []
+        tifffile.imwrite(path, np.arange(48 * 32, dtype="i2").reshape(48, 32) + 100, tile=(16, 16), extratags=tags, metadata=None)
+        with tifffile.TiffFile(path, mode="r+") as file:
+            page = file.pages[0]
+            for tag in ("TileOffsets", "TileByteCounts"):
+                kept = list(page.tags[tag].value)
+                kept[2] = 0
+                page.tags[tag].overwrite(tuple(kept))
+        want = tifffile.imread(path)
+        yield Case(path, "/image", masked(want, want == 7 if text else False), want, attributes={"GDAL_NODATA": text} if text else {})
+
+
+MAKERS = (images, tiles, columns, conventions, pictures)
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [case for make in MAKERS for case in make(tmp_path_factory.mktemp(make.__name__))]
+
+
+class Tally:
+    """What was compared, and what differed."""
+
+    def __init__(self, reader):
+        self.reader, self.counts, self.wrong = reader, collections.Counter(), []
+
+    def same(self, case, found, want, how=""):
+        self.counts[how] += 1
+        try:
+            np.testing.assert_array_equal(found, want)
+        except (AssertionError, TypeError, ValueError) as error:
+            self.wrong.append(f"{case.name} {how}: {str(error).strip()[:400]}")
+
+    def elements(self, case, found, how="", dtype=True, mask=True):
+        """A masked array, or a list in which missing elements are None."""
+        if isinstance(found, list):
+            flat = np.array([np.nan if one is None else one for one in flattened(found)], object)
+            found = np.ma.array(flat.astype(case.want.dtype if case.want.dtype.kind in "fb" else object), mask=[one is None for one in flattened(found)])
+            found, dtype = found.reshape(case.want.shape), False
+        if mask:
+            self.same(case, np.ma.getmaskarray(found), case.want.mask, f"{how} mask")
+        if dtype:
+            self.same(case, str(found.dtype.newbyteorder("=")), str(case.want.dtype), f"{how} dtype")
+        seen = ~case.want.mask
+        self.same(case, np.ma.getdata(found)[seen], case.want.data[seen], f"{how} values")
+
+    def done(self):
+        print(f"\n{self.reader}: {sum(self.counts.values())} comparisons: {dict(self.counts)}")
+        assert not self.wrong, f"{len(self.wrong)} differ:\n" + "\n".join(self.wrong[:200])
+
+
+def flattened(nested):
+    return [leaf for one in nested for leaf in flattened(one)] if isinstance(nested, list) else [nested]
+
+
+def run(*words, status=(0,)):
+    done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, check=False, timeout=120)
+    assert done.returncode in status, (words, done.returncode, done.stderr.decode()[:400])
+    return done
+
+
+def number(text, dtype):
+    if text in ("", "--"):
+        return None
+    if dtype.kind == "b":
+        return text in ("true", "True", "T")
+    return int(text) if dtype.kind in "iu" else np.dtype(dtype).type(text)
+
+
+def of_json(value, dtype):
+    if isinstance(value, list):
+        return [of_json(one, dtype) for one in value]
+    return float(value) if isinstance(value, str) else dtype.type(value) if dtype.kind == "f" and value is not None else value
+
+
+def sha256(array):
+    return hashlib.sha256(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()).hexdigest()
+
+
+def commanded(tally, case, tmp_path):
+    """All commands that read one item."""
+    tmp_path.mkdir()
+    at, want = f"{case.path}#{case.item}", case.want
+    got = json.loads(run("get", at, "--json").stdout)
+    tally.elements(case, of_json(got, want.dtype), "get --json")
+    text = run("get", at, "--format", "text").stdout.decode()
+    words = text.split("\n", 1)[1].split() if case.column and not text.startswith(("--", "0", "T", "F", "[")) else text.split()
+    tally.elements(case, [number(word, want.dtype) for word in words if word != "["], "get text") if not case.column else None
+    rows = list(csv.reader(io.StringIO(run("get", at, "--format", "csv").stdout.decode())))[1 if case.column else 0 :]
+    cells = [[None]] * want.size if not rows else rows
+    tally.elements(case, [[number(cell, want.dtype) for cell in row] or [None] for row in cells], "get csv")
+    run("get", at, "-o", tmp_path / "x.npy", "--quiet")
+    saved = np.load(tmp_path / "x.npy")
+    tally.elements(case, saved[case.column] if case.column else saved, "get npy", mask=False)
+    stored = run("get", at, "--stored", "-o", tmp_path / "s.npy", "--quiet", status=(0, 2))
+    there = np.load(tmp_path / "s.npy") if stored.returncode == 0 else case.stored
+    there = there[case.column] if there.dtype.names else there
+    # Tiles and tables of text are stored as bytes, and integers of the other sign as what they are.
+    if there.dtype == case.stored.dtype:
+        tally.same(case, there, case.stored, "get --stored")
+    if want.dtype.kind in "iuf":
+        stats = json.loads(run("stats", at, "--json").stdout)["arrays"][0]
+        finite = want.compressed()[np.isfinite(want.compressed())]
+        tally.same(case, [stats["masked"], stats["count"]], [want.mask.sum(), want.size], "stats counts")
+        if finite.size:
+            tally.same(case, np.array([stats["min"], stats["max"]], finite.dtype), [finite.min(), finite.max()], "stats")
+            if not case.column:
+                line = run("table", case.path, "-c", f"a={case.item}@min", "-c", f"b={case.item}@max", "-o", "-").stdout.decode()
+                row = next(csv.reader(line.splitlines()[1:]))
+                tally.same(case, np.array(row[1:], "f8"), np.array([finite.min(), finite.max()], "f8"), "table")
+    digest = json.loads(run("digest", case.path, "--json").stdout)["arrays"][case.item]
+    filled = want.filled(0)
+    tally.same(case, digest["sha256"], sha256(filled), "digest")
+    if want.mask.any():
+        tally.same(case, digest.get("mask_sha256"), sha256(want.mask.astype("u1")), "digest mask")
+    if not case.column:
+        picture, other = tmp_path / "a.png", tmp_path / "b.png"
+        asdf.AsdfFile({"want": want if want.mask.any() else want.data}).write_to(tmp_path / "want.asdf")
+        run("show", at, "-o", picture, "--quiet")
+        run("show", f"{tmp_path / 'want.asdf'}#/want", "-o", other, "--quiet")
+        tally.same(case, picture.read_bytes() == other.read_bytes(), True, "show")
+
+
+def test_every_command(cases, tmp_path):
+    tally = Tally("the command")
+    # Python and C read the other types.
+    some = {"NETCDF3_CLASSIC.nc": ("i2",), "NETCDF3_64BIT_DATA.nc": (), "NETCDF4.nc": ("i1", "i2", "f4"), "HDF5.h5": ("i2", "f4")}
+    chosen = [case for case in cases if case.path.name not in some or case.item[1:3] in some[case.path.name]]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda one: commanded(tally, one[1], tmp_path / str(one[0])), enumerate(chosen)))
+    tally.done()
+
+
+def test_whole_files(cases, tmp_path):
+    tally = Tally("convert, diff and manifest")
+    files = collections.defaultdict(list)
+    for case in cases:
+        files[case.path].append(case)
+    for path, here in files.items():
+        out = tmp_path / "x.asdf"
+        run("convert", path, out, "--physical", "--quiet")
+        with asdf.open(out) as opened:
+            for case in here:
+                name = fits.open(path)[int(case.item.split("/")[2])].name or "PRIMARY" if path.suffix == ".fits" else case.item[1:]
+                if path.suffix == ".fits" and name not in opened:
+                    name = f"HDU{case.item.split('/')[2]}"
+                array = opened[name][case.column] if case.column else opened[name]
+                tally.elements(case, np.ma.array(array[...]), "convert --physical")
+        if not here[0].column:
+            tree = {}
+            for case in here:
+                if path.suffix == ".fits":
+                    tree["fits"] = [{"data": case.want}] if case.item == "/fits/0/data" else [{}, {"data": case.want}]
+                else:
+                    tree[case.item[1:]] = case.want
+            with asdf.config_context() as config:
+                config.remove_extension(package="asdf-astropy")
+                asdf.AsdfFile(tree).write_to(tmp_path / "want.asdf")
+            for a, b in ((path, tmp_path / "want.asdf"), (tmp_path / "want.asdf", path)):
+                told = json.loads(run("diff", a, b, "--json", status=(0, 1)).stdout)["differences"]
+                paths = {one["path"]: one for one in told}
+                for case in here:
+                    tally.same(case, paths.get(case.item), None, "diff")
+        done = run("manifest", path, "-o", tmp_path / "m.json", status=(0, 2))
+        if done.returncode:
+            tally.same(here[0], bool(done.stderr), True, "manifest refused")
+            continue
+        refs = json.loads((tmp_path / "m.json").read_text())["refs"]
+        for case in here:
+            said = json.loads(refs[f"{case.item[1:]}/.zarray"])
+            dtype = dict(said["dtype"])[case.column] if isinstance(said["dtype"], list) else said["dtype"]
+            attributes = json.loads(refs.get(f"{case.item[1:]}/.zattrs", "{}"))
+            # Stored elements, with what the conventions of netCDF say of them; else nothing may be declared.
+            tally.same(case, str(np.dtype(dtype).newbyteorder("=")), str(case.stored.dtype.newbyteorder("=")), "manifest dtype")
+            if path.suffix in (".nc", ".h5"):
+                kept = {key: attributes.get(key) for key in case.attributes if key in ("scale_factor", "add_offset", "_Unsigned")}
+                tally.same(case, [kept[key] for key in kept], [case.attributes[key] for key in kept], "manifest attributes")
+            elif path.suffix == ".fits":
+                tally.same(case, case.attributes, {}, "manifest of scaled values")
+    tally.done()
+
+
+def test_python(cases):
+    tally = Tally("Python")
+    for case in cases:
+        with trilith.open(case.path) as f:
+            array = f[case.item[1:]]
+            found = np.ma.array(array.masked())
+            tally.elements(case, found[case.column] if case.column else found)
+            if not case.column:
+                tally.same(case, np.asarray(array.to_xarray().values, "f8"), case.want.astype("f8").filled(np.nan) if case.want.dtype.kind == "f" or "unset" not in case.name and "unfilled" not in case.name else np.asarray(array.masked().data, "f8"), "to_xarray")
+        with trilith.open(case.path, stored=True) as f:
+            array = f[case.item[1:]]
+            if isinstance(array, trilith.Array) and array.dtype == case.stored.dtype:
+                tally.same(case, array[...], case.stored, "stored")
+    tally.done()
+
+
+def test_zarr(cases):
+    tally = Tally("zarr")
+    for path in dict.fromkeys(case.path for case in cases):
+        group = trilith.zarr.open(path)
+        for case in cases:
+            if case.path != path:
+                continue
+            if case.column:
+                array, mask = group[case.item[1:]], None
+                values = array[...][case.column] if not hasattr(array, "keys") else array[case.column][...]
+                tally.elements(case, np.ma.array(values), "values", mask=False)
+                continue
+            array = group[case.item[1:]]
+            values = np.ma.array(array[...])
+            if f"{case.item[1:]}_mask" in group:
+                values.mask = group[f"{case.item[1:]}_mask"][...] != 0
+            elif "_FillValue" in array.attrs:
+                fill = array.dtype.type(array.attrs["_FillValue"])
+                values.mask = np.isnan(values.data) if fill != fill else values.data == fill
+            tally.elements(case, values)
+            tally.same(case, sorted(set(array.attrs) & {"scale_factor", "add_offset", "valid_min"} & set(case.attributes)) if case.want.mask.any() else [], [], "attributes")
+    tally.done()
+
+
+def test_xarray(cases):
+    tally = Tally("xarray")
+    for path in dict.fromkeys(case.path for case in cases):
+        here = [case for case in cases if case.path == path]
+        if path.suffix in (".nc", ".h5"):
+            with xarray.open_dataset(path, engine="trilith") as ours, xarray.open_dataset(path, engine="netcdf4") as theirs:
+                for case in here:
+                    name = case.item[1:]
+                    tally.same(case, str(ours[name].dtype), str(theirs[name].dtype), "dtype")
+                    tally.same(case, ours[name].values, theirs[name].values, "values")
+        elif not here[0].column:
+            group = here[0].item.rsplit("/", 1)[0]
+            with xarray.open_dataset(path, engine="trilith", group=group) as ours:
+                want = here[0].want
+                name = here[0].item.rsplit("/", 1)[1]
+                tally.same(here[0], ours[name].values, want.astype("f8").filled(np.nan) if want.mask.any() else want.data, "values")
+    tally.done()
+
+
+def test_c(cases):
+    if not LIBRARY.exists():
+        pytest.skip(f"no {LIBRARY}")
+    library, tally = ctypes.CDLL(str(LIBRARY)), Tally("C")
+    pointer, codes = ctypes.c_void_p, {}
+    header = pathlib.Path(__file__).parents[2] / "trilith-c/include/trilith.h"
+    for line in header.read_text().splitlines():
+        words = line.split()
+        if len(words) == 3 and words[0] == "#define" and words[1].startswith("TRILITH_"):
+            codes[words[1][len("TRILITH_") :].lower()] = words[2]
+    for case in cases:
+        file, array, error = pointer(), pointer(), pointer()
+        assert library.trilith_open(str(case.path).encode(), None, ctypes.byref(file), ctypes.byref(error)) == 0
+        assert library.trilith_array_at(file, case.item.encode(), ctypes.byref(array), ctypes.byref(error)) == 0
+        if case.column:
+            field = pointer()
+            assert library.trilith_array_field(array, case.column.encode(), ctypes.byref(field), ctypes.byref(error)) == 0
+            library.trilith_array_free(array)
+            array = field
+        name = "bool8" if case.want.dtype.kind == "b" else case.want.dtype.name
+        found = np.zeros(case.want.shape, case.want.dtype)
+        mask = np.zeros(case.want.shape, "u1")
+        status = library.trilith_array_read(array, int(codes[name]), found.ctypes.data_as(pointer), ctypes.c_size_t(found.nbytes), None, None, None, ctypes.byref(error))
+        assert status == 0, case.name
+        assert library.trilith_array_read_mask(array, mask.ctypes.data_as(pointer), ctypes.c_size_t(mask.nbytes), ctypes.byref(error)) == 0
+        tally.elements(case, np.ma.array(found, mask=mask != 0))
+        library.trilith_array_free(array)
+        library.trilith_close(file)
+    tally.done()
