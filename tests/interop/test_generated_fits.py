@@ -96,7 +96,8 @@ def table(random, name):
 def ragged(random, name):
     """Columns of varying length, of all types; scaled, unsigned, with axes."""
     rows, columns, cards = int(random.integers(0, 5)), [], {}
-    for letter, code in {"L": "?", "B": "u1", "I": "i2", "J": "i4", "K": "i8", "E": "f4", "D": "f8", "C": "c8", "M": "c16", "A": "S1"}.items():
+    types = {"L": "?", "B": "u1", "I": "i2", "J": "i4", "K": "i8", "E": "f4", "D": "f8", "C": "c8", "M": "c16", "A": "S1"}
+    for letter, code in types.items():
         if random.random() < 0.4:
             continue
         is_plane, cells = random.random() < 0.3 and letter != "A", np.empty(rows, object)
@@ -244,8 +245,8 @@ class Generated(peer.CaseWithoutAstropy):
                     elif (scale, zero) != (1, 0):
                         want = want.astype("f8") * scale + zero
                     if not physical and want.dtype.kind == "c":
-                        ours = np.array([complex(one.replace(" ", "").replace("i", "j")) if isinstance(one, str) else one for one in np.ravel(ours)])
-                        ours = ours.reshape(want.shape)
+                        texts = [complex(one.replace(" ", "").replace("i", "j")) for one in np.ravel(ours)]
+                        ours = np.array(texts).reshape(want.shape)
                     ours = np.array(plain(ours), dtype=want.dtype) if not physical else np.asarray(ours)
                     # TDIM does not apply to a cell without values.
                     self.assertEqual(ours.shape if ours.size else (0,), want.shape if want.size else (0,))
