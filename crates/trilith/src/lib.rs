@@ -125,6 +125,8 @@ pub mod tree;
 #[doc(hidden)]
 pub mod codec;
 #[doc(hidden)]
+pub mod condition;
+#[doc(hidden)]
 pub mod core;
 #[cfg(feature = "dudley")]
 pub mod layout;

@@ -28,6 +28,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("tree", 2),
     ("array", 2),
     ("codec", 3),
+    ("condition", 3),
     ("core", 3),
     ("schema", 3),
     ("layout", 3),

@@ -2,9 +2,8 @@
 
 use std::cell::OnceCell;
 
-use super::cell::Cell;
 use super::summary::Summary;
-use crate::array::Datatype;
+use crate::condition::Cell;
 use crate::error::{Error, Result};
 use crate::file::{File, Item, ItemKind};
 use crate::spelling::nearest;
@@ -209,18 +208,9 @@ fn single(item: &Item<'_>) -> Result<Cell> {
     if array.mask().is_some() {
         return Ok(Cell::Text(format!("{} {:?}", array.datatype(), array.shape())));
     }
-    Ok(match array.datatype() {
-        datatype if *datatype == Datatype::Bool8 => Cell::Bool(array.load_as::<u8>()?.first().is_some_and(|value| *value != 0)),
-        Datatype::Uint64 => array.load::<u64>()?.first().map_or(Cell::Null, |value| whole(*value)),
-        datatype if datatype.is_integer() => array.load_as::<i64>()?.first().map_or(Cell::Null, |value| Cell::Int(*value)),
-        Datatype::Float16 | Datatype::Float32 | Datatype::Float64 => {
-            array.load_as::<f64>()?.first().map_or(Cell::Null, |value| Cell::Float(*value))
-        }
-        Datatype::Ascii(_) | Datatype::Ucs4(_) | Datatype::Ucs2(_) | Datatype::Utf8(_) => {
-            array.load_texts()?.into_iter().next().map_or(Cell::Null, Cell::Text)
-        }
-        _ => Cell::Text(format!("{} {:?}", array.datatype(), array.shape())),
-    })
+    let cells = Cell::of_elements(&array)?;
+    let described = || Cell::Text(format!("{} {:?}", array.datatype(), array.shape()));
+    Ok(cells.map_or_else(described, |cells| cells.into_iter().next().unwrap_or_default()))
 }
 
 /// The value of an item: that of a scalar, the text of a collection, what an array is.

@@ -3,19 +3,17 @@
 //! A [`Query`] has the columns and the condition for rows, and reads the rows of one file at a time, so that
 //! files can be read side by side. A [`Table`] takes the rows; it holds these and never the files.
 
-mod cell;
 mod collect;
 mod column;
-mod filter;
 mod summary;
 
 use std::cell::OnceCell;
 use std::cmp::Ordering;
 
-pub use self::cell::{Cell, CellType};
 pub use self::collect::{Collected, collect};
 use self::column::{Column, Place};
-use self::filter::Filter;
+use crate::condition::Filter;
+pub use crate::condition::{Cell, CellType};
 use crate::error::{Error, Result};
 use crate::file::{File, ItemKind};
 use crate::spelling::nearest;

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use half::f16;
 
-use super::cell::Cell;
 use crate::array::{Array, Byteorder, Datatype, ElementValue};
+use crate::condition::Cell;
 use crate::error::Result;
 
 /// Number of bytes that are gone through at a time: they stay in the cache.

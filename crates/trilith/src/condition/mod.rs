@@ -1,4 +1,4 @@
-//! Conditions on rows: comparisons of columns with values, joined by `and`, `or`, `not` and parentheses.
+//! Conditions on rows of a table and files of a set: comparisons of columns with values, joined by `and`, `or`, `not` and parentheses.
 //!
 //! ```text
 //! either     = both {"or" both}
@@ -7,9 +7,11 @@
 //! operand    = column | number | "text" | true | false | null
 //! ```
 
+mod cell;
+
 use std::cmp::Ordering;
 
-use super::cell::Cell;
+pub use self::cell::{Cell, CellType};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::spelling::nearest;
@@ -19,7 +21,7 @@ const DEPTH: usize = 100;
 
 /// A condition on the rows of a table.
 #[derive(Debug, Clone)]
-pub(super) enum Filter {
+pub(crate) enum Filter {
     Compare { left: Operand, how: Comparison, right: Operand },
     Not(Box<Filter>),
     All(Vec<Filter>),
@@ -27,13 +29,13 @@ pub(super) enum Filter {
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Operand {
+pub(crate) enum Operand {
     Column(usize),
     Value(Cell),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Comparison {
+pub(crate) enum Comparison {
     Equal,
     NotEqual,
     Less,
@@ -50,6 +52,17 @@ impl Filter {
         match parser.peek() {
             None => Ok(filter),
             Some(_) => Err(parser.expected("and, or, or the end")),
+        }
+    }
+
+    /// Returns `true` if the condition refers to a column.
+    pub fn uses(&self, column: usize) -> bool {
+        match self {
+            Self::Compare { left, right, .. } => {
+                [left, right].iter().any(|side| matches!(side, Operand::Column(at) if *at == column))
+            }
+            Self::Not(inner) => inner.uses(column),
+            Self::All(parts) | Self::Any(parts) => parts.iter().any(|part| part.uses(column)),
         }
     }
 

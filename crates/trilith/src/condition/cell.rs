@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use crate::array::{Array, Datatype};
+use crate::error::Result;
 use crate::yaml::Scalar;
 
 /// One value of a table.
@@ -61,11 +63,11 @@ impl CellType {
         }
     }
 
-    pub(super) fn bit(self) -> u8 {
+    pub(crate) fn bit(self) -> u8 {
         1 << self as u8
     }
 
-    pub(super) const ALL: [Self; 5] = [Self::Null, Self::Bool, Self::Int, Self::Float, Self::Text];
+    pub(crate) const ALL: [Self; 5] = [Self::Null, Self::Bool, Self::Int, Self::Float, Self::Text];
 }
 
 impl Cell {
@@ -79,6 +81,34 @@ impl Cell {
             Scalar::BigInt(text) => Self::Text(text),
             Scalar::Str(text) | Scalar::Timestamp(text) | Scalar::Binary(text) => Self::Text(text.into_owned()),
         }
+    }
+
+    /// The elements of an array, in order; None for an array whose elements are no values. A masked element is null.
+    ///
+    /// # Errors
+    /// Returns an error if they cannot be read.
+    pub(crate) fn of_elements(array: &Array) -> Result<Option<Vec<Self>>> {
+        let whole = |value: u64| i64::try_from(value).map_or_else(|_| Self::Text(value.to_string()), Self::Int);
+        let mut cells: Vec<Self> = match array.datatype() {
+            Datatype::Bool8 => array.load_as::<u8>()?.into_iter().map(|value| Self::Bool(value != 0)).collect(),
+            Datatype::Uint64 => array.load::<u64>()?.into_iter().map(whole).collect(),
+            datatype if datatype.is_integer() => array.load_as::<i64>()?.into_iter().map(Self::Int).collect(),
+            Datatype::Float16 | Datatype::Float32 | Datatype::Float64 => {
+                array.load_as::<f64>()?.into_iter().map(Self::Float).collect()
+            }
+            Datatype::Ascii(_) | Datatype::Ucs4(_) | Datatype::Ucs2(_) | Datatype::Utf8(_) => {
+                array.load_texts()?.into_iter().map(Self::Text).collect()
+            }
+            _ => return Ok(None),
+        };
+        if let Some(mask) = array.mask_array()? {
+            for (cell, is_missing) in cells.iter_mut().zip(mask.load_as::<u8>()?) {
+                if is_missing != 0 {
+                    *cell = Self::Null;
+                }
+            }
+        }
+        Ok(Some(cells))
     }
 
     /// Its type.
@@ -130,7 +160,7 @@ impl Cell {
     }
 
     /// An order of all cells, for sorting: by type, then by value; what is no number after the numbers, null last.
-    pub(super) fn order(&self, other: &Self) -> Ordering {
+    pub(crate) fn order(&self, other: &Self) -> Ordering {
         let rank = |cell: &Self| match cell {
             Self::Bool(_) => 0,
             Self::Int(_) => 1,
