@@ -292,6 +292,14 @@ impl Array {
         }
     }
 
+    /// The names of the axes by the layout of the file, None for an axis without one (no names if it has none), and
+    /// whether the array is a coordinate.
+    #[getter]
+    fn _axes(&self) -> PyResult<(Vec<Option<String>>, bool)> {
+        let Some(place) = self.place() else { return Ok((Vec::new(), false)) };
+        scalar::axes(&place.item)
+    }
+
     /// The unit as the file spells it: that of the quantity or column that holds the array, or one among its
     /// attributes. None if there is none.
     #[getter]

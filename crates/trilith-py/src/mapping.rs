@@ -87,6 +87,12 @@ impl Keyed {
         self.0.item.doc()
     }
 
+    /// The names of the first axes of all arrays in the mapping, and `false`.
+    #[getter]
+    fn _axes(&self) -> PyResult<(Vec<Option<String>>, bool)> {
+        scalar::axes(&self.0.item)
+    }
+
     /// The description of the file: "tree", "layout", "derived" or "set".
     #[getter]
     fn _form(&self) -> &'static str {

@@ -108,6 +108,12 @@ pub fn words<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyDic
     dict(py, item.words().or_raise(About::Argument)?)
 }
 
+/// The names of the axes of an item, and whether it is a coordinate.
+pub fn axes(item: &Item<'_>) -> PyResult<(Vec<Option<String>>, bool)> {
+    let axes = item.axes().or_raise(About::Argument)?;
+    Ok((axes.names, axes.is_coordinate))
+}
+
 fn dict<'py>(py: Python<'py>, said: Vec<(Cow<'_, str>, Value)>) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (name, value) in said {

@@ -29,7 +29,7 @@ use crate::asdf::header::is_asdf;
 #[cfg(feature = "dudley")]
 use crate::dudley::Signature;
 
-pub use backend::{Backend, Child, Description, Destination, ListedArray, Members, Place, Take};
+pub use backend::{Axes, Backend, Child, Description, Destination, ListedArray, Members, Place, Take};
 pub use expand::{ExpandOptions, Part};
 #[doc(hidden)]
 pub use fits::{Inner, toward, write_around};

@@ -22,7 +22,5 @@ def written(node):
 
 def laid_out(array):
     """The names that the layout gives the axes of an array; an axis without a name has None. None where it gives none."""
-    dims = array._words.get("grid_dims")
-    if not isinstance(dims, list) or len(dims) != array.ndim:
-        return None
-    return [str(name) or None for name in dims]
+    names, _ = array._axes
+    return names if any(names) and len(names) == array.ndim else None

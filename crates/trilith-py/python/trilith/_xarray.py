@@ -29,9 +29,13 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
     by the CF conventions as xarray does it, which the arguments `decode_cf`, `mask_and_scale` and so on of xarray turn
     off.
 
+    Under a layout, the parameters that are lengths of axes name these: `ny`, or `nx-1`. Values of the summary block are
+    coordinates.
+
     With `layout`, any file is opened under a layout of Dudley. A catalog is one dataset of all its files, whose first
-    dimension, `record`, counts them. `family` is the layout of the files, if the catalog does not hold it, and `files` chooses
-    some of them: `slice(0, 10)`.
+    dimension counts them. Its name is that of the time in the summary block (a variable `time`, or one with the attribute
+    `axis="T"`), otherwise `record`. `family` is the layout of the files, if the catalog does not hold it. `files` chooses
+    some of them, `slice(0, 10)`, and how items of unequal shape are joined: `"pad"`, or `"along=nx"`.
     """
 
     description = "ASDF, FINF and Dudley through Trilith"
@@ -74,6 +78,9 @@ def _opened(node, how, axes):
     dataset = _dataset(node, drop, dims, axes)
     if _is_laid_out(node):
         dataset = _laid_out.decoded(dataset, how)
+    elif _is_set(node):
+        # A time in seconds is selected by its number.
+        dataset = _laid_out.decoded(dataset, {"decode_timedelta": False, **how})
     # open_mfdataset calls it, whether there is anything to close or not.
     dataset.set_close(_nothing)
     return dataset
@@ -105,15 +112,20 @@ def _dataset(node, drop, dims, axes):
     readable = dict(_readable(node, drop))
     found = {str(key): value for key, value in readable.items() if key not in drop and _array(value) is not None}
     arrays = {key: _array(value) for key, value in found.items()}
-    laid_out = _is_laid_out(node)
+    laid_out, is_set = _is_laid_out(node), _is_set(node)
     names = _dimensions(node, arrays, dims or {}, axes)
-    said = {key: _laid_out.attributes(array) for key, array in arrays.items()} if laid_out else {}
+    coordinates = {key for key, array in arrays.items() if array._axes[1]}
+    # A parameter that is the length of a dimension is no variable.
+    lengths = {key for key in coordinates for dims in names.values() if key in dims and key not in names[key]}
+    coordinates -= lengths
+    arrays = {key: array for key, array in arrays.items() if key not in lengths}
+    said = {key: _laid_out.attributes(array) for key, array in arrays.items()} if laid_out or is_set else {}
     variables = {key: _variable(array, names[key], found[key], said.get(key)) for key, array in arrays.items()}
     unlimited = set()
     if laid_out:
         variables.update({key: _characters(array, variables[key]) for key, array in arrays.items()})
         unlimited.update(*(array._words.get("grid_unlimited") or () for array in arrays.values()))
-    attributes = _laid_out.attributes(node) if laid_out else node.attrs if _is_set(node) else {}
+    attributes = _laid_out.attributes(node) if laid_out else node.attrs if is_set else {}
     for key, value in readable.items():
         if laid_out and node._form == "derived":
             continue  # the lengths of dimensions
@@ -123,7 +135,7 @@ def _dataset(node, drop, dims, axes):
             items = list(value)
             if items and all(isinstance(item, (str, int, float)) for item in items):
                 attributes[str(key)] = items
-    dataset = xarray.Dataset(variables, attrs=attributes)
+    dataset = xarray.Dataset(variables, attrs=attributes).set_coords(coordinates)
     if laid_out:
         dataset.encoding["unlimited_dims"] = unlimited
     return dataset
@@ -140,10 +152,14 @@ def _characters(array, variable):
 
 def _readable(node, drop):
     """The items of a mapping that can be read; of the others, unless they are dropped, a warning says why."""
+    reasons = (NotImplementedError, FormatError, LimitError)
+    if _is_set(node):
+        # Files of other shapes, of which the other items are still good.
+        reasons = (*reasons, ValueError, KeyError)
     for key in node:
         try:
             yield key, node[key]
-        except (NotImplementedError, FormatError, LimitError) as error:
+        except reasons as error:
             if key not in drop:
                 warnings.warn(f"{key} is left out: {error}", stacklevel=5)
 
@@ -198,9 +214,9 @@ def _one(value):
 def _dimensions(node, arrays, given, axes):
     """Names of the axes of the arrays of a group: those that were given, otherwise by the file and the conventions."""
     left = {key: array for key, array in arrays.items() if key not in given}
-    is_family = _is_set(node)
-    said = dict.fromkeys(left) if is_family else _dims.said(node, left)
-    named = axes.name([(key, array.shape, said[key]) for key, array in left.items()], ["record"] if is_family else [])
+    said = _dims.said(node, left)
+    first = node._axes[0] if _is_set(node) else []
+    named = axes.name([(key, array.shape, said[key]) for key, array in left.items()], first)
     names = {key: (names,) if isinstance(names, str) else tuple(names) for key, names in given.items()}
     return names | {key: tuple(names) for key, names in zip(left, named, strict=True)}
 

@@ -63,6 +63,16 @@ pub type Members<'f> = Vec<(Option<Scalar<'f>>, Place)>;
 /// A callback that takes the parts of an item, each with its tag.
 pub type Take<'t> = &'t mut dyn FnMut(Option<&str>, Part<'_>) -> Result<()>;
 
+/// The names of the axes of an array, and its part among the arrays of its group.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Axes {
+    /// A name for each axis, or None for an axis without one. Empty if the file names none.
+    pub names: Vec<Option<String>>,
+    /// `true` if the array is a coordinate: a value of the summary block of a layout, such as `time`.
+    pub is_coordinate: bool,
+}
+
 /// The datatype, shape and storage of an array, without its elements.
 #[derive(Debug, Clone)]
 pub struct Description {
@@ -249,6 +259,15 @@ pub trait Backend: Any + Debug + Send + Sync {
     fn words(&self, at: &Place) -> Result<Vec<(Cow<'_, str>, Value)>> {
         let _ = at;
         Ok(Vec::new())
+    }
+
+    /// Returns the names of the axes of an array, as [`Item::axes`](super::Item::axes).
+    ///
+    /// # Errors
+    /// Returns an error if they cannot be read.
+    fn axes(&self, at: &Place) -> Result<Axes> {
+        let _ = at;
+        Ok(Axes::default())
     }
 
     /// Returns the unit of an array as the file spells it.

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::backend::{self, Backend, Child, Description, Destination, ListedArray, Place};
+use super::backend::{self, Axes, Backend, Child, Description, Destination, ListedArray, Place};
 use super::item::{ItemKind, Notes};
 use super::stack::not_an_array;
 use crate::array::{Array, Byteorder};
 use crate::bytes::{Base, SourceRef};
-use crate::dudley::{self, DudleyFile, Outline, OutlineId, Thing};
+use crate::dudley::{self, DudleyFile, LayoutOrigin, Outline, OutlineId, Thing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{Attribute, Entry, ItemId, Layout, Literal, ResolvedType, own_name, quoted_name, read_value};
 use crate::limits::Limits;
@@ -147,7 +147,7 @@ impl DudleyFile {
 }
 
 /// An attribute of a layout as a value; one that is only there is null.
-fn value_of(said: &Attribute) -> Value {
+pub(super) fn value_of(said: &Attribute) -> Value {
     let one = |literal: &Literal| match literal {
         Literal::Integer(number) => Value::from(*number),
         Literal::Float(number) => Value::from(*number),
@@ -166,6 +166,24 @@ fn if_any<T>(found: Result<Option<T>>) -> Result<Option<T>> {
         Err(error) if error.kind().is_request() => Ok(None),
         found => found,
     }
+}
+
+/// Returns the names of the axes of an item: those that its attributes declare, otherwise the parameters in its shape, unless the
+/// layout is `derived`, whose parameters are no names of another format.
+pub(super) fn axes_of(layout: &Layout, item: ItemId, is_derived: bool) -> Axes {
+    let declared = layout.attributes(item).find(|(name, _)| *name == DIMS).map(|(_, said)| read_value(said));
+    let name = |literal: &Literal| match literal {
+        Literal::Text(text) => Some(text.clone()).filter(|text| !text.is_empty()),
+        other => Some(other.to_string()),
+    };
+    let mut axes = Axes::default();
+    match declared {
+        Some(Attribute::List(list)) => axes.names = list.iter().map(name).collect(),
+        _ if is_derived => {}
+        _ => axes.names = layout.axis_names(item),
+    }
+    axes.is_coordinate = !is_derived && layout.is_summary_value(item);
+    axes
 }
 
 /// Adds the metadata of an item in a layout: its documentation, its unit, its other attributes.
@@ -263,6 +281,13 @@ impl Backend for DudleyFile {
         let Ok(id) = self.number(at) else { return Ok(Vec::new()) };
         let said = self.words(id)?;
         Ok(said.into_iter().map(|(name, said)| (Cow::Borrowed(name), value_of(&said))).collect())
+    }
+
+    fn axes(&self, at: &Place) -> Result<Axes> {
+        let Ok(id) = self.number(at) else { return Ok(Axes::default()) };
+        let Some(item) = self.outline()?.item(id) else { return Ok(Axes::default()) };
+        let is_derived = matches!(self.origin(), LayoutOrigin::Derived(_));
+        Ok(axes_of(self.layout(), item, is_derived))
     }
 
     fn kind(&self, at: &Place) -> ItemKind {

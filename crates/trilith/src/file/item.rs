@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use super::backend::{Backend, Child, Description, Destination, ListedArray, Place};
+use super::backend::{Axes, Backend, Child, Description, Destination, ListedArray, Place};
 use super::expand::{ExpandOptions, Part};
 #[cfg(feature = "dudley")]
 use super::series::Series;
@@ -490,6 +490,41 @@ impl<'f> Item<'f> {
     /// Returns an error if it cannot be read.
     pub fn words(&self) -> Result<Vec<(Cow<'_, str>, Value)>> {
         self.backend().words(&self.place)
+    }
+
+    /// Returns the names of the axes of an array: those that the layout of its file declares (`grid_dims`), otherwise the
+    /// parameters that are the lengths of the axes. In a file set the first axis counts the files.
+    ///
+    /// ```
+    /// # #[cfg(feature = "dudley")] {
+    /// use trilith::{OpenOptions, layout::Layout};
+    /// let layout = Layout::read(b"N : u1  x = u1[N-,2]")?;
+    /// let file = OpenOptions::new().layout(layout).open_bytes(vec![2, 5, 6])?;
+    /// assert_eq!(file.item("/x")?.axes()?.names, [Some("N-1".to_owned()), None]);
+    /// # }
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if they cannot be read.
+    pub fn axes(&self) -> Result<Axes> {
+        self.backend().axes(&self.place)
+    }
+
+    /// Returns the coordinate along an axis of the array: the array at the root that has the name of the axis, one axis, and
+    /// its length. None if there is none.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Item::axes`] and [`Item::array`].
+    pub fn coordinate(&self, axis: usize) -> Result<Option<(String, Item<'f>)>> {
+        let Some(Some(name)) = self.axes()?.names.into_iter().nth(axis) else { return Ok(None) };
+        let backend = self.backend();
+        let Some(place) = backend.child(&backend.root(), &name)? else { return Ok(None) };
+        let found = self.at(place);
+        let is_array = found.kind() == ItemKind::Array;
+        let length = self.array()?.shape().get(axis).copied();
+        let fits = is_array && matches!(found.array()?.shape(), [only] if Some(*only) == length);
+        Ok(fits.then_some((name, found)))
     }
 
     /// Returns the unit of an array as the file spells it: that of the quantity or the column that holds it, or an

@@ -3,7 +3,8 @@
 //! - A gwcs next to an array names the pixel axes of its first frame, in the order x, y: the axes of the array are the same
 //!   names in the other order.
 //! - Data models of Roman and JWST have images along `y` and `x`, before these `resultant`, or `integration` and `group`.
-//! - A layout, and with it a file of another format, says them with `grid_dims`.
+//! - A layout, and with it a file of another format, says them with `grid_dims`; otherwise the parameters that are lengths of
+//!   axes name these.
 //!
 //! Axes without a name are `dim_0`, `dim_1` and so on: those of one shape in one group share them, those of the next shape
 //! have the numbers that follow.
@@ -122,7 +123,11 @@ impl AxisNames {
         let mut lengths: HashMap<String, u64> = HashMap::new();
         let mut named = Vec::with_capacity(arrays.len());
         for (key, shape, said) in arrays {
-            let Some(said) = said.as_ref().filter(|said| said.len() == shape.len()) else {
+            let is_named = |said: &&Vec<Option<String>>| {
+                let leading = said.iter().zip(first).take_while(|(said, name)| said.as_ref() == Some(name)).count();
+                said.len() == shape.len() && said.iter().skip(leading).any(Option::is_some)
+            };
+            let Some(said) = said.as_ref().filter(is_named) else {
                 named.push(None);
                 continue;
             };

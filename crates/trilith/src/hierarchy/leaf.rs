@@ -1,20 +1,17 @@
 //! Metadata of one array, and of a dict of a layout.
 
-#[cfg(feature = "dudley")]
-use std::borrow::Cow;
-
 use super::Json;
 use super::dims::{Conventions, Said};
+#[cfg(feature = "dudley")]
+use super::is_family;
 use crate::array::{Array, Mask};
 use crate::asdf::ndarray::is_ndarray_tag;
 #[cfg(feature = "dudley")]
-use crate::dudley::{DudleyFile, LayoutOrigin, OutlineId};
+use crate::dudley::{DudleyFile, LayoutOrigin};
 use crate::error::Result;
-#[cfg(feature = "dudley")]
-use crate::file::Place;
 use crate::file::{Backend, Item};
 #[cfg(feature = "dudley")]
-use crate::layout::{Attribute, Literal};
+use crate::tree::{Data, Value};
 
 /// An array before its place is known.
 pub(super) struct Leaf {
@@ -23,6 +20,7 @@ pub(super) struct Leaf {
     /// The names of its axes, if they are for this array alone.
     pub said: Said,
     pub missing: Option<Json>,
+    pub is_coordinate: bool,
 }
 
 impl Leaf {
@@ -39,7 +37,7 @@ impl Leaf {
         {
             attributes.push(("_FillValue".to_owned(), value.clone()));
         }
-        Self { array, attributes, said, missing }
+        Self { array, attributes, said, missing, is_coordinate: false }
     }
 
     /// The array that an item is.
@@ -48,9 +46,16 @@ impl Leaf {
     /// Returns an error if the array cannot be found.
     pub fn of(item: &Item<'_>) -> Result<Self> {
         let array = item.presented(item.array()?)?;
-        let (mut attributes, said) = said_of(item.backend(), item);
+        let (mut attributes, axes) = (typed(item), item.axes()?);
+        let said = Some(axes.names).filter(|names| names.iter().any(Option::is_some));
         let notes = item.notes();
-        let unit = notes.unit.map(|unit| unit.into_owned());
+        let unit = notes.unit.map(|unit| unit.trim().to_owned());
+        // The name that the conventions of CF have for documentation.
+        if let Some(doc) = notes.comment.filter(|_| is_laid_out(item.backend()))
+            && !attributes.iter().any(|(name, _)| name == "long_name")
+        {
+            attributes.push(("long_name".to_owned(), Json::Text(doc.trim().to_owned())));
+        }
         let is_named =
             |attributes: &[(String, Json)]| attributes.iter().any(|(name, _)| matches!(name.as_str(), "unit" | "units"));
         match (unit, notes.tag) {
@@ -60,7 +65,7 @@ impl Leaf {
             }
             _ => {}
         }
-        Ok(Self::new(array, attributes, said))
+        Ok(Self { is_coordinate: axes.is_coordinate, ..Self::new(array, attributes, said) })
     }
 
     /// The names of its axes by what is known of its group.
@@ -78,8 +83,7 @@ impl Leaf {
 pub(super) fn of_dict(item: &Item<'_>) -> Vec<(String, Json)> {
     // Attributes that netCDF-4 keeps for itself.
     let is_own = |name: &str| matches!(name, "_NCProperties" | "_nc3_strict");
-    let said = typed(item.backend(), item);
-    said.into_iter().filter(|(name, _)| !is_own(name)).map(|(name, said)| (name.into_owned(), json(&said))).collect()
+    typed(item).into_iter().filter(|(name, _)| !is_own(name)).collect()
 }
 
 /// Returns `true` if the numbers of a dict are lengths of axes, which arrays have anyway.
@@ -93,44 +97,36 @@ fn stream(backend: &dyn Backend) -> Option<&DudleyFile> {
     (backend as &dyn std::any::Any).downcast_ref()
 }
 
+/// Returns `true` if a layout says where the arrays are.
 #[cfg(feature = "dudley")]
-fn typed<'b>(backend: &'b dyn Backend, item: &Item<'_>) -> Vec<(Cow<'b, str>, Attribute)> {
-    match (stream(backend), item.place()) {
-        (Some(file), Place::Node(number)) => file.remaining_attributes(OutlineId::of(*number)).unwrap_or_default(),
-        _ => Vec::new(),
+fn is_laid_out(backend: &dyn Backend) -> bool {
+    stream(backend).is_some() || is_family(backend)
+}
+
+#[cfg(not(feature = "dudley"))]
+fn is_laid_out(_: &dyn Backend) -> bool {
+    false
+}
+
+/// The attributes of an item under a layout, with their types.
+#[cfg(feature = "dudley")]
+fn typed(item: &Item<'_>) -> Vec<(String, Json)> {
+    if !is_laid_out(item.backend()) {
+        return Vec::new();
     }
-}
-
-/// The attributes of an array, and the names of its axes.
-#[cfg(feature = "dudley")]
-fn said_of(backend: &dyn Backend, item: &Item<'_>) -> (Vec<(String, Json)>, Said) {
-    let name = |value: &Literal| match value {
-        Literal::Text(text) => Some(text.clone()).filter(|text| !text.is_empty()),
-        other => Some(other.to_string()),
-    };
-    let words = match (stream(backend), item.place()) {
-        (Some(file), Place::Node(number)) => file.words(OutlineId::of(*number)).unwrap_or_default(),
-        _ => Vec::new(),
-    };
-    let names = words.iter().find(|(name, _)| *name == "grid_dims").and_then(|(_, said)| match said {
-        Attribute::List(list) => Some(list.iter().map(name).collect()),
-        _ => None,
-    });
-    let attributes = typed(backend, item).into_iter();
-    (attributes.map(|(name, said)| (name.into_owned(), json(&said))).collect(), names)
+    let said = item.attributes().unwrap_or_default().into_iter();
+    said.map(|(name, said)| (name.into_owned(), json(&said))).collect()
 }
 
 #[cfg(feature = "dudley")]
-fn json(said: &Attribute) -> Json {
-    let one = |value: &Literal| match value {
-        Literal::Integer(value) => Json::Int(*value),
-        Literal::Float(value) => Json::Float(*value),
-        Literal::Text(text) => Json::Text(text.clone()),
-    };
-    match said {
-        Attribute::Flag => Json::Text(String::new()),
-        Attribute::Value(value) => one(value),
-        Attribute::List(list) => Json::List(list.iter().map(one).collect()),
+fn json(said: &Value) -> Json {
+    match &said.data {
+        Data::Int(value) => Json::Int(*value),
+        Data::Float(value) => Json::Float(*value),
+        Data::Str(text) | Data::Plain(text) => Json::Text(text.to_string()),
+        Data::Seq(items) => Json::List(items.iter().map(json).collect()),
+        // An attribute that is only there.
+        _ => Json::Text(String::new()),
     }
 }
 
@@ -145,6 +141,6 @@ pub(super) fn has_lengths(_: &Item<'_>) -> bool {
 }
 
 #[cfg(not(feature = "dudley"))]
-fn said_of(_: &dyn Backend, _: &Item<'_>) -> (Vec<(String, Json)>, Said) {
-    (Vec::new(), None)
+fn typed(_: &Item<'_>) -> Vec<(String, Json)> {
+    Vec::new()
 }

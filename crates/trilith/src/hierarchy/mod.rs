@@ -97,7 +97,8 @@ impl Hierarchy {
         let mut walk = walk::Walk::new(backend.limits());
         let root = walk.item(&Item::new(backend, backend.root()), "")?;
         let mut found = Self { nodes: Vec::new(), problems: walk.problems };
-        let first = if is_family(backend) { vec!["record".to_owned()] } else { Vec::new() };
+        // In a file set the first axis of all arrays counts the files.
+        let first: Vec<String> = backend.axes(&backend.root())?.names.into_iter().flatten().collect();
         found.add_root(root, &first);
         Ok(found)
     }

@@ -290,8 +290,25 @@ impl Hierarchy {
         let said: Vec<(&str, &[u64], Said)> =
             leaves.iter().map(|(key, _, leaf)| (key.as_str(), leaf.array.shape(), leaf.said_in(key, known))).collect();
         let dimensions = given.name(&said, first);
+        // A parameter that is a length of the arrays is no variable: xarray has one meaning for a name.
+        let used: HashSet<&String> = dimensions.iter().flatten().collect();
+        let is_length = |key: &str, dims: &[String]| used.contains(&key.to_owned()) && !dims.iter().any(|dim| dim == key);
+        let is_left_out: Vec<bool> =
+            leaves.iter().zip(&dimensions).map(|((key, _, leaf), dims)| leaf.is_coordinate && is_length(key, dims)).collect();
+        let mut coordinates = Vec::new();
+        for (((_, name, leaf), dims), is_left_out) in leaves.iter().zip(&dimensions).zip(&is_left_out) {
+            if leaf.is_coordinate && !is_left_out && !matches!(dims.as_slice(), [only] if only == name) {
+                coordinates.push(name.as_str());
+            }
+        }
+        if let (Some(root), false) = (self.nodes.last_mut(), coordinates.is_empty())
+            && !root.attributes.iter().any(|(name, _)| name == "coordinates")
+        {
+            root.attributes.push(("coordinates".to_owned(), Json::Text(coordinates.join(" "))));
+        }
+        let kept = leaves.into_iter().zip(dimensions).zip(is_left_out).filter(|(_, is_left_out)| !is_left_out);
         let mut masks = Vec::new();
-        for ((_, name, leaf), dimensions) in leaves.into_iter().zip(dimensions) {
+        for ((_, name, leaf), dimensions) in kept.map(|(leaf, _)| leaf) {
             let mut node = Node::new(within(&name), leaf.attributes);
             if let Some(Mask::Array(_)) = leaf.array.mask() {
                 let mask = within(&apart(format!("{name}_mask"), &mut taken));

@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 
 use super::lexer::quoted_name;
-use super::model::{Dim, ItemId, ItemKind, Layout, MemberKind, TypeId, TypeKind, Use};
+use super::model::{Attribute, Dim, ItemId, ItemKind, Layout, Literal, MemberKind, TypeId, TypeKind, Use};
 use super::names::Symbol;
 use super::own::read_own;
+use super::primitive::PrimitiveKind;
 use super::sizes::suffixed;
 
 /// A member of the structs of an item with metadata in the layout.
@@ -105,28 +106,74 @@ impl Layout {
         }
     }
 
-    fn dims_text(&self, what: Use) -> Option<Vec<String>> {
-        let (mut what, mut dims, mut is_named) = (what, Vec::new(), false);
-        loop {
-            for dim in what.dims.of(&self.dims) {
-                match *dim {
-                    Dim::Fixed(-1) => {}
-                    Dim::Fixed(value) => dims.push(value.to_string()),
-                    Dim::Free { .. } => return None,
-                    Dim::Param { param, suffix } => {
-                        let item = self.param(param).item;
-                        let name = self.name(item).filter(|name| quoted_name(name) == *name && !self.member_of_struct(item))?;
-                        let sign = if suffix < 0 { "-" } else { "+" };
-                        dims.push(format!("{name}{}", sign.repeat(usize::from(suffix.unsigned_abs()))));
-                        is_named = true;
-                    }
-                }
+    /// Returns a name for each axis of an item: that of the parameter which is its length, `ny-1` for the dimension `ny-`.
+    /// An axis of fixed length has none.
+    pub(crate) fn axis_names(&self, item: ItemId) -> Vec<Option<String>> {
+        let what = if item == ItemId::ROOT { None } else { self.use_of(item) };
+        let Some(what) = what else { return Vec::new() };
+        let name = |dim: &Dim| match *dim {
+            Dim::Param { param, suffix } => {
+                let name = self.name(self.param(param).item).filter(|name| !name.is_empty())?;
+                Some(if suffix == 0 { name.to_owned() } else { format!("{name}{suffix:+}") })
             }
+            Dim::Fixed(_) | Dim::Free { .. } => None,
+        };
+        let mut names: Vec<_> = self.all_dims(what).iter().map(name).collect();
+        // The last dimension of text is the length of each string.
+        if let TypeKind::Primitive(primitive, _) = self.ty(self.unfolded(what.ty)).kind
+            && matches!(primitive.kind(), PrimitiveKind::Ascii | PrimitiveKind::Unicode)
+        {
+            names.pop();
+        }
+        names
+    }
+
+    /// Returns `true` if the summary block stores an item, as a parameter or as a variable, and it is one value.
+    pub(crate) fn is_summary_value(&self, item: ItemId) -> bool {
+        let is_one = self.parent(item) == Some(ItemId::ROOT) && self.axis_names(item).is_empty();
+        is_one && self.summary_members().iter().any(|(name, _)| self.name(item) == Some(name))
+    }
+
+    /// Returns the name of the axis that counts the files of a set, or the streams of one layout: the variable of the summary
+    /// block that is their time by its attributes (`axis="T"`, `standard_name="time"`) or its name, otherwise `record`.
+    pub(crate) fn record_axis(&self) -> &str {
+        let variables =
+            || self.children(ItemId::ROOT).filter(|item| self.data_of(*item).is_some() && self.is_summary_value(*item));
+        let said = |item: &ItemId, name: &str, value: &str| {
+            let is_it = |said: &Attribute| matches!(said, Attribute::Value(Literal::Text(text)) if text == value);
+            self.attributes(*item).any(|(known, said)| known == name && is_it(said))
+        };
+        let marked = variables().find(|item| said(item, "axis", "T") || said(item, "standard_name", "time"));
+        let found = marked.or_else(|| variables().find(|item| self.name(*item) == Some("time")));
+        found.and_then(|item| self.name(item)).unwrap_or("record")
+    }
+
+    /// The dimensions of an item with those of its typedefs, without those that are removed.
+    fn all_dims(&self, what: Use) -> Vec<Dim> {
+        let (mut what, mut dims) = (what, Vec::new());
+        loop {
+            dims.extend(what.dims.of(&self.dims).iter().filter(|dim| **dim != Dim::Fixed(-1)));
             match self.ty(what.ty).kind {
                 TypeKind::Alias(inner) => what = inner,
-                _ => return is_named.then_some(dims),
+                _ => return dims,
             }
         }
+    }
+
+    fn dims_text(&self, what: Use) -> Option<Vec<String>> {
+        let all = self.all_dims(what);
+        let is_named = all.iter().any(|dim| matches!(dim, Dim::Param { .. }));
+        let text = |dim: &Dim| match *dim {
+            Dim::Fixed(value) => Some(value.to_string()),
+            Dim::Free { .. } => None,
+            Dim::Param { param, suffix } => {
+                let item = self.param(param).item;
+                let name = self.name(item).filter(|name| quoted_name(name) == *name && !self.member_of_struct(item))?;
+                let sign = if suffix < 0 { "-" } else { "+" };
+                Some(format!("{name}{}", sign.repeat(usize::from(suffix.unsigned_abs()))))
+            }
+        };
+        all.iter().filter(|_| is_named).map(text).collect::<Option<Vec<_>>>().filter(|_| is_named)
     }
 }
 
