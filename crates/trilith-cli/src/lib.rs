@@ -91,6 +91,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     cli.options.malformed_is_no = malformed_is_no;
     cli.options.whole = cli.command.reads_all();
     cli.options.itself = cli.command.reads_itself();
+    cli.options.is_of_rows = matches!(cli.command, Command::Table(_));
     // Programs that read references apply what the attributes declare.
     cli.options.encoded = matches!(cli.command, Command::Manifest(_));
     cli.options.instead = cli.command.instead();

@@ -8,8 +8,8 @@ use clap::{Args, ValueEnum};
 use trilith::asdf::AsdfFile;
 use trilith::asdf::uris::{Notes, uris};
 use trilith::bytes::{self, Base, DirectoryResolver, LocalOptions, RemoteOptions, Resolve, Source, SourceRef};
-use trilith::dudley::DudleyFile;
-use trilith::file::{FileKind, Permissions};
+use trilith::dudley::{DudleyFile, Selection};
+use trilith::file::{FileKind, Permissions, Series};
 use trilith::layout::{Byteorder, Layout};
 use trilith::tree::Tree;
 use trilith::{Error, File, Limits, OpenOptions, Result, file};
@@ -65,9 +65,16 @@ pub struct Options {
     /// `true` if a catalog is opened as the file that it is, not as the files that it lists.
     #[arg(skip)]
     pub itself: bool,
-    /// Of the files of a catalog only these, counted from 0; several ranges with commas: 0:10,20:
-    #[arg(long = "files", global = true, hide_short_help = true, value_name = "FIRST:END")]
+    /// Of the files of a catalog only these, counted from 0; several ranges with commas: 0:10,20:. If the shape of an item
+    /// differs between them: pad it with masked elements, give each file's array in a list, or join it along=AXIS
+    #[arg(long = "files", global = true, hide_short_help = true, value_name = "FIRST:END,pad|each|along=AXIS")]
     pub of_catalog: Option<String>,
+    /// Of the files of a catalog only those whose values in the summary block meet this condition: 'time > 3.5 and nx == 16'
+    #[arg(long = "where", global = true, hide_short_help = true, value_name = "EXPR")]
+    pub condition: Option<String>,
+    /// `true` if the condition of `--where` is one on the rows that the command makes.
+    #[arg(skip)]
+    pub is_of_rows: bool,
     /// The layout that `--layout` names, once it is read.
     #[arg(skip)]
     layout: OnceLock<Layout>,
@@ -197,7 +204,8 @@ impl Options {
     pub fn opening(&self) -> Result<OpenOptions> {
         // A file that another process truncates under a map would kill the command, and the commands
         // go through their files from front to back, where a map gains nothing.
-        let files = self.of_catalog.as_deref().map(ranges).transpose()?.unwrap_or_default();
+        let mut files = self.of_catalog.as_deref().map(Selection::parse).transpose()?.unwrap_or_default();
+        files.condition = self.condition.clone().filter(|_| !self.is_of_rows);
         let opening = OpenOptions::new().limits(self.limits()?).map(false).byteorder(self.order());
         let opening = opening.catalog_itself(self.itself).files(files);
         Ok(opening.allow(Permissions::read(&self.allow)?).remote(self.remote()?).stored(self.stored).encoded(self.encoded))
@@ -236,6 +244,12 @@ impl Options {
     /// if they are `raw`.
     pub fn open_family(&self, catalog: &str, layout: Option<Layout>, raw: bool) -> Result<File> {
         self.open_by(catalog, &self.opening()?.catalog_itself(false).family(layout).raw(raw), &self.limits()?)
+    }
+
+    /// Opens one of the files of a set by its path.
+    pub fn open_member(&self, path: &str, set: &Series) -> Result<File> {
+        let opening = self.opening()?.files(Selection::default()).byteorder(self.order().or(set.order()));
+        self.open_by(path, &opening.layout(set.template().clone()), &self.limits()?)
     }
 
     /// Opens a catalog as the file that it is.
@@ -388,17 +402,4 @@ impl Options {
             crate::output::note(&format!("warning: {message}"));
         }
     }
-}
-
-/// Reads `0:10,20:` as ranges of files.
-fn ranges(text: &str) -> Result<Vec<std::ops::Range<Option<usize>>>> {
-    let range = |text: &str| {
-        let bad =
-            || Error::invalid_input(format!("{text:?} is not a range of files")).hint("write it as FIRST:END, counted from 0");
-        let number =
-            |part: &str| if part.trim().is_empty() { Ok(None) } else { part.trim().parse().map(Some).map_err(|_| bad()) };
-        let (from, to) = text.split_once(':').ok_or_else(bad)?;
-        Ok(number(from)?..number(to)?)
-    };
-    text.split(',').map(range).collect()
 }

@@ -1,7 +1,6 @@
 //! `trilith.open` and the open file.
 
 use std::ffi::OsStr;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use pyo3::types::{PyDict, PyList, PySlice};
 use trilith::Limits;
 use trilith::asdf::Target;
 use trilith::bytes::NoReferences;
-use trilith::dudley::{DudleyFile, LayoutOrigin, StreamOptions, append_draft, append_records, append_variables};
+use trilith::dudley::{DudleyFile, LayoutOrigin, Selection, StreamOptions, append_draft, append_records, append_variables};
 use trilith::file::Series;
 use trilith::layout::Layout as Parsed;
 
@@ -60,8 +59,12 @@ use crate::{array, drafts, parts, scalar, show, tagged};
 /// stored : bool
 ///     Give the elements of arrays as the file stores them. Otherwise they are physical values: scale, offset and the like
 ///     are applied, and missing values are masked.
-/// files : slice, int, or list of these, optional
-///     The files of the file set to take, counted from 0 as in its catalog, such as `slice(0, 10)` or `[3, 5]`.
+/// files : slice, int, str, or list of these, optional
+///     The files of the file set to take, counted from 0 as in its catalog, such as `slice(0, 10)` or `[3, 5]`. A string is the
+///     form of items whose shape differs between the files: `"pad"` masks the elements that a file does not have, `"each"`
+///     gives a list with the array of each file, and `"along=nx"` joins items along the axis of this name.
+/// where : str, optional
+///     Of these files only those whose values in the summary block meet this condition, such as `"time > 3.5"`.
 ///
 /// Returns
 /// -------
@@ -83,7 +86,7 @@ use crate::{array, drafts, parts, scalar, show, tagged};
 /// ...     f["exposure"]
 /// 139.8
 #[pyfunction]
-#[pyo3(signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None, storage_options=None, raw=false, stored=false, files=None), text_signature = "(source, *, memmap=True, layout=None, family=None, byteorder=None, allow=(), remote=None, storage_options=None, raw=False, stored=False, files=None)")]
+#[pyo3(signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None, storage_options=None, raw=false, stored=false, files=None, r#where=None), text_signature = "(source, *, memmap=True, layout=None, family=None, byteorder=None, allow=(), remote=None, storage_options=None, raw=False, stored=False, files=None, where=None)")]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub fn open(
     py: Python<'_>,
@@ -98,11 +101,13 @@ pub fn open(
     raw: bool,
     stored: bool,
     files: Option<&Bound<'_, PyAny>>,
+    r#where: Option<String>,
 ) -> PyResult<File> {
     let byteorder = crate::source::order(byteorder)?;
     let is_set = family.and_then(|family| family.extract::<bool>().ok());
     let (layout, template) = (layout::given(layout)?, layout::given(family.filter(|_| is_set.is_none()))?);
-    let files = files.map(chosen).transpose()?.unwrap_or_default();
+    let mut files = files.map(chosen).transpose()?.unwrap_or_default();
+    files.condition = r#where;
     let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
     // Another process may have another working directory, so the path is absolute.
     let allow = crate::remote::allowed(&allow)?;
@@ -120,27 +125,47 @@ pub fn open(
     };
     let file = opened.map_err(|error| raise_at(&error, path.as_deref()))?;
     let template = file.as_family().map(|family| family.template().clone());
-    let home = Home { family: text(&template), ..home };
+    let mut home = Home { family: text(&template), ..home };
+    if let (Some(set), Some(_)) = (file.as_family(), &home.files.condition) {
+        // Another process takes the same files, whatever values they have then.
+        home.files.ranges = set.rows().iter().map(|rows| Some(rows.start)..Some(rows.end)).collect();
+        home.files.condition = None;
+    }
     let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(Home { path, ..home }));
     let file = py.detach(|| held::opened(file)).or_raise(About::Argument)?;
     Ok(File { held: Arc::new(Held::new(file, path, opening)), home })
 }
 
-/// Reads which files of a file set are chosen: a number, a slice, or a list of these.
-fn chosen(files: &Bound<'_, PyAny>) -> PyResult<Vec<Range<Option<usize>>>> {
-    let wrong = || PyTypeError::new_err("files= takes numbers of files and slices without a step, counted from 0");
+/// Reads which files of a file set are chosen: a number, a slice, a string, or a list of these.
+fn chosen(files: &Bound<'_, PyAny>) -> PyResult<Selection> {
+    let mut selection = Selection::default();
+    choose(files, &mut selection)?;
+    Ok(selection)
+}
+
+fn choose(files: &Bound<'_, PyAny>, selection: &mut Selection) -> PyResult<()> {
+    let wrong = || PyTypeError::new_err("files= takes numbers of files, slices without a step, and strings such as \"pad\"");
+    if let Ok(text) = files.extract::<String>() {
+        return text.split(',').try_for_each(|word| selection.add(word.trim())).or_raise(About::Argument);
+    }
     if let Ok(number) = files.extract::<usize>() {
-        return Ok(vec![Some(number)..Some(number + 1)]);
+        selection.ranges.push(Some(number)..Some(number + 1));
+        return Ok(());
     }
     if files.is_instance_of::<PySlice>() {
         let end = |name: &str| files.getattr(name)?.extract::<Option<usize>>().map_err(|_| wrong());
         return match files.getattr("step")?.extract::<Option<usize>>() {
-            Ok(None | Some(1)) => Ok(vec![end("start")?..end("stop")?]),
+            Ok(None | Some(1)) => {
+                selection.ranges.push(end("start")?..end("stop")?);
+                Ok(())
+            }
             _ => Err(wrong()),
         };
     }
-    let each = files.try_iter().map_err(|_| wrong())?.map(|one| chosen(&one?));
-    Ok(each.collect::<PyResult<Vec<_>>>()?.concat())
+    for one in files.try_iter().map_err(|_| wrong())? {
+        choose(&one?, selection)?;
+    }
+    Ok(())
 }
 
 /// An open file of any format. It behaves like a dictionary of the items at its root.

@@ -1,11 +1,11 @@
 //! The origin of an array, in words that another process can use: a path, a place, and the part that was cut out.
 
-use std::ops::Range;
 use std::path::PathBuf;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PySlice, PyTuple};
+use pyo3::types::{PyDict, PyList, PySlice, PyTuple};
+use trilith::dudley::{Selection, Unequal};
 use trilith::layout::Byteorder;
 
 use crate::nodes::Place;
@@ -30,7 +30,7 @@ pub struct Home {
     /// `True` if arrays have the elements that are stored.
     pub stored: bool,
     /// The files of a file set that were chosen.
-    pub files: Vec<Range<Option<usize>>>,
+    pub files: Selection,
     /// Places besides the folder of the file that references may lead to: absolute folders, and prefixes of URLs.
     pub allow: Vec<String>,
 }
@@ -55,9 +55,20 @@ impl Home {
                 dict.set_item(name, true)?;
             }
         }
-        if !self.files.is_empty() {
+        if !self.files.is_default() {
             let slice = py.get_type::<PySlice>();
-            let files = self.files.iter().map(|range| slice.call1((range.start, range.end))).collect::<PyResult<Vec<_>>>()?;
+            let files = PyList::empty(py);
+            for range in &self.files.ranges {
+                files.append(slice.call1((range.start, range.end))?)?;
+            }
+            match self.files.unequal {
+                Unequal::Padded => files.append("pad")?,
+                Unequal::Each => files.append("each")?,
+                _ => {}
+            }
+            for name in &self.files.along {
+                files.append(format!("along={name}"))?;
+            }
             dict.set_item("files", files)?;
         }
         if !self.allow.is_empty() {

@@ -184,7 +184,7 @@ def test_a_family_in_dask_and_xarray(family):
     catalog, template = family
     assert trilith.open(catalog, family=template)["rho"].to_dask(chunks=2).sum().compute() == sum(range(3)) * 5 + 300
     with xarray.open_dataset(catalog, engine="trilith", family=template.text, chunks={}) as ds:
-        assert ds.sizes["record"] == 5 and ds.rho.dims[0] == "record" and ds.N.dims == ("record",)
+        assert dict(ds.sizes) == {"record": 5, "N": 3} and ds.rho.dims == ("record", "N") and "N" not in ds
         np.testing.assert_array_equal(ds.rho.mean("record"), [20, 21, 22])
         assert ds.attrs["files"] == [f"f{k}.bd" for k in range(5)]
     with xarray.open_datatree(catalog, engine="trilith", family=template.text) as tree:
@@ -315,7 +315,8 @@ def test_a_catalog_carries_its_layout_and_what_its_files_are(tmp_path):
         assert trilith.open(catalog, family=True)["time"][:].tolist() == [0, 0.5, 1]
         xarray = pytest.importorskip("xarray")
         with xarray.open_dataset(catalog, engine="trilith", files=slice(1, 3)) as ds:
-            assert ds.rho.dims[0] == "record" and ds.time.values.tolist() == [0.5, 1] and ds.rho.values[:, 0].tolist() == [1, 2]
+            assert ds.rho.dims == ("time", "N") and ds.time.values.tolist() == [0.5, 1] and ds.rho.values[:, 0].tolist() == [1, 2]
+            assert ds.rho.sel(time=1).values.tolist() == [2, 2] and ds.sel(time=slice(0.6, 2)).sizes["time"] == 1
         with trilith.open(catalog, family=False) as itself:
             assert list(itself) == ["files", "records", "layout"]
     with pytest.raises(ValueError, match="not the catalog"):
@@ -372,3 +373,70 @@ def test_integers_below_a_list_are_seen_again(tmp_path):
         with pytest.raises(ValueError, match="without items"):
             trilith.write(tmp_path / "y.bd", {"v": unseen})
     assert not (tmp_path / "y.bd").exists()
+
+
+@pytest.fixture
+def meshes(tmp_path):
+    """Restart files of two mesh sizes, and their catalog."""
+    layout = trilith.Layout(
+        "{\n  nx : i8\n  ny : i8\n  time = f8  ## simulation time\n  #: unit=\"ns\"\n  cycle = i4\n}\n"
+        "rho = f8[ny-,nx-]  ## density of the cells\n  #: unit=\"g/cc\"\nx = f4[nx]\ng/ groups = i2[nx,2] ..\nwhole = f8[2]\n"
+    )
+    for n, (nx, ny) in enumerate([(4, 3), (3, 4), (4, 3), (4, 3)]):
+        rho = 100.0 * n + np.arange((nx - 1) * (ny - 1)).reshape(ny - 1, nx - 1)
+        values = {"g/groups": np.zeros((nx, 2), "i2"), "whole": np.ones(2), "x": np.arange(nx, dtype="f4") + n}
+        layout.write(tmp_path / f"r{n}.bd", values, nx=nx, ny=ny, time=n / 2, cycle=10 * n, rho=rho)
+    layout.catalog(str(tmp_path / "r?.bd"), tmp_path / "c.bd")
+    return tmp_path / "c.bd"
+
+
+def test_files_of_several_shapes_are_padded_joined_or_listed(meshes):
+    with pytest.raises(ValueError, match=r"/rho has the shape \[2, 3\] in r0.bd and \[3, 2\] in r1.bd"):
+        trilith.open(meshes)["rho"]
+    padded = trilith.open(meshes, files="pad")["rho"]
+    assert padded.shape == (4, 3, 3) and padded[1].tolist() == [[100, 101, None], [102, 103, None], [104, 105, None]]
+    assert padded[:, 2, 0].tolist() == [None, 104, None, None] and padded[0:2, 1, 1].tolist() == [4, 103]
+    assert np.isnan(np.asarray(padded)[0, 2]).all()
+    joined = trilith.open(meshes, files=[slice(0, 2), "along=nx"])["x"]
+    assert joined[:].tolist() == [0, 1, 2, 3, 1, 2, 3] and joined[3:5].tolist() == [3, 1] and joined.mask is None
+    rows = trilith.open(meshes, files=[slice(2, 4), "along=nx-1"])["rho"]
+    assert rows[:].tolist() == [[200, 201, 202, 300, 301, 302], [203, 204, 205, 303, 304, 305]]
+    each = trilith.open(meshes, files="each")
+    assert [array.shape for array in each["rho"]] == [(2, 3), (3, 2), (2, 3), (2, 3)]
+    assert each["rho"][1][2, 1] == 105 and each["rho/1"][0].tolist() == [100, 101] and each["time"].shape == (4,)
+    assert pickle.loads(pickle.dumps(padded.part(1)))[0].tolist() == [100, 101, None]
+    for wrong in ("padded", ["pad", "each"]):
+        with pytest.raises(ValueError):
+            trilith.open(meshes, files=wrong)
+
+
+def test_a_condition_chooses_files(meshes):
+    f = trilith.open(meshes, where="time > 0.5 and nx == 4")
+    assert f["cycle"][:].tolist() == [20, 30] and f["rho"][:, 0, 0].tolist() == [200, 300]
+    assert pickle.loads(pickle.dumps(f["rho"]))[:, 0, 0].tolist() == [200, 300]
+    for wrong, why in [("tim > 1", "did you mean time"), ("time > 9", "none of the 4 files"), ("time >", "a value")]:
+        with pytest.raises(ValueError, match=why):
+            trilith.open(meshes, where=wrong)
+
+
+def test_a_file_set_in_xarray_has_names_and_coordinates(meshes):
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("dask.array")
+    with pytest.warns(UserWarning, match="rho is left out"), xarray.open_dataset(meshes, engine="trilith") as ds:
+        assert set(ds.data_vars) == {"whole"} and ds.whole.dims[0] == "time"
+    with xarray.open_dataset(meshes, engine="trilith", files="pad", chunks={"time": 1}) as ds:
+        assert ds.rho.dims == ("time", "ny-1", "nx-1") and ds.x.dims == ("time", "nx") and ds.cycle.dims == ("time",)
+        assert set(ds.coords) == {"time", "cycle", "ny"} and ds.rho.chunks[0] == (1, 1, 1, 1)
+        assert ds.rho.attrs["units"] == "g/cc" and ds.rho.attrs["long_name"] == "density of the cells"
+        assert ds.time.attrs["units"] == "ns" and ds.time.attrs["long_name"] == "simulation time"
+        assert ds.rho.sel(time=0.5).values[2, :2].tolist() == [104, 105] and np.isnan(ds.rho.sel(time=0.5).values[2, 2])
+        assert ds.sel(time=slice(0.4, 1.2)).cycle.values.tolist() == [10, 20]
+        assert ds.rho.mean(("ny-1", "nx-1")).values.tolist() == [2.5, 102.5, 202.5, 302.5]
+        # A chunk of one file opens no other.
+        (meshes.parent / "r3.bd").write_bytes(b"")
+        assert ds.x.isel(time=0).values.tolist() == [0, 1, 2, 3]
+    with xarray.open_datatree(meshes, engine="trilith", files=[slice(0, 1), slice(2, 3)]) as tree:
+        assert tree["g/groups"].dims[:2] == ("time", "nx") and tree["rho"].sel(time=1).values[0, 0] == 200
+    # One file: the same names, and the time is a coordinate without a dimension.
+    with xarray.open_dataset(meshes.parent / "r0.bd", engine="trilith") as ds:
+        assert ds.rho.dims == ("ny-1", "nx-1") and float(ds.coords["time"]) == 0 and ds.attrs["nx"] == 4

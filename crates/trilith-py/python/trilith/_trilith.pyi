@@ -153,6 +153,8 @@ class Array:
     @property
     def _words(self) -> dict[str, Any]: ...
     @property
+    def _axes(self) -> tuple[list[str | None], bool]: ...
+    @property
     def unit(self) -> str | None:
         """The unit as the file spells it: that of the quantity or column that holds the array, or one among its
         attributes. None if there is none.
@@ -1021,7 +1023,8 @@ def open(
     storage_options: dict[str, Any] | None = None,
     raw: bool = False,
     stored: bool = False,
-    files: int | slice | list[int | slice] | None = None,
+    files: int | slice | str | list[int | slice | str] | None = None,
+    where: str | None = None,
 ) -> File:
     """Opens a file of any format.
 

@@ -3,13 +3,17 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::arranged::{Arranged, along, padded, stacked};
 use super::datatype::datatype_of;
 use super::family::{Catalog, Place};
+use super::forms::{Forms, How, contiguous};
 use super::inflate::Form;
-use super::joined::{Joined, Piece, Stored, ranges, uri_of};
-use crate::array::{Array, Datatype, Mask};
+use super::joined::{Joined, Piece, Stored, uri_of};
+use super::parameters::Known;
+use super::selection::{Selection, Unequal};
+use crate::array::{Array, Datatype, Index, Mask};
 use crate::bytes::Resolve;
-use crate::error::{Error, Result, Setting};
+use crate::error::{Error, Result};
 use crate::layout::{Layout, Located, Options};
 
 /// A file of a family that is masked in an array of all of them.
@@ -66,46 +70,69 @@ impl Catalog {
         options: &Options,
         resolve: Arc<dyn Resolve>,
     ) -> Result<Array> {
+        self.array_as(template, item, rows, options, &Selection::default(), resolve)
+    }
+
+    /// Does the same as [`Catalog::array_at`], for an item whose shape may differ between the files.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Catalog::array_at`].
+    pub(crate) fn array_as(
+        &self,
+        template: &Layout,
+        item: &str,
+        rows: &[Range<usize>],
+        options: &Options,
+        form: &Selection,
+        resolve: Arc<dyn Resolve>,
+    ) -> Result<Array> {
         if let Some(array) = self.summarized(template, item, rows, options)? {
             return Ok(array);
         }
-        let Chosen { found, pieces, whole, .. } = self.choose(template, item, rows, options, &*resolve)?;
-        let mut shape = found.shape.clone();
-        let (datatype, order) = datatype_of(&found.typed, &mut shape)?;
-        let strides = found.strides.get(..shape.len()).unwrap_or(&[]);
-        let count = pieces.len() as u64;
-        let too_large = || Error::malformed(format!("E406: {item} of {count} files is too large"));
-        let span = extent(&datatype, &shape, strides).ok_or_else(too_large)?;
-        let mut all_strides = Vec::new();
-        for stride in std::iter::once(&span).chain(strides) {
-            all_strides.push(i64::try_from(*stride).map_err(|_| too_large())?);
+        let how = How::of(template, item, form);
+        let chosen = self.choose(template, item, rows, options, how, &*resolve)?;
+        let set = Set { catalog: self, template, item, options, known: Arc::new(self.known(template, options)?), resolve };
+        set.array(chosen)
+    }
+
+    /// One array for each of these files, None for a file that omits the item; None if the item has one shape in all of them.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Catalog::array_at`].
+    pub(crate) fn each_of(
+        &self,
+        template: &Layout,
+        item: &str,
+        rows: &[Range<usize>],
+        options: &Options,
+        resolve: Arc<dyn Resolve>,
+    ) -> Result<Option<Vec<Option<Array>>>> {
+        let chosen = self.choose(template, item, rows, options, How::Ragged, &*resolve)?;
+        if !chosen.is_ragged() {
+            return Ok(None);
         }
-        let mask = mask_of(&pieces, shape.len())?;
-        let is_number = datatype.is_float() || datatype.is_complex();
-        let joined = Joined {
-            name: format!("{item} of {count} files"),
-            len: span.checked_mul(count).ok_or_else(too_large)?,
-            files: self.shared_files(),
-            known: self.known(template, options)?,
-            pieces,
-            span,
-            // All bits set are NaN in every format and order.
-            blank: if is_number { 0xff } else { 0 },
-            filter: template.filter_of(found.item).filter(|filter| filter.compresses).cloned(),
-            whole,
-            native: options.native,
-            order: if template.order().is_none() { options.order } else { None },
-            limits: options.limits.clone(),
-            resolve,
-            open: std::sync::Mutex::default(),
+        if is_compressed(template, &chosen.found) {
+            return Err(unlike_compressed(item));
+        }
+        let set = Set { catalog: self, template, item, options, known: Arc::new(self.known(template, options)?), resolve };
+        let Chosen { found, pieces, whole, shapes, .. } = chosen;
+        let one = |(piece, shape): (Piece, Vec<u64>)| {
+            if piece.stored.is_none() {
+                return Ok(None);
+            }
+            let strides = contiguous(&found, &shape);
+            let found = Located { shape: shape.clone(), strides, ..found.clone() };
+            let chosen = Chosen {
+                found,
+                pieces: vec![piece],
+                whole: whole.clone(),
+                omitted: Vec::new(),
+                shapes: vec![shape],
+                how: How::Same,
+            };
+            set.array(chosen)?.slice([Index::At(0)]).map(Some)
         };
-        shape.insert(0, count);
-        let array = Array::strided(Arc::new(joined), 0, datatype, order, shape, all_strides)?;
-        let array = match mask {
-            Some(mask) => array.with_mask(Mask::Array(Arc::new(mask)))?,
-            None => array,
-        };
-        Ok(array.with_limits(Arc::new(options.limits.clone())))
+        pieces.into_iter().zip(shapes).map(one).collect::<Result<Vec<_>>>().map(Some)
     }
 
     /// The files that [`Catalog::array_at`] masks for the same arguments.
@@ -120,7 +147,24 @@ impl Catalog {
         options: &Options,
         resolve: &dyn Resolve,
     ) -> Result<Vec<Omission>> {
-        Ok(self.choose(template, item, rows, options, resolve)?.omitted)
+        self.omitted_as(template, item, rows, options, &Selection::default(), resolve)
+    }
+
+    /// Does the same as [`Catalog::omitted`], for the arguments of [`Catalog::array_as`].
+    ///
+    /// # Errors
+    /// Returns the errors of [`Catalog::array_at`].
+    pub(crate) fn omitted_as(
+        &self,
+        template: &Layout,
+        item: &str,
+        rows: &[Range<usize>],
+        options: &Options,
+        form: &Selection,
+        resolve: &dyn Resolve,
+    ) -> Result<Vec<Omission>> {
+        let how = if form.unequal == Unequal::Each { How::Ragged } else { How::of(template, item, form) };
+        Ok(self.choose(template, item, rows, options, how, resolve)?.omitted)
     }
 
     /// Returns the place of the item in each of these files, and the files that omit it.
@@ -130,12 +174,13 @@ impl Catalog {
         item: &str,
         rows: &[Range<usize>],
         options: &Options,
+        how: How,
         resolve: &dyn Resolve,
     ) -> Result<Chosen> {
         let count = rows.iter().fold(0u64, |sum, rows| sum.saturating_add(rows.len() as u64));
         options.limits.charge_memory(count.saturating_mul(56), "the places of an item in a family")?;
-        let mut forms = Forms::default();
-        let (mut pieces, mut empty, mut whole) = (Vec::new(), Vec::new(), None);
+        let mut forms = Forms::of(how);
+        let (mut pieces, mut empty, mut whole, mut shapes) = (Vec::new(), Vec::new(), None, Vec::new());
         self.locate_rows(template, item, rows, options, &mut |row, place| {
             let Place { file, offset, found, compressed } = place;
             let inside = match (&compressed, found.as_ref().and_then(|found| found.address)) {
@@ -150,6 +195,9 @@ impl Catalog {
                 Some(true) => whole = compressed.as_ref().map(Form::of).transpose()?.or(whole.take()),
                 Some(false) => empty.push(pieces.len() - 1),
                 None => {}
+            }
+            if how != How::Same {
+                shapes.push(found.as_ref().map(|found| found.shape.clone()).unwrap_or_default());
             }
             forms.admit(item, row, file, found);
             Ok(())
@@ -172,7 +220,7 @@ impl Catalog {
                 omitted.push(Omission { row: piece.row, file, is_missing: gone });
             }
         }
-        Ok(Chosen { found, pieces, whole, omitted })
+        Ok(Chosen { found, pieces, whole, omitted, shapes, how })
     }
 }
 
@@ -183,84 +231,87 @@ struct Chosen {
     pieces: Vec<Piece>,
     whole: Option<Form>,
     omitted: Vec<Omission>,
+    /// The shape in each file, empty in one that omits the item. None are collected if they have to be the same.
+    shapes: Vec<Vec<u64>>,
+    how: How,
 }
 
-/// The forms in which files have an item.
-#[derive(Default)]
-struct Forms {
-    /// The files in which it has elements, and those in which it has none.
-    full: Group,
-    empty: Group,
-    /// Those that can be read together with the first that has elements, which omit the item or have it as that one.
-    together: Vec<usize>,
+impl Chosen {
+    /// Returns `true` if the item has several shapes in the files that have it.
+    fn is_ragged(&self) -> bool {
+        let mut stored = self.shapes.iter().filter(|shape| !shape.contains(&0) && shape.len() == self.found.shape.len());
+        let first = stored.next();
+        stored.any(|shape| Some(shape) != first)
+    }
 }
 
-/// The form of an item in some files.
-#[derive(Default)]
-struct Group {
-    /// The first of them, and the item there.
-    first: Option<(String, Located)>,
-    /// The reason why another file differs.
-    unlike: Option<Error>,
+/// The context in which arrays of a set are made.
+struct Set<'a> {
+    catalog: &'a Catalog,
+    template: &'a Layout,
+    item: &'a str,
+    options: &'a Options,
+    known: Arc<Known>,
+    resolve: Arc<dyn Resolve>,
 }
 
-impl Forms {
-    /// Takes the item of one more file.
-    fn admit(&mut self, item: &str, row: usize, file: &str, found: Option<Located>) {
-        let Some(found) = found else {
-            self.together.push(row);
-            return;
+impl Set<'_> {
+    /// The array of the chosen files.
+    fn array(&self, chosen: Chosen) -> Result<Array> {
+        let item = self.item;
+        let is_ragged = chosen.is_ragged();
+        let Chosen { found, pieces, whole, shapes, how, .. } = chosen;
+        let mut shape = found.shape.clone();
+        let (datatype, order) = datatype_of(&found.typed, &mut shape)?;
+        if is_compressed(self.template, &found) && (is_ragged || matches!(how, How::Along(_))) {
+            return Err(unlike_compressed(item));
+        }
+        let lengths = (shape.as_slice(), shapes.as_slice());
+        let arranged = match how {
+            How::Along(axis) => along(axis, lengths, &pieces, datatype.item_size()),
+            How::Ragged if is_ragged => padded(lengths, &pieces, datatype.item_size()),
+            How::Same | How::Ragged => stacked(&shape, found.strides.get(..shape.len()).unwrap_or(&[]), &pieces, &datatype),
         };
-        let is_empty = found.shape.contains(&0);
-        let form = if is_empty { &mut self.empty } else { &mut self.full };
-        let alike = match &form.first {
-            Some((name, known)) => same_form(item, (name, known), (file, &found)),
-            None => {
-                form.first = Some((file.to_owned(), found));
-                Ok(())
-            }
+        let Arranged { spread, shape, strides, len, mask } =
+            arranged?.ok_or_else(|| Error::malformed(format!("E406: {item} of {} files is too large", pieces.len())))?;
+        let is_number = datatype.is_float() || datatype.is_complex();
+        let joined = Joined {
+            name: format!("{item} of {} files", pieces.len()),
+            len,
+            files: self.catalog.shared_files(),
+            known: Arc::clone(&self.known),
+            pieces,
+            spread,
+            // All bits set are NaN in every format and order.
+            blank: if is_number { 0xff } else { 0 },
+            filter: self.template.filter_of(found.item).filter(|filter| filter.compresses).cloned(),
+            whole,
+            native: self.options.native,
+            order: if self.template.order().is_none() { self.options.order } else { None },
+            limits: self.options.limits.clone(),
+            resolve: Arc::clone(&self.resolve),
+            open: std::sync::Mutex::default(),
         };
-        if is_empty || alike.is_ok() {
-            self.together.push(row);
-        }
-        if let Err(error) = alike {
-            form.unlike = form.unlike.take().or(Some(error));
-        }
-    }
-
-    /// The common form of the item, and whether it has no elements.
-    fn settle(self, item: &str) -> Result<(Located, bool)> {
-        let is_empty = self.full.first.is_none();
-        let form = if is_empty { self.empty } else { self.full };
-        match (form.first, form.unlike) {
-            (Some(_), Some(error)) if is_empty => Err(error),
-            (Some(_), Some(error)) => Err(error.setting("some are alike", Setting::Files(ranges(self.together)))),
-            (Some((_, found)), None) => Ok((found, is_empty)),
-            (None, _) => Err(Error::invalid_input(format!("none of the chosen files has an item {item}")).at_path(item)),
-        }
+        let array = match strides {
+            Some(strides) => Array::strided(Arc::new(joined), 0, datatype, order, shape, strides)?,
+            None => Array::new(Arc::new(joined), 0, datatype, order, shape)?,
+        };
+        let array = match mask {
+            Some(mask) => array.with_mask(Mask::Array(Arc::new(mask)))?,
+            None => array,
+        };
+        Ok(array.with_limits(Arc::new(self.options.limits.clone())))
     }
 }
 
-/// A mask of the pieces that are not stored, for items with this number of axes; None if all are.
-fn mask_of(pieces: &[Piece], axes: usize) -> Result<Option<Array>> {
-    if pieces.iter().all(|piece| piece.stored.is_some()) {
-        return Ok(None);
-    }
-    let truths: Vec<bool> = pieces.iter().map(|piece| piece.stored.is_none()).collect();
-    let shape: Vec<u64> = std::iter::once(truths.len() as u64).chain(std::iter::repeat_n(1, axes)).collect();
-    Array::from_slice(&truths, &shape).map(Some)
+/// Returns `true` if an item is stored compressed.
+fn is_compressed(template: &Layout, found: &Located) -> bool {
+    template.filter_of(found.item).is_some_and(|filter| filter.compresses)
 }
 
-/// Refuses files in which the item is not of the same form.
-fn same_form(item: &str, (name, known): (&str, &Located), (file, found): (&str, &Located)) -> Result<()> {
-    if known.shape != found.shape {
-        let message = format!("{item} has the shape {:?} in {name} and {:?} in {file}", known.shape, found.shape);
-        return Err(Error::invalid_input(message));
-    }
-    if known.typed != found.typed || known.strides != found.strides {
-        return Err(Error::invalid_input(format!("{item} is not stored alike in {name} and {file}")));
-    }
-    Ok(())
+fn unlike_compressed(item: &str) -> Error {
+    Error::unsupported(format!("{item} is stored compressed, and its shape differs between the files"))
+        .hint("choose files in which it has one shape")
 }
 
 /// Returns the number of bytes from the first element to the end of the last.

@@ -8,7 +8,8 @@ use super::family::Files;
 use super::inflate::{Form, inflated};
 use super::parameters::Known;
 use super::signature::Signature;
-use crate::bytes::{Access, Resolve, Source, SourceRef, Window};
+use super::spread::Spread;
+use crate::bytes::{Access, Resolve, Source, SourceRef, Window, to_usize};
 use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::layout::{Byteorder, Filter};
 use crate::limits::Limits;
@@ -57,10 +58,9 @@ pub(super) struct Joined {
     pub len: u64,
     pub files: Arc<Files>,
     /// The parameters that each file must have.
-    pub known: Known,
+    pub known: Arc<Known>,
     pub pieces: Vec<Piece>,
-    /// Number of bytes of each file.
-    pub span: u64,
+    pub spread: Spread,
     /// Byte value for a file that omits the item.
     pub blank: u8,
     pub filter: Option<Filter>,
@@ -82,12 +82,12 @@ const OPEN: usize = 512;
 
 impl Joined {
     /// The bytes that hold the item in a file.
-    fn piece(&self, at: usize, wanted: Range<u64>) -> Result<Opened> {
+    fn piece(&self, at: usize, wanted: &[Range<u64>]) -> Result<Opened> {
         if let Some((source, start)) = self.last().get(&at) {
             return Ok((Arc::clone(source), *start));
         }
         // Nobody waits for the lock while a file is opened: others are opened meanwhile.
-        let opened = self.opened(at, &[wanted])?;
+        let opened = self.opened(at, wanted)?;
         *self.last() = BTreeMap::from([(at, (Arc::clone(&opened.0), opened.1))]);
         Ok(opened)
     }
@@ -150,25 +150,16 @@ impl Joined {
     }
 }
 
-/// The bytes of one file that a read needs: the number of the file, from which byte of its item on, and where to.
-type Part<'b> = (usize, u64, &'b mut [u8]);
+/// The bytes of one file that a read needs: from which byte of its item on, and where to.
+type Parts<'b> = Vec<(u64, &'b mut [u8])>;
 
 impl Joined {
-    fn read_part(&self, (at, from, into): Part<'_>) -> Result<()> {
-        if self.stored(at).is_none() {
-            into.fill(self.blank);
-            return Ok(());
-        }
-        let (source, start) = self.piece(at, from..from.saturating_add(into.len() as u64))?;
-        source.read_at(start.saturating_add(from), into).map_err(|e| e.context(self.file(at).to_owned()))
-    }
-
-    /// The file in which a byte is, and which byte of its item that is.
-    fn place(&self, offset: u64) -> Result<(usize, u64)> {
-        let number = offset.checked_div(self.span).unwrap_or(0);
-        let at = usize::try_from(number).ok().filter(|at| *at < self.pieces.len());
-        let at = at.ok_or_else(|| Error::malformed(format!("byte {offset} is after the last file")))?;
-        Ok((at, offset - number * self.span))
+    fn read_parts(&self, at: usize, parts: Parts<'_>) -> Result<()> {
+        let wanted: Vec<_> = parts.iter().map(|(from, into)| *from..from.saturating_add(into.len() as u64)).collect();
+        let (source, start) = self.piece(at, &wanted)?;
+        let mut parts = parts.into_iter();
+        let read = parts.try_for_each(|(from, into)| source.read_at(start.saturating_add(from), into));
+        read.map_err(|e| e.context(self.file(at).to_owned()))
     }
 
     /// Returns the name of a file.
@@ -189,16 +180,21 @@ impl Source for Joined {
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         let (mut offset, mut rest) = (offset, into);
-        let mut parts: Vec<Part<'_>> = Vec::new();
+        let mut parts: BTreeMap<usize, Parts<'_>> = BTreeMap::new();
         while !rest.is_empty() {
-            let (at, from) = self.place(offset)?;
-            let count = usize::try_from(self.span - from).unwrap_or(usize::MAX).min(rest.len());
-            let (now, later) = std::mem::take(&mut rest).split_at_mut(count);
-            parts.push((at, from, now));
-            offset = offset.saturating_add(count as u64);
+            let run = self.spread.run(offset, rest.len() as u64)?;
+            if run.at >= self.pieces.len() {
+                return Err(Error::malformed(format!("byte {offset} is after the last file")));
+            }
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(to_usize(run.len)?);
+            match run.from.filter(|_| self.stored(run.at).is_some()) {
+                Some(from) => parts.entry(run.at).or_default().push((from, now)),
+                None => now.fill(self.blank),
+            }
+            offset = offset.saturating_add(run.len);
             rest = later;
         }
-        side_by_side(parts, self.resolve.at_once(), |part| self.read_part(part))
+        side_by_side(parts.into_iter().collect(), self.resolve.at_once(), |(at, parts)| self.read_parts(at, parts))
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
@@ -210,12 +206,11 @@ impl Source for Joined {
         for range in ranges {
             let mut start = range.start;
             while start < range.end.min(self.len) && wanted.len() < OPEN {
-                let (at, from) = self.place(start)?;
-                let count = (self.span - from).min(range.end - start);
-                if self.stored(at).is_some() {
-                    wanted.entry(at).or_default().push(from..from.saturating_add(count));
+                let run = self.spread.run(start, range.end - start)?;
+                if let Some(from) = run.from.filter(|_| self.stored(run.at).is_some()) {
+                    wanted.entry(run.at).or_default().push(from..from.saturating_add(run.len));
                 }
-                start = start.saturating_add(count);
+                start = start.saturating_add(run.len);
             }
         }
         let opened = Mutex::new(BTreeMap::new());

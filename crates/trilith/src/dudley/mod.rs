@@ -7,10 +7,12 @@
 //! [`Array`]: crate::array::Array
 
 mod append;
+mod arranged;
 mod datatype;
 mod draft;
 mod family;
 mod fill;
+mod forms;
 mod gather;
 mod grid;
 mod grow;
@@ -30,9 +32,11 @@ mod read;
 mod records;
 mod rewrite;
 mod seen;
+mod selection;
 mod settle;
 mod signature;
 mod spelled;
+mod spread;
 mod stack;
 mod store;
 mod strings;
@@ -76,6 +80,7 @@ pub use rewrite::Rewrite;
 pub(crate) use seen::is_seen_otherwise;
 #[doc(hidden)]
 pub use seen::widened;
+pub use selection::{Selection, Unequal};
 pub use signature::Signature;
 #[doc(hidden)]
 pub use text::{presented, s1_bytes, s1_text};

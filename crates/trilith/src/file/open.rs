@@ -9,12 +9,12 @@ use super::fits::{Headers, open_fits_source};
 use super::item::File;
 use super::permissions::Permissions;
 #[cfg(feature = "dudley")]
-use super::series::Series;
+use super::series::{Series, SeriesOptions};
 use crate::array::Byteorder;
 use crate::asdf::AsdfFile;
 use crate::bytes::{self, LocalOptions, MemorySource, NoReferences, Resolve, SourceRef};
 #[cfg(feature = "dudley")]
-use crate::dudley::{Catalog, DudleyFile, StreamOptions};
+use crate::dudley::{Catalog, DudleyFile, Selection, StreamOptions};
 use crate::error::{Error, Result};
 use crate::foreign;
 #[cfg(feature = "dudley")]
@@ -67,19 +67,6 @@ pub struct OpenOptions {
     encoded: bool,
     #[cfg(feature = "dudley")]
     series: SeriesOptions,
-}
-
-/// Options for opening a set of files under one layout.
-#[cfg(feature = "dudley")]
-#[derive(Debug, Clone, Default)]
-struct SeriesOptions {
-    /// `true` if the file has to be a catalog.
-    is_required: bool,
-    /// `true` if a catalog is opened as the file that it is.
-    is_refused: bool,
-    template: Option<Layout>,
-    raw: bool,
-    files: Vec<std::ops::Range<Option<usize>>>,
 }
 
 impl OpenOptions {
@@ -177,11 +164,11 @@ impl OpenOptions {
         self
     }
 
-    /// Selects files of a file set, counted from 0, in this order; None is the first or the last.
+    /// Selects files of a file set, and the form of items whose shape differs between them.
     #[cfg(feature = "dudley")]
     #[must_use]
-    pub fn files(mut self, ranges: Vec<std::ops::Range<Option<usize>>>) -> Self {
-        self.series.files = ranges;
+    pub fn files(mut self, files: impl Into<Selection>) -> Self {
+        self.series.selection = files.into();
         self
     }
 
@@ -297,7 +284,7 @@ impl OpenOptions {
     /// Opens a Dudley file, a set of them, or any file for which a layout is given. Returns None for anything else.
     #[cfg(feature = "dudley")]
     fn stream(&self, source: &SourceRef, start: &[u8], resolve: &Arc<dyn Resolve>) -> Result<Option<File>> {
-        let SeriesOptions { is_required, is_refused, template, raw, files } = &self.series;
+        let SeriesOptions { is_required, is_refused, selection, .. } = &self.series;
         // A layout given with a family is that of its files: the catalog has its own.
         let layout = self.layout.as_ref().filter(|_| !is_required);
         let is_stream = match FileKind::detect(start) {
@@ -305,7 +292,7 @@ impl OpenOptions {
             Some(kind) => kind == FileKind::Dudley,
             None => !bytes::is_gzip(start) && DudleyFile::has_layout_beside(source, &**resolve),
         };
-        let is_set = *is_required || !files.is_empty() && !is_refused;
+        let is_set = *is_required || !selection.is_default() && !is_refused;
         let not_a_catalog = || Error::invalid_input(format!("{} is not the catalog of a file set", source.name()));
         if !is_stream {
             return if is_set { Err(not_a_catalog()) } else { Ok(None) };
@@ -316,7 +303,7 @@ impl OpenOptions {
         let holds_layout = !is_refused && layout.is_none() && Catalog::holds_layout(&stream)?;
         match (*is_required || holds_layout, is_set) {
             (true, _) => {
-                let series = Series::open(&stream, template.clone(), *raw, self.byteorder, files, resolve.clone())?;
+                let series = Series::open(&stream, &self.series, self.byteorder, resolve.clone())?;
                 Ok(Some(File::new(series)))
             }
             (false, true) => Err(not_a_catalog().hint("a catalog that holds the layout of its files: trilith layout catalog")),

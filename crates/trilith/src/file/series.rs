@@ -1,18 +1,22 @@
 //! A family of files under one layout as one file, each of whose items is one array.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use super::backend::{self, Backend, Child, Destination, Place};
+use super::backend::{self, Axes, Backend, Child, Destination, Place};
+use super::dudley::{axes_of, value_of};
 use super::item::{ItemKind, Notes};
 use super::stack::not_an_array;
 use crate::array::Array;
 use crate::bytes::{Base, Resolve, SourceRef};
-use crate::dudley::{self, Catalog, DudleyFile, Omission};
+use crate::condition::{Cell, Filter};
+use crate::dudley::{self, Catalog, DudleyFile, Omission, Selection, Unequal};
 use crate::error::{Error, ErrorKind, Result, Setting};
-use crate::layout::{Byteorder, ItemId, Kind, Layout, Options};
+use crate::layout::{Byteorder, ItemId, Kind, Layout, Options, quoted_name};
 use crate::limits::Limits;
+use crate::threads::lock;
 use crate::tree::Value;
 use crate::yaml::Scalar;
 
@@ -27,6 +31,24 @@ pub struct Series {
     source: SourceRef,
     warnings: Vec<String>,
     nodes: Vec<Node>,
+    selection: Selection,
+    /// By their nodes the items that are lists, once they were asked for.
+    each: Mutex<HashMap<usize, Option<Each>>>,
+}
+
+/// The arrays of an item in each file; None for a file that omits it.
+type Each = Arc<Vec<Option<Array>>>;
+
+/// Options for opening a set of files under one layout.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SeriesOptions {
+    /// `true` if the file has to be a catalog.
+    pub is_required: bool,
+    /// `true` if a catalog is opened as the file that it is.
+    pub is_refused: bool,
+    pub template: Option<Layout>,
+    pub raw: bool,
+    pub selection: Selection,
 }
 
 /// A group of the files, or an item.
@@ -62,36 +84,34 @@ fn nodes_of(layout: &Layout) -> Vec<Node> {
 }
 
 impl Series {
-    /// The family that the stream of a catalog describes, under `template` or else the layout that the catalog holds. The files
-    /// of a catalog that does not record it have a signature, unless they are `raw`. `files` are some of them, all if there are none.
+    /// The family that the stream of a catalog describes, under the template of the options or else the layout that the
+    /// catalog holds. The files of a catalog that does not record it have a signature, unless they are `raw`.
     ///
     /// # Errors
     /// Returns the errors of [`Catalog::read`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if files are
-    /// missing.
-    pub fn open(
+    /// missing, or none meets the condition.
+    pub(super) fn open(
         stream: &DudleyFile,
-        template: Option<Layout>,
-        raw: bool,
+        options: &SeriesOptions,
         order: Option<Byteorder>,
-        files: &[Range<Option<usize>>],
         resolve: Arc<dyn Resolve>,
     ) -> Result<Self> {
         // The program that wrote the catalog most likely wrote the files.
         let order = order.or(stream.signature().map(|signature| signature.order));
         let catalog = Catalog::read(stream)?;
-        if raw && catalog.is_native() == Some(true) {
+        if options.raw && catalog.is_native() == Some(true) {
             let message = "by the catalog its files have a signature, but they were to be read as files without one";
             return Err(Error::invalid_input(message).setting("", Setting::Omit(&["raw"])));
         }
-        let native = catalog.is_native().unwrap_or(!raw);
+        let native = catalog.is_native().unwrap_or(!options.raw);
         let how = Options { native, order, limits: stream.limits().clone() };
-        let Some(template) = template.or_else(|| catalog.template().cloned()) else {
+        let Some(template) = options.template.clone().or_else(|| catalog.template().cloned()) else {
             let message = format!("{} does not hold the layout of its files", stream.source().name());
             return Err(Error::invalid_input(message).setting("", Setting::Layout));
         };
         let len = catalog.len();
         let mut rows = Vec::new();
-        for range in files {
+        for range in &options.selection.ranges {
             let range = range.start.unwrap_or(0)..range.end.unwrap_or(len);
             if range.start > range.end || range.end > len {
                 return Err(Error::invalid_input(format!("the catalog has {len} files, not {}:{}", range.start, range.end)));
@@ -101,9 +121,58 @@ impl Series {
         if rows.is_empty() {
             rows.push(0..len);
         }
+        let selection = options.selection.clone();
         let (source, warnings) = (stream.source().clone(), stream.warnings());
         let nodes = nodes_of(&template);
-        Ok(Self { catalog, template, how, rows, resolve, source, warnings, nodes })
+        let each = Mutex::default();
+        let mut series = Self { catalog, template, how, rows, selection, resolve, source, warnings, nodes, each };
+        if let Some(condition) = &options.selection.condition {
+            series.rows = series.meeting(condition)?;
+        }
+        Ok(series)
+    }
+
+    /// The chosen files that meet a condition on the values of the summary block.
+    fn meeting(&self, condition: &str) -> Result<Vec<Range<usize>>> {
+        let nodes = self.nodes.iter().filter(|node| self.template.is_summary_value(node.item));
+        let names: Vec<String> = nodes.filter_map(|node| self.template.name(node.item).map(str::to_owned)).collect();
+        if names.is_empty() {
+            let message = "the layout of the files has no value in its summary block that a condition could use";
+            return Err(Error::invalid_input(message).hint("choose files by their numbers"));
+        }
+        let filter = Filter::parse(condition, &names)?;
+        let mut columns = Vec::new();
+        for (at, name) in names.iter().enumerate() {
+            let used = filter.uses(at).then(|| self.array_at(&format!("/{}", quoted_name(name))));
+            let presented = used.transpose()?.map(|array| dudley::presented(&array)).transpose()?;
+            columns.push(presented.map(|array| Cell::of_elements(&array)).transpose()?.flatten());
+        }
+        let mut rows: Vec<Range<usize>> = Vec::new();
+        for (number, row) in self.rows.iter().cloned().flatten().enumerate() {
+            let cell =
+                |column: &Option<Vec<Cell>>| column.as_ref().and_then(|cells| cells.get(number)).cloned().unwrap_or_default();
+            let cells: Vec<Cell> = columns.iter().map(cell).collect();
+            match rows.last_mut() {
+                _ if !filter.holds(&cells) => {}
+                Some(last) if last.end == row => last.end += 1,
+                _ => rows.push(row..row + 1),
+            }
+        }
+        if rows.is_empty() {
+            let count = self.rows.iter().map(Range::len).sum::<usize>();
+            return Err(Error::invalid_input(format!("none of the {count} files meets the condition {condition}")));
+        }
+        Ok(rows)
+    }
+
+    /// The byte order of data if neither the layout nor a file gives it.
+    pub fn order(&self) -> Option<Byteorder> {
+        self.how.order
+    }
+
+    /// The numbers of the files that are read.
+    pub fn rows(&self) -> &[Range<usize>] {
+        &self.rows
     }
 
     /// The files and their parameters.
@@ -122,7 +191,8 @@ impl Series {
     /// Returns the errors of [`Catalog::array_at`].
     pub fn array_at(&self, path: &str) -> Result<Array> {
         let path = path.trim_start_matches('#');
-        self.catalog.array_at(&self.template, path, &self.rows, &self.how, Arc::clone(&self.resolve))
+        let (form, resolve) = (&self.selection, Arc::clone(&self.resolve));
+        self.catalog.array_as(&self.template, path, &self.rows, &self.how, form, resolve)
     }
 
     /// The files that are masked in an item: they omit it, or are not there.
@@ -131,7 +201,7 @@ impl Series {
     /// Returns the errors of [`Catalog::array_at`].
     pub fn omitted(&self, path: &str) -> Result<Vec<Omission>> {
         let path = path.trim_start_matches('#');
-        self.catalog.omitted(&self.template, path, &self.rows, &self.how, &*self.resolve)
+        self.catalog.omitted_as(&self.template, path, &self.rows, &self.how, &self.selection, &*self.resolve)
     }
 
     /// Returns the place of an item in each file, without opening it.
@@ -149,6 +219,28 @@ impl Series {
             None => Error::invalid_input(format!("no file of the catalog has an item {path}")),
         };
         error.at_path(path)
+    }
+
+    /// The arrays of an item in each file, if its shape differs and such items are to be lists.
+    fn each(&self, at: &Place) -> Result<Option<Each>> {
+        let (Place::Node(number), Unequal::Each) = (at, self.selection.unequal) else { return Ok(None) };
+        let Some(node) = self.node(at).filter(|node| !node.is_group) else { return Ok(None) };
+        if let Some(known) = lock(&self.each).get(number) {
+            return Ok(known.clone());
+        }
+        let (path, resolve) = (self.template.path(node.item), Arc::clone(&self.resolve));
+        let found = match self.axis_along(node.item) {
+            Some(_) => None,
+            None => self.catalog.each_of(&self.template, &path, &self.rows, &self.how, resolve)?.map(Arc::new),
+        };
+        lock(&self.each).insert(*number, found.clone());
+        Ok(found)
+    }
+
+    /// The axis along which an item is joined.
+    fn axis_along(&self, item: ItemId) -> Option<usize> {
+        let names = self.template.axis_names(item);
+        names.iter().position(|name| name.as_ref().is_some_and(|name| self.selection.along.contains(name)))
     }
 
     fn node(&self, at: &Place) -> Option<&Node> {
@@ -220,15 +312,62 @@ impl Backend for Series {
     fn attributes(&self, at: &Place) -> Result<Vec<(Cow<'_, str>, Value)>> {
         match at {
             Place::Node(0) => Ok(vec![("files".into(), Value::seq(self.catalog.files().iter().cloned()))]),
-            _ => Ok(Vec::new()),
+            _ => {
+                let item = self.node(at).map(|node| node.item);
+                let said = item.into_iter().flat_map(|item| dudley::described(&self.template, item));
+                Ok(said.map(|(name, said)| (name, value_of(&said))).collect())
+            }
         }
     }
 
+    fn axes(&self, at: &Place) -> Result<Axes> {
+        let record = || Some(self.template.record_axis().to_owned());
+        let mut axes = Axes::default();
+        match (self.node(at), at) {
+            // The first axis of all arrays in it.
+            (Some(node), _) if node.is_group => axes.names.push(record()),
+            (Some(node), _) => {
+                axes = axes_of(&self.template, node.item, false);
+                if self.axis_along(node.item).is_none() {
+                    axes.names.insert(0, record());
+                }
+            }
+            // An item in one file.
+            (None, Place::Located { path, .. }) if self.selection.unequal == Unequal::Each => {
+                let item = path.rsplit_once('/').and_then(|(above, _)| dudley::declared(&self.template, above));
+                axes.names = item.map(|item| axes_of(&self.template, item, false).names).unwrap_or_default();
+            }
+            _ => {}
+        }
+        Ok(axes)
+    }
+
     fn kind(&self, at: &Place) -> ItemKind {
-        if self.node(at).is_some_and(|node| node.is_group) { ItemKind::Mapping } else { ItemKind::Array }
+        match self.node(at) {
+            Some(node) if node.is_group => ItemKind::Mapping,
+            _ if matches!(self.each(at), Ok(Some(_))) => ItemKind::List,
+            _ => ItemKind::Array,
+        }
     }
 
     fn children(&self, at: &Place) -> Result<Vec<Child<'_>>> {
+        if let Some(each) = self.each(at)? {
+            let above = self.path_of(at).unwrap_or_default();
+            let child = |(number, array): (usize, &Option<Array>)| {
+                let path = format!("{above}/{number}").into();
+                let array = Box::new(match (array, each.iter().flatten().next()) {
+                    (Some(array), _) => array.clone(),
+                    // An item that the file omits has no elements.
+                    (None, Some(like)) => {
+                        let shape = vec![0; like.shape().len().max(1)];
+                        Array::from_bytes(Vec::new(), like.datatype().clone(), Byteorder::NATIVE, shape)?
+                    }
+                    (None, None) => return Err(not_an_array("list without arrays")),
+                });
+                Ok(Child { name: None, place: Place::Located { path, array, is_list: false } })
+            };
+            return each.iter().enumerate().map(child).collect();
+        }
         let children = self.node(at).map_or(&[][..], |node| node.children.as_slice());
         let child = |number: &usize| {
             let name = self.nodes.get(*number).and_then(|node| self.template.name(node.item)).map(Cow::Borrowed);
@@ -246,6 +385,7 @@ impl Backend for Series {
             return Ok((**array).clone());
         }
         match self.node(at).filter(|node| !node.is_group) {
+            Some(_) if self.each(at)?.is_some() => Err(not_an_array("list of arrays of several shapes")),
             Some(node) => self.array_at(&self.template.path(node.item)),
             None => Err(not_an_array("file set")),
         }
@@ -253,7 +393,10 @@ impl Backend for Series {
 
     fn notes(&self, at: &Place) -> Notes<'_> {
         let mut notes = Notes::default();
-        if let Some(item) = self.path_of(at).and_then(|path| dudley::declared(&self.template, &path)) {
+        let path = self.path_of(at).unwrap_or_default();
+        let in_each = || path.rsplit_once('/').and_then(|(above, _)| dudley::declared(&self.template, above));
+        let is_each = matches!(at, Place::Located { .. }) && self.selection.unequal == Unequal::Each;
+        if let Some(item) = dudley::declared(&self.template, &path).or_else(|| in_each().filter(|_| is_each)) {
             super::dudley::say(&mut notes, &self.template, item);
         }
         notes

@@ -1,0 +1,176 @@
+//! The places of the items of many files in one array of all of them.
+
+use crate::bytes::{Source, to_usize};
+use crate::error::{Error, Result};
+
+/// The arrangement of the bytes of the files, in the order of the elements of the array.
+#[derive(Debug, Clone)]
+pub(super) enum Spread {
+    /// One file after the other, each with this number of bytes.
+    Stacked(u64),
+    /// Each file in the corner of a box.
+    Padded(Boxes),
+    /// The rows of each file after those of the file before, as often as there are rows: the byte of a row of all files at
+    /// which that of each file starts, and the end.
+    Along(Vec<u64>),
+}
+
+/// Boxes of one size.
+#[derive(Debug, Clone)]
+pub(super) struct Boxes {
+    /// Bytes of an element, or of what follows the last length that differs.
+    pub size: u64,
+    /// The lengths of a box, the last one that differs being the last.
+    pub dims: Vec<u64>,
+    /// The lengths that each file has; zeros if it omits the item.
+    pub lengths: Vec<Vec<u64>>,
+}
+
+/// Bytes that are next to each other in one file and in the array.
+pub(super) struct Run {
+    /// Number of the file.
+    pub at: usize,
+    /// The byte of its item; None if the file does not have these elements.
+    pub from: Option<u64>,
+    pub len: u64,
+}
+
+impl Spread {
+    /// The bytes of the array from `offset` on, as far as one run of at most `most` bytes goes.
+    pub fn run(&self, offset: u64, most: u64) -> Result<Run> {
+        let after = || Error::malformed(format!("byte {offset} is after the last file"));
+        let number = |at: u64| usize::try_from(at).map_err(|_| after());
+        match self {
+            Self::Stacked(span) => {
+                let at = offset.checked_div(*span).ok_or_else(after)?;
+                let from = offset - at * span;
+                Ok(Run { at: number(at)?, from: Some(from), len: (span - from).min(most) })
+            }
+            Self::Padded(boxes) => {
+                let row = boxes.row();
+                let (at, within) = (offset / boxes.whole(), offset % boxes.whole());
+                let lengths = boxes.lengths.get(number(at)?).ok_or_else(after)?;
+                let (mut index, column) = (within / row, within % row);
+                let (mut line, mut scale, mut is_there) = (0u64, 1u64, true);
+                // The last length is that of a row.
+                for (dim, length) in boxes.dims.iter().zip(lengths).rev().skip(1) {
+                    let place = index % (*dim).max(1);
+                    index /= (*dim).max(1);
+                    is_there &= place < *length;
+                    line = line.saturating_add(place.saturating_mul(scale));
+                    scale = scale.saturating_mul(*length);
+                }
+                let width = lengths.last().map_or(0, |length| length.saturating_mul(boxes.size));
+                let found = is_there && column < width;
+                let from = found.then(|| line.saturating_mul(width).saturating_add(column));
+                let end = if found { width } else { row };
+                Ok(Run { at: number(at)?, from, len: (end - column).min(most) })
+            }
+            Self::Along(starts) => {
+                let whole = starts.last().copied().unwrap_or(0);
+                let line = offset.checked_div(whole).ok_or_else(after)?;
+                let within = offset - line * whole;
+                let at = starts.partition_point(|start| *start <= within).checked_sub(1).ok_or_else(after)?;
+                let (Some(start), Some(end)) = (starts.get(at), starts.get(at + 1)) else { return Err(after()) };
+                let from = line.saturating_mul(end - start).saturating_add(within - start);
+                Ok(Run { at, from: Some(from), len: (end - within).min(most) })
+            }
+        }
+    }
+
+    /// The same arrangement of elements of one byte, each for an element (or what follows the last length that differs).
+    pub fn of_marks(&self, size: u64) -> Self {
+        match self {
+            Self::Stacked(_) => Self::Stacked(1),
+            Self::Padded(boxes) => Self::Padded(Boxes { size: 1, ..boxes.clone() }),
+            Self::Along(starts) => Self::Along(starts.iter().map(|start| start / size.max(1)).collect()),
+        }
+    }
+}
+
+impl Boxes {
+    /// Bytes of a row of a box.
+    fn row(&self) -> u64 {
+        self.dims.last().copied().unwrap_or(1).saturating_mul(self.size).max(1)
+    }
+
+    /// Bytes of a box.
+    pub fn whole(&self) -> u64 {
+        self.dims.iter().fold(self.size, |size, dim| size.saturating_mul(*dim)).max(1)
+    }
+}
+
+/// Marks of the elements that are missing: those that a file does not have, and all of a file that is omitted.
+pub(super) struct Gaps {
+    pub spread: Spread,
+    pub len: u64,
+    pub omitted: Vec<bool>,
+}
+
+impl Source for Gaps {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let (mut offset, mut rest) = (offset, into);
+        while !rest.is_empty() {
+            let run = self.spread.run(offset, rest.len() as u64)?;
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(to_usize(run.len)?);
+            let is_missing = run.from.is_none() || self.omitted.get(run.at).copied().unwrap_or(true);
+            now.fill(u8::from(is_missing));
+            offset = offset.saturating_add(run.len);
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn name(&self) -> &str {
+        "the mask of a file set"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The runs of all bytes: the file of each byte, and its byte there.
+    fn places(spread: &Spread, len: u64) -> Vec<(usize, Option<u64>)> {
+        let mut found = Vec::new();
+        while (found.len() as u64) < len {
+            let run = spread.run(found.len() as u64, len).unwrap();
+            found.extend((0..run.len).map(|n| (run.at, run.from.map(|from| from + n))));
+        }
+        found
+    }
+
+    #[test]
+    fn files_lie_in_the_corners_of_boxes() {
+        let lengths = vec![vec![1, 2], vec![2, 1], vec![0, 0]];
+        let spread = Spread::Padded(Boxes { size: 1, dims: vec![2, 2], lengths });
+        let expected = [
+            (0, Some(0)),
+            (0, Some(1)),
+            (0, None),
+            (0, None),
+            (1, Some(0)),
+            (1, None),
+            (1, Some(1)),
+            (1, None),
+            (2, None),
+            (2, None),
+            (2, None),
+            (2, None),
+        ];
+        assert_eq!(places(&spread, 12), expected);
+    }
+
+    #[test]
+    fn rows_of_files_follow_each_other() {
+        // Two lines, of which the files have 1, 0 and 2 bytes.
+        let spread = Spread::Along(vec![0, 1, 1, 3]);
+        let expected = [(0, Some(0)), (2, Some(0)), (2, Some(1)), (0, Some(1)), (2, Some(2)), (2, Some(3))];
+        assert_eq!(places(&spread, 6), expected);
+        assert!(spread.run(0, 9).unwrap().len == 1);
+    }
+}
