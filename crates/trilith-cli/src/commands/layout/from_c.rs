@@ -6,6 +6,7 @@
 
 mod constant;
 mod known;
+mod summary;
 mod token;
 
 use std::fmt::Write as _;
@@ -15,6 +16,8 @@ use trilith::{Error, Result, line_column};
 
 use constant::value;
 use known::Known;
+pub use summary::Length;
+use summary::{Members, Summary};
 use token::{Kind, Token, error, tokens};
 
 /// The sizes of C types that differ between machines.
@@ -49,7 +52,10 @@ pub struct FromC {
 /// Returns [`ErrorKind::Malformed`](trilith::ErrorKind::Malformed) with line and column for an invalid declaration,
 /// and [`ErrorKind::Unsupported`](trilith::ErrorKind::Unsupported) for `#pragma pack`, which changes everything
 /// after it.
-pub fn read_c(source: &str, model: CModel) -> Result<FromC> {
+///
+/// With `lengths` the layout is a template: the struct whose members they are begins the file, and is the summary block. The
+/// items after it follow each other as `fwrite` writes them, without padding.
+pub fn read_c(source: &str, model: CModel, lengths: &[Length]) -> Result<FromC> {
     let mut reader = Reader {
         text: source,
         tokens: tokens(source)?,
@@ -61,9 +67,11 @@ pub fn read_c(source: &str, model: CModel) -> Result<FromC> {
         left_out: Vec::new(),
         unnamed: 0,
         noted: 0,
+        summary: Summary::of(lengths)?,
     };
     reader.file()?;
-    Ok(FromC { text: reader.out, left_out: reader.left_out })
+    let text = reader.summary.finished(reader.out)?;
+    Ok(FromC { text, left_out: reader.left_out })
 }
 
 /// Most declarations nest no deeper.
@@ -91,6 +99,7 @@ struct Reader<'t> {
     unnamed: usize,
     /// Comments before this token have been written.
     noted: usize,
+    summary: Summary,
 }
 
 impl<'t> Reader<'t> {
@@ -278,6 +287,9 @@ impl<'t> Reader<'t> {
         {
             return Ok(quoted_name(name));
         }
+        if let Some(stored) = self.summary.length(&words, &self.constants) {
+            return Ok(stored);
+        }
         match value(&words, &self.constants) {
             Some(value) if value >= 0 => Ok(value.to_string()),
             Some(value) => Err(error(self.text, at, format!("the length {value} is negative"))),
@@ -295,16 +307,24 @@ impl<'t> Reader<'t> {
         }
         loop {
             let (name, spelled) = self.declarator(ty)?;
+            let mut is_block = false;
             if is_typedef {
                 self.name_type(name, &spelled, ty);
+            } else if self.summary.takes(name, &spelled)? {
+                is_block = true;
             } else {
-                let _ = write!(self.out, "{} = {spelled}", quoted_name(name));
+                let placement = self.summary.placement(&spelled)?;
+                let _ = write!(self.out, "{} = {spelled}{placement}", quoted_name(name));
             }
             let more = self.eat(",");
             if !more {
                 self.expect(";")?;
             }
-            if !is_typedef {
+            if is_block {
+                let written = std::mem::take(&mut self.out);
+                self.docs("", true);
+                self.out = written;
+            } else if !is_typedef {
                 self.docs("", true);
             }
             if !more {
@@ -497,7 +517,7 @@ impl<'t> Reader<'t> {
         let about = self.comments();
         // Types declared inside come before this one.
         let outer = std::mem::take(&mut self.out);
-        let mut body = String::new();
+        let (mut body, mut members) = (String::new(), Members::default());
         while !self.eat("}") {
             if self.peek().is_none() {
                 return Err(self.wrong("`}`"));
@@ -506,6 +526,7 @@ impl<'t> Reader<'t> {
             loop {
                 let (name, spelled) = self.declarator(&ty)?;
                 let _ = write!(body, "  {} = {spelled}", quoted_name(name));
+                let documented = body.len();
                 let more = self.eat(",");
                 if !more {
                     self.expect(";")?;
@@ -513,6 +534,7 @@ impl<'t> Reader<'t> {
                 std::mem::swap(&mut self.out, &mut body);
                 self.docs("  ", true);
                 std::mem::swap(&mut self.out, &mut body);
+                members.add(name, &spelled, body.get(documented..).unwrap_or(""), &self.constants);
                 if !more {
                     break;
                 }
@@ -523,7 +545,9 @@ impl<'t> Reader<'t> {
         self.out.push_str(&inner);
         let spelled = Spelled { name: quoted_name(&name), is_char: false };
         let docs: String = about.iter().map(|line| format!("  ## {line}\n")).collect();
-        let _ = writeln!(self.out, "{} {{\n{docs}{body}}}", spelled.name);
+        let text = format!("{} {{\n{docs}{body}}}\n", spelled.name);
+        self.out.push_str(&text);
+        self.summary.know(&spelled.name, members, docs, text);
         if let Some(tag) = tag {
             self.types.insert(format!("struct {tag}"), spelled.clone());
         }
@@ -584,7 +608,7 @@ mod tests {
 
     /// The layout, or the first thing that it cannot say.
     fn layout_of_c(source: &str) -> Result<String> {
-        let made = read_c(source, CModel::default())?;
+        let made = read_c(source, CModel::default(), &[])?;
         made.left_out.into_iter().next().map_or(Ok(made.text), Err)
     }
 
@@ -648,7 +672,7 @@ mod tests {
             struct flags { unsigned on : 1; };\nint count(struct part *p);\nstatic int two(void) { if (1) { return 2; } return 1; }\n\
             struct part { char name[MAXNAME]; double x[TWICE / 4 + 1], y[STARS]; enum kind k; };\n\
             struct bad { struct flags f; };\ntypedef enum { A, B } letter;\nletter l[B + 1];\nstruct part parts[10];\n}\n";
-        let made = read_c(source, CModel::default()).unwrap();
+        let made = read_c(source, CModel::default(), &[]).unwrap();
         let expected = "#: dialect=2025\nMAXNAME : 32\nTWICE : 64\npart {\n  name = S1[MAXNAME]\n  x = f8[17]\n  y = f8[5]\n  k = i4\n}\n\
             l = i4[2]\nparts = part[10]\n";
         assert_eq!(made.text, expected);
@@ -658,6 +682,35 @@ mod tests {
         }
         assert_eq!(why.len(), 5, "{why:?}");
         assert!(Layout::read(made.text.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn a_struct_with_lengths_begins_the_file() {
+        let source = "#define TITLE 8\nstruct mesh { int64_t nx; /* nodes */ int32_t ny; char title[TITLE]; double time; int32_t cycle; };\n\
+            struct mesh mesh;\nfloat rho[ny - 1][nx-1]; // (g/cc)\ndouble x[nx + 2];\nint n[3];\n";
+        let lengths = ["NX=mesh.nx", "ny=mesh.ny"].map(|text| text.parse().unwrap());
+        let source = source.replace("[nx", "[NX");
+        let made = read_c(&source, CModel::default(), &lengths).unwrap();
+        assert!(made.left_out.is_empty(), "{:?}", made.left_out);
+        let expected = "#: dialect=2025\n{\n  NX : i8  ## nodes\n  ny : i4\n  title = S1[8]\n  time = f8\n  cycle = i4\n}\nTITLE : 8\n\
+            rho = f4[ny-, NX-] %8  ## (g/cc)\nx = f8[NX++] %1\nn = i4[3]\n";
+        assert_eq!(made.text, expected);
+        let layout = Layout::read(made.text.as_bytes()).unwrap_or_else(|e| panic!("{e}\n{}", made.text));
+        let mut native = Options::default();
+        native.order = Some(trilith::array::Byteorder::Little);
+        let found = layout.evaluate_with(&native, &[3, 2]).unwrap();
+        // sizeof(struct mesh) is 40 for C; one row of two floats follows it, then five doubles.
+        let at = |path: &str| found.find(path).unwrap().unwrap().address;
+        assert_eq!([at("/rho"), at("/x"), at("/n")], [Some(40), Some(48), Some(88)]);
+        for (lengths, what) in [
+            ("nx=mesh.n", "no member n; it has nx, ny, title, time, cycle"),
+            ("nx=grid.nx", "no struct grid"),
+            ("nx=mesh.time", "time is no integer"),
+        ] {
+            let error = read_c(&source, CModel::default(), &[lengths.parse().unwrap()]).unwrap_err().to_string();
+            assert!(error.contains(what), "{lengths}: {error}");
+        }
+        assert!("nx".parse::<Length>().is_err());
     }
 
     #[test]

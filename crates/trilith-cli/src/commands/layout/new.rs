@@ -12,7 +12,7 @@ use trilith::layout::{Dialect, Kind, Layout, ParseOptions, parse};
 use trilith::{Error, Limits, Result};
 
 use super::DialectName;
-use super::from_c::{CModel, FromC, read_c};
+use super::from_c::{CModel, FromC, Length, read_c};
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, note, size};
@@ -40,6 +40,10 @@ pub struct New {
     /// C: the size of a long in bytes, 8 on UNIX and 4 on Windows
     #[arg(long, value_name = "BYTES", default_value = "8", value_parser = clap::value_parser!(u8).range(4..=8))]
     long: u8,
+    /// C: this member of the struct at the beginning of the file is a length, such as nx=mesh.nx; its struct becomes the
+    /// summary block of a template
+    #[arg(long = "length", value_name = "NAME=STRUCT.MEMBER")]
+    lengths: Vec<Length>,
 }
 
 impl New {
@@ -48,6 +52,9 @@ impl New {
         let limits = options.limits()?;
         let dialect = Dialect::from(self.dialect);
         let draft = self.draft(options, &limits)?;
+        if draft.is_some() && !self.lengths.is_empty() {
+            return Err(Error::invalid_input("--length is for C source, whose structs have members"));
+        }
         let old = match &draft {
             Some(draft) => draft.layout()?.0,
             None => self.read_c(options, &limits)?,
@@ -144,7 +151,7 @@ impl New {
         let text =
             String::from_utf8(bytes).map_err(|_| Error::invalid_input(format!("{} is neither an archive nor text", self.input)))?;
         let model = CModel { long: self.long, ..CModel::default() };
-        self.said(read_c(&text, model).map_err(|e| e.context(self.input.clone()))?)
+        self.said(read_c(&text, model, &self.lengths).map_err(|e| e.context(self.input.clone()))?)
     }
 }
 
