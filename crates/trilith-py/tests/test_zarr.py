@@ -207,9 +207,29 @@ def test_families(tmp_path, monkeypatch):
         layout.write(f"r{n}.bd", {"g/rho": np.full(5, float(n)), "te": np.full((2, 5), n, "f4")}, N=5)
     layout.catalog([f"r{n}.bd" for n in range(4)], "runs.bd")
     group = trilith.zarr.open("runs.bd", family=layout)
-    assert group["te"].shape == (4, 2, 5) and group["te"].metadata.dimension_names[0] == "record"
+    assert group["te"].shape == (4, 2, 5) and group["te"].metadata.dimension_names[::2] == ("record", "N")
     np.testing.assert_array_equal(group["te"][:, 1, 2], range(4))
     np.testing.assert_array_equal(group["g/rho"][2], 2)
+
+
+def test_a_file_set_becomes_one_store(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    layout = trilith.Layout(
+        "{ nx : i8  time = f8  ## simulation time\n #: unit=\"ns\"\n cycle = i4 }\nrho = f8[nx-]  ## density\n#: unit=\"g/cc\"\ng/ v = i2[nx]\n"
+    )
+    for n, nx in enumerate([4, 3, 4]):
+        values = {"g/v": np.arange(nx, dtype="i2"), "rho": np.full(nx - 1, float(n))}
+        layout.write(f"r{n}.bd", values, nx=nx, time=n / 2, cycle=n)
+    layout.catalog("r?.bd", "c.bd")
+    group = trilith.zarr.copy("c.bd", "c.zarr", files="pad")
+    assert group["rho"].metadata.dimension_names == ("time", "nx-1") and dict(group["rho"].attrs)["long_name"] == "density"
+    np.testing.assert_array_equal(group["rho"][:], [[0, 0, 0], [1, 1, np.nan], [2, 2, 2]])
+    xarray = pytest.importorskip("xarray")
+    with xarray.open_zarr("c.zarr", consolidated=False) as ds:
+        assert ds.rho.attrs["units"] == "g/cc" and ds.time.values.tolist() == [0, 0.5, 1] and "cycle" in ds.coords
+        assert ds.rho.sel(time=0.5).values[:2].tolist() == [1, 1]
+    with pytest.raises(FileExistsError):
+        trilith.zarr.copy("c.bd", "c.zarr", files="pad")
 
 
 def test_a_file_with_a_broken_block_still_shows_the_others(tmp_path):

@@ -1,6 +1,6 @@
 //! `trilith convert IN OUT`: the same data, stored otherwise.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use clap::Args;
 use serde_json::json;
@@ -8,22 +8,23 @@ use trilith::asdf::{AsdfFile, chain};
 use trilith::bytes::{Base, Basis};
 use trilith::convert::{self, Coordinates, ConvertOptions, Converted, To};
 use trilith::error::counted;
-use trilith::file::open_fits_file;
-use trilith::{Error, ErrorKind, Result};
+use trilith::file::{Series, open_fits_file};
+use trilith::{Error, ErrorKind, File, Result};
 
 use crate::Outcome;
 use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
 use crate::options::Options;
 use crate::output::size;
-use crate::outputs::{Form, check_name, told};
+use crate::outputs::{Form, check_name, make_folder, told};
 use crate::target::Target;
 
 /// Convert a file: to another version or format, recompressed, decompressed or realigned
 ///
 /// Without --to the tree is copied byte for byte. With --to its text is edited, so that comments and the order of keys
 /// stay, and arrays keep their values. Losses are listed, and then the file is written only with --allow-loss (exit
-/// status 1 otherwise). OUT is written to a temporary file and renamed, so it may be IN.
-#[derive(Debug, Args)]
+/// status 1 otherwise). OUT is written to a temporary file and renamed, so it may be IN. The files of a catalog become
+/// one file, or one ASDF file each in the folder OUT/.
+#[derive(Debug, Clone, Args)]
 pub struct Convert {
     /// The file to read, or - for standard input
     #[arg(value_name = "IN")]
@@ -101,8 +102,40 @@ impl Convert {
         if let Some(base) = &self.embed {
             return self.put_into(base, options);
         }
+        let file = options.open_file(&self.input)?;
+        if let Some(set) = file.as_family().filter(|_| self.output.ends_with('/')) {
+            return self.each(set, options);
+        }
+        self.write(file, options)
+    }
+
+    /// Writes each file of a set into the folder that is the output, under its name with the extension of ASDF.
+    fn each(&self, set: &Series, options: &Options) -> Result<Outcome> {
+        if trilith::bytes::is_url(&self.input) || trilith::bytes::is_url(&self.output) {
+            return Err(Error::unsupported("the files of a set on a server are not converted one by one")
+                .hint("convert the set to one file"));
+        }
+        let folder = Path::new(&self.input).parent().unwrap_or(Path::new(""));
+        let mut outcome = Outcome::Yes;
+        for name in set.rows().iter().cloned().flatten().filter_map(|row| set.catalog().files().get(row)) {
+            if !Path::new(name).components().all(|part| matches!(part, Component::Normal(_))) {
+                return Err(Error::invalid_input(format!("{name:?} in the catalog leads out of its folder")));
+            }
+            let path = folder.join(name);
+            let output = Path::new(&self.output).join(name).with_extension("asdf");
+            if let Some(above) = output.parent() {
+                make_folder(above)?;
+            }
+            let file = options.open_member(&path.to_string_lossy(), set).map_err(|error| error.context(name.clone()))?;
+            let (input, output) = (path.to_string_lossy().into_owned(), output.to_string_lossy().into_owned());
+            outcome = outcome.max(Self { input, output, ..self.clone() }.write(file, options)?);
+        }
+        Ok(outcome)
+    }
+
+    fn write(&self, file: File, options: &Options) -> Result<Outcome> {
         let how = self.options(options)?;
-        let file = options.for_output(options.open_file(&self.input)?, &Base::of(&self.output))?;
+        let file = options.for_output(file, &Base::of(&self.output))?;
         if let Some(set) = file.as_family().filter(|_| Path::new(&self.output).exists()) {
             options.add_inputs_beside(&self.input, set.catalog().files());
         }

@@ -30,7 +30,7 @@ from ._trilith import Array as _Array
 from ._trilith import _read_together, _state
 from ._trilith import open as _open
 
-__all__ = ["Store", "open"]
+__all__ = ["Store", "copy", "open"]
 
 
 def open(source, layout=None, *, chunks=None, masks="beside", fill_value=None, **options):
@@ -67,6 +67,62 @@ def open(source, layout=None, *, chunks=None, masks="beside", fill_value=None, *
     """
     store = _Direct(source, layout, chunks=chunks, masks=masks, fill_value=fill_value, **options)
     return zarr.Group(zarr.AsyncGroup.from_dict(StorePath(store), _consolidated(store._described)))
+
+
+def copy(source, target, layout=None, *, chunks=None, masks="fill", fill_value=None, overwrite=False, **options):
+    """Writes a file, or all files of a file set, as one Zarr store.
+
+    Groups, arrays, attributes and the names of axes are those of `Store(source)`. Arrays are copied chunk by chunk.
+
+    Parameters
+    ----------
+    source, layout, chunks, masks, fill_value, **options
+        As for `Store`.
+    target : str, os.PathLike or zarr store
+        The store to write: a path, a URL, or anything else that `zarr.open_group` takes.
+    overwrite : bool
+        Replace what the target holds.
+
+    Returns
+    -------
+    zarr.Group
+        The group that was written, to be read.
+
+    Examples
+    --------
+    >>> import numpy, tempfile, trilith, trilith.zarr
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     trilith.write(f"{folder}/a.asdf", {"x": numpy.arange(3)})
+    ...     group = trilith.zarr.copy(f"{folder}/a.asdf", f"{folder}/a.zarr")
+    ...     group["x"][:].tolist()
+    [0, 1, 2]
+    """
+    store = _Direct(source, layout, chunks=chunks, masks=masks, fill_value=fill_value, **options)
+    group = zarr.Group(zarr.AsyncGroup.from_dict(StorePath(store), _consolidated(store._described)))
+    made = zarr.open_group(target, mode="w" if overwrite else "w-", zarr_format=3, attributes=dict(group.attrs))
+    for path, node in store._tree.nodes.items():
+        if not path:
+            continue
+        if node.array is None:
+            made.create_group(path, attributes=dict(group[path].attrs))
+            continue
+        found = group[path]
+        written = made.create_array(
+            path,
+            shape=found.shape,
+            dtype=found.dtype,
+            chunks=found.chunks or "auto",
+            dimension_names=node.dims,
+            attributes=dict(found.attrs),
+            fill_value=found.fill_value,
+        )
+        if not found.shape:
+            written[...] = found[...]
+            continue
+        for index in numpy.ndindex(*node.counts):
+            part = node.part(index)
+            written[part] = found[part]
+    return zarr.open_group(target, mode="r")
 
 
 class Store(_abc.Store):

@@ -9,6 +9,9 @@ use crate::error::{Error, Result};
 use crate::file::{File, Item, ItemKind};
 use crate::tree::{Data, Value};
 
+/// The key of the names of the axes among what is said of an array.
+const AXES: &str = "axes";
+
 /// Writes the items of a file as a file of the ASDF family, with arrays stored as in `how`. Metadata (comments,
 /// units, attributes) goes into a mapping that is named like the family, by path.
 ///
@@ -115,7 +118,13 @@ impl Made<'_> {
         let comment = notes.comment.iter().map(|text| ("comment".to_owned(), Value::from(text.as_ref())));
         let unit = notes.unit.iter().map(|text| ("unit".to_owned(), Value::from(text.as_ref())));
         let others = notes.attributes.iter().map(|(name, text)| (name.clone().into_owned(), Value::from(text.as_str())));
-        let said: Vec<(String, Value)> = comment.chain(unit).chain(others).collect();
+        let mut said: Vec<(String, Value)> = comment.chain(unit).chain(others).collect();
+        // A group of a file set has the first axis of all arrays in it, which these have themselves.
+        let axes = if item.kind().is_collection() { Vec::new() } else { item.axes().unwrap_or_default().names };
+        if axes.iter().any(Option::is_some) {
+            let names = axes.iter().map(|name| name.as_deref().map_or(Value::null(), Value::from));
+            said.push((AXES.to_owned(), Value::from(Data::Seq(names.collect())).flow()));
+        }
         if !said.is_empty() {
             self.said.push((path.to_owned(), Value::map(said)));
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::backend::{Backend, Child, Description, Destination, ListedArray, Members, Place, Take};
+use super::backend::{Axes, Backend, Child, Description, Destination, ListedArray, Members, Place, Take};
 use super::expand::{ExpandOptions, Part};
 use super::item::{ItemKind, Notes};
 use super::stack::not_an_array;
@@ -68,6 +68,21 @@ fn place(node: Node<'_>) -> Place {
 fn destination(found: &Found, this: &AsdfFile) -> Destination {
     let other = found.other().map(|file| Arc::clone(file) as Arc<dyn Backend>);
     Destination { other, place: place(found.node(this)) }
+}
+
+/// The words about an item in the mapping `dudley`, in which a conversion keeps what a tree has no other place for.
+fn converted<'f>(file: &'f AsdfFile, at: &Place, about: &str) -> Option<Node<'f>> {
+    let words = file.tree().root().get("dudley")?.get(about)?;
+    words.get(&file.tree().path_of(file.node_at(at).id())?.to_string())
+}
+
+/// The name that a dimension of a layout gives an axis, `ny-1` for `ny-`; None for a number.
+fn dimension(text: &str) -> Option<String> {
+    let name = text.trim_end_matches(['+', '-']);
+    let signs = text.get(name.len()..)?;
+    let sign = signs.get(..1).unwrap_or("");
+    let is_name = name.parse::<i64>().is_err() && !name.is_empty();
+    is_name.then(|| if sign.is_empty() { name.to_owned() } else { format!("{name}{sign}{}", signs.len()) })
 }
 
 impl Backend for AsdfFile {
@@ -150,8 +165,19 @@ impl Backend for AsdfFile {
         }
     }
 
+    fn axes(&self, at: &Place) -> Result<Axes> {
+        let mut axes = Axes::default();
+        if let Some(names) = converted(self, at, "notes").and_then(|notes| notes.get("axes")) {
+            axes.names = names.items().map(|name| (!name.is_null()).then(|| name.text().into_owned())).collect();
+        } else if let Some(shape) = converted(self, at, "shapes") {
+            axes.names = shape.items().map(|dim| dimension(&dim.text())).collect();
+        }
+        Ok(axes)
+    }
+
     fn unit(&self, at: &Place) -> Option<String> {
-        self.unit_of(self.node_at(at))
+        let kept = || converted(self, at, "notes")?.get("unit").map(|unit| unit.text().into_owned());
+        self.unit_of(self.node_at(at)).or_else(kept)
     }
 
     fn integer(&self, at: &Place) -> Result<Option<String>> {
