@@ -229,6 +229,16 @@ fn lines(text: &str) -> Vec<Written> {
     found
 }
 
+/// The C sources of a page, each with its name, which is a comment in its first line.
+fn sources(text: &str) -> Vec<(&str, &str)> {
+    let blocks = text.split("\n```c\n").skip(1).filter_map(|rest| rest.split_once("\n```"));
+    let named = |(source, _): (&'_ str, &'_ str)| -> Option<(&str, &str)> {
+        let name = source.lines().next()?.strip_prefix("/* ")?.strip_suffix(" */")?;
+        Some((name, source))
+    };
+    blocks.filter_map(named).collect()
+}
+
 /// Whether `printed` is what a page shows, in which a line `...` stands for any number of lines.
 fn is_shown(shown: &str, printed: &str) -> bool {
     let lines = |text: &str| -> Vec<String> { text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect() };
@@ -457,6 +467,7 @@ fn every_line_of_the_pages_runs() {
         let fresh = std::cell::LazyCell::new(|| {
             let folder = Folder::new();
             folder.must(&format!("base64 -d <<< {COUNTS} | gzip -d > counts.h5"));
+            sources(&text).iter().for_each(|(name, source)| folder.write(name, source));
             folder
         });
         for Written { line, shown } in lines(&text) {

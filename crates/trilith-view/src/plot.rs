@@ -6,7 +6,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use trilith::{Error, Result};
 
-use crate::series::Series;
+use crate::series::{Point, Series};
 use crate::statistics::Histogram;
 
 /// The look of a plot.
@@ -21,11 +21,13 @@ pub struct Look {
     pub title: String,
     /// The label of the vertical axis: the unit.
     pub unit: String,
+    /// The label of the horizontal axis: the coordinate and its unit.
+    pub along: String,
 }
 
 impl Default for Look {
     fn default() -> Self {
-        Self { width: 800, height: 400, title: String::new(), unit: String::new() }
+        Self { width: 800, height: 400, title: String::new(), unit: String::new(), along: String::new() }
     }
 }
 
@@ -133,12 +135,15 @@ fn padded(low: f64, high: f64) -> std::ops::Range<f64> {
 
 fn series_on(area: &Area<'_>, series: &Series, look: &Look, steps: bool) -> Result<()> {
     let (low, high) = series.range().unwrap_or((0.0, 1.0));
+    let (places, range) = series.places();
     let end = if steps { series.count } else { series.count.saturating_sub(1) }.max(1) as f64;
-    let mut chart = frame(area, 0.0..end, padded(low, high), look)?;
-    for run in series.points.split(|point| point.low.is_nan()).filter(|run| !run.is_empty()) {
+    let across = if series.at.is_some() && range.start < range.end { range } else { 0.0..end };
+    let mut chart = frame(area, across, padded(low, high), look)?;
+    let points: Vec<(f64, &Point)> = places.into_iter().zip(&series.points).collect();
+    let is_gap = |(place, point): &(f64, &Point)| point.low.is_nan() || !place.is_finite();
+    for run in points.split(is_gap).filter(|run| !run.is_empty()) {
         let mut corners: Vec<(f64, f64)> = Vec::with_capacity(run.len() * 2);
-        for point in run {
-            let x = point.first as f64;
+        for &(x, point) in run {
             if steps {
                 let width = if series.is_whole() { 1.0 } else { series.count as f64 / series.points.len().max(1) as f64 };
                 corners.extend([(x, point.mean), (x + width, point.mean)]);
@@ -174,7 +179,7 @@ type Chart<'a, 'b> =
 /// Axes with their numbers.
 fn frame<'a, 'b>(area: &'a Area<'b>, x: std::ops::Range<f64>, y: std::ops::Range<f64>, look: &Look) -> Result<Chart<'a, 'b>> {
     let mut builder = ChartBuilder::on(area);
-    builder.margin(12).x_label_area_size(28).y_label_area_size(72);
+    builder.margin(12).x_label_area_size(if look.along.is_empty() { 28 } else { 44 }).y_label_area_size(72);
     if !look.title.is_empty() {
         builder.caption(&look.title, ("sans-serif", 16));
     }
@@ -187,6 +192,9 @@ fn frame<'a, 'b>(area: &'a Area<'b>, x: std::ops::Range<f64>, y: std::ops::Range
     mesh.light_line_style(TRANSPARENT).bold_line_style(BLACK.mix(0.1));
     if !look.unit.is_empty() {
         mesh.y_desc(look.unit.clone());
+    }
+    if !look.along.is_empty() {
+        mesh.x_desc(look.along.clone());
     }
     mesh.draw().map_err(failed)?;
     Ok(chart)

@@ -14,6 +14,8 @@ pub struct Series {
     pub count: u64,
     /// The points, in order.
     pub points: Vec<Point>,
+    /// The coordinate of each point, if it is not its index.
+    pub at: Option<Vec<f64>>,
 }
 
 /// One or several numbers that follow each other.
@@ -83,7 +85,33 @@ impl Series {
             }
             Point { first, low: sum.low, high: sum.high, mean: sum.sum / sum.count as f64 }
         };
-        Ok(Self { count, points: (0..).zip(sums).map(point).collect() })
+        Ok(Self { count, points: (0..).zip(sums).map(point).collect(), at: None })
+    }
+
+    /// The series over a coordinate, which has a number for each element.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it has not, and an error if it cannot be read.
+    pub fn over(mut self, coordinate: &Array) -> Result<Self> {
+        if coordinate.shape() != [self.count] {
+            return Err(Error::invalid_input(format!(
+                "a coordinate of the shape {:?} for {} numbers",
+                coordinate.shape(),
+                self.count
+            )));
+        }
+        let all = coordinate.load_as::<f64>()?;
+        let place = |point: &Point| to_usize(point.first).ok().and_then(|at| all.get(at)).copied().unwrap_or(f64::NAN);
+        self.at = Some(self.points.iter().map(place).collect());
+        Ok(self)
+    }
+
+    /// The place of each point along the horizontal axis, and the least and the greatest.
+    pub(crate) fn places(&self) -> (Vec<f64>, std::ops::Range<f64>) {
+        let places = self.at.clone().unwrap_or_else(|| self.points.iter().map(|point| point.first as f64).collect());
+        let finite = || places.iter().copied().filter(|place| place.is_finite());
+        let range = finite().fold(f64::INFINITY, f64::min)..finite().fold(f64::NEG_INFINITY, f64::max);
+        (places, range)
     }
 
     /// The smallest and the greatest of all; None if nothing is finite.

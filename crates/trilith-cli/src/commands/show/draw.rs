@@ -53,7 +53,14 @@ impl Drawing {
         }
         let across = if to_file { look.width as usize * 2 } else { characters::points(show.width.unwrap_or_else(columns)) };
         match subject.what {
-            What::Line | What::Steps => Ok(Self::Line(Series::of(array, across)?, subject.what == What::Steps, look)),
+            What::Line | What::Steps => {
+                let mut series = Series::of(array, across)?;
+                if let Some((name, numbers)) = &subject.along {
+                    series = series.over(numbers)?;
+                    look.along.clone_from(name);
+                }
+                Ok(Self::Line(series, subject.what == What::Steps, look))
+            }
             What::Histogram => {
                 let bins = if to_file { BINS } else { show.width.unwrap_or_else(columns).min(BINS) };
                 let bars = histogram(array, show.range, bins)?.histogram;

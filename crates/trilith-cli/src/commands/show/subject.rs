@@ -26,6 +26,8 @@ pub struct Subject {
     pub unit: String,
     /// A remark on the parts that are not shown.
     pub note: Option<String>,
+    /// The coordinate of a line: its name and unit, and its numbers.
+    pub along: Option<(String, Array)>,
 }
 
 impl Subject {
@@ -51,8 +53,11 @@ impl Subject {
             None if structured || columns.len() > 1 => What::Table,
             None => suggested(&array)?,
         };
-        let mut subject = Self { path, array, columns, what, unit, note: None };
+        let mut subject = Self { path, array, columns, what, unit, note: None, along: None };
         subject.reduce()?;
+        if what == What::Line && subject.array.shape().len() == 1 && item.kind() == ItemKind::Array {
+            subject.along = along(item, parts)?.filter(|(_, numbers)| numbers.shape() == subject.array.shape());
+        }
         Ok(subject)
     }
 
@@ -81,6 +86,30 @@ impl Subject {
         self.array = self.array.slice(vec![Index::At(0); more])?;
         Ok(())
     }
+}
+
+/// The coordinate along the axis that slices leave of an item, with the name of it and its unit.
+fn along(item: &Item<'_>, parts: &Parts) -> Result<Option<(String, Array)>> {
+    let axes = item.axes()?.names.len();
+    let mut indices = parts.slice()?.unwrap_or_default();
+    if let Some(at) = indices.iter().position(|index| matches!(index, Index::Ellipsis)) {
+        let all = Index::Range { start: None, stop: None, step: 1 };
+        let left = (axes + 1).saturating_sub(indices.len());
+        indices.splice(at..=at, std::iter::repeat_n(all, left));
+    }
+    let is_left = |axis: &usize| !matches!(indices.get(*axis), Some(Index::At(_)));
+    let Some(axis) = (0..axes).rev().find(is_left) else { return Ok(None) };
+    let Some((name, coordinate)) = item.coordinate(axis)? else { return Ok(None) };
+    let numbers = coordinate.array()?;
+    if !is_numeric(numbers.datatype()) || numbers.mask().is_some() {
+        return Ok(None);
+    }
+    let numbers = match indices.get(axis) {
+        Some(index) => numbers.slice([*index])?,
+        None => numbers,
+    };
+    let label = coordinate.unit().map_or_else(|| name.clone(), |unit| format!("{name} ({})", unit.trim()));
+    Ok(Some((label, numbers)))
 }
 
 /// Returns the kind of drawing that suits the shape and the datatype.
