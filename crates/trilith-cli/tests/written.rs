@@ -230,13 +230,15 @@ fn lines(text: &str) -> Vec<Written> {
 }
 
 /// The C sources of a page, each with its name, which is a comment in its first line.
-fn sources(text: &str) -> Vec<(&str, &str)> {
-    let blocks = text.split("\n```c\n").skip(1).filter_map(|rest| rest.split_once("\n```"));
-    let named = |(source, _): (&'_ str, &'_ str)| -> Option<(&str, &str)> {
-        let name = source.lines().next()?.strip_prefix("/* ")?.strip_suffix(" */")?;
-        Some((name, source))
-    };
-    blocks.filter_map(named).collect()
+fn sources(text: &str) -> Vec<(&str, String)> {
+    let mut found = Vec::new();
+    for block in text.split("\n```c\n").skip(1).filter_map(|rest| rest.split("\n```").next()) {
+        let first = block.lines().next().unwrap_or_default();
+        if let Some(name) = first.strip_prefix("/* ").and_then(|rest| rest.strip_suffix(" */")) {
+            found.push((name, format!("{block}\n")));
+        }
+    }
+    found
 }
 
 /// Whether `printed` is what a page shows, in which a line `...` stands for any number of lines.

@@ -126,7 +126,8 @@ pub fn open(
     let file = opened.map_err(|error| raise_at(&error, path.as_deref()))?;
     let template = file.as_family().map(|family| family.template().clone());
     let mut home = Home { family: text(&template), ..home };
-    if let (Some(set), Some(_)) = (file.as_family(), &home.files.condition) {
+    let is_conditional = home.files.condition.is_some();
+    if let Some(set) = file.as_family().filter(|_| is_conditional) {
         // Another process takes the same files, whatever values they have then.
         home.files.ranges = set.rows().iter().map(|rows| Some(rows.start)..Some(rows.end)).collect();
         home.files.condition = None;

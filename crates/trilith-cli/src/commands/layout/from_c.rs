@@ -53,8 +53,7 @@ pub struct FromC {
 /// and [`ErrorKind::Unsupported`](trilith::ErrorKind::Unsupported) for `#pragma pack`, which changes everything
 /// after it.
 ///
-/// With `lengths` the layout is a template: the struct whose members they are begins the file, and is the summary block. The
-/// items after it follow each other as `fwrite` writes them, without padding.
+/// With `lengths` the layout is a template: their struct is the summary block, and items follow it as `fwrite` writes them.
 pub fn read_c(source: &str, model: CModel, lengths: &[Length]) -> Result<FromC> {
     let mut reader = Reader {
         text: source,
@@ -307,12 +306,10 @@ impl<'t> Reader<'t> {
         }
         loop {
             let (name, spelled) = self.declarator(ty)?;
-            let mut is_block = false;
+            let is_block = !is_typedef && self.summary.takes(name, &spelled)?;
             if is_typedef {
                 self.name_type(name, &spelled, ty);
-            } else if self.summary.takes(name, &spelled)? {
-                is_block = true;
-            } else {
+            } else if !is_block {
                 let placement = self.summary.placement(&spelled)?;
                 let _ = write!(self.out, "{} = {spelled}{placement}", quoted_name(name));
             }
@@ -320,12 +317,12 @@ impl<'t> Reader<'t> {
             if !more {
                 self.expect(";")?;
             }
+            let before = self.out.len();
+            if !is_typedef {
+                self.docs("", true);
+            }
             if is_block {
-                let written = std::mem::take(&mut self.out);
-                self.docs("", true);
-                self.out = written;
-            } else if !is_typedef {
-                self.docs("", true);
+                self.out.truncate(before);
             }
             if !more {
                 return Ok(());

@@ -95,7 +95,7 @@ fn along(item: &Item<'_>, parts: &Parts) -> Result<Option<(String, Array)>> {
     if let Some(at) = indices.iter().position(|index| matches!(index, Index::Ellipsis)) {
         let all = Index::Range { start: None, stop: None, step: 1 };
         let left = (axes + 1).saturating_sub(indices.len());
-        indices.splice(at..=at, std::iter::repeat_n(all, left));
+        drop(indices.splice(at..=at, std::iter::repeat_n(all, left)));
     }
     let is_left = |axis: &usize| !matches!(indices.get(*axis), Some(Index::At(_)));
     let Some(axis) = (0..axes).rev().find(is_left) else { return Ok(None) };

@@ -69,7 +69,7 @@ struct Written {
     align: u64,
 }
 
-/// What is known of the block while a source is read.
+/// The facts about the block that a source has given so far.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     lengths: Vec<Length>,
@@ -104,7 +104,7 @@ impl Summary {
         let name = quoted_name(name);
         let (sign, count) = match rest {
             [] => return Some(name),
-            [sign @ ("+" | "-"), count] => (*sign, super::value(&[count], constants)?),
+            [sign @ ("+" | "-"), count] => (*sign, super::value(&[*count], constants)?),
             // `nx-1` may be one word of a number with its sign.
             [number] => (number.get(..1).filter(|sign| matches!(*sign, "+" | "-"))?, number.get(1..)?.parse().ok()?),
             _ => return None,
