@@ -441,7 +441,8 @@ def reopened(path, keywords, place, parts, shape, dtype, version=None):
 def _find(path, keywords, place):
     """An array; the last files that a process opened stay open as long as they do not change."""
     state = os.stat(path)
-    name = (path, *sorted(keywords.items()))
+    # Some keywords are lists.
+    name = (path, repr(sorted(keywords.items())))
     key = (name, state.st_ino, state.st_size, state.st_mtime_ns)
     with _LOCK:
         file = _OPEN.pop(key, None)

@@ -223,7 +223,8 @@ def _dimensions(node, arrays, given, axes):
 
 def _variable(array, dims, value, attributes=None):
     rows = _chunks.rows(array)
-    encoding = {} if rows is None else {"preferred_chunks": {dims[0]: rows}}
+    # Whatever is one chunk may be cut anywhere.
+    encoding = {} if rows is None or len(rows) < 2 else {"preferred_chunks": {dims[0]: rows}}
     attributes = dict(attributes or {})
     if attributes == {}:
         if array.unit is not None:
