@@ -4,10 +4,15 @@
 //! questions about the files on a few separate threads, so that one slow file does not keep the others waiting. A
 //! client that disconnects sets a flag that ends the work on the answer.
 
+mod room;
+
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::net::TcpListener;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use http_body_util::Full;
@@ -16,13 +21,12 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::sync::Semaphore;
 use trilith::{Error, Result};
 use trilith_view::page;
 use trilith_view::requests::{Request, Response, Session, answer};
 
-/// Connections that may be open at once.
-const CONNECTIONS: usize = 64;
+use self::room::{Guest, Room};
+
 /// Maximum time for a request to arrive, and for a connection without data.
 const ARRIVAL: Duration = Duration::from_secs(30);
 /// Maximum time for an answer.
@@ -112,8 +116,10 @@ impl Site {
 }
 
 fn header_text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
-    // A value that is no text is not ours: an empty name fits nothing.
-    headers.get(name).map(|value| value.to_str().unwrap_or(""))
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?;
+    // A value that is no text, and two values, are not ours: an empty name fits nothing.
+    Some(value.to_str().ok().filter(|_| values.next().is_none()).unwrap_or(""))
 }
 
 /// Returns `true` if two strings are the same, in a time that does not depend on the place of a difference.
@@ -158,21 +164,26 @@ const ALONE: &str = "default-src 'none'; script-src 'self'; style-src 'self'; im
 
 async fn accept(listener: TcpListener, site: Arc<Site>) -> std::io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let room = Room::default();
     loop {
-        let Ok(permit) = room.clone().acquire_owned().await else { return Ok(()) };
         // One connection that fails, or too many open files for a moment, is no reason to end.
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let site = site.clone();
+        let (site, guest) = (site.clone(), Arc::new(room.enter().await));
         tokio::spawn(async move {
-            let service = service_fn(move |request| respond(site.clone(), request));
+            let own = guest.clone();
+            let service = service_fn(move |request| respond(site.clone(), own.clone(), request));
             let mut http = hyper::server::conn::http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(ARRIVAL).max_buf_size(64 << 10);
-            let _ = http.serve_connection(TokioIo::new(stream), service).await;
-            drop(permit);
+            let mut served = pin!(http.serve_connection(TokioIo::new(stream), service));
+            let mut away = pin!(guest.is_sent_away());
+            poll_fn(|context| match away.as_mut().poll(context).is_ready() || served.as_mut().poll(context).is_ready() {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            })
+            .await;
         });
     }
 }
@@ -186,10 +197,15 @@ impl Drop for Waiting {
     }
 }
 
-async fn respond(site: Arc<Site>, request: hyper::Request<Incoming>) -> Result<hyper::Response<Full<Bytes>>, Infallible> {
+async fn respond(
+    site: Arc<Site>,
+    guest: Arc<Guest>,
+    request: hyper::Request<Incoming>,
+) -> Result<hyper::Response<Full<Bytes>>, Infallible> {
     let own = site.clone();
     let uri = request.uri();
     let route = site.route(request.method(), uri.path(), uri.query().unwrap_or(""), request.headers());
+    let _served = (!matches!(route, Route::Refused(..))).then(|| guest.is_served());
     let (status, content_type, body) = match route {
         Route::Asset(content_type, content) => (StatusCode::OK, content_type, Bytes::from_static(content)),
         Route::Refused(status, reason) => (status, "text/plain; charset=utf-8", Bytes::from_static(reason.as_bytes())),
@@ -258,6 +274,8 @@ mod tests {
             assert_eq!(status("GET", "/s3cret/", &[("host", host)]), 403, "{host}");
         }
         assert_eq!(status("GET", "/s3cret/", &[]), 403, "no name at all");
+        assert_eq!(status("GET", "/s3cret/", &[HERE, HERE]), 403, "two names");
+        assert_eq!(status("GET", "/s3cret/", &[HERE, ("host", "evil.example:4000")]), 403, "two names");
     }
 
     #[test]

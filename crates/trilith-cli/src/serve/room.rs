@@ -1,0 +1,114 @@
+//! The connections that are open at once: a new one always gets a place, and the one that is needed least loses its own.
+//!
+//! Any program on the machine can connect. Connections that never made a request with the secret go first, then those
+//! that wait for the next request. A connection that waits for an answer stays.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+/// Maximum number of open connections.
+const CONNECTIONS: usize = 64;
+
+/// The open connections, those that were used longest ago first.
+#[derive(Default)]
+pub struct Room(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    places: Mutex<Vec<Place>>,
+    left: Notify,
+}
+
+struct Place {
+    /// `true` after a request with the secret.
+    is_known: bool,
+    /// Number of requests that are being answered.
+    served: usize,
+    away: Arc<Notify>,
+}
+
+/// A connection that has a place.
+pub struct Guest {
+    room: Arc<Shared>,
+    /// Also tells which place is its own.
+    away: Arc<Notify>,
+}
+
+/// A request that is being answered.
+pub struct Served<'g>(&'g Guest);
+
+impl Shared {
+    fn places(&self) -> MutexGuard<'_, Vec<Place>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Frees a place if none is left. Returns `false` if every connection waits for an answer.
+    fn make_place(&self) -> bool {
+        let mut places = self.places();
+        if places.len() < CONNECTIONS {
+            return true;
+        }
+        let idle = |is_known: bool| move |place: &Place| place.served == 0 && place.is_known == is_known;
+        match places.iter().position(idle(false)).or_else(|| places.iter().position(idle(true))) {
+            Some(at) => {
+                // It may not have begun to wait yet: the permit is kept.
+                places.remove(at).away.notify_one();
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+impl Room {
+    /// Returns a place for a new connection, after another one was sent away if there are too many.
+    pub async fn enter(&self) -> Guest {
+        while !self.0.make_place() {
+            self.0.left.notified().await;
+        }
+        let away = Arc::new(Notify::new());
+        self.0.places().push(Place { is_known: false, served: 0, away: away.clone() });
+        Guest { room: self.0.clone(), away }
+    }
+}
+
+impl Guest {
+    /// Returns when the place is needed for another connection.
+    pub async fn is_sent_away(&self) {
+        self.away.notified().await;
+    }
+
+    /// Marks a request with the secret as being answered, until the result is dropped.
+    pub fn is_served(&self) -> Served<'_> {
+        self.change(|place| {
+            place.is_known = true;
+            place.served += 1;
+        });
+        Served(self)
+    }
+
+    /// Changes the place, which was used last then.
+    fn change(&self, change: impl FnOnce(&mut Place)) {
+        let mut places = self.room.places();
+        if let Some(at) = places.iter().position(|place| Arc::ptr_eq(&place.away, &self.away)) {
+            let mut place = places.remove(at);
+            change(&mut place);
+            places.push(place);
+        }
+    }
+}
+
+impl Drop for Served<'_> {
+    fn drop(&mut self) {
+        self.0.change(|place| place.served = place.served.saturating_sub(1));
+        self.0.room.left.notify_one();
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.room.places().retain(|place| !Arc::ptr_eq(&place.away, &self.away));
+        self.room.left.notify_one();
+    }
+}
