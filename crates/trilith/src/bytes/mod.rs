@@ -100,9 +100,10 @@ pub use source::{Derived, Truncated, read_vec, to_usize};
 pub(crate) use spool::Spooled;
 #[doc(hidden)]
 pub use spool::{private_file, set_aside, spool, unnamed_file};
+pub(crate) use temporary::Listed;
 #[doc(hidden)]
 pub use temporary::remove_temporary_files;
-pub(crate) use unfinished::{Draft, Writing, new_id};
+pub(crate) use unfinished::{Draft, TARGET, Writing, new_id};
 #[doc(hidden)]
 pub use update::{Content, Update};
 pub use write_path::WritePath;

@@ -8,15 +8,20 @@ use crate::threads::lock;
 
 static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// A temporary file in the list of this process.
+/// A file in the list of this process: a temporary one, or one that is worth nothing without another that is not there yet.
 #[derive(Debug)]
-pub(super) struct Listed(PathBuf);
+pub(crate) struct Listed(PathBuf);
 
 impl Listed {
     /// Adds a file to the list, until this value is dropped.
     pub fn new(path: &Path) -> Self {
         lock(&MADE).push(path.to_path_buf());
         Self(path.to_path_buf())
+    }
+
+    /// The path of the file.
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 }
 
@@ -28,7 +33,8 @@ impl Drop for Listed {
 
 /// Removes the temporary files of all new files that this process has not put in place. For a program that a signal ends.
 pub fn remove_temporary_files() {
-    for path in lock(&MADE).drain(..) {
+    // The last one first: a temporary file that is being renamed is gone, or its new name comes later.
+    for path in lock(&MADE).drain(..).rev() {
         let _ = disk::remove(&path);
     }
 }

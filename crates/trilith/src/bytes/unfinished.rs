@@ -23,6 +23,9 @@ use crate::limits::Limits;
 /// End of a note. A note that was cut off has no such end.
 const END: &str = " .";
 
+/// Begins the note of the state of the target when the draft was begun.
+pub(crate) const TARGET: &str = "target";
+
 /// The first byte of a draft, in the place of the `#` of ASDF.
 const MARK: u8 = b'~';
 const FINISHED: u8 = b'#';
@@ -48,19 +51,24 @@ impl Draft {
         &self.target
     }
 
-    /// Puts a draft next to its target, with what `lay_out` writes.
+    /// Puts a draft next to its target, with what `lay_out` writes. Also returns the [state](Draft::target_state) of the target
+    /// when it was begun.
     ///
     /// # Errors
     /// Returns the errors of [`AtomicFile::create`] and those of `lay_out`, and
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is a draft already.
-    pub fn create(target: &Path, lay_out: impl FnOnce(&mut AtomicFile) -> Result<()>) -> Result<Self> {
-        let there = Lock::acquire(target, Basis::Nothing)?.there;
+    pub fn create(target: &Path, lay_out: impl FnOnce(&mut AtomicFile) -> Result<()>) -> Result<(Self, String)> {
         let draft = Self::of(target);
+        let lock = Lock::acquire(target, Basis::Nothing)?;
+        let state = draft.target_state();
+        let there = lock.there;
         if std::fs::symlink_metadata(&draft.path).is_ok() {
             return Err(Error::invalid_input(format!("{} is being written already, and was not finished", target.display()))
                 .hint(format!("finish or abort that first; it waits in {}", draft.path.display())));
         }
         let mut file = AtomicFile::create(&draft.path, Basis::Absent)?;
+        // Notes of an earlier draft that was put in place, but not forgotten.
+        draft.forget()?;
         if let Some((_, old)) = &there {
             file.look_like(old)?;
         }
@@ -68,7 +76,7 @@ impl Draft {
         let fail = |e| Error::io(format!("writing {}", draft.path.display()), e);
         std::io::Seek::rewind(&mut file).and_then(|()| file.write_all(&[MARK])).map_err(fail)?;
         file.commit()?;
-        Ok(draft)
+        Ok((draft, state))
     }
 
     /// In a word, what is at the target now; it is another word once that is replaced, removed or written to.
@@ -130,9 +138,21 @@ impl Draft {
     /// # Errors
     /// Returns [`ErrorKind::Io`] if the operating system reports an error.
     pub fn notes(&self, id: &str) -> Result<Vec<String>> {
+        self.lines_of(&self.notes_of(id))
+    }
+
+    /// Returns the notes of the draft by any number: once its blocks have their checksums, it has none.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Io`] if the operating system reports an error.
+    fn all_notes(&self) -> Result<Vec<String>> {
+        self.lines_of(&self.all_of_notes())
+    }
+
+    fn lines_of(&self, prefix: &Path) -> Result<Vec<String>> {
         let most = Limits::default().memory;
         let mut lines = Vec::new();
-        for path in self.files_of_notes(&self.notes_of(id))? {
+        for path in self.files_of_notes(prefix)? {
             let text = super::replace::read_text(&path, most)?;
             lines.extend(String::from_utf8_lossy(&text).lines().filter_map(|line| line.strip_suffix(END)).map(str::to_owned));
         }
@@ -168,9 +188,29 @@ impl Draft {
 
     /// Removes all notes, those of earlier drafts of the same target too.
     fn forget(&self) -> Result<()> {
+        self.files_of_notes(&self.all_of_notes())?.iter().try_for_each(super::replace::remove)
+    }
+
+    fn all_of_notes(&self) -> PathBuf {
         let mut prefix = self.path.clone().into_os_string();
         prefix.push("-");
-        self.files_of_notes(Path::new(&prefix))?.iter().try_for_each(super::replace::remove)
+        prefix.into()
+    }
+
+    /// Checks that the target is what it was when the draft was begun.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Io`] if another file was put there, or the operating system reports an error.
+    pub fn check_target(&self) -> Result<()> {
+        let (notes, state) = (self.all_notes()?, self.target_state());
+        let mut before = notes.iter().filter_map(|line| line.strip_prefix(TARGET)).map(str::trim);
+        if before.any(|before| before != state) {
+            let message = format!("cannot replace {}: it was changed since writing began", self.target.display());
+            return Err(
+                Error::new(ErrorKind::Io, message).hint("move that file to another name and restore the previous one, or abort")
+            );
+        }
+        Ok(())
     }
 
     #[cold]
@@ -228,10 +268,12 @@ impl Writing {
     /// Makes everything last, then the draft a file that readers take, and puts it in place of the target.
     ///
     /// # Errors
-    /// Returns the errors of [`AtomicFile::commit`]. The draft is then unchanged.
+    /// Returns the errors of [`AtomicFile::commit`] and [`Draft::check_target`]. The draft is then unchanged.
     pub fn put_in_place(mut self) -> Result<Vec<String>> {
         self.file.sync().map_err(|e| self.draft.failed(e))?;
         let adopted = AtomicFile::adopt(&self.draft.target, &self.draft.path)?;
+        // Under the lock of the target: another writer may have finished while this one was computing checksums.
+        self.draft.check_target()?;
         self.write_at(0, &[FINISHED])?;
         match adopted.commit() {
             Ok(warnings) => {

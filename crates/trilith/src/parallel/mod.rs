@@ -19,7 +19,7 @@ use self::cover::{Region, left_over, region, size};
 use self::place::Runs;
 use crate::array::{Array, Index};
 use crate::asdf::{AsdfFile, Block, Builder, checksum, ndarray, reserved};
-use crate::bytes::{Draft, Window, Writing, new_id};
+use crate::bytes::{Draft, TARGET, Window, Writing, new_id};
 use crate::error::{Error, Result, counted};
 use crate::limits::Limits;
 use crate::tree::Value;
@@ -93,9 +93,8 @@ impl ParallelWriter {
         if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
             return Err(Error::unsupported("a gzip file cannot be written in parallel").hint("name it .asdf"));
         }
-        let draft =
+        let (draft, state) =
             Draft::create(path, |file| builder.lay_out(std::io::BufWriter::with_capacity(1 << 20, file), tree, new_id()))?;
-        let state = draft.target_state();
         let new = Self::read(draft)?;
         new.draft.share()?.note(&new.id(), &[format!("{TARGET} {state}")])?;
         Ok(new)
@@ -250,16 +249,8 @@ impl ParallelWriter {
                 .at_path(path));
             }
         }
-        // Somebody else's file that came to the target meanwhile is not replaced.
-        let state = self.draft.target_state();
-        let notes = self.draft.notes(&self.id())?;
-        let mut before = notes.iter().filter_map(|line| line.strip_prefix(TARGET)).map(str::trim);
-        if before.any(|before| before != state) {
-            let message = format!("{} was changed by somebody else since it was begun", self.path().display());
-            return Err(
-                Error::new(crate::ErrorKind::Io, message).hint("move that file away and restore the previous one, or abort")
-            );
-        }
+        // Before anything is changed; it is compared again when the target is locked.
+        self.draft.check_target()?;
         self.seal(&mut writing)?;
         writing.put_in_place()
     }
@@ -319,9 +310,6 @@ impl ParallelWriter {
         Ok(noted)
     }
 }
-
-/// Begins the note of what was at the target when the file was begun.
-const TARGET: &str = "target";
 
 /// The written regions, by the number of the block.
 #[derive(Default)]

@@ -232,3 +232,62 @@ fn a_crash_after_the_blocks_were_sealed_is_finished_by_the_next() {
     assert_eq!(crate::open(&path).unwrap().array("/group/a").unwrap().load::<i32>().unwrap(), [1, 2, 3]);
     assert_eq!(names(&folder), ["x.asdf"]);
 }
+
+#[test]
+fn a_file_that_another_writer_put_there_meanwhile_is_not_replaced() {
+    for (was_there, is_sealed) in [(false, false), (false, true), (true, false), (true, true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.asdf");
+        let other = |number: i64| {
+            let mut writer = Writer::new();
+            writer.set("/other", &number).unwrap();
+            writer.write(&path).unwrap();
+        };
+        if was_there {
+            other(1);
+        }
+        let begun = begin(&path, &[3], Byteorder::Little);
+        begun.write_region("/group/a", [], &numbers(&[3])).unwrap();
+        if is_sealed {
+            // The process that was finishing it was killed.
+            begun.seal(&mut begun.draft.alone().unwrap()).unwrap();
+        }
+        other(2);
+        let before = std::fs::read(&path).unwrap();
+        for _ in 0..2 {
+            let error = ParallelWriter::open(&path).unwrap().finish().unwrap_err();
+            assert!(error.kind() == ErrorKind::Io && error.to_string().contains("it was changed since writing began"), "{error}");
+            assert_eq!(std::fs::read(&path).unwrap(), before, "{was_there} {is_sealed}");
+        }
+        // The same bytes in another file are another file, too.
+        std::fs::rename(&path, folder.path().join("moved.asdf")).unwrap();
+        if was_there {
+            std::fs::copy(folder.path().join("moved.asdf"), &path).unwrap();
+            assert!(ParallelWriter::open(&path).unwrap().finish().is_err());
+            ParallelWriter::open(&path).unwrap().abort().unwrap();
+            assert_eq!(names(&folder), ["moved.asdf", "x.asdf"]);
+        } else {
+            ParallelWriter::open(&path).unwrap().finish().unwrap();
+            assert_eq!(crate::open(&path).unwrap().array("/group/a").unwrap().load::<i32>().unwrap(), [1, 2, 3]);
+            assert_eq!(names(&folder), ["moved.asdf", "x.asdf"]);
+        }
+    }
+}
+
+#[test]
+fn a_writer_that_commits_while_checksums_are_computed_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.asdf");
+    let begun = begin(&path, &[3], Byteorder::Little);
+    begun.write_region("/group/a", [], &numbers(&[3])).unwrap();
+    let mut writing = begun.draft.alone().unwrap();
+    begun.draft.check_target().unwrap();
+    begun.seal(&mut writing).unwrap();
+    std::fs::write(&path, "somebody else's").unwrap();
+    let error = writing.put_in_place().unwrap_err();
+    assert!(error.to_string().contains("it was changed since writing began"), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), b"somebody else's");
+    std::fs::remove_file(&path).unwrap();
+    ParallelWriter::open(&path).unwrap().finish().unwrap();
+    assert_eq!(names(&folder), ["x.asdf"]);
+}
