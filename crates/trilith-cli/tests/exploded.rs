@@ -313,3 +313,76 @@ fn headers_of_early_blocks_are_kept_by_every_command_that_copies_them() {
         }
     }
 }
+
+/// Runs a command in a folder, however it ends.
+fn ran(folder: &Path, arguments: &[&str]) -> common::Ended {
+    let mut command = trilith();
+    command.current_dir(folder).args(arguments);
+    run(command, None)
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn parts_without_a_tree_that_an_explode_left_are_reported() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    std::fs::write(folder.join("x.asdf"), sample()).unwrap();
+    say(folder, &["explode", "x.asdf"]);
+    // Killed before the file with the tree was in place.
+    std::fs::remove_file(folder.join("x_exploded.asdf")).unwrap();
+    std::fs::remove_file(folder.join("x_exploded0003.asdf")).unwrap();
+    let before = names(folder);
+    let ended = ran(folder, &["explode", "x.asdf"]);
+    assert_eq!(ended.status, Ok(2), "{}", ended.stderr);
+    assert!(ended.stderr.contains("no x_exploded.asdf names it: an explode that did not finish left it"), "{}", ended.stderr);
+    assert_eq!(names(folder), before);
+    say(folder, &["explode", "x.asdf", "--overwrite"]);
+    assert_eq!(digest(folder, "x_exploded.asdf"), digest(folder, "x.asdf"));
+    assert_eq!(names(folder).len(), 6);
+}
+
+#[test]
+fn an_older_exploded_form_keeps_its_parts_until_the_new_one_is_in_place() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    std::fs::write(folder.join("x.asdf"), sample()).unwrap();
+    say(folder, &["explode", "x.asdf"]);
+    let first = names(folder);
+    // The same blocks have the same names.
+    say(folder, &["explode", "x.asdf", "--overwrite"]);
+    assert_eq!(names(folder), first);
+    // One block is another: only that one gets another file.
+    let mut other = sample();
+    let at = other.windows(3).rposition(|bytes| bytes == [7, 8, 9]).unwrap();
+    other[at] = 70;
+    std::fs::write(folder.join("x.asdf"), &other).unwrap();
+    let ended = ran(folder, &["explode", "x.asdf", "--overwrite", "--quiet", "--json"]);
+    assert_eq!(ended.status, Ok(0), "{}", ended.stderr);
+    assert_eq!(digest(folder, "x_exploded.asdf"), digest(folder, "x.asdf"));
+    assert!(!folder.join("x_exploded0001.asdf").exists(), "{:?}", names(folder));
+    let tree = std::fs::read_to_string(folder.join("x_exploded.asdf")).unwrap();
+    for name in names(folder).iter().filter(|name| name.contains("_exploded0")) {
+        assert!(tree.contains(name.as_str()), "{name}: {tree}");
+    }
+    // Parts that somebody else names stay.
+    let outer = format!(
+        "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\na: !core/ndarray-1.0.0 {{source: {}, datatype: uint8, shape: [3]}}\n...\n",
+        "x_exploded0000.asdf"
+    );
+    std::fs::write(folder.join("y.asdf"), outer).unwrap();
+    let before = std::fs::read(folder.join("x_exploded0000.asdf")).unwrap();
+    let at = other.windows(4).rposition(|bytes| bytes == [0, 1, 0, 2]).unwrap();
+    other[at] = 9;
+    std::fs::write(folder.join("x.asdf"), &other).unwrap();
+    let ended = ran(folder, &["explode", "x.asdf", "--overwrite"]);
+    assert_eq!(ended.status, Ok(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains("x_exploded0000.asdf is left"), "{}", ended.stderr);
+    assert_eq!(std::fs::read(folder.join("x_exploded0000.asdf")).unwrap(), before);
+    assert_eq!(digest(folder, "x_exploded.asdf"), digest(folder, "x.asdf"));
+}

@@ -3,6 +3,7 @@
 //! ASDF 1.x, "Exploded form". Blocks are copied as they are stored; in the tree only the `source` of
 //! each ndarray changes, so that comments, tags and everything else survive.
 
+mod exploding;
 mod series;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +22,8 @@ use crate::file::write_around;
 use crate::limits::Limits;
 use crate::tree::{Node, NodeId, Tree, TreePath, Value};
 
+pub use exploding::ExplodedFiles;
+pub(crate) use series::Series;
 pub use series::{Parts, is_own_part};
 
 /// The source of an ndarray's elements after a file was assembled again.

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 use trilith::error::counted;
-use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
-use trilith::bytes::{self, Base, Basis, percent_encode};
+use trilith::asdf::{AsdfFile, walk};
+use trilith::assemble::{self, ExplodedFiles};
+use trilith::bytes::Base;
 use trilith::convert::standing_alone;
-use trilith::{Error, Result, assemble};
+use trilith::{Error, Result};
 
 use super::implode::stem_and_ending;
 use crate::Outcome;
@@ -17,7 +18,6 @@ use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
 use crate::options::Options;
 use crate::output::{Out, note};
 use crate::outputs::{check_absent, make_folder};
-use crate::target::Target;
 
 /// Write each block to a separate file; the file with the tree is then YAML
 ///
@@ -54,13 +54,14 @@ impl Explode {
         let (stem, ending) = stem_and_ending(&item.file);
         // The arrays of a FITS file leave it: what is written are files of the ASDF family.
         let extension = if from_fits { "asdf" } else { ending.split('.').next().unwrap_or("asdf") };
-        let base = format!("{stem}_exploded");
-        let name = |position: usize| format!("{base}{position:04}.{extension}");
-        let plan = assemble::explode(&file, only, self.drop_unused, |position| percent_encode(&name(position)))?;
-        let main = folder.join(format!("{base}.{extension}"));
-        let planned: Vec<PathBuf> = std::iter::once(main.clone()).chain((0..plan.leaving.len()).map(|n| folder.join(name(n)))).collect();
-        check_absent(&planned, options.overwrite)?;
-        for path in &planned {
+        let files = ExplodedFiles::plan(&file, only, self.drop_unused, &folder, &format!("{stem}_exploded"), extension)?;
+        let (plan, main) = (&files.plan, &files.main);
+        check_absent(files.all(), options.overwrite).map_err(|error| match main.exists() {
+            true => error,
+            // Killed before it wrote the tree.
+            false => error.hint(format!("no {} names it: an explode that did not finish left it; --overwrite replaces it", main.display())),
+        })?;
+        for path in files.all() {
             options.check_inputs(&path.to_string_lossy(), &[])?;
         }
         // Before the first file is written: they take their places one after the other.
@@ -70,13 +71,10 @@ impl Explode {
         if self.loss.refuses(&losses) {
             return refuse(&item.file, &main.to_string_lossy(), &losses, options);
         }
-        let new: Vec<&PathBuf> = planned.iter().filter(|path| !path.exists()).collect();
-        write_all(&planned, &file, &plan, options).inspect_err(|_| {
-            // Parts that no tree names yet would be in the way of the next attempt.
-            if !main.exists() {
-                new.iter().for_each(|path| drop(bytes::remove(path)));
-            }
-        })?;
+        let (parts, warnings) = files.write(&file)?;
+        options.warn_all(warnings);
+        let left = parts.left.iter();
+        options.warn_all(left.map(|part| format!("{} is left: the tree no longer names it, but others may", part.display())).collect());
         report_losses(&item.file, &losses);
         let kept = plan.staying.iter().filter(|block| block.stored_len() > 0).count();
         if only.is_none() {
@@ -89,7 +87,10 @@ impl Explode {
                 options.warn(&format!("{name} keeps the blocks that no array uses ({}), next to its YAML{way}", plan.unnamed));
             }
         }
-        let names: Vec<_> = planned.iter().map(|path| path.display().to_string()).collect();
+        if !options.quiet {
+            parts.removed.iter().for_each(|part| note(&format!("removed {}, which the tree no longer names", part.display())));
+        }
+        let names: Vec<_> = files.all().map(|path| path.display().to_string()).collect();
         if options.json {
             let mut out = Out::new();
             out.json(&json!({"files": names, "losses": listed(&losses)}))?;
@@ -100,30 +101,6 @@ impl Explode {
         }
         Ok(Outcome::Yes)
     }
-}
-
-/// Writes the file with the tree, which comes first in `paths`, and the parts after it.
-fn write_all(paths: &[PathBuf], file: &AsdfFile, plan: &assemble::Exploded, options: &Options) -> Result<()> {
-    let Some((main, parts)) = paths.split_first() else { return Ok(()) };
-    // The blocks come first: the tree never names a file that is not there yet.
-    let all = file.sections().all_blocks()?;
-    for (path, (index, _)) in parts.iter().zip(&plan.leaving) {
-        write(path, file, None, all.get(*index).copied(), options)?;
-    }
-    write(main, file, Some(&plan.tree), &plan.staying, options)
-}
-
-fn write<'b>(
-    path: &Path,
-    file: &AsdfFile,
-    tree: Option<&str>,
-    blocks: impl IntoIterator<Item = &'b Block>,
-    options: &Options,
-) -> Result<()> {
-    let blocks: Vec<(&AsdfFile, &Block)> = blocks.into_iter().map(|block| (file, block)).collect();
-    let mut target = Target::create(&path.to_string_lossy(), Basis::Read(&**file.sections().source()), options)?;
-    assemble::write(file, tree, &blocks, target.writer(), &WriteOptions::default(), None)?;
-    target.commit_checked(Some(file), options).map(drop)
 }
 
 /// The node of the one array that an item names; None for the whole file.

@@ -140,6 +140,13 @@ pub const ALL: &[Work] = &[
         main: "x_exploded.asdf",
         of: newest,
     },
+    Work {
+        name: "explode other elements again",
+        prepare: exploded_others,
+        words: &["explode", "--overwrite", "x.asdf"],
+        main: "x_exploded.asdf",
+        of: newest,
+    },
     Work { name: "implode", prepare: exploded, words: &["implode", "x_exploded.asdf"], main: "x_exploded_all.asdf", of: any },
     Work {
         name: "implode to itself",
@@ -447,6 +454,15 @@ fn exploded(folder: &Path, target: &'static Target) {
     let words = ["trilith", "explode", "--quiet"].map(std::ffi::OsString::from).into_iter();
     assert_eq!(trilith_cli::run(words.chain([folder.join("x.asdf").into_os_string()])), 0);
     file(&folder.join("x.asdf"), target, "changed", false);
+}
+
+/// The same, and one array is another now.
+fn exploded_others(folder: &Path, target: &'static Target) {
+    exploded(folder, target);
+    rows(folder, &[40]);
+    let words = ["trilith", "set", "--quiet", "--from"].map(std::ffi::OsString::from).into_iter();
+    let files = [folder.join("rows.npy").into_os_string(), format!("{}#/a", folder.join("x.asdf").display()).into()];
+    assert_eq!(trilith_cli::run(words.chain(files)), 0);
 }
 
 fn file(path: &Path, target: &'static Target, name: &str, streamed: bool) {

@@ -3,11 +3,57 @@
 use std::path::{Path, PathBuf};
 
 use crate::asdf::uris::uris;
-use crate::asdf::{AsdfFile, header};
+use crate::asdf::{AsdfFile, header, walk};
 use crate::bytes::{self, LocalOptions, percent_decode};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 use crate::tree::Tree;
+
+/// The names of the files of an exploded form: a stem, four digits or more, an extension.
+#[derive(Debug)]
+pub(crate) struct Series {
+    stem: String,
+    extension: String,
+}
+
+impl Series {
+    /// The series of this stem and extension.
+    pub fn new(stem: &str, extension: &str) -> Self {
+        Self { stem: stem.to_owned(), extension: extension.to_owned() }
+    }
+
+    /// Returns the series of the file's external arrays, or else one that is named like the file.
+    pub fn of(file: &AsdfFile) -> Result<Self> {
+        let main = Path::new(file.sections().source().name());
+        let own = main.file_stem().map_or_else(|| "array".to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let extension = main.extension().map_or_else(|| "asdf".to_owned(), |e| e.to_string_lossy().into_owned());
+        let own = Self { stem: own, extension };
+        for (_, source) in walk::sourced(file)? {
+            let name = percent_decode(&source.text()).unwrap_or_default();
+            if source.as_i64().is_none()
+                && let Some((stem, extension)) = name.rsplit_once('.')
+                && !name.contains('/')
+                && let Some((stem, digits)) = stem.split_at_checked(stem.len().saturating_sub(4))
+                && digits.bytes().all(|b| b.is_ascii_digit())
+                && stem == own.stem
+            {
+                return Ok(Self { stem: stem.to_owned(), extension: extension.to_owned() });
+            }
+        }
+        Ok(own)
+    }
+
+    /// The name of a part.
+    pub fn name(&self, number: usize) -> String {
+        format!("{}{number:04}.{}", self.stem, self.extension)
+    }
+
+    /// Returns `true` if a name is one of a part.
+    pub fn holds(&self, name: &str) -> bool {
+        let middle = name.strip_prefix(&self.stem).and_then(|rest| rest.strip_suffix(&format!(".{}", self.extension)));
+        middle.is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_digit()))
+    }
+}
 
 /// Number of other files of a folder that are searched for the use of a part; in a folder with more it is kept.
 const NEIGHBOURS: usize = 1000;

@@ -5,8 +5,8 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use super::{Change, refuse_damaged};
-use crate::asdf::{AsdfFile, FileWriter, StoredBlock, WriteOptions, walk};
-use crate::assemble::{Parts, is_own_part};
+use crate::asdf::{FileWriter, StoredBlock, WriteOptions, walk};
+use crate::assemble::{Parts, Series, is_own_part};
 use crate::bytes::{self, AtomicFile, Basis};
 use crate::error::Result;
 use crate::tree::Tree;
@@ -60,43 +60,5 @@ impl Change<'_> {
             }
         }
         Ok(parts)
-    }
-}
-
-/// The names of the files of an exploded form: a stem, four digits, an extension.
-pub(super) struct Series {
-    stem: String,
-    extension: String,
-}
-
-impl Series {
-    /// Returns the series of the file's external arrays, or else one that is named like the file.
-    pub(super) fn of(file: &AsdfFile) -> Result<Self> {
-        let main = Path::new(file.sections().source().name());
-        let own = main.file_stem().map_or_else(|| "array".to_owned(), |stem| stem.to_string_lossy().into_owned());
-        let extension = main.extension().map_or_else(|| "asdf".to_owned(), |e| e.to_string_lossy().into_owned());
-        let own = Self { stem: own, extension };
-        for (_, source) in walk::sourced(file)? {
-            let name = bytes::percent_decode(&source.text()).unwrap_or_default();
-            if source.as_i64().is_none()
-                && let Some((stem, extension)) = name.rsplit_once('.')
-                && !name.contains('/')
-                && let Some((stem, digits)) = stem.split_at_checked(stem.len().saturating_sub(4))
-                && digits.bytes().all(|b| b.is_ascii_digit())
-                && stem == own.stem
-            {
-                return Ok(Self { stem: stem.to_owned(), extension: extension.to_owned() });
-            }
-        }
-        Ok(own)
-    }
-
-    pub(super) fn name(&self, number: usize) -> String {
-        format!("{}{number:04}.{}", self.stem, self.extension)
-    }
-
-    pub(super) fn holds(&self, name: &str) -> bool {
-        let middle = name.strip_prefix(&self.stem).and_then(|rest| rest.strip_suffix(&format!(".{}", self.extension)));
-        middle.is_some_and(|digits| digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit()))
     }
 }

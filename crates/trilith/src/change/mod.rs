@@ -13,14 +13,13 @@ use crate::array::Array;
 use crate::asdf::generation::Generation;
 use crate::asdf::update::{self, Placement};
 use crate::asdf::{ArrayOptions, AsdfFile, Block, BlockOptions, Builder, StoredBlock, Target, WriteOptions, ndarray, walk, zarr};
-use crate::assemble::{self, Copied, NewSource};
+use crate::assemble::{self, Copied, NewSource, Series};
 use crate::bytes;
 use crate::codec::{CodecId, opt_codec};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
-use exploded::Series;
 use pending::{Pending, Step};
 
 mod exploded;
