@@ -111,6 +111,11 @@ fn an_update_that_did_not_end_is_told_and_the_old_content_shown() {
     update.write(std::fs::metadata(&path).unwrap().len(), b"more".to_vec());
     let mut journal = update.begin(&*bytes::open(&path, LocalOptions::default()).unwrap()).unwrap();
     assert!(!journal.write_at_most(1).unwrap());
+    // While the writer is at work nothing has gone wrong.
+    let early = trilith::open_asdf(&path).unwrap();
+    assert_eq!(early.tree().at("/name").unwrap().text(), "old");
+    assert!(early.warnings().iter().any(|warning| warning.contains("is updating this file")), "{:?}", early.warnings());
+    drop(early);
     drop(journal);
     let reader = trilith::open_asdf(&path).unwrap();
     assert_eq!(reader.tree().at("/name").unwrap().text(), "old");
@@ -342,6 +347,32 @@ fn a_signal_removes_temporary_files() {
         while names().len() < 2 {
             assert!(child.try_wait().unwrap().is_none(), "it ended before the signal");
             std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
+        let ended = child.wait().unwrap();
+        assert!(sent.success() && ended.code().is_none(), "{signal}: {ended:?}");
+        assert_eq!(names(), ["x.asdf"], "{signal}");
+    }
+}
+
+#[test]
+fn a_signal_removes_the_parts_of_an_unfinished_explode() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.asdf");
+    let values: Vec<u32> = (0..100_000u32).collect();
+    let mut builder = Builder::new(Target::newest());
+    let array = Array::from_slice(&values, &[100_000]).unwrap();
+    let nodes: Vec<Value> = (0..200).map(|_| builder.array(&array, &ArrayOptions::default()).unwrap()).collect();
+    builder.write(&path, Value::map([("a", Value::seq(nodes))])).unwrap();
+    let names = || -> Vec<_> { std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect() };
+    for signal in ["INT", "TERM"] {
+        let mut command = common::trilith();
+        command.current_dir(folder.path()).args(["explode", "x.asdf"]).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        // Some parts are complete, and many are missing.
+        while names().len() < 5 {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before the signal");
+            std::thread::sleep(std::time::Duration::from_millis(1));
         }
         let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
         let ended = child.wait().unwrap();

@@ -63,11 +63,13 @@ impl Saved {
 pub(super) struct Before {
     inner: SourceRef,
     saved: Saved,
+    /// `true` if the writer was still at work.
+    is_live: bool,
 }
 
 impl Before {
-    pub fn new(inner: SourceRef, saved: Saved) -> Self {
-        Self { inner, saved }
+    pub fn new(inner: SourceRef, saved: Saved, is_live: bool) -> Self {
+        Self { inner, saved, is_live }
     }
 
     /// Reads bytes that the update leaves unchanged to their place in `into`, which begins at `offset` of the file.
@@ -119,6 +121,9 @@ impl Source for Before {
     }
 
     fn notice(&self) -> Option<String> {
+        if self.is_live {
+            return Some("another process is updating this file: its previous content is shown".to_owned());
+        }
         let (count, size) = (self.saved.record.regions.len(), self.inner.len());
         Some(format!(
             "an update of this file did not finish: its previous content is shown, and the next writer restores it \

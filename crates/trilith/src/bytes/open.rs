@@ -1,6 +1,6 @@
 //! The opener of files on this machine: links are followed, pipes kept, and journals looked for.
 
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -59,11 +59,17 @@ pub(super) fn open_regular(
 ) -> Result<SourceRef> {
     let place = Place { given: std::path::absolute(given).unwrap_or_else(|_| given.to_path_buf()), real };
     let found = journal::find(&place.real, &file, metadata, options.memory)?;
+    // The writer of a journal holds the lock as long as it works.
+    let is_live = matches!(found, Found::Journal(_))
+        && match file.try_lock_shared() {
+            Ok(()) => file.unlock().is_err(),
+            Err(error) => matches!(error, TryLockError::WouldBlock),
+        };
     let source = LocalFile::new(file, metadata, given.to_string_lossy().into_owned(), options);
     Ok(match found {
         Found::Nothing => Arc::new(source.at(place, None)),
         Found::Stranger(why) => Arc::new(source.at(place, Some(why))),
-        Found::Journal(journal) => Arc::new(Before::new(Arc::new(source.at(place, None)), journal)),
+        Found::Journal(journal) => Arc::new(Before::new(Arc::new(source.at(place, None)), journal, is_live)),
     })
 }
 
