@@ -109,14 +109,14 @@ pub fn is_several(arguments: &[String], form: Form, many: &Many) -> bool {
     }
 }
 
-/// A check of each item, in their order.
+/// A check of each item, in their order. If it fails, no work is done.
 pub type Admit<'a> = &'a mut (dyn FnMut(&Item) -> Result<()> + Send);
 
 /// Does the same as [`run`], for a command that writes a file for each: `admit` checks all of them before any work
 /// begins, and none of them may be overwritten.
 ///
 /// # Errors
-/// Returns the errors of [`run`].
+/// Returns the errors of [`run`] and of `admit`.
 pub fn run_with(
     arguments: &[String],
     form: Form,
@@ -142,9 +142,9 @@ pub fn run_with(
     let waiting = names.waiting();
     let mut ahead = Vec::new();
     if let Some(admit) = admit {
-        for mut input in names.by_ref() {
+        for input in names.by_ref() {
             if input.problem.is_none() {
-                input.problem = admit(&input.item).err();
+                admit(&input.item)?;
             }
             options.add_input(input.item.file.clone());
             ahead.push(input);

@@ -1,8 +1,11 @@
 //! Checks on the outputs of a command: never over a file that it reads, never under a name that promises another
-//! format, and never over a file without the user's consent.
+//! format, and never over a file without the user's consent. The names of several outputs are in [`names`].
+
+mod names;
 
 use std::path::{Path, PathBuf};
 
+pub use self::names::{Claims, Outputs, named};
 use serde_json::Value;
 use trilith::bytes::{is_one_file, is_url};
 pub use trilith::file::{Form, check_name, is_stream};
@@ -10,70 +13,6 @@ use trilith::{Error, Result};
 
 use crate::options::Options;
 use crate::output::{Out, note};
-
-/// The destination of each item's output, as `-o` gives it.
-#[derive(Debug, Clone, Copy)]
-pub struct Outputs<'o>(pub Option<&'o str>);
-
-impl<'o> Outputs<'o> {
-    /// The file to write; None for standard output.
-    pub fn file(self) -> Option<&'o str> {
-        self.0.filter(|path| *path != "-")
-    }
-
-    /// The file that is written for an item.
-    pub fn of(self, file: &str, path: &str) -> Option<String> {
-        Some(named(self.file()?, file, path))
-    }
-
-    /// Refuses one file for several items.
-    ///
-    /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it names one output for several items.
-    pub fn check_several(self) -> Result<()> {
-        match self.file() {
-            Some(output) if !output.contains("{stem}") => {
-                Err(Error::invalid_input(format!("several files cannot all be written to {output}"))
-                    .hint("put {stem} into the name, which is that of the file without its ending"))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// The name of a file that is written for an item: `{stem}` in `output` is the name of the file without its
-/// ending, `{item}` for the path.
-pub fn named(output: &str, file: &str, path: &str) -> String {
-    if !output.contains('{') {
-        return output.to_owned();
-    }
-    // In the name of a file of this machine `?`, `#` and `\` are characters as any other.
-    let last = match is_url(file) {
-        true => file.split(['?', '#']).next().unwrap_or(file).rsplit('/').next().unwrap_or(file),
-        false => Path::new(file).file_name().and_then(|name| name.to_str()).unwrap_or(file),
-    };
-    let stem = last.strip_suffix(".gz").unwrap_or(last);
-    let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
-    let item = path.trim_start_matches('/').replace('/', "_");
-    // In one pass: what is put in is not looked at again.
-    let mut name = String::new();
-    let mut rest = output;
-    while let Some(at) = rest.find('{') {
-        let (before, from) = rest.split_at(at);
-        name.push_str(before);
-        rest = if let Some(after) = from.strip_prefix("{stem}") {
-            name.push_str(stem);
-            after
-        } else if let Some(after) = from.strip_prefix("{item}") {
-            name.push_str(&item);
-            after
-        } else {
-            name.push('{');
-            from.strip_prefix('{').unwrap_or_default()
-        };
-    }
-    name + rest
-}
 
 impl Options {
     /// Refuses an output that is something the command reads, by whatever name: its data would be gone. `rewritten`

@@ -421,6 +421,112 @@ fn a_merge_key_takes_no_other_value() {
 }
 
 #[test]
+fn text_between_the_tree_and_the_first_block_is_kept_or_the_edit_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    let mut builder = Builder::new(Target::newest());
+    let node = builder.array(&Array::from_slice(&[1i16, 2, 3], &[3]).unwrap(), &ArrayOptions::default()).unwrap();
+    builder.write(folder.join("sound.asdf"), Value::map([("a", node), ("b", "short".into())])).unwrap();
+    let sound = std::fs::read(folder.join("sound.asdf")).unwrap();
+    let end = sound.windows(4).position(|bytes| bytes == b"...\n").unwrap() + 4;
+    let block = sound.windows(4).position(|bytes| bytes == b"\xd3BLK").unwrap();
+    for (text, is_filling) in [
+        ("# a comment\n", false),
+        ("--- {second: document}\n...\n", false),
+        ("x", false),
+        ("   \n \n", true),
+        ("\0\0\0\0", true),
+        (" \0 \0\r\n", true),
+    ] {
+        let bytes = [&sound[..end], text.as_bytes(), &sound[block..]].concat();
+        for words in [
+            &["set", "x.asdf#/b", "tiny"][..],
+            &["set", "x.asdf#/b", "tiny", "--in-place"],
+            &["insert", "x.asdf#/more", LONG],
+            &["delete", "x.asdf#/b"],
+            &["rename", "x.asdf#/b", "c"],
+            &["history", "add", "x.asdf", "seen"],
+            &["convert", "x.asdf", "o.asdf"],
+            &["repack", "x.asdf", "o.asdf"],
+            &["explode", "x.asdf"],
+        ] {
+            std::fs::write(folder.join("x.asdf"), &bytes).unwrap();
+            let ended = ran(folder, words);
+            assert_eq!(ended.status == Ok(0), is_filling, "{text:?} {words:?}: {:?} {}", ended.status, ended.stderr);
+            if !is_filling {
+                assert_eq!(std::fs::read(folder.join("x.asdf")).unwrap(), bytes, "{text:?} {words:?}");
+                assert!(!folder.join("o.asdf").exists() && !folder.join("x_exploded.asdf").exists(), "{text:?} {words:?}");
+            }
+            for name in ["o.asdf", "x_exploded.asdf", "x_exploded0000.asdf"] {
+                let _ = std::fs::remove_file(folder.join(name));
+            }
+        }
+    }
+}
+
+#[test]
+fn nodes_are_not_copied_from_a_file_of_another_version() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    for target in ["finf-0.1", "asdf-0.1", "asdf-1.0", "asdf-1.6"] {
+        let mut builder = Builder::new(Target::named(target).unwrap());
+        let node = builder.array(&Array::from_slice(&[1i16, 2, 3], &[3]).unwrap(), &ArrayOptions::default()).unwrap();
+        builder.write(folder.join("other.asdf"), Value::map([("a", node)])).unwrap();
+        put(folder, "x.asdf", "b: {$ref: 'other.asdf#/a'}\n");
+        let ended = ran(folder, &["resolve", "x.asdf", "o.asdf"]);
+        if target.starts_with("asdf-1") {
+            assert_eq!(ended.status, Ok(0), "{target}: {}", ended.stderr);
+            std::fs::remove_file(folder.join("o.asdf")).unwrap();
+            continue;
+        }
+        assert_eq!(ended.status, Ok(2), "{target}: {}", ended.stderr);
+        assert!(ended.stderr.contains("it is of another version") && ended.stderr.contains("convert --to"), "{}", ended.stderr);
+        assert!(!folder.join("o.asdf").exists());
+    }
+}
+
+#[test]
+fn inputs_with_one_output_are_refused_before_anything_is_written() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    std::fs::create_dir(folder.join("deep")).unwrap();
+    for name in ["x.asdf", "deep/x.asdf", "y.asdf"] {
+        let mut builder = Builder::new(Target::newest());
+        let mut image =
+            || builder.array(&Array::from_slice(&[1i16, 2, 3, 4], &[2, 2]).unwrap(), &ArrayOptions::default()).unwrap();
+        let (a, b) = (image(), image());
+        builder.write(folder.join(name), Value::map([("a_b", a), ("a", Value::map([("b", b)]))])).unwrap();
+    }
+    std::fs::write(folder.join("u.npy"), "a file").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("u.npy", folder.join("v.npy")).unwrap();
+    for stem in ["u", "v"] {
+        std::fs::copy(folder.join("x.asdf"), folder.join(format!("{stem}.asdf"))).unwrap();
+    }
+    let names = || {
+        let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    for words in [
+        &["get", "y.asdf#/a_b", "x.asdf#/a_b", "deep/x.asdf#/a_b", "-o", "{stem}.npy"][..],
+        &["get", "y.asdf#/a_b", "x.asdf#/a_b", "x.asdf#/a/b", "-o", "{stem}_{item}.npy"],
+        &["get", "u.asdf#/a_b", "v.asdf#/a_b", "-o", "{stem}.npy"],
+        &["show", "y.asdf#/a_b", "x.asdf#/a_b", "x.asdf#/a", "-o", "{stem}_{item}.png"],
+        &["show", "y.asdf#/a_b", "x.asdf", "x.asdf#/a/b", "--first", "-o", "{stem}_{item}.png"],
+        &["cutout", "x.asdf", "deep/x.asdf", "--sky", "1,2", "--size", "2px", "-o", "{stem}_{n}.fits"],
+    ] {
+        let ended = ran(folder, words);
+        assert_eq!(ended.status, Ok(2), "{words:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains("to separate files"), "{words:?}: {}", ended.stderr);
+        assert_eq!(names(), before, "{words:?}");
+    }
+    done(folder, &["get", "y.asdf#/a_b", "x.asdf#/a_b", "x.asdf#/a", "-o", "{stem}_{item}.json"]);
+    assert_eq!(names().len(), before.len() + 3);
+}
+
+#[test]
 fn a_name_with_signs_of_urls_or_patterns_is_an_output_of_its_own() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path();

@@ -75,12 +75,11 @@ impl Cutout {
                 .hint("put {n} into the name, which is the number of the position"));
         }
         let size: Size = self.size.parse()?;
-        // The number of the position is in every name; two files may not have the same one.
-        let names = self.output.replace("{n}", "0");
-        run_each(&self.files, Arguments::Items, &self.many, Outputs(Some(&names)), options, |job| {
+        let outputs = Outputs::new(Some(&self.output)).finding().numbered(positions.len());
+        run_each(&self.files, Arguments::Items, &self.many, outputs, options, |job| {
             let file = job.open()?;
             let path = job.path.clone().unwrap_or_default();
-            job.options.check_inputs(&Outputs(Some(&names)).of(&job.name, &path).unwrap_or_default(), &[])?;
+            job.options.check_inputs(&outputs.nth(0, &job.name, &path).unwrap_or_default(), &[])?;
             let mut outcome = Outcome::Yes;
             for (number, at) in positions.iter().enumerate() {
                 if at.iter().any(|value| value.is_nan()) {
@@ -97,7 +96,7 @@ impl Cutout {
                     outcome = if is_over { outcome } else { Outcome::No };
                     continue;
                 };
-                let output = Outputs(Some(&self.output.replace("{n}", &number.to_string()))).of(&job.name, found.path());
+                let output = outputs.nth(number, &job.name, found.path());
                 self.write(&found, *at, output.as_deref().unwrap_or("-"), job)?;
             }
             Ok(outcome)

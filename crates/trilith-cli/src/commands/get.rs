@@ -90,7 +90,7 @@ impl Get {
 
     /// Returns the outputs of the items.
     fn outputs(&self) -> Outputs<'_> {
-        Outputs(self.output.as_deref())
+        Outputs::new(self.output.as_deref())
     }
 
     fn one(&self, job: &mut Job<'_>, mut file: File) -> Result<Outcome> {

@@ -108,7 +108,7 @@ impl Show {
 
     /// Returns the outputs of the pictures.
     fn outputs(&self) -> Outputs<'_> {
-        Outputs(self.output.as_deref())
+        Outputs::new(self.output.as_deref()).finding()
     }
 
     fn one(&self, job: &mut Job<'_>) -> Result<Outcome> {

@@ -47,7 +47,7 @@ struct Entry {
 impl Stats {
     /// Prints the statistics.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        self.parts.run(Outputs(None), options, |job| self.one(job))
+        self.parts.run(Outputs::new(None), options, |job| self.one(job))
     }
 
     fn wanted(&self) -> Wanted {

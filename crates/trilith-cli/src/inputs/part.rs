@@ -1,16 +1,14 @@
 //! Items and what is taken of them: the arguments that commands on arrays share.
 
-use std::collections::HashSet;
-
 use clap::Args;
 use trilith::array::Index;
-use trilith::{Array, Error, Result};
+use trilith::{Array, Result};
 
 use super::{Admit, Form, Job, Many, is_several, joined, run_with};
 use crate::Outcome;
 use crate::item::Item;
 use crate::options::Options;
-use crate::outputs::Outputs;
+use crate::outputs::{Claims, Outputs};
 
 /// The items that a command works on, and the part of each array that it takes.
 #[derive(Debug, Args)]
@@ -102,13 +100,8 @@ pub fn run_each(
     if is_several(arguments, form, many) {
         outputs.check_several()?;
     }
-    let mut written = HashSet::new();
-    let mut admit = |item: &Item| match outputs.of(&item.file, item.path()) {
-        Some(output) if !written.insert(output.clone()) => {
-            Err(Error::invalid_input(format!("{output} is written for another file")).hint("name the files differently"))
-        }
-        _ => Ok(()),
-    };
+    let mut claims = Claims::new(outputs);
+    let mut admit = |item: &Item| claims.claim(item);
     let admit: Option<Admit<'_>> = if outputs.file().is_some() { Some(&mut admit) } else { None };
     run_with(arguments, form, many, options, admit, work)
 }
