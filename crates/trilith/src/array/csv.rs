@@ -8,6 +8,9 @@ use super::shape::unravel;
 use super::structure::{Field, StructType};
 use crate::error::{Error, Result};
 
+/// An empty string, as readers do not skip it.
+const EMPTY: &str = "\"\"";
+
 /// Columns that a structured array may have.
 const COLUMNS: u64 = 100_000;
 
@@ -16,7 +19,8 @@ impl Array {
     /// structured element a line below a line of names.
     ///
     /// A field that is an array takes a column for each value (`flux[0]`), a field in a struct is
-    /// called `outer.inner`. Masked elements are empty.
+    /// called `outer.inner`. Masked elements are empty, and an empty string is `""`. In a line that would be empty, which
+    /// readers skip, both are `""`.
     ///
     /// ```
     /// use trilith::array::Array;
@@ -46,14 +50,19 @@ impl Array {
             return self.for_each_scalar(|scalar, masked| {
                 let mut line = Vec::new();
                 flatten(&scalar, masked, &mut line);
-                writeln!(out, "{}", line.join(",")).map_err(fail)
+                let line = line.join(",");
+                writeln!(out, "{}", if line.is_empty() { EMPTY } else { &line }).map_err(fail)
             });
         }
         let width = if self.shape.len() == 2 { self.shape[1] } else { 1 };
         let mut column = 0;
         self.for_each_scalar(|scalar, masked| {
             column += 1;
-            let text = if masked { String::new() } else { quoted(&scalar.text(FloatText::Shortest)) };
+            let text = match masked {
+                true if width == 1 => EMPTY.to_owned(),
+                true => String::new(),
+                false => quoted(&scalar.text(FloatText::Shortest)),
+            };
             let end = if column == width { "\n" } else { "," };
             column %= width;
             write!(out, "{text}{end}").map_err(fail)
@@ -103,5 +112,10 @@ fn flatten(scalar: &ElementValue, masked: bool, line: &mut Vec<String>) {
 }
 
 fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+    // Without quotes an empty string would be a missing value, or, alone in its line, no line at all.
+    if text.is_empty() || text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
 }

@@ -124,4 +124,23 @@ mod tests {
         left.sort_unstable();
         assert_eq!(left, [0, 7, 8, 9]);
     }
+
+    #[test]
+    fn arrays_that_are_not_read_let_go_if_all_keep_too_much() {
+        let filled = || {
+            let kept = Arc::new(Mutex::new(Kept::default()));
+            join(&kept);
+            (0..10).for_each(|number| kept.lock().unwrap().keep(number, Arc::new(vec![0; 1000])));
+            kept
+        };
+        let held = |kept: &Arc<Mutex<Kept>>| kept.lock().unwrap().bytes;
+        let (one, other, read) = (filled(), filled(), filled());
+        shrink_others(&one, u64::MAX);
+        assert!(held(&one) == held(&other) && held(&one) > 10_000);
+        let reading = read.lock().unwrap();
+        shrink_others(&one, 0);
+        drop(reading);
+        assert_eq!(held(&other), 0);
+        assert!(held(&one) > 10_000 && held(&read) > 10_000, "its own, and those that are being read");
+    }
 }

@@ -167,7 +167,7 @@ impl Card {
         let first = records.next().unwrap_or_default();
         let (keyword, field) = split(first);
         let (value, mut comment) = match field {
-            Field::Commentary(text) => (CardValue::Text(latin1(text).trim_end().to_owned()), String::new()),
+            Field::Commentary(text) => (CardValue::Text(latin1(text).trim_end_matches(' ').to_owned()), String::new()),
             Field::Value(field) => parse_value(field),
         };
         let value = match value {

@@ -105,6 +105,25 @@ fn nested_lists_show_shape_mask_and_kinds() {
 }
 
 #[test]
+fn no_row_of_csv_is_an_empty_line() {
+    let csv = |array: &Array| {
+        let mut out = Vec::new();
+        array.write_csv(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let masked = |array: Array| array.with_mask(Mask::Integer(0)).unwrap();
+    let text = Array::from_bytes(b"a\0\0\0b\0".to_vec(), Datatype::Ascii(2), Byteorder::Big, vec![3]).unwrap();
+    assert_eq!(csv(&text), "a\n\"\"\nb\n");
+    let rows = Array::from_bytes(b"a\0\0\0".to_vec(), Datatype::Ascii(2), Byteorder::Big, vec![1, 2]).unwrap();
+    assert_eq!(csv(&rows), "a,\"\"\n");
+    assert_eq!(csv(&masked(Array::from_slice(&[5i8, 0, 7], &[3]).unwrap())), "5\n\"\"\n7\n");
+    assert_eq!(csv(&masked(Array::from_slice(&[5i8, 0, 0, 7], &[2, 2]).unwrap())), "5,\n,7\n");
+    let row = StructType::packed_from(vec![Field::new("a", Datatype::Ascii(1), Byteorder::Big)]).unwrap();
+    let table = Array::from_bytes(vec![b'x', 0], Datatype::Struct(Arc::new(row)), Byteorder::Big, vec![2]).unwrap();
+    assert_eq!(csv(&table), "a\nx\n\"\"\n");
+}
+
+#[test]
 fn complex_numbers_are_those_of_core_complex() {
     let text = |re, im| complex_text(re, im, Precision::Double, FloatText::Shortest);
     assert_eq!(text(1.0, 2.0), "1+2j");
