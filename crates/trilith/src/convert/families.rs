@@ -104,11 +104,12 @@ fn tree_of(
     stored: &mut Stored<'_>,
 ) -> Result<(Value, Vec<Diagnostic>)> {
     let items = file.items()?;
-    let outline = items.outline()?;
+    // The one that the file keeps: with very many items a second one would take hundreds of megabytes.
+    let outline = file.outline()?;
     file.limits().charge_memory(outline.node_count().saturating_mul(NODE), "the tree of a stream, to be written,")?;
     let mut walk = ToTree {
         items: &items,
-        outline: &outline,
+        outline,
         arrays: stored,
         reading,
         target,
