@@ -232,3 +232,25 @@ fn a_program_sets_limits_by_name_and_by_field() {
     limits.depth = 1000;
     assert_eq!(limits, "depth=1000".parse().unwrap());
 }
+
+#[test]
+fn statistics_of_honest_files_cost_their_bytes_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut builder = Builder::new(Target::newest());
+    let values: Vec<u8> = (0..500_000u32).map(|n| (n / 1000) as u8).collect();
+    let array = Array::from_slice(&values, &[500_000]).unwrap();
+    let arrays: Vec<(String, Value)> = ["zlib", "lz4", "zstd", "blsc"]
+        .iter()
+        .map(|codec| ((*codec).to_owned(), builder.array(&array, &ArrayOptions::codec(codec).unwrap()).unwrap()))
+        .collect();
+    builder.write(folder.path().join("x.asdf"), Value::map(arrays)).unwrap();
+    let stats = |work: &str| {
+        let mut command = common::trilith();
+        command.current_dir(folder.path()).args(["stats", "x.asdf", "--limit", work]);
+        common::run(command, None)
+    };
+    // Decoded once and gone through once: 4 MB.
+    let ended = stats("work=5M");
+    assert_eq!(ended.status, Ok(0), "{}", ended.stderr);
+    assert_ne!(stats("work=1M").status, Ok(0));
+}

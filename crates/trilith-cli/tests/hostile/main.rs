@@ -10,6 +10,7 @@ mod blocks;
 #[path = "../common/mod.rs"]
 mod common;
 mod make;
+mod many;
 mod names;
 mod other;
 mod trees;

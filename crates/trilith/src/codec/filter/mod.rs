@@ -358,6 +358,8 @@ mod tests {
             assert!(decode("deflate fletcher32", packed, 0, 40).is_err(), "without its checksum");
         }
         assert_eq!(decode("pad", vec![1], 0, 3).unwrap(), [1, 0, 0]);
+        let error = decode("pad", vec![1; 20], 0, 1 << 32).unwrap_err();
+        assert!(error.kind() == ErrorKind::Limit && error.message().contains("zlib_ratio"), "{error}");
         assert!(decode("pad", vec![1; 4], 0, 3).is_err());
         assert_eq!(decode("skip(3)", plain.clone(), 0, 37).unwrap(), plain[3..]);
         assert!(decode("shuffle(0)", plain.clone(), 0, 40).is_ok() && decode("skip(50)", plain, 0, 0).is_err());
