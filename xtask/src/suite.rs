@@ -65,6 +65,7 @@ const PARTS: &[Part] = &[
 
 /// Tests that the first tier runs as random samples: the test program, and the name of the test.
 const MATRICES: &[(&str, &str)] = &[
+    ("accounts", "every_difference_after_the_way_back_was_listed_as_a_loss"),
     ("layout_model", "random_layouts_lie_are_written_appended_to_and_read_as_a_model_says"),
     ("writes", "every_writing_command_does_what_was_asked_or_refuses_and_loses_nothing"),
     ("writes", "no_command_vouches_for_a_block_with_a_flipped_bit"),
@@ -74,6 +75,7 @@ const MATRICES: &[(&str, &str)] = &[
     ("crash", "a_second_writer_that_has_finished_is_not_written_over"),
     ("crash", "a_process_killed_at_any_moment_leaves_the_old_content_or_the_new"),
     ("hostile", "every_hostile_file_ends_with_its_kind_of_error_in_bounded_time_and_memory"),
+    ("hostile", "commands_on_very_many_items_stay_within_a_gib"),
     ("hostile", "every_command_reads_every_hostile_file_and_lets_no_control_character_through"),
 ];
 
