@@ -41,6 +41,8 @@ struct Listed {
     problem: Option<String>,
     /// The index names as many blocks as the tree needs: each is checked when it is read.
     trusted: bool,
+    /// The reason why the end of the file could not be read, and nothing is known of the blocks.
+    failed: Option<Error>,
 }
 
 impl Listed {
@@ -113,7 +115,7 @@ impl Sections {
 
     fn listed(&self) -> &Listed {
         self.listed.get_or_init(|| {
-            let without = |error: Error| Listed { problem: Some(error.to_string()), ..Listed::default() };
+            let without = |error: Error| Listed { failed: Some(error), ..Listed::default() };
             self.find_index().unwrap_or_else(without)
         })
     }
@@ -487,7 +489,11 @@ impl Sections {
     }
 
     fn walk(&self) -> &Walk {
-        self.walk_to(self.listed().index.as_ref())
+        let listed = self.listed();
+        match &listed.failed {
+            Some(error) => self.walked.get_or_init(|| Walk { incomplete: Some(error.copy()), ..Walk::default() }),
+            None => self.walk_to(listed.index.as_ref()),
+        }
     }
 
     /// The blocks up to an index.

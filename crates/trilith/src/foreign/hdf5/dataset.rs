@@ -293,7 +293,7 @@ impl Dataset {
 
     /// Writes the fill value of the netCDF library. As the netCDF4 package has it, bytes have none unless the variable is
     /// filled.
-    pub fn unset(&self, text: &mut LayoutText) -> Result<()> {
+    pub fn library_fill(&self, text: &mut LayoutText) -> Result<()> {
         let is_byte = matches!(self.typed.datatype, Datatype::Int8 | Datatype::Uint8);
         let is_plain = self.typed.special == Special::None && self.typed.dims.is_empty() && self.typed.decoded.is_none();
         match fill_value(&self.typed.datatype) {

@@ -228,7 +228,7 @@ impl Writer<'_> {
         self.text.or_unreadable(name, |text| dataset.write(file, source, heaps, name, text))?;
         dataset.remarks(&mut self.text)?;
         if self.is_netcdf && !attributes.iter().any(|attribute| attribute.name == "_FillValue") {
-            dataset.unset(&mut self.text)?;
+            dataset.library_fill(&mut self.text)?;
         }
         if let Some(dims) = dims {
             let own = dims.iter().zip(&dataset.space.most).filter(|((_, is_near), most)| *is_near && **most == u64::MAX);
