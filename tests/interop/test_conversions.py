@@ -1,0 +1,76 @@
+"""Files of other formats as ASDF: each copy is valid, and Python asdf opens it, changes it and writes it again."""
+
+import itertools
+import json
+
+import asdf
+import numpy as np
+import peer
+import test_foreign_files
+import test_tiff
+from peer import Case, trilith, trilith_json
+
+try:
+    from astropy.io import fits
+except ImportError:
+    fits = None
+
+#: Files of each kind of those that are made; each is another version, type, shape and filter.
+STEP = 53
+
+
+def images(folder):
+    """FITS files: images of every type, compressed ones, tables with and without a heap, and arrays without elements."""
+    for number, code in enumerate(("u1", ">i2", ">i4", ">i8", ">f4", ">f8")):
+        data, path = np.arange(60).reshape(4, 15).astype(code), folder / f"image-{number}.fits"
+        made = [fits.PrimaryHDU(data), fits.ImageHDU(data[:0]), fits.CompImageHDU(np.ones((20, 30), code), compression_type="GZIP_1")]
+        columns = [fits.Column("a", "J", array=[1, 2]), fits.Column("s", "5A", array=["x", "yz"])]
+        columns.append(fits.Column("v", "PJ()", array=np.array([np.arange(2), np.arange(3)], object)))
+        for table in (columns[:2], columns):
+            made.append(fits.BinTableHDU.from_columns(table))
+        made.append(fits.TableHDU.from_columns(columns[:2]))
+        made.append(fits.BinTableHDU.from_columns(fits.ColDefs(columns[:2]), nrows=0))
+        made[0].header["OBJECT"], made[0].header["HISTORY"] = "M31", "made"
+        fits.HDUList(made).writeto(path)
+        yield path, {}
+
+
+class Conversions(Case):
+    maxDiff = None
+
+    def test_every_copy_is_valid_and_belongs_to_asdf(self):
+        makers = [(make, there) for make, there in test_foreign_files.MAKERS if there]
+        makers += [(images, fits), (test_tiff.written, test_tiff.tifffile)]
+        count = 0
+        for number, (make, there) in enumerate(makers):
+            folder = self.folder / make.__name__
+            folder.mkdir()
+            files = [path for path, _ in make(folder)] if there else []
+            for path in itertools.islice(files, number % 5, None, STEP if len(files) > STEP else 1):
+                with self.subTest(path.name):
+                    self.belongs(path)
+                    count += 1
+        self.assertGreater(count, 40)
+
+    def belongs(self, path):
+        copy, changed = path.with_suffix(".asdf"), self.folder / "changed.asdf"
+        trilith("convert", path, copy)
+        trilith("validate", copy)
+        with asdf.open(copy) as file:
+            file.validate()
+            file["added"] = np.arange(3)
+            file.add_history_entry("changed")
+            file.write_to(changed)
+        trilith("validate", changed)
+        kept, again = self.sums(copy), self.sums(changed)
+        again.remove(peer.expected(np.arange(3))["sha256"])
+        self.assertEqual(again, kept)
+        # A FITS file becomes its headers and the bytes of its data.
+        if path.suffix != ".fits":
+            self.assertEqual(kept, self.sums(path, "--stored"))
+
+    def sums(self, path, *options):
+        """The digests of all arrays but those of strings, which have other datatypes in trees; paths are spelled differently there."""
+        said = trilith_json("digest", path, *options)
+        self.assertEqual(said["errors"], {}, json.dumps(said)[:500])
+        return sorted(entry["sha256"] for entry in said["arrays"].values() if entry["datatype"][0] not in ("ascii", "utf8", "ucs4"))
