@@ -58,6 +58,17 @@ def concat(
     -------
     xarray.DataArray
 
+    Raises
+    ------
+    FileNotFoundError
+        If no file matches.
+    KeyError
+        If a file has no such item.
+    ValueError
+        If the arrays differ in dtype or shape.
+    NotImplementedError
+        If an array has a mask.
+
     Examples
     --------
     >>> import numpy, tempfile, trilith
@@ -153,6 +164,16 @@ def covering(
     hidden, layout, byteorder, allow, remote, storage_options, errors
         As in `trilith.table`.
 
+    Returns
+    -------
+    list of str
+        Names of the files, in order.
+
+    Raises
+    ------
+    OSError, ValueError or NotImplementedError
+        If a file cannot be read and `errors` is "raise".
+
     Examples
     --------
     >>> import numpy, tempfile, trilith
@@ -168,7 +189,7 @@ def covering(
 def wcs(file: File | str | os.PathLike[str], path: str = "") -> WCS | None:
     """Returns the world coordinates of an array of a file; None if there are none.
 
-    Trilith looks beside the array and above it for a GWCS (`meta/wcs`, `wcs`) or the keywords of a FITS header.
+    Trilith looks next to the array and above it for a GWCS (`meta/wcs`, `wcs`) or the keywords of a FITS header.
 
     Parameters
     ----------
@@ -176,6 +197,10 @@ def wcs(file: File | str | os.PathLike[str], path: str = "") -> WCS | None:
         An open file, or one to open.
     path : str
         Path of an array, of a GWCS or of a header; without it the array `data`, or the largest image that has coordinates.
+
+    Returns
+    -------
+    WCS or None
 
     Raises
     ------
@@ -201,11 +226,19 @@ def dumps(
 ) -> bytes:
     """Returns the bytes of a file.
 
-    The parameters are those of `write`.
+    Parameters
+    ----------
+    tree, codec, level, version, checksums, inline
+        As in `write`.
 
     Returns
     -------
     bytes
+
+    Raises
+    ------
+    ValueError
+        If a value cannot be written, or if an option has no such value.
 
     Examples
     --------
@@ -265,6 +298,13 @@ def table(
     -------
     Table
 
+    Raises
+    ------
+    OSError, ValueError or NotImplementedError
+        If a file cannot be read and `errors` is "raise".
+    ValueError
+        If a path or a condition has an error.
+
     Examples
     --------
     >>> import tempfile, trilith
@@ -291,6 +331,21 @@ def view(*files: File | str | os.PathLike[str], height: int = 600) -> View:
     -------
     View
         Its `address` is the URL for a browser.
+
+    Raises
+    ------
+    ValueError
+        If there is no file, or if the server cannot open one.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, trilith
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.asdf"
+    >>> trilith.write(path, {"a": [1, 2]})
+    >>> viewer = trilith.view(path)
+    >>> viewer.address.startswith("http://127.0.0.1:")
+    True
+    >>> viewer.close()
     """
 
 class WCS:
@@ -359,7 +414,7 @@ class WCS:
     def centre(self) -> tuple[float, float] | None:
         """Longitude and latitude of the middle, in degrees; None without a sky."""
     def pixel_to_world_values(self, *pixel_arrays: Any, with_bounding_box: bool = True) -> Any:
-        """Return world coordinates of pixels.
+        """Returns world coordinates of pixels.
 
         Parameters
         ----------
@@ -371,12 +426,26 @@ class WCS:
         Returns
         -------
         float, array or tuple of them
-            A coordinate for each world axis, in the units of `world_axis_units`; alone if there is one axis.
+            A coordinate for each world axis, in the units of `world_axis_units`. With one axis, this coordinate alone.
+
+        Raises
+        ------
+        ValueError
+            If the number of coordinates is not that of the pixel axes.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> [round(value, 9) for value in wcs.pixel_to_world_values(1, 0)]
+        [10.0, 20.0]
         """
     def world_to_pixel_values(
         self, *world_arrays: Any, with_bounding_box: bool = True, inverse: Literal["exact", "file"] = "exact"
     ) -> Any:
-        """Return pixels of world coordinates.
+        """Returns pixels of world coordinates.
 
         Parameters
         ----------
@@ -390,36 +459,141 @@ class WCS:
         Returns
         -------
         float, array or tuple of them
-            A coordinate for each pixel axis, x first; alone if there is one axis.
+            A coordinate for each pixel axis, x first. With one axis, this coordinate alone.
+
+        Raises
+        ------
+        ValueError
+            If the number of coordinates is not that of the world axes.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> [round(float(value), 6) + 0 for value in wcs.world_to_pixel_values(10.0, 20.001)]
+        [1.0, 1.0]
         """
     def array_index_to_world_values(self, *index_arrays: Any) -> Any:
-        """Return world coordinates of elements, whose indices are in the order of the array."""
-    def world_to_array_index_values(self, *world_arrays: Any) -> Any:
-        """Return indices, in the order of the array, of the elements nearest to world coordinates."""
-    def transform(self, from_frame: str, to_frame: str, *arrays: Any) -> Any:
-        """Return coordinates of one frame as those of another, both by a name in `frames`. No bounding box applies.
+        """Returns world coordinates of elements.
 
-        Back from the world the inverse of the file counts, or the analytic one.
+        Parameters
+        ----------
+        *index_arrays : numbers or arrays
+            An index for each axis, in the order of the array.
+
+        Returns
+        -------
+        float, array or tuple of them
+            A coordinate for each world axis.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> [round(value, 9) for value in wcs.array_index_to_world_values(0, 1)]
+        [10.0, 20.0]
+        """
+    def world_to_array_index_values(self, *world_arrays: Any) -> Any:
+        """Returns the indices of the elements nearest to world coordinates.
+
+        Parameters
+        ----------
+        *world_arrays : numbers or arrays
+            A coordinate for each world axis.
+
+        Returns
+        -------
+        int, array or tuple of them
+            An index for each axis, in the order of the array.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> [int(index) for index in wcs.world_to_array_index_values(10.0, 20.001)]
+        [1, 1]
+        """
+    def transform(self, from_frame: str, to_frame: str, *arrays: Any) -> Any:
+        """Returns coordinates of one frame as those of another. No bounding box applies.
+
+        From the world to the pixels, the inverse in the file is evaluated, or the analytic one.
+
+        Parameters
+        ----------
+        from_frame, to_frame : str
+            Names in `frames`.
+        *arrays : numbers or arrays
+            A coordinate for each axis of the first frame.
+
+        Returns
+        -------
+        float, array or tuple of them
+            A coordinate for each axis of the second frame.
+
+        Raises
+        ------
+        ValueError
+            If there is no such frame.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> [round(float(value), 9) for value in wcs.transform(wcs.frames[0], wcs.frames[-1], 1, 0)]
+        [10.0, 20.0]
         """
     def footprint(self) -> numpy.typing.NDArray[numpy.float64] | None:
-        """Return longitudes and latitudes of the corners in degrees, an array of shape (4, 2); None without a sky.
+        """Returns the longitudes and latitudes of the corners, in degrees.
 
         The corners are those of the bounding box, else of the array: lower left, upper left, upper right, lower right.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            An array of shape (4, 2). None if the coordinates are not on the sky.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> wcs.footprint().shape
+        (4, 2)
         """
     def contains(self, lon: Any, lat: Any) -> Any:
-        """Return whether a pixel has a position on the sky, in degrees: inside of the bounding box, else of the array.
+        """Returns whether the image has a pixel at a position on the sky.
+
+        The pixel must be inside the bounding box, or inside the array if there is no box.
 
         Parameters
         ----------
         lon, lat : numbers or arrays
-            Positions in the frame of the world. Arrays are broadcast.
+            Positions in degrees, in the frame of the world. Arrays are broadcast.
 
         Returns
         -------
         bool or array of bool
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> bool(wcs.contains(10.0, 20.0)), bool(wcs.contains(11.0, 20.0))
+        (True, False)
         """
     def to_fits_header(self, order: int | None = None, max_error: float | None = None) -> dict[str, str | float | int]:
-        """Return the cards of a FITS header that describes the coordinates, as a dictionary that astropy takes.
+        """Returns the cards of a FITS header that describes the coordinates, as a dictionary that astropy takes.
 
         Tangent planes and other projections of FITS are exact. For the rest Trilith fits a tangent plane with SIP polynomials.
 
@@ -429,6 +603,11 @@ class WCS:
             Degree of the polynomials; 1 for a tangent plane alone. By default the lowest that keeps `max_error`.
         max_error : float, optional
             Largest error in pixels. By default 0.001, or any if `order` is given.
+
+        Returns
+        -------
+        dict
+            Values by their keywords.
 
         Raises
         ------
@@ -447,7 +626,27 @@ class WCS:
         ('RA---TAN', 20.0)
         """
     def jacobian(self, *pixel: float) -> numpy.typing.NDArray[numpy.float64]:
-        """Return the derivatives of the world coordinates (rows) by the pixel coordinates (columns) at a pixel."""
+        """Returns the derivatives of the world coordinates by the pixel coordinates at a pixel.
+
+        Parameters
+        ----------
+        *pixel : float
+            A coordinate for each pixel axis, x first.
+
+        Returns
+        -------
+        numpy.ndarray
+            A row for each world axis, a column for each pixel axis.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
+        >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
+        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> wcs.jacobian(1, 0).shape
+        (2, 2)
+        """
     @property
     def world_axis_object_components(self) -> list[tuple[str, Any, Any]]:
         """Parts of astropy's objects that the world axes are. Needs astropy."""
@@ -461,7 +660,16 @@ class View:
     address: str
     def __init__(self, words: Iterable[str], height: int) -> None: ...
     def close(self) -> None:
-        """Ends the server."""
+        """Ends the server.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, trilith
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.asdf"
+        >>> trilith.write(path, {"a": [1, 2]})
+        >>> viewer = trilith.view(path)
+        >>> viewer.close()
+        """
 
 class Pieces:
     """An array that is written piece by piece, because it does not fit into memory.
@@ -488,9 +696,39 @@ class Pieces:
     ) -> None: ...
     @classmethod
     def of_dask(cls, array: Any) -> Pieces:
-        """The rows of a dask array, computed one row of chunks after the other."""
+        """Returns the pieces of a dask array, computed one row of chunks after the other.
+
+        Parameters
+        ----------
+        array : dask.array.Array
+            The array.
+
+        Returns
+        -------
+        Pieces
+
+        Examples
+        --------
+        >>> import dask.array, trilith
+        >>> pieces = trilith.Pieces.of_dask(dask.array.ones((4, 3), chunks=(2, 3)))
+        >>> trilith.open(trilith.dumps({"a": pieces}))["a"].shape
+        (4, 3)
+        """
     def masks(self) -> Iterator[numpy.typing.NDArray[numpy.uint8]]:
-        """The mask of what was written, piece by piece."""
+        """Returns the mask of the written elements, piece by piece.
+
+        Returns
+        -------
+        iterator of numpy.ndarray
+            Arrays of uint8.
+
+        Examples
+        --------
+        >>> import numpy, trilith
+        >>> pieces = trilith.Pieces([numpy.ma.masked_equal([1, 2], 2)], (2,), "i4", masked=True)
+        >>> trilith.open(trilith.dumps({"a": pieces}))["a"].masked().tolist()
+        [1, None]
+        """
 
 class Reserved:
     """Space for an array whose elements many processes write: for the tree of `trilith.create`.
@@ -517,9 +755,37 @@ class Table:
     def errors(self) -> dict[str, Exception]:
         """The files that could not be read, with the exception of each."""
     def to_dict(self) -> dict[str, list[Any]]:
-        """A dictionary of the columns."""
+        """Returns the columns as a dictionary of lists.
+
+        Returns
+        -------
+        dict of list
+
+        Examples
+        --------
+        >>> import tempfile, trilith
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     trilith.write(f"{folder}/a.asdf", {"exposure": 60})
+        ...     table = trilith.table(folder, {"exposure": "/exposure"})
+        >>> table.to_dict()["exposure"]
+        [60]
+        """
     def rows(self) -> list[dict[str, Any]]:
-        """The rows, each a dictionary."""
+        """Returns the rows as dictionaries.
+
+        Returns
+        -------
+        list of dict
+
+        Examples
+        --------
+        >>> import tempfile, trilith
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     trilith.write(f"{folder}/a.asdf", {"exposure": 60})
+        ...     table = trilith.table(folder, {"exposure": "/exposure"})
+        >>> [row["exposure"] for row in table.rows()]
+        [60]
+        """
     def __len__(self) -> int: ...
     def __getitem__(self, name: str) -> list[Any]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...

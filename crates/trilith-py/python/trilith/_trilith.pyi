@@ -94,25 +94,142 @@ class Array:
     def mask(self) -> Array | int | float | complex | None:
         """Marks of missing elements: an `Array` of bool, a number that they are equal to, or None."""
     def read(self, out: numpy.typing.NDArray[Any] | None = None) -> numpy.typing.NDArray[Any]:
-        """The elements, without their mask: a new array, or written into `out` (any array of this shape to whose dtype
-        they can be cast).
+        """Reads the elements without their mask.
+
+        Parameters
+        ----------
+        out : numpy.ndarray, optional
+            An array of the same shape, to whose dtype the elements can be cast. The elements are written into it.
+
+        Returns
+        -------
+        numpy.ndarray
+            `out`, or a new array.
+
+        Raises
+        ------
+        ValueError
+            If `out` has another shape.
+        FormatError
+            If the elements cannot be decoded.
+
+        Examples
+        --------
+        >>> import numpy, trilith
+        >>> a = trilith.open(trilith.dumps({"a": numpy.arange(3)}))["a"]
+        >>> out = numpy.empty(3, "f4")
+        >>> a.read(out=out).tolist()
+        [0.0, 1.0, 2.0]
         """
     def widened(self) -> Array:
-        """The array as float32, if it has the bits of floats that numpy has no type for (bfloat16 and the kinds of
-        float8, which its attributes name). Any other array is returned unchanged.
+        """Returns the array as float32, if it has the bits of bfloat16 or float8 numbers.
+
+        numpy has no such types, so these arrays are read as integers, and their attributes name the type. Any other array is returned
+        unchanged.
+
+        Returns
+        -------
+        Array
+
+        Examples
+        --------
+        >>> import numpy, trilith
+        >>> a = trilith.open(trilith.dumps({"a": numpy.arange(3)}))["a"]
+        >>> a.widened().dtype
+        dtype('int64')
         """
     def masked(self) -> numpy.ma.MaskedArray[Any, Any]:
-        """The elements as a `numpy.ma.MaskedArray`."""
+        """Reads the elements as a masked array.
+
+        Returns
+        -------
+        numpy.ma.MaskedArray
+
+        Raises
+        ------
+        FormatError
+            If the elements cannot be decoded.
+
+        Examples
+        --------
+        >>> import numpy, trilith
+        >>> a = trilith.open(trilith.dumps({"a": numpy.ma.masked_equal([1, 2, 3], 2)}))["a"]
+        >>> a.masked().tolist()
+        [1, None, 3]
+        """
     def part(self, index: _Index) -> Array:
-        """A part of the array whose elements are read later: numbers, slices, `...`, or a field's name."""
+        """Returns a part of the array, whose elements are read later.
+
+        Parameters
+        ----------
+        index : int, slice, Ellipsis, str, or tuple of these
+            The part, as numpy takes it, or the name of a field.
+
+        Returns
+        -------
+        Array
+
+        Raises
+        ------
+        IndexError
+            If the index does not fit the shape.
+
+        Examples
+        --------
+        >>> import numpy, trilith
+        >>> a = trilith.open(trilith.dumps({"a": numpy.arange(12).reshape(3, 4)}))["a"]
+        >>> part = a.part(numpy.s_[1:, ::2])
+        >>> part.shape, part[0].tolist()
+        ((2, 2), [4, 6])
+        """
     def to_dask(self, chunks: Any = None) -> Any:
-        """A dask array of it. Its tasks store only a path, a tree path and a range, and open the file when they run.
-        Without `chunks`, chunks end where compressed pieces of the block end.
+        """Returns a dask array, which reads its chunks later.
+
+        A task stores only a path, a tree path and a range. It opens the file when it runs.
+
+        Parameters
+        ----------
+        chunks : int, tuple or dict, optional
+            Chunks, as dask takes them. Without it they end where compressed sub-blocks of the block end.
+
+        Returns
+        -------
+        dask.array.Array
+
+        Raises
+        ------
+        ImportError
+            If dask is not installed.
+
+        Examples
+        --------
+        >>> import numpy, trilith
+        >>> f = trilith.open(trilith.dumps({"a": numpy.arange(12).reshape(3, 4)}))
+        >>> f["a"].to_dask(chunks=(1, 4)).numblocks
+        (3, 1)
         """
     def to_xarray(self, dims: str | _Iterable[str] | None = None, name: str | None = None) -> Any:
-        """An `xarray.DataArray` of it, read lazily. Its dimensions are the given ones, else those of the file and the
-        conventions of its instrument, else `dim_0`, `dim_1`, ...
+        """Returns an `xarray.DataArray`, which is read later.
 
+        Parameters
+        ----------
+        dims : str or iterable of str, optional
+            Names of the dimensions. Without it they are those of the file and the conventions of its instrument, else `dim_0`,
+            `dim_1`, ...
+        name : str, optional
+            Name of the result. Without it, the key of the array.
+
+        Returns
+        -------
+        xarray.DataArray
+
+        Raises
+        ------
+        ImportError
+            If xarray is not installed.
+
+        Examples
+        --------
         >>> import numpy, trilith
         >>> f = trilith.open(trilith.dumps({"meta": {"telescope": "ROMAN"}, "data": numpy.zeros((4, 5))}))
         >>> f["data"].to_xarray().dims, f["data"].to_xarray(dims=("row", "column")).dims
@@ -370,18 +487,93 @@ class _Keyed:
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
     def keys(self) -> KeysView[Any]:
-        """A view of the keys."""
+        """Returns a view of the keys.
+
+        Returns
+        -------
+        collections.abc.KeysView
+
+        Examples
+        --------
+        >>> import trilith
+        >>> f = trilith.open(trilith.dumps({"meta": {"a": 1, "b": "x"}}))
+        >>> list(f["meta"].keys())
+        ['a', 'b']
+        """
     def values(self) -> ValuesView[Any]:
-        """A view of the values."""
+        """Returns a view of the values.
+
+        Returns
+        -------
+        collections.abc.ValuesView
+
+        Examples
+        --------
+        >>> import trilith
+        >>> f = trilith.open(trilith.dumps({"meta": {"a": 1, "b": "x"}}))
+        >>> list(f["meta"].values())
+        [1, 'x']
+        """
     def items(self) -> ItemsView[Any, Any]:
-        """A view of the pairs of key and value."""
+        """Returns a view of the pairs of key and value.
+
+        Returns
+        -------
+        collections.abc.ItemsView
+
+        Examples
+        --------
+        >>> import trilith
+        >>> f = trilith.open(trilith.dumps({"meta": {"a": 1, "b": "x"}}))
+        >>> list(f["meta"].items())
+        [('a', 1), ('b', 'x')]
+        """
     def get(self, key: Any, default: Any = None, *, as_: Literal["asdf"] | None = None) -> Any:
-        """The value of a key or path, or `default`. With `as_="asdf"` it is the object that the installed converters of the
-        `asdf` package make of it (a WCS, a quantity, a table), arrays read; nothing else of the tree is converted.
+        """Returns the value of a key or path.
+
+        Parameters
+        ----------
+        key : str
+            A key, or a path.
+        default : object
+            The value if there is no such item.
+        as_ : {"asdf"}, optional
+            Return the object that the installed converters of the `asdf` package make of it: a WCS, a quantity, a table.
+            Its arrays are read. Nothing else of the tree is converted.
+
+        Returns
+        -------
+        object
+            An `Array`, `Mapping`, `Sequence` or value of Python.
+
+        Raises
+        ------
+        ImportError
+            If `as_` is "asdf" and the package `asdf` is not installed.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> meta = trilith.open(trilith.dumps({"meta": {"exposure": 139.8}}))["meta"]
+        >>> meta.get("exposure"), meta.get("filter", "none")
+        (139.8, 'none')
         """
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def to_dict(self) -> dict[Any, Any]:
-        """A dictionary of it and all below it, in which arrays are still to be read."""
+        """Returns the mapping and everything below it as dictionaries and lists.
+
+        Arrays in it are still `Array`s, whose elements are read later.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> import trilith
+        >>> trilith.open(trilith.dumps({"meta": {"filters": ["F106"]}}))["meta"].to_dict()
+        {'filters': ['F106']}
+        """
     def __or__(self, other: Any, /) -> dict[Any, Any]: ...
     def __ror__(self, other: dict[Any, Any], /) -> dict[Any, Any]: ...
     def __copy__(self) -> _Keyed: ...
@@ -402,12 +594,35 @@ class _Keyed:
         datatype: str | None = None,
         shape: str | _Iterable[int | None] | None = None,
     ) -> dict[str, Any]:
-        """What meets all conditions, as a dictionary of paths and values; arrays are not read.
+        """Returns the items that meet all conditions. Arrays are not read.
 
-        `key` and `value` are regular expressions, or several of them; `value` may also be a number, or a comparison such as
-        `">100"`. `path` is a pattern (`"/roman/*/time"`, `"**/time"`), so is `tag` (`"**unit-1.*"`). `datatype` is the
-        name of that of an array, `shape` its shape with None for any length.
+        Parameters
+        ----------
+        key : str or list of str, optional
+            Regular expressions that the key must match.
+        value : str, float or list of str, optional
+            Regular expressions that the value must match, a number, or a comparison such as `">100"`.
+        path : str, optional
+            A pattern for the path, such as `"/roman/*/time"` or `"**/time"`.
+        tag : str, optional
+            A pattern for the tag, such as `"**unit-1.*"`.
+        datatype : str, optional
+            The datatype of an array.
+        shape : tuple of int, optional
+            The shape of an array. None matches any length.
 
+        Returns
+        -------
+        dict
+            The values by their paths.
+
+        Raises
+        ------
+        ValueError
+            If there is no condition, or if a regular expression has an error.
+
+        Examples
+        --------
         >>> import numpy, trilith
         >>> tree = {"meta": {"exposure": {"time": 139.8, "start_time": "2028-01-01"}}, "data": numpy.zeros((4, 5), "f4")}
         >>> f = trilith.open(trilith.dumps(tree))
@@ -419,9 +634,25 @@ class _Keyed:
         ['/data']
         """
     def visititems(self, func: _Callable[[str, Any], _T | None]) -> _T | None:
-        """Calls `func(path, value)` for whatever is below, in the order of the file, until it returns something other than
-        None, which is the result.
+        """Calls a function for each item below, in the order of the file, until it returns something other than None.
 
+        Parameters
+        ----------
+        func : callable
+            A function of a path and a value.
+
+        Returns
+        -------
+        object
+            The result that ended the calls, or None.
+
+        Raises
+        ------
+        Exception
+            The exceptions of `func`.
+
+        Examples
+        --------
         >>> import numpy, trilith
         >>> f = trilith.open(trilith.dumps({"roman": {"meta": {"filter": "F106"}, "data": numpy.zeros(3)}}))
         >>> f["roman"].visititems(lambda path, value: print(path))
@@ -432,11 +663,29 @@ class _Keyed:
         'roman/data'
         """
     def to_json(self, *, inline: bool = False, indent: int | None = None) -> str:
-        """The text of a mapping, list or whole tree as JSON.
+        """Returns a mapping, a list or the whole tree as JSON.
 
-        An array is its datatype and shape, or with `inline` its elements, of which masked ones are null. Numbers that are
-        not finite are the strings "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are strings.
+        Numbers that are not finite are the strings "NaN", "Infinity" and "-Infinity". Dates, complex numbers and bytes (base 64) are
+        strings.
 
+        Parameters
+        ----------
+        inline : bool
+            Write the elements of arrays, masked ones as null. Otherwise an array is its datatype and shape.
+        indent : int, optional
+            Number of spaces for each level. Without it the result is one line.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ValueError
+            If the tree contains itself.
+
+        Examples
+        --------
         >>> import numpy, trilith
         >>> f = trilith.open(trilith.dumps({"meta": {"seeing": float("nan")}, "data": numpy.arange(3, dtype="i2")}))
         >>> f["meta"].to_json()
@@ -519,11 +768,61 @@ class Sequence:
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
     def index(self, value: Any) -> int:
-        """The first index of a value."""
+        """Returns the first index of a value.
+
+        Parameters
+        ----------
+        value : object
+            The value.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        ValueError
+            If the value is not in the sequence.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> trilith.open(trilith.dumps({"filters": ["F062", "F087"]}))["filters"].index("F087")
+        1
+        """
     def count(self, value: Any) -> int:
-        """Returns the number of occurrences of a value."""
+        """Returns the number of occurrences of a value.
+
+        Parameters
+        ----------
+        value : object
+            The value.
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> import trilith
+        >>> trilith.open(trilith.dumps({"filters": ["F062", "F087"]}))["filters"].count("F062")
+        1
+        """
     def to_list(self) -> list[Any]:
-        """A list of the items and all below them, in which arrays are still to be read."""
+        """Returns the sequence and everything below it as lists and dictionaries.
+
+        Arrays in it are still `Array`s, whose elements are read later.
+
+        Returns
+        -------
+        list
+
+        Examples
+        --------
+        >>> import trilith
+        >>> trilith.open(trilith.dumps({"filters": ["F062", {"name": "F106"}]}))["filters"].to_list()
+        ['F062', {'name': 'F106'}]
+        """
     def __add__(self, other: Any, /) -> list[Any]: ...
     def __radd__(self, other: list[Any], /) -> list[Any]: ...
     def __copy__(self) -> Sequence: ...
@@ -532,11 +831,29 @@ class Sequence:
     def _repr_html_(self) -> str: ...
     # See _habits.py.
     def to_json(self, *, inline: bool = False, indent: int | None = None) -> str:
-        """The text of a mapping, list or whole tree as JSON.
+        """Returns a mapping, a list or the whole tree as JSON.
 
-        An array is its datatype and shape, or with `inline` its elements, of which masked ones are null. Numbers that are
-        not finite are the strings "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are strings.
+        Numbers that are not finite are the strings "NaN", "Infinity" and "-Infinity". Dates, complex numbers and bytes (base 64) are
+        strings.
 
+        Parameters
+        ----------
+        inline : bool
+            Write the elements of arrays, masked ones as null. Otherwise an array is its datatype and shape.
+        indent : int, optional
+            Number of spaces for each level. Without it the result is one line.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ValueError
+            If the tree contains itself.
+
+        Examples
+        --------
         >>> import numpy, trilith
         >>> f = trilith.open(trilith.dumps({"meta": {"seeing": float("nan")}, "data": numpy.arange(3, dtype="i2")}))
         >>> f["meta"].to_json()
@@ -573,8 +890,17 @@ class File:
     def __enter__(self) -> File: ...
     def __exit__(self, *_args: Any) -> None: ...
     def close(self) -> None:
-        """Closes the file and drops changes that were not written. Arrays that were taken out of it stay valid, and so
-        do results made of them.
+        """Closes the file and drops changes that were not written.
+
+        Arrays that were taken out of it stay valid, and so do results made of them. A second call does nothing.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> f = trilith.open(trilith.dumps({"a": [1, 2]}))
+        >>> f.close()
+        >>> f.closed
+        True
         """
     @property
     def closed(self) -> bool:
@@ -600,7 +926,7 @@ class File:
     def files(self) -> list[str]:
         """The names of the files of a file set, as its catalog has them. Empty for any other file."""
     def omitted(self, key: str) -> list[str]:
-        """The files of a file set that are masked in an item, because they omit it or are missing.
+        """Returns the files of a file set that are masked in an item, because they omit it or are missing.
 
         Parameters
         ----------
@@ -610,6 +936,18 @@ class File:
         Returns
         -------
         list of str
+            Names as in `files`. Empty for any other file.
+
+        Raises
+        ------
+        ValueError
+            If the file is closed.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> trilith.open(trilith.dumps({"a": [1, 2]})).omitted("a")
+        []
         """
     @property
     def attrs(self) -> dict[str, Any]:
@@ -643,11 +981,62 @@ class File:
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
     def keys(self) -> KeysView[Any]:
-        """A view of the keys at the root."""
+        """Returns a view of the keys at the root.
+
+        Returns
+        -------
+        collections.abc.KeysView
+
+        Raises
+        ------
+        ValueError
+            If the file is closed.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> f = trilith.open(trilith.dumps({"a": 1, "b": "x"}))
+        >>> list(f.keys())
+        ['a', 'b']
+        """
     def values(self) -> ValuesView[Any]:
-        """A view of the values at the root."""
+        """Returns a view of the values at the root.
+
+        Returns
+        -------
+        collections.abc.ValuesView
+
+        Raises
+        ------
+        ValueError
+            If the file is closed.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> f = trilith.open(trilith.dumps({"a": 1, "b": "x"}))
+        >>> list(f.values())
+        [1, 'x']
+        """
     def items(self) -> ItemsView[Any, Any]:
-        """A view of the pairs of key and value at the root."""
+        """Returns a view of the pairs of key and value at the root.
+
+        Returns
+        -------
+        collections.abc.ItemsView
+
+        Raises
+        ------
+        ValueError
+            If the file is closed.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> f = trilith.open(trilith.dumps({"a": 1, "b": "x"}))
+        >>> list(f.items())
+        [('a', 1), ('b', 'x')]
+        """
     def get(self, key: Any, default: Any = None, *, as_: Literal["asdf"] | None = None) -> Any:
         """Returns the value of a key or path.
 
@@ -659,14 +1048,45 @@ class File:
             The value if there is no such item.
         as_ : {"asdf"}, optional
             Return the object that the installed converters of the `asdf` package make of it: a WCS, a quantity, a table.
-            Its arrays are read; nothing else of the tree is converted.
+            Its arrays are read. Nothing else of the tree is converted.
 
         Returns
         -------
         object
+            An `Array`, `Mapping`, `Sequence` or value of Python.
+
+        Raises
+        ------
+        ImportError
+            If `as_` is "asdf" and the package `asdf` is not installed.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> f = trilith.open(trilith.dumps({"meta": {"exposure": 139.8}}))
+        >>> f.get("meta/exposure"), f.get("meta/filter", "none")
+        (139.8, 'none')
         """
     def to_dict(self) -> dict[Any, Any]:
-        """A dictionary of the whole tree, in which arrays are still to be read."""
+        """Returns the tree as dictionaries and lists.
+
+        Arrays in it are still `Array`s, whose elements are read later.
+
+        Returns
+        -------
+        dict
+
+        Raises
+        ------
+        ValueError
+            If the file is closed.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> trilith.open(trilith.dumps({"meta": {"filters": ["F106"]}})).to_dict()
+        {'meta': {'filters': ['F106']}}
+        """
     def info(self) -> dict[str, Any]:
         """Describes how the file is stored.
 
@@ -674,8 +1094,20 @@ class File:
         -------
         dict
             `file`, `family`, `generation` and `size` in bytes. For the ASDF family also `header`, `standard`, and the place
-            of the `tree` and of each of the `blocks`; for a file under a layout `dialect`, `byteorder`, and `format` if
+            of the `tree` and of each of the `blocks`. For a file under a layout `dialect`, `byteorder`, and `format` if
             the layout is derived from the metadata of another format.
+
+        Raises
+        ------
+        ValueError
+            If the file is closed.
+
+        Examples
+        --------
+        >>> import numpy, trilith
+        >>> info = trilith.open(trilith.dumps({"a": numpy.zeros(1000)}, codec="lz4")).info()
+        >>> info["generation"], info["blocks"][0]["codec"]
+        ('asdf-1.x', 'lz4')
         """
     def block(self, number: int) -> Array:
         """Returns the decoded bytes of a block as an array of uint8.
@@ -688,6 +1120,18 @@ class File:
         Returns
         -------
         Array
+
+        Raises
+        ------
+        ValueError
+            If there is no such block.
+
+        Examples
+        --------
+        >>> import numpy, trilith
+        >>> f = trilith.open(trilith.dumps({"a": numpy.arange(3, dtype="u1")}))
+        >>> f.block(0).tolist()
+        [0, 1, 2]
         """
     def _tagged(self, mapping: Any, sequence: Any, text: Any) -> tuple[Any, list[Any]] | None: ...
     def _toward(self, tree: Any, classes: Any) -> str | None: ...
@@ -706,6 +1150,19 @@ class File:
         -------
         dict of str
             Sums by the paths of the arrays. The sum of a mask is at the path of the mask.
+
+        Raises
+        ------
+        FormatError
+            If an array cannot be decoded.
+
+        Examples
+        --------
+        >>> import numpy, trilith
+        >>> tree = {"a": numpy.arange(3.0)}
+        >>> plain, small = (trilith.open(trilith.dumps(tree, codec=codec)) for codec in (None, "zlib"))
+        >>> plain.digest() == small.digest(), list(plain.digest())
+        (True, ['/a'])
         """
     def verify(self, *, deep: bool = False) -> list[str]:
         """Checks the structure of the file and its checksums.
@@ -719,22 +1176,138 @@ class File:
         -------
         list of str
             The problems. Empty if there are none.
+
+        Raises
+        ------
+        ValueError
+            If the file is closed.
+
+        Examples
+        --------
+        >>> import numpy, trilith
+        >>> data = bytearray(trilith.dumps({"a": numpy.zeros(100)}))
+        >>> trilith.open(bytes(data)).verify()
+        []
+        >>> data[-100] ^= 1
+        >>> len(trilith.open(bytes(data)).verify()) > 0
+        True
         """
     def set(
         self, path: str, value: Any, *, inline: bool = False, codec: str | None = None, level: int | None = None
     ) -> None:
-        """Sets the value at a path, or adds a key, for the next `update()`. Comments, key order and everything else of
-        the tree stay. Arrays, also within dictionaries, get separate blocks, with a `codec` and a `level` as in
-        `write`; with `inline` they go into the tree.
+        """Sets the value at a path, or adds a key, for the next `update()`.
+
+        Comments, key order and everything else of the tree stay. Arrays get separate blocks, also those within dictionaries.
+
+        Parameters
+        ----------
+        path : str
+            The path of the item.
+        value : object
+            The new value, as `write` takes it.
+        inline : bool
+            Put arrays into the tree, not into blocks.
+        codec : str, optional
+            Codec of the arrays, as in `write`.
+        level : int, optional
+            Level of the codec.
+
+        Raises
+        ------
+        ValueError
+            If the file is closed, or cannot be changed.
+
+        Examples
+        --------
+        >>> import tempfile, trilith
+        >>> path = tempfile.mkdtemp() + "/x.asdf"
+        >>> trilith.write(path, {"meta": {"filter": "F106", "seeing": 0.8}})
+        >>> with trilith.open(path) as f:
+        ...     f.set("/meta/filter", "F158")
+        ...     f.update()
+        >>> with trilith.open(path) as f:
+        ...     f["meta/filter"]
+        'F158'
         """
     def __setitem__(self, key: str, value: Any, /) -> None: ...
     def __delitem__(self, key: str, /) -> None: ...
     def delete(self, path: str) -> None:
-        """Removes the item at a path, with the comment on its line, for the next `update()`."""
+        """Removes the item at a path, with the comment on its line, for the next `update()`.
+
+        Parameters
+        ----------
+        path : str
+            The path of the item.
+
+        Raises
+        ------
+        KeyError
+            If there is no such item.
+
+        Examples
+        --------
+        >>> import tempfile, trilith
+        >>> path = tempfile.mkdtemp() + "/x.asdf"
+        >>> trilith.write(path, {"meta": {"filter": "F106", "seeing": 0.8}})
+        >>> with trilith.open(path) as f:
+        ...     f.delete("/meta/seeing")
+        ...     f.update()
+        >>> with trilith.open(path) as f:
+        ...     f["meta"].to_dict()
+        {'filter': 'F106'}
+        """
     def rename(self, path: str, name: str) -> None:
-        """Gives the key at a path another name, at its place, for the next `update()`."""
+        """Renames the key at a path, for the next `update()`. The item keeps its place.
+
+        Parameters
+        ----------
+        path : str
+            The path of the item.
+        name : str
+            The new key.
+
+        Raises
+        ------
+        KeyError
+            If there is no such item.
+
+        Examples
+        --------
+        >>> import tempfile, trilith
+        >>> path = tempfile.mkdtemp() + "/x.asdf"
+        >>> trilith.write(path, {"meta": {"filter": "F106", "seeing": 0.8}})
+        >>> with trilith.open(path) as f:
+        ...     f.rename("/meta/filter", "band")
+        ...     f.update()
+        >>> with trilith.open(path) as f:
+        ...     list(f["meta"])
+        ['band', 'seeing']
+        """
     def add_history_entry(self, description: str) -> None:
-        """Adds an entry with this description and the current time to the history, for the next `update()`."""
+        """Adds an entry with the current time to the history, for the next `update()`.
+
+        Parameters
+        ----------
+        description : str
+            The text of the entry.
+
+        Raises
+        ------
+        ValueError
+            If the file is closed, or cannot be changed.
+
+        Examples
+        --------
+        >>> import tempfile, trilith
+        >>> path = tempfile.mkdtemp() + "/x.asdf"
+        >>> trilith.write(path, {"meta": {"filter": "F106", "seeing": 0.8}})
+        >>> with trilith.open(path) as f:
+        ...     f.add_history_entry("flat field done")
+        ...     f.update()
+        >>> with trilith.open(path) as f:
+        ...     f.history[0]["description"]
+        'flat field done'
+        """
     def write_to(
         self,
         target: str | os.PathLike[str] | BinaryIO,
@@ -742,21 +1315,61 @@ class File:
         overwrite: bool = False,
         storage_options: dict[str, Any] | None = None,
     ) -> None:
-        """Writes the file with the changes that were made to it to another path or a binary file object, and leaves the file
-        itself as it is. Blocks are copied as they are stored. The URL of an object is written as `write` does, and so are
-        `overwrite` and `storage_options`.
+        """Writes the file, with its changes, to another path. The file itself stays unchanged.
+
+        Blocks are copied as they are stored.
+
+        Parameters
+        ----------
+        target : str, os.PathLike or binary file object
+            The new file, as in `write`: a path, the URL of an object, or an object with `write`.
+        overwrite : bool
+            Replace an object that exists, if the target is the URL of one. A file is always replaced.
+        storage_options : dict, optional
+            Credentials and places of the object store, as in `open`.
+
+        Raises
+        ------
+        OSError
+            If the target cannot be written.
+
+        Examples
+        --------
+        >>> import io, trilith
+        >>> out = io.BytesIO()
+        >>> with trilith.open(trilith.dumps({"filter": "F106"})) as f:
+        ...     f.write_to(out)
+        >>> trilith.open(out.getvalue())["filter"]
+        'F106'
         """
     def append(self, path: str | _Mapping[str, numpy.typing.ArrayLike], rows: numpy.typing.ArrayLike | None = None) -> None:
-        """Appends rows to an array, or records to a list, and writes them at once. After a crash the file has the old rows.
+        """Appends rows to an array, or records to a list, and writes them at once.
+
+        After a crash the file has the old rows.
 
         Parameters
         ----------
         path : str or dict
-            The path of a streamed array, the last of an ASDF file, such as `Pieces` of unknown length are written; or of
-            a list of a Dudley file, each row becoming one more of its last item. A dict of paths and rows appends records of
-            several variables of a Dudley file, all or none of them.
+            The path of a streamed array, the last one of an ASDF file, as `Pieces` of unknown length make it. In a Dudley
+            file, the path of a list, each row becoming one more item. A dict of paths and rows appends records of several
+            variables of a Dudley file, all or none of them.
         rows : array_like, optional
             The rows, unless `path` is a dict.
+
+        Raises
+        ------
+        NotImplementedError
+            If the array cannot grow.
+
+        Examples
+        --------
+        >>> import numpy, tempfile, trilith
+        >>> path = tempfile.mkdtemp() + "/log.asdf"
+        >>> trilith.write(path, {"log": trilith.Pieces([numpy.zeros((2, 3))], (None, 3), "f8")})
+        >>> with trilith.open(path) as f:
+        ...     f.append("log", numpy.ones((1, 3)))
+        ...     f["log"].shape
+        (3, 3)
         """
     def extend(self, items: _Mapping[str, Any]) -> None:
         """Appends items to the root of a Dudley file of the dialect 2025, and writes them at once.
@@ -769,11 +1382,43 @@ class File:
         Raises
         ------
         NotImplementedError
-            If the file has a tree: set the items, and call `update()`.
+            If the file has a tree. Set the items, and call `update()`.
+
+        Examples
+        --------
+        >>> import numpy, tempfile, trilith
+        >>> path = tempfile.mkdtemp() + "/run.bd"
+        >>> trilith.write(path, {"t": numpy.arange(3.0)}, version="dudley-2025")
+        >>> with trilith.open(path) as f:
+        ...     f.extend({"x": numpy.zeros(2)})
+        ...     list(f)
+        ['t', 'x']
         """
     def update(self, *, in_place: bool = True) -> None:
-        """Writes the changes: in place under a rollback journal if the tree fits into its space, otherwise into a new
-        file that replaces this one. No array is decoded.
+        """Writes the changes into the file. No array is decoded.
+
+        Parameters
+        ----------
+        in_place : bool
+            Change the bytes of the file, with a rollback journal, if the tree fits into its space. Otherwise, or with False, a new
+            file replaces this one.
+
+        Raises
+        ------
+        OSError
+            If another program changed the file since it was read, or if it cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile, trilith
+        >>> path = tempfile.mkdtemp() + "/x.asdf"
+        >>> trilith.write(path, {"meta": {"filter": "F106", "seeing": 0.8}})
+        >>> with trilith.open(path) as f:
+        ...     f["meta/seeing"] = 0.7
+        ...     f.update()
+        >>> with trilith.open(path) as f:
+        ...     f["meta/seeing"]
+        0.7
         """
     def _repr_html_(self) -> str: ...
     def _search(self, conditions: _Conditions) -> list[str]: ...
@@ -789,12 +1434,35 @@ class File:
         datatype: str | None = None,
         shape: str | _Iterable[int | None] | None = None,
     ) -> dict[str, Any]:
-        """What meets all conditions, as a dictionary of paths and values; arrays are not read.
+        """Returns the items that meet all conditions. Arrays are not read.
 
-        `key` and `value` are regular expressions, or several of them; `value` may also be a number, or a comparison such as
-        `">100"`. `path` is a pattern (`"/roman/*/time"`, `"**/time"`), so is `tag` (`"**unit-1.*"`). `datatype` is the
-        name of that of an array, `shape` its shape with None for any length.
+        Parameters
+        ----------
+        key : str or list of str, optional
+            Regular expressions that the key must match.
+        value : str, float or list of str, optional
+            Regular expressions that the value must match, a number, or a comparison such as `">100"`.
+        path : str, optional
+            A pattern for the path, such as `"/roman/*/time"` or `"**/time"`.
+        tag : str, optional
+            A pattern for the tag, such as `"**unit-1.*"`.
+        datatype : str, optional
+            The datatype of an array.
+        shape : tuple of int, optional
+            The shape of an array. None matches any length.
 
+        Returns
+        -------
+        dict
+            The values by their paths.
+
+        Raises
+        ------
+        ValueError
+            If there is no condition, or if a regular expression has an error.
+
+        Examples
+        --------
         >>> import numpy, trilith
         >>> tree = {"meta": {"exposure": {"time": 139.8, "start_time": "2028-01-01"}}, "data": numpy.zeros((4, 5), "f4")}
         >>> f = trilith.open(trilith.dumps(tree))
@@ -806,9 +1474,25 @@ class File:
         ['/data']
         """
     def visititems(self, func: _Callable[[str, Any], _T | None]) -> _T | None:
-        """Calls `func(path, value)` for whatever is below, in the order of the file, until it returns something other than
-        None, which is the result.
+        """Calls a function for each item below, in the order of the file, until it returns something other than None.
 
+        Parameters
+        ----------
+        func : callable
+            A function of a path and a value.
+
+        Returns
+        -------
+        object
+            The result that ended the calls, or None.
+
+        Raises
+        ------
+        Exception
+            The exceptions of `func`.
+
+        Examples
+        --------
         >>> import numpy, trilith
         >>> f = trilith.open(trilith.dumps({"roman": {"meta": {"filter": "F106"}, "data": numpy.zeros(3)}}))
         >>> f["roman"].visititems(lambda path, value: print(path))
@@ -819,11 +1503,29 @@ class File:
         'roman/data'
         """
     def to_json(self, *, inline: bool = False, indent: int | None = None) -> str:
-        """The text of a mapping, list or whole tree as JSON.
+        """Returns a mapping, a list or the whole tree as JSON.
 
-        An array is its datatype and shape, or with `inline` its elements, of which masked ones are null. Numbers that are
-        not finite are the strings "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are strings.
+        Numbers that are not finite are the strings "NaN", "Infinity" and "-Infinity". Dates, complex numbers and bytes (base 64) are
+        strings.
 
+        Parameters
+        ----------
+        inline : bool
+            Write the elements of arrays, masked ones as null. Otherwise an array is its datatype and shape.
+        indent : int, optional
+            Number of spaces for each level. Without it the result is one line.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ValueError
+            If the tree contains itself.
+
+        Examples
+        --------
         >>> import numpy, trilith
         >>> f = trilith.open(trilith.dumps({"meta": {"seeing": float("nan")}, "data": numpy.arange(3, dtype="i2")}))
         >>> f["meta"].to_json()
@@ -854,12 +1556,29 @@ class Asdf:
     def history(self) -> list[dict[str, Any]]:
         """The entries of the history, the oldest first, each a dictionary with a `description` and a `time`."""
     def add_history_entry(self, description: str) -> None:
-        """Adds an entry with a description and the current time to the history, for the next `update()`.
+        """Adds an entry with the current time to the history, for the next `update()`.
 
         Parameters
         ----------
         description : str
-            The description.
+            The text of the entry.
+
+        Raises
+        ------
+        ValueError
+            If the file is closed, or cannot be changed.
+
+        Examples
+        --------
+        >>> import tempfile, trilith
+        >>> path = tempfile.mkdtemp() + "/x.asdf"
+        >>> trilith.write(path, {"meta": {"filter": "F106", "seeing": 0.8}})
+        >>> with trilith.open(path) as f:
+        ...     f.asdf.add_history_entry("flat field done")
+        ...     f.update()
+        >>> with trilith.open(path) as f:
+        ...     f.asdf.history[0]["description"]
+        'flat field done'
         """
     def block(self, number: int) -> Array:
         """Returns the decoded bytes of a block as an array of uint8.
@@ -872,6 +1591,18 @@ class Asdf:
         Returns
         -------
         Array
+
+        Raises
+        ------
+        ValueError
+            If there is no such block.
+
+        Examples
+        --------
+        >>> import numpy, trilith
+        >>> f = trilith.open(trilith.dumps({"a": numpy.arange(3, dtype="u1")}))
+        >>> f.asdf.block(0).tolist()
+        [0, 1, 2]
         """
 
 @final
@@ -882,7 +1613,26 @@ class Picture:
     def range(self) -> tuple[float, float] | None:
         """The numbers that have the first and the last colour; None of a plot, and of an array of colours."""
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the picture: `.png` of an image, `.svg` of a plot."""
+        """Writes the picture to a file.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file: `.png` for an image, `.svg` for a plot.
+
+        Raises
+        ------
+        ValueError
+            If the extension does not fit the picture.
+
+        Examples
+        --------
+        >>> import numpy, pathlib, tempfile, trilith
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.png"
+        >>> trilith.show(numpy.eye(3)).save(path)
+        >>> path.read_bytes()[1:4]
+        b'PNG'
+        """
     def _repr_png_(self) -> bytes | None: ...
     def _repr_svg_(self) -> str | None: ...
 
@@ -905,18 +1655,74 @@ class ParallelWriter:
     def unwritten(self) -> dict[str, int]:
         """Number of elements of each array that were not written yet."""
     def write_region(self, path: str, region: Any, data: numpy.typing.ArrayLike) -> None:
-        """Writes a region: numbers, slices and `...`, as numpy takes them. `data` has the shape of the region and the dtype of the
-        array, in any byte order. When it returns, they are on the disk.
+        """Writes a region of an array. When it returns, the elements are on the disk.
 
-        Any number of processes and threads may write at once, if their regions do not overlap. Whole rows of
-        megabytes go fastest.
+        Any number of processes and threads may write at the same time, if their regions do not overlap. Whole rows of some megabytes
+        are fastest.
+
+        Parameters
+        ----------
+        path : str
+            The path of the array.
+        region : int, slice, Ellipsis, or tuple of these
+            The region, as numpy takes it.
+        data : array_like
+            The elements, with the shape of the region and the dtype of the array, in any byte order.
+
+        Raises
+        ------
+        ValueError
+            If the data do not fit the region.
+        OSError
+            If the file was finished, removed or begun again.
+
+        Examples
+        --------
+        >>> import numpy, tempfile, trilith
+        >>> path = tempfile.mkdtemp() + "/x.asdf"
+        >>> work = trilith.create(path, {"data": trilith.Reserved((2, 3), "f4")})
+        >>> work.write_region("data", 0, numpy.ones(3, "f4"))
+        >>> work.unwritten
+        {'/data': 3}
         """
     def finish(self, *, fill: Any = None) -> None:
-        """Computes the checksums and puts the file in place if every element was written. Otherwise ValueError has the number of
-        missing ones. With `fill` these get this value. No process may be writing.
+        """Computes the checksums and puts the file in place. No process may be writing.
+
+        Parameters
+        ----------
+        fill : number, optional
+            The value of elements that were not written. Without it such elements are an error.
+
+        Raises
+        ------
+        ValueError
+            If elements were not written. The message has their number.
+
+        Examples
+        --------
+        >>> import numpy, tempfile, trilith
+        >>> path = tempfile.mkdtemp() + "/x.asdf"
+        >>> work = trilith.create(path, {"data": trilith.Reserved((2, 3), "f4")})
+        >>> work.write_region("data", 0, numpy.ones(3, "f4"))
+        >>> work.finish(fill=0)
+        >>> trilith.open(path)["data"].tolist()
+        [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
         """
     def abort(self) -> None:
-        """Removes what was written; what was at the path before stays."""
+        """Removes the unfinished file. A file that was at the path before stays.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be removed.
+
+        Examples
+        --------
+        >>> import numpy, tempfile, trilith
+        >>> path = tempfile.mkdtemp() + "/x.asdf"
+        >>> work = trilith.create(path, {"data": trilith.Reserved((2, 3), "f4")})
+        >>> work.abort()
+        """
     def __getitem__(self, path: str) -> Any: ...
     def __enter__(self) -> ParallelWriter: ...
     def __exit__(self, kind: type[BaseException] | None = None, *_args: object) -> None: ...
@@ -942,7 +1748,30 @@ class Layout:
     def __new__(cls, text: str | bytes | os.PathLike[str]) -> Layout: ...
     @staticmethod
     def read(path: str | os.PathLike[str]) -> Layout:
-        """Reads a layout from a separate file."""
+        """Reads a layout from a file.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file with the text of the layout.
+
+        Returns
+        -------
+        Layout
+
+        Raises
+        ------
+        FormatError
+            If the text has an error. The message has line and column.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, trilith
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.dud"
+        >>> _ = path.write_text("x = f8[3]")
+        >>> trilith.Layout.read(path).items()
+        [('x', 'data')]
+        """
     @property
     def dialect(self) -> str:
         """The dialect: "2025" or "2026"."""
@@ -959,13 +1788,31 @@ class Layout:
         byteorder: str | None = None,
         **items: int | numpy.typing.ArrayLike,
     ) -> None:
-        """Writes a native file under the layout: a path, which is replaced only when all is written.
+        """Writes a native file with this layout. An existing file is replaced when all is written.
 
-        Every stored parameter gets an integer and every item an array of the datatype and shape that the layout says:
-        an item, a list (its elements along the first axis), or a member of `"" = {...}[NREC]`. They are keywords, or, if
-        the name is not a keyword, entries of `values` by their paths. The layout is put at the end of the file, unless
-        `embed` is false.
+        Each stored parameter needs an integer, and each item an array of the datatype and shape that the layout gives. A list needs its
+        elements along the first axis. A member of `"" = {...}[NREC]` counts as an item.
 
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file to write.
+        values : dict, optional
+            Parameters and items by their paths, for names that are not keywords of Python.
+        embed : bool
+            Put the layout at the end of the file.
+        byteorder : {"little", "big"}, optional
+            The byte order, if the layout does not have it.
+        **items
+            Parameters and items by their names.
+
+        Raises
+        ------
+        ValueError
+            If a value is missing, or does not fit the layout.
+
+        Examples
+        --------
         >>> import numpy, tempfile, trilith
         >>> layout = trilith.Layout("{ N : i8 }  rho = f8[N]")
         >>> path = tempfile.mkdtemp() + "/r0001.bd"
@@ -981,8 +1828,9 @@ class Layout:
         byteorder: str | None = None,
         add: bool = False,
     ) -> None:
-        """Writes a catalog of files that have this layout: each with the parameters from which follows where everything lies
-        in it. The catalog holds the layout, so `trilith.open(path)` opens all files as one.
+        """Writes a catalog of files that have this layout, with the parameters of each file.
+
+        The catalog holds the layout, so `trilith.open(path)` opens all files as one.
 
         Parameters
         ----------
@@ -998,13 +1846,59 @@ class Layout:
         Raises
         ------
         ValueError
-            If a file is outside of the folder of the catalog, or contradicts its parameters, such as by an end before its
-            data end.
+            If a file is outside of the folder of the catalog, or contradicts its parameters. For example, it ends before its data
+            end.
+
+        Examples
+        --------
+        >>> import numpy, tempfile, trilith
+        >>> folder = tempfile.mkdtemp()
+        >>> layout = trilith.Layout("{ N : i8 }  rho = f8[N]")
+        >>> for n in range(3):
+        ...     layout.write(f"{folder}/r{n}.bd", N=2, rho=numpy.full(2, float(n)))
+        >>> layout.catalog(f"{folder}/r*.bd", f"{folder}/runs.bd")
+        >>> trilith.open(f"{folder}/runs.bd")["rho"][:, 0].tolist()
+        [0.0, 1.0, 2.0]
         """
     def translate(self, dialect: str) -> tuple[str, list[str]]:
-        """The text in another dialect, and what that cannot say, one line each."""
+        """Returns the layout in another dialect.
+
+        Parameters
+        ----------
+        dialect : {"2025", "2026"}
+            The other dialect.
+
+        Returns
+        -------
+        tuple of str and list of str
+            The text, and a line for each thing that the dialect cannot express.
+
+        Raises
+        ------
+        ValueError
+            If there is no such dialect.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> text, lost = trilith.Layout("x = f8[3]").translate("2026")
+        >>> lost
+        []
+        """
     def items(self) -> list[tuple[str, str]]:
-        """Paths of the items outside of lists, without the first `/`, and what each is: "dict", "list", "param" or "data"."""
+        """Returns the items outside of lists.
+
+        Returns
+        -------
+        list of tuple of str
+            The path of each item without the first `/`, and its kind: "dict", "list", "param" or "data".
+
+        Examples
+        --------
+        >>> import trilith
+        >>> trilith.Layout("N : <i4  x = <f8[N]").items()
+        [('N', 'param'), ('x', 'data')]
+        """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -1155,6 +2049,13 @@ def create(path: str | os.PathLike[str], tree: Any, *, version: str | None = Non
     -------
     ParallelWriter
 
+    Raises
+    ------
+    OSError
+        If the file cannot be written, or if another writer has begun it.
+    ValueError
+        If the tree has no `trilith.Reserved`.
+
     Examples
     --------
     >>> import numpy, tempfile, trilith
@@ -1180,6 +2081,21 @@ def resume(path: str | os.PathLike[str], *, id: str | None = None) -> ParallelWr
     Returns
     -------
     ParallelWriter
+
+    Raises
+    ------
+    OSError
+        If no such file was begun, or if it has another `id`.
+
+    Examples
+    --------
+    >>> import numpy, tempfile, trilith
+    >>> path = tempfile.mkdtemp() + "/x.asdf"
+    >>> work = trilith.create(path, {"data": trilith.Reserved((2, 3), "f4")})
+    >>> trilith.resume(path).write_region("data", ..., numpy.ones((2, 3), "f4"))
+    >>> work.finish()
+    >>> trilith.open(path)["data"].sum()
+    np.float32(6.0)
     """
 def convert(
     source: _Source,
@@ -1237,6 +2153,15 @@ def convert(
     list of str
         The losses, and the items that were left out.
 
+    Raises
+    ------
+    ValueError
+        If the target cannot hold everything and `allow_loss` is not set. The message lists the losses.
+    NotImplementedError
+        If the conversion is not supported.
+    OSError
+        If a file cannot be read or written.
+
     Examples
     --------
     >>> import numpy, pathlib, tempfile, trilith
@@ -1286,6 +2211,11 @@ def show(
     -------
     Picture
         Its method `save` writes it to a file.
+
+    Raises
+    ------
+    ValueError
+        If an option has no such value, or if the array has no elements to draw.
 
     Examples
     --------
