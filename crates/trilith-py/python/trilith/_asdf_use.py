@@ -106,7 +106,7 @@ def report(clear=False):
     --------
     >>> import io, trilith.asdf
     >>> _ = trilith.asdf.report(clear=True)
-    >>> trilith.asdf.open(io.BytesIO(trilith.dumps({"a": 1}))).close()
+    >>> trilith.asdf.open(io.BytesIO(trilith.dumps({"a": 1})), mode="r").close()
     >>> [line.by for line in trilith.asdf.report()]
     ['trilith']
     """

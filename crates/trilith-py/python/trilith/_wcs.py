@@ -150,7 +150,7 @@ class WCS:
         >>> import trilith
         >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
         >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
-        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> wcs = trilith.wcs(trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]})), "data")
         >>> [round(value, 9) for value in wcs.pixel_to_world_values(1, 0)]
         [10.0, 20.0]
         """
@@ -183,7 +183,7 @@ class WCS:
         >>> import trilith
         >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
         >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
-        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> wcs = trilith.wcs(trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]})), "data")
         >>> [round(float(value), 6) + 0 for value in wcs.world_to_pixel_values(10.0, 20.001)]
         [1.0, 1.0]
         """
@@ -207,7 +207,7 @@ class WCS:
         >>> import trilith
         >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
         >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
-        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> wcs = trilith.wcs(trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]})), "data")
         >>> [round(value, 9) for value in wcs.array_index_to_world_values(0, 1)]
         [10.0, 20.0]
         """
@@ -231,7 +231,7 @@ class WCS:
         >>> import trilith
         >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
         >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
-        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> wcs = trilith.wcs(trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]})), "data")
         >>> [int(index) for index in wcs.world_to_array_index_values(10.0, 20.001)]
         [1, 1]
         """
@@ -267,7 +267,7 @@ class WCS:
         >>> import trilith
         >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
         >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
-        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> wcs = trilith.wcs(trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]})), "data")
         >>> [round(float(value), 9) for value in wcs.transform(wcs.frames[0], wcs.frames[-1], 1, 0)]
         [10.0, 20.0]
         """
@@ -289,7 +289,7 @@ class WCS:
         >>> import trilith
         >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
         >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
-        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> wcs = trilith.wcs(trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]})), "data")
         >>> wcs.footprint().shape
         (4, 2)
         """
@@ -315,7 +315,7 @@ class WCS:
         >>> import trilith
         >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
         >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
-        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> wcs = trilith.wcs(trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]})), "data")
         >>> bool(wcs.contains(10.0, 20.0)), bool(wcs.contains(11.0, 20.0))
         (True, False)
         """
@@ -376,7 +376,7 @@ class WCS:
         >>> import trilith
         >>> header = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 1, "crval1": 10.0, "crval2": 20.0}
         >>> header |= {"cdelt1": -0.001, "cdelt2": 0.001, "naxis1": 3, "naxis2": 2}
-        >>> wcs = trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]}))["data"].wcs
+        >>> wcs = trilith.wcs(trilith.open(trilith.dumps({"meta": header, "data": [[1, 2, 3], [4, 5, 6]]})), "data")
         >>> wcs.jacobian(1, 0).shape
         (2, 2)
         """

@@ -61,7 +61,7 @@ def open(fd, *args, **kwargs):
     Examples
     --------
     >>> import io, numpy, trilith.asdf
-    >>> with trilith.asdf.open(io.BytesIO(trilith.dumps({"data": numpy.arange(4)}))) as af:
+    >>> with trilith.asdf.open(io.BytesIO(trilith.dumps({"data": numpy.arange(4)})), mode="r") as af:
     ...     int(af["data"].sum())
     6
     """
