@@ -93,7 +93,7 @@ pub struct Options {
     /// Read the stored elements of arrays, without applying scale, offset and missing values
     #[arg(long, global = true, hide_short_help = true)]
     pub stored: bool,
-    /// `true` if attributes that say how to decode the elements are kept beside stored ones.
+    /// `true` if attributes that say how to decode the elements are kept next to stored ones.
     #[arg(skip)]
     pub encoded: bool,
     /// Byte order of data if neither the layout nor the file gives it

@@ -250,7 +250,7 @@ def cases(tmp_path_factory):
 
 
 class Tally:
-    """What was compared, and what differed."""
+    """Counts of comparisons and differences."""
 
     def __init__(self, reader):
         self.reader, self.counts, self.wrong = reader, collections.Counter(), []

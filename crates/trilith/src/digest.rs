@@ -38,7 +38,7 @@ impl Digest {
     /// # Ok::<(), trilith::Error>(())
     /// ```
     pub fn of(array: &Array) -> Result<Self> {
-        // What no command can show as text has no digest either.
+        // An array that no command can show as text has no digest either.
         check_texts(array, Text::Utf8)?;
         let sha256 = match array.is_void() {
             false => hash(|take| array.for_each_piece(PIECE, take))?,

@@ -1,4 +1,4 @@
-//! The names of the outputs of several items: `{stem}` stands for the name of the input without its extension, `{item}` for
+//! The names of the outputs of several items: `{stem}` is the name of the input without its extension, `{item}` for
 //! the path, `{n}` for a number. No two items may have one output, which is found out before anything is written.
 
 use std::collections::{BTreeMap, HashMap};
@@ -70,7 +70,7 @@ impl<'o> Outputs<'o> {
     }
 
     /// Returns `true` if names with different numbers differ whatever the items are: one side of the number is the same in
-    /// all names, and on the other side stands something that is no digit.
+    /// all names, and the other side begins with a character that is not a digit.
     fn keeps_numbers_apart(self) -> bool {
         let Some((before, after)) = self.file().and_then(|output| output.split_once("{n}")) else { return true };
         let is_same = |text: &str| !["{stem}", "{item}", "{n}"].iter().any(|word| text.contains(word));
@@ -102,8 +102,10 @@ impl<'o> Claims<'o> {
         let count = if self.outputs.keeps_numbers_apart() { self.outputs.count.min(1) } else { self.outputs.count };
         for number in 0..count {
             if self.taken.len() >= MOST && count > 1 {
-                return Err(Error::invalid_input("cannot tell whether any two of so many outputs have the same name")
-                    .hint("put {n} at the end of the name, after a character that is no digit: '{stem}_{n}.fits'"));
+                return Err(Error::invalid_input(
+                    "cannot check whether two of these outputs have the same name: there are too many",
+                )
+                .hint("put {n} at the end of the name, after a character that is no digit: '{stem}_{n}.fits'"));
             }
             let Some(output) = self.outputs.nth(number, &item.file, item.path()) else { return Ok(()) };
             // Two names of one file, by links, are one output.
@@ -149,7 +151,7 @@ fn text_of(path: &str) -> String {
     path.trim_start_matches('/').replace('/', "_")
 }
 
-/// The name of a file that is written for an item: `{stem}` in `output` stands for the name of the file without its
+/// The name of a file that is written for an item: `{stem}` in `output` is the name of the file without its
 /// ending, `{item}` for the path.
 pub fn named(output: &str, file: &str, path: &str) -> String {
     if !output.contains('{') {

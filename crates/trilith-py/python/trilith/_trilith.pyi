@@ -2258,7 +2258,7 @@ def _decodes(label: bytes) -> bool:
 def _load_yaml(text: bytes, classes: tuple[type, type, type]) -> Any:
     """A YAML text as `asdf` parses it, or nothing if PyYAML has to read it (and to say what is wrong with it)."""
 def _toward(old: str, new: str) -> str | None:
-    """The text of a tree in which all of `new` is said, and what `old` says as well stands as it does there, with
+    """The text of a tree with the content of `new`. Everything that `old` has as well keeps its text, with
     its comments; None if that cannot be.
     """
 def _command(words: list[str]) -> int:
@@ -2322,6 +2322,6 @@ def _manifest(
     element that was never written, and the byte order if there is one.
     """
 def _tiles(arrays: list[Array], bytes: int) -> list[list[int]]:
-    """For each array the lengths of parts of about so many bytes that can be decoded with little waste."""
+    """For each array the lengths of parts of about `bytes` bytes that can be decoded with little waste."""
 def _read_together(parts: list[tuple[Array, numpy.typing.NDArray[Any]]]) -> None:
-    """Reads parts of arrays, each into a C-contiguous array of its shape and dtype: all that they need is asked for together."""
+    """Reads parts of arrays, each into a C-contiguous array of its shape and dtype: their bytes are requested together."""

@@ -22,7 +22,7 @@ pub struct Sections {
     rows: Vec<&'static Generation>,
     tree: Option<TreeExtent>,
     first_block: Option<u64>,
-    /// What the index says. If each read is a request, it is fetched when a block is first needed.
+    /// Offsets of the index. If each read is a request, it is fetched when a block is first needed.
     listed: OnceLock<Listed>,
     /// The problem with the chain of listed blocks, once it was followed.
     chained: OnceLock<Option<String>>,

@@ -1,4 +1,4 @@
-//! Writing the exploded form: the blocks in files of their own, and then the tree that names them.
+//! Writing the exploded form: the blocks in separate files, and then the tree that names them.
 //!
 //! The file with the tree comes last, so that it never names a block that is not there. A part that an older file with a
 //! tree may name is not replaced by other bytes: the new part gets the next free number, and the old one is removed when the

@@ -271,7 +271,7 @@ impl ToTree<'_, '_, '_> {
             return asdf::outline::nested(&array, "").map(Held::Strings);
         }
         let array = self.held(&array, path)?;
-        // What is written must be readable as a whole.
+        // The output must be readable as a whole.
         if self.reading.skip && matches!(self.arrays, Stored::Blocks(..)) {
             read_through(&array)?;
         }

@@ -49,7 +49,7 @@ pub(super) fn of_stream(
         done.notes.splice(0..0, notes);
         return Ok(done);
     };
-    // A layout says where the chunks of an array lie in this file: in another one the array is written as a whole.
+    // A layout has the byte offsets of chunks in this file only, so in another one the array is written as a whole.
     let outline = file.outline()?;
     if physical || outline.arrays().any(|(id, _)| outline.is_grid(id)) {
         return through_asdf(file.source().name(), file.limits(), options, &write, |file| of_asdf(file, dialect, options, out));

@@ -81,7 +81,7 @@ impl Forms {
         }
     }
 
-    /// The form of all that have the item, and whether it is without elements.
+    /// The common form of the item, and whether it has no elements.
     pub fn settle(self, item: &str) -> Result<(Located, bool)> {
         let is_empty = self.full.first.is_none();
         let form = if is_empty { self.empty } else { self.full };

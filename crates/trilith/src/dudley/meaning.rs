@@ -87,7 +87,7 @@ const APPLIED: &[&str] = &[
     UNSET,
 ];
 
-/// The fill value of a library for elements that nobody wrote.
+/// The fill value of a library for elements that were never written.
 pub(super) const UNSET: &str = "grid_missing";
 
 /// Returns `true` if an attribute defines the meaning of elements.

@@ -114,7 +114,7 @@ impl OpenOptions {
         self
     }
 
-    /// Sets whether arrays have the elements that are stored if attributes beside them say how to decode these, as those of
+    /// Sets whether arrays have the elements that are stored if attributes next to them define their decoding, as those of
     /// netCDF do. Others, such as those of FITS, have physical values. References for programs that apply such
     /// attributes are made so.
     #[must_use]

@@ -1,4 +1,4 @@
-//! Fill values of the netCDF library: elements that nobody wrote, if a variable has no `_FillValue`.
+//! Fill values of the netCDF library: elements that were never written, if a variable has no `_FillValue`.
 
 use super::text::integer;
 use crate::array::Datatype;

@@ -134,7 +134,7 @@ impl Summary {
             return Ok(String::new());
         }
         if self.header.is_none() {
-            // A struct without a variable of its own.
+            // A struct without a separate variable.
             let name = self.lengths.first().map(|first| quoted_name(&first.of)).unwrap_or_default();
             self.least = self.structs.get(&name).ok_or_else(|| self.no_struct())?.align;
             self.header = Some(name);
