@@ -219,7 +219,7 @@ def test_a_file_set_becomes_one_store(tmp_path, monkeypatch):
     )
     for n, nx in enumerate([4, 3, 4]):
         values = {"g/v": np.arange(nx, dtype="i2"), "rho": np.full(nx - 1, float(n))}
-        layout.write(f"r{n}.bd", values, nx=nx, time=n / 2, cycle=n)
+        layout.write(f"r{n}.bd", values, nx=nx, time=n / 2, cycle=np.int32(n))
     layout.catalog("r?.bd", "c.bd")
     group = trilith.zarr.copy("c.bd", "c.zarr", files="pad")
     assert group["rho"].metadata.dimension_names == ("time", "nx-1") and dict(group["rho"].attrs)["long_name"] == "density"

@@ -202,7 +202,12 @@ def number(value):
 def attributes_of(node):
     """The attributes of a node, with that which marks what is missing as xarray writes it in Zarr v3."""
     found = dict(node.attributes)
-    if node.array is None or "_FillValue" not in found:
+    if node.array is None:
+        return found
+    # A layout spells the unit as it likes, the conventions of CF do not.
+    if isinstance(unit := found.get("unit"), str) and "units" not in found:
+        found["units"] = unit.strip()
+    if "_FillValue" not in found:
         return found
     value = found["_FillValue"]
     value = value[0] if isinstance(value, list) and len(value) == 1 else value
