@@ -67,7 +67,12 @@ fn commands_on_very_many_items_stay_within_a_gib() {
     let (layout, data) = records();
     std::fs::write(folder.join("r.dud"), layout).unwrap();
     std::fs::write(folder.join("r.bin"), data).unwrap();
-    let all: [&[&str]; 7] = [
+    let levels = 10_000;
+    let deep = format!("#ASDF 1.0.0\n%YAML 1.1\n--- {{a: {}{}}}\n...\n", "[".repeat(levels), "]".repeat(levels));
+    std::fs::write(folder.join("deep.asdf"), deep).unwrap();
+    let all: [&[&str]; 9] = [
+        &["tree", "--json", "deep.asdf", "--limit", "depth=100000"],
+        &["get", "deep.asdf#/a", "--limit", "depth=100000"],
         &["tree", "t.safetensors"],
         &["info", "t.safetensors"],
         &["verify", "t.safetensors"],

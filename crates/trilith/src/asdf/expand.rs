@@ -61,7 +61,6 @@ struct Level {
     found: Found,
     /// Keys (for a mapping) and children still to come, last first.
     rest: Vec<(Option<Found>, Found)>,
-    path: TreePath,
 }
 
 /// Hands over `start` and all below it.
@@ -119,9 +118,12 @@ pub(crate) fn expand_within(
     let limits = file.limits();
     let keys = Expanded::new(|_| false);
     let mut levels: Vec<Level> = Vec::new();
-    let mut next = Some((start.clone(), TreePath::root()));
+    let mut next = Some(start.clone());
+    // The path of the next node, or of the innermost level: that of level i is its first i keys.
+    let mut path = TreePath::root();
     loop {
-        if let Some((mut found, path)) = next.take() {
+        if let Some(mut found) = next.take() {
+            let depth = levels.len();
             budget.charge(1, limits)?;
             if options.resolve {
                 found = walk::follow(file, &found).map_err(|e| e.at_path(path.to_string()))?;
@@ -133,8 +135,8 @@ pub(crate) fn expand_within(
             let inline = options.inline || (options.inline_others && !std::ptr::eq(found.file(file), file));
             if node.is_scalar() && !ndarray::is_ndarray(node) {
                 take(Part::Scalar(node))?;
-            } else if let Some(outer) = levels.iter().find(|level| level.found == found) {
-                take(Part::Cycle(outer.path.clone()))?;
+            } else if let Some(outer) = levels.iter().position(|level| level.found == found) {
+                take(Part::Cycle(path.keys().iter().take(outer).cloned().collect()))?;
             } else if inline && ndarray::is_ndarray(node) {
                 match found.file(file).array(node) {
                     Ok(array) => take(Part::Array(node, array))?,
@@ -155,7 +157,10 @@ pub(crate) fn expand_within(
                 let rest = children(&found, file, options.unique_keys)?;
                 take(if node.is_sequence() { Part::Sequence(node) } else { Part::Mapping(node) })?;
                 limits.charge_depth(levels.len(), "the tree, written out,")?;
-                levels.push(Level { found, rest, path });
+                levels.push(Level { found, rest });
+            }
+            if levels.len() == depth {
+                path.pop();
             }
         }
         let Some(level) = levels.last_mut() else { return Ok(()) };
@@ -165,15 +170,16 @@ pub(crate) fn expand_within(
                     Some(key) => key_text(key.node(file)).into_owned(),
                     None => (level.found.node(file).len() - level.rest.len() - 1).to_string(),
                 };
-                let path = level.path.join(name);
+                path.push(name);
                 if let Some(key) = key {
                     budget.charge(keys.of(key.node(file))?.nodes - 1, limits)?;
                     take(Part::Key(key.node(file)))?;
                 }
-                next = Some((child, path));
+                next = Some(child);
             }
             None => {
                 levels.pop();
+                path.pop();
                 take(Part::End)?;
             }
         }
