@@ -1,4 +1,4 @@
-"""HDF5, netCDF and TIFF files of their own libraries, through every form: each value arrives, or is listed as a loss."""
+"""HDF5, netCDF and TIFF files of other libraries, through every form: each value arrives, or is listed as a loss."""
 
 import json
 import random

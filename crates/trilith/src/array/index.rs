@@ -310,7 +310,13 @@ impl Array {
         let Some(fields) = self.datatype.as_struct() else {
             return Err(Error::invalid_input(format!("an array of {} has no field {name:?}", self.datatype)));
         };
-        let named = |name: &str| fields.fields().iter().enumerate().find(|(i, field)| field.name_or(*i) == name);
+        // Without a copy of each name: there may be tens of thousands, and all be asked for.
+        let named = |name: &str| {
+            fields.fields().iter().enumerate().find(|(i, field)| match &field.name {
+                Some(own) => own == name,
+                None => field.name_or(*i) == name,
+            })
+        };
         // A dot may be part of a name: the longest name that fits wins.
         let mut splits = std::iter::once(name.len()).chain(name.rmatch_indices('.').map(|(at, _)| at));
         let Some((end, (position, field))) = splits.find_map(|end| named(&name[..end]).map(|found| (end, found))) else {
