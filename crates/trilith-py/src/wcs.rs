@@ -136,6 +136,7 @@ impl Wcs {
         dict.set_item("depends", wcs.forward().dependencies())?;
         dict.set_item("sky", wcs.sky())?;
         dict.set_item("reference", frame.map_or("", |frame| frame.reference.as_str()))?;
+        dict.set_item("equinox", frame.and_then(|frame| frame.equinox))?;
         dict.set_item("centre", wcs.centre())?;
         dict.set_item("scale", wcs.scale())?;
         Ok(dict)

@@ -43,6 +43,8 @@ pub struct Limits {
     pub axes: usize,
     /// Degree of a polynomial in one variable.
     pub degree: usize,
+    /// Terms of all polynomials together.
+    pub terms: usize,
     /// Elements of a table.
     pub table: usize,
     /// Steps of an iteration.
@@ -51,6 +53,6 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { nodes: 10_000, depth: 64, axes: 32, degree: 64, table: 16 << 20, iterations: 40 }
+        Self { nodes: 10_000, depth: 64, axes: 32, degree: 64, terms: 100_000, table: 16 << 20, iterations: 40 }
     }
 }

@@ -256,8 +256,14 @@ impl<'w> Fit<'w> {
         if !system.is_empty() {
             header.text("RADESYS", system.clone(), "reference frame");
         }
-        if system == "FK5" {
-            header.number("EQUINOX", 2000.0, "equinox of the positions");
+        let usual = match system.as_str() {
+            "FK5" => Some(2000.0),
+            "FK4" | "FK4-NO-E" => Some(1950.0),
+            _ => None,
+        };
+        if let Some(usual) = usual {
+            let equinox = self.wcs.frames().last().and_then(|frame| frame.equinox).unwrap_or(usual);
+            header.number("EQUINOX", equinox, "equinox of the positions");
         }
     }
 

@@ -110,6 +110,9 @@ impl Reader<'_> {
         let mut frame = Frame::named("world");
         frame.axes = known.iter().map(|axis| self.axis(*axis, is_sky(*axis))).collect();
         frame.reference = self.reference(sky);
+        let usual = if frame.reference.starts_with("FK4") { 1950.0 } else { 2000.0 };
+        let has_equinox = frame.reference.starts_with("FK");
+        frame.equinox = self.keywords.get("EQUINOX").filter(|equinox| has_equinox && *equinox != usual);
         frame.sky = sky.and_then(|(longitude, latitude)| {
             let at = |axis: usize| known.iter().position(|known| *known == axis);
             at(longitude).zip(at(latitude))

@@ -1,7 +1,11 @@
 //! Transforms: functions of several numbers, evaluated for many points at once.
 
 mod depends;
+mod function;
+mod ravel;
 
+use self::function::Function;
+use self::ravel::Elements;
 use crate::polynomial::Polynomial;
 use crate::projection::Projection;
 use crate::rotation::{Matrix3, transposed};
@@ -102,6 +106,11 @@ enum Node {
     },
     /// Terms of TPV for both axes.
     Tpv(Box<[[f64; 40]; 2]>),
+    Function(Function),
+    /// Indices to the number of an element.
+    Ravel(Elements),
+    /// The number of an element to indices.
+    Unravel(Elements),
 }
 
 impl Transform {
@@ -443,6 +452,12 @@ impl Transform {
             Node::Given { inverse, is_rough, .. } if rough || !is_rough => (**inverse).clone(),
             Node::Given { .. } => return none("a distortion without a given inverse"),
             Node::Coupled { inverse: Some(inverse), .. } => (**inverse).clone(),
+            Node::Function(function) => match function.inverse() {
+                Some(inverse) => inverse,
+                None => return none("a function without one"),
+            },
+            Node::Ravel(elements) => Self::new(Node::Unravel(elements.clone()), 1, elements.rank()),
+            Node::Unravel(elements) => Self::new(Node::Ravel(elements.clone()), elements.rank(), 1),
             Node::Constant(_) => return none("a constant"),
             Node::Polynomial(_) => return none("a polynomial"),
             Node::Arithmetic { .. } => return none("arithmetic between transforms"),
@@ -567,6 +582,29 @@ impl Transform {
             }
             Node::Given { forward, .. } | Node::Coupled { forward, .. } => forward.run(stack, at, count),
             Node::Varying { shape, cases } => self.vary(shape, cases, stack, at, count),
+            Node::Function(function) if self.inputs == 1 => stack.each(at, function.one()),
+            Node::Function(function) => {
+                let function = function.two();
+                stack.points(at, |[x, y]: [f64; 2]| [function(x, y)]);
+            }
+            Node::Ravel(elements) => stack.compute(at, self.inputs, 1, |inputs, outputs| {
+                let value = |axis: usize, point: usize| {
+                    inputs.get(axis).and_then(|column| column.get(point)).copied().unwrap_or(f64::NAN)
+                };
+                let places = outputs.iter_mut().flatten().enumerate();
+                places.for_each(|(point, place)| *place = elements.number(|axis| value(axis, point)));
+            }),
+            Node::Unravel(elements) => stack.compute(at, 1, self.outputs, |inputs, outputs| {
+                let mut indices = vec![0.0; outputs.len()];
+                for (point, number) in inputs.iter().flatten().enumerate() {
+                    elements.indices(*number, &mut indices);
+                    for (column, index) in outputs.iter_mut().zip(&indices) {
+                        if let Some(place) = column.get_mut(point) {
+                            *place = *index;
+                        }
+                    }
+                }
+            }),
             Node::Tpv(terms) => stack.points(at, |[x, y]: [f64; 2]| [tpv(&terms[0], x, y), tpv(&terms[1], y, x)]),
         }
     }

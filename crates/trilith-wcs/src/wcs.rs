@@ -22,7 +22,7 @@ impl Axis {
 }
 
 /// A coordinate frame.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Frame {
     /// Name, as `detector` or `world`.
@@ -31,6 +31,8 @@ pub struct Frame {
     pub axes: Vec<Axis>,
     /// Reference frame of positions on the sky, as `ICRS`; empty if there is none.
     pub reference: String,
+    /// Equinox of that frame as a year: Julian, or Besselian for `FK4`. `None` if it is the usual one, J2000 or B1950.
+    pub equinox: Option<f64>,
     /// The axes that are longitude and latitude on the sky.
     pub sky: Option<(usize, usize)>,
 }

@@ -135,6 +135,95 @@ fn hostile_descriptions_are_refused() {
 }
 
 #[test]
+fn what_a_description_costs_is_charged() {
+    // Every transform here is written once, and used by many aliases.
+    let used = |definition: &str, times: usize| {
+        let mut tree = format!("a: &a {definition}\nb0: &b0 !transform/concatenate-1.2.0 {{forward: [*a, *a]}}\n");
+        for level in 1..times {
+            tree += &format!("b{level}: &b{level} !transform/concatenate-1.2.0 {{forward: [*b{}, *a]}}\n", level - 1);
+        }
+        tree += &format!(
+            "wcs: !<tag:stsci.edu:gwcs/wcs-1.4.0>\n  steps:\n  - {{frame: {}, transform: *b{}}}\n  - {{frame: {}, transform: null}}",
+            frame("detector"),
+            times - 1,
+            frame("world")
+        );
+        let mut limits = Limits::default();
+        limits.set(if definition.contains("varying") { "nodes=6000" } else { "depth=200" }).unwrap();
+        OpenOptions::new().limits(limits).open_bytes(format!("{HEAD}{tree}\n...\n").into_bytes()).unwrap().wcs("")
+    };
+    let list = |count: usize| vec!["0.5"; count].join(", ");
+    let wide: String = (0..8000).map(|number| format!(", k{number}: 0")).collect();
+    let square = vec![format!("[{}]", list(60)); 60].join(", ");
+    let tables = format!("crval_table: [{}]", vec!["[1.0, 2.0]"; 1500].join(", "));
+    let projection = "projection: !transform/gnomonic-1.2.0 {direction: pix2sky}";
+    let varying = format!(
+        "!<asdf://dkist.nso.edu/tags/varying_celestial_transform-1.1.0> {{crpix: [0.0, 0.0], cdelt: [1.0, 1.0], lon_pole: 180.0, \
+         pc_table: [[1.0, 0.0], [0.0, 1.0]], {tables}, {projection}}}"
+    );
+    for (definition, words) in [
+        (format!("!transform/shift-1.2.0 {{offset: 1.0{wide}}}"), "nodes"),
+        (format!("!transform/polynomial-1.2.0 {{coefficients: !core/ndarray-1.0.0 [{square}]}}"), "terms"),
+        (format!("!transform/polynomial-1.2.0 {{coefficients: !core/ndarray-1.0.0 [{}]}}", list(70)), "degree"),
+        (varying, "nodes"),
+        (
+            format!(
+                "!transform/constant-1.2.0 {{value: 1.0, inverse: !transform/remap_axes-1.2.0 {{mapping: [{}]}}}}",
+                vec!["0"; 2000].join(", ")
+            ),
+            "list",
+        ),
+        (
+            "!transform/shift-1.2.0 {offset: {$ref: '#/q'}}\nq: !unit/quantity-1.1.0 {unit: pixel, value: {$ref: '#/q'}}"
+                .to_owned(),
+            "lists",
+        ),
+        (
+            format!(
+                "!transform/tabular-1.2.0 {{lookup_table: [{}], points: [[{}]]}}",
+                "[".repeat(40) + "1" + &"]".repeat(40),
+                list(2)
+            ),
+            "lists",
+        ),
+    ] {
+        let error = used(&definition, 50).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit, "{words}: {error}");
+        assert!(error.to_string().contains(words), "{words}: {error}");
+    }
+}
+
+#[test]
+fn an_iteration_ends_where_there_is_no_pixel() {
+    // x² + 1 has no pixel for 0, and two for 5; nearly flat functions have none that an iteration finds.
+    let square = "!transform/polynomial-1.2.0 {coefficients: !core/ndarray-1.0.0 [1.0, 0.0, 1.0]}";
+    let flat = "!transform/polynomial-1.2.0 {coefficients: !core/ndarray-1.0.0 [1.0, 0.0, 0.0, 1.0e-30]}";
+    let both =
+        wcs(&format!("!transform/concatenate-1.2.0 {{forward: [{square}, {square}], bounding_box: [[-10, 10], [-10, 10]]}}"));
+    let found = both.world_to_pixel(&[&[0.0, 5.0, f64::NAN, f64::INFINITY], &[5.0, 5.0, 5.0, 5.0]], Options::default()).unwrap();
+    assert!((found[0][1].abs() - 2.0).abs() < 1e-9 && (found[1][1].abs() - 2.0).abs() < 1e-9, "{found:?}");
+    assert!([0, 2, 3].iter().all(|at| found.iter().all(|column| column[*at].is_nan())), "{found:?}");
+    let none = wcs(&format!("!transform/concatenate-1.2.0 {{forward: [{flat}, {flat}], bounding_box: [[-10, 10], [-10, 10]]}}"));
+    assert!(none.world_to_pixel(&[&[2.0], &[2.0]], Options::default()).unwrap().iter().flatten().all(|x| x.is_nan()));
+}
+
+#[test]
+fn indices_of_dkist_are_raveled_and_unraveled() {
+    let ravel =
+        |order: &str| wcs(&format!("!<asdf://dkist.nso.edu/tags/ravel_model-1.2.0> {{array_shape: [3, 4], order: {order}}}"));
+    for (order, wanted) in [("C", [6.25, 2.75, 11.0]), ("F", [7.0, 9.0, 11.0])] {
+        let number = ravel(order);
+        let found = number.pixel_to_world(&[&[1.0, 0.0, 2.0, 3.0], &[2.25, 2.75, 3.0, 0.0]], Options::default()).unwrap();
+        assert_eq!(found[0][..3], wanted, "{order}");
+        assert!(found[0][3].is_nan());
+        let back = number.forward().inverse().unwrap();
+        assert_eq!(back.at(&[11.0]).unwrap(), [2.0, 3.0], "{order}");
+        assert!(back.at(&[12.0]).unwrap().iter().all(|x| x.is_nan()));
+    }
+    assert_eq!(ravel("C").forward().inverse().unwrap().at(&[6.25]).unwrap(), [1.0, 2.25]);
+}
+
+#[test]
 fn an_array_has_the_coordinates_beside_and_above_it() {
     let shifts =
         "!transform/concatenate-1.2.0 {forward: [!transform/shift-1.2.0 {offset: 1.0}, !transform/shift-1.2.0 {offset: 2.0}]}";
@@ -169,6 +258,24 @@ fn columns(table: &Array, prefix: &str) -> Vec<Vec<f64>> {
 
 fn slices(columns: &[Vec<f64>]) -> Vec<&[f64]> {
     columns.iter().map(Vec::as_slice).collect()
+}
+
+/// Points at the corners and along the edges of a box, a column for each axis. Axes of indices have whole numbers.
+fn edges(intervals: &[Option<(f64, f64)>]) -> Vec<Vec<f64>> {
+    let mut points = vec![Vec::new(); intervals.len()];
+    let shares = [0.0, 0.13, 0.52, 0.77, 1.0];
+    for number in 0..shares.len().pow(intervals.len() as u32) {
+        let chosen: Vec<f64> =
+            (0..intervals.len()).map(|axis| shares[number / shares.len().pow(axis as u32) % shares.len()]).collect();
+        if !chosen.iter().any(|share| [0.0, 1.0].contains(share)) {
+            continue;
+        }
+        for ((column, share), interval) in points.iter_mut().zip(&chosen).zip(intervals) {
+            let (low, high) = interval.unwrap_or((0.0, 10.0));
+            column.push(low + (high - low) * share);
+        }
+    }
+    points
 }
 
 /// The folder of the samples.
@@ -209,8 +316,14 @@ fn the_samples_of_gwcs_have_its_values() {
         }
         assert!(worst < 1e-12, "{name}: forward differs by {worst}");
 
-        // There and back, inside of the box.
+        // There and back, inside of the box: also at its corners and along its edges.
+        let edge = wcs.bounding_box().map(|bounds| edges(&bounds.intervals())).unwrap_or_default();
+        let mut pixels = pixels;
+        pixels.iter_mut().zip(&edge).for_each(|(column, more)| column.extend(more));
         let boxed = wcs.pixel_to_world(&slices(&pixels), Options::default()).unwrap();
+        let count = edge.first().map_or(0, Vec::len);
+        let is_whole = boxed.iter().all(|column| column[column.len() - count..].iter().all(|x| x.is_finite()));
+        assert!(is_whole || name.starts_with("4_"), "{name}: no coordinates at an edge of the box");
         let back = wcs.world_to_pixel(&slices(&boxed), Options::default()).unwrap();
         let mut trip = 0f64;
         for at in 0..pixels[0].len() {

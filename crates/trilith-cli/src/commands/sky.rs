@@ -220,7 +220,8 @@ fn describe(file: &str, found: &Found, options: &Options, out: &mut Out) -> Resu
     let frames: Vec<&str> = wcs.frames().iter().map(|frame| frame.name.as_str()).collect();
     let axes: Vec<wcs::Axis> = (0..wcs.world_axes()).map(|axis| wcs.world_axis(axis)).collect();
     let bounds = wcs.bounding_box().map(|bounds| bounds.intervals());
-    let reference = wcs.frames().last().map_or("", |frame| frame.reference.as_str());
+    let frame = wcs.frames().last();
+    let (reference, equinox) = (frame.map_or("", |frame| frame.reference.as_str()), frame.and_then(|frame| frame.equinox));
     let (centre, scale, footprint) = (wcs.centre(), wcs.scale(), wcs.footprint());
     if options.json {
         let axes: Vec<Value> = axes.iter().map(|axis| json!({"name": axis.name, "unit": axis.unit, "type": axis.physical})).collect();
@@ -231,6 +232,7 @@ fn describe(file: &str, found: &Found, options: &Options, out: &mut Out) -> Resu
             "array": found.array,
             "frames": frames,
             "reference": (!reference.is_empty()).then_some(reference),
+            "equinox": equinox,
             "world_axes": axes,
             "pixel_shape": wcs.pixel_shape(),
             "bounding_box": bounds,
@@ -246,7 +248,8 @@ fn describe(file: &str, found: &Found, options: &Options, out: &mut Out) -> Resu
         out.line(&format!("axis          {}", words.join(", ")))?;
     }
     if !reference.is_empty() {
-        out.line(&format!("reference     {reference}"))?;
+        let equinox = equinox.map_or_else(String::new, |year| format!(", equinox {year}"));
+        out.line(&format!("reference     {reference}{equinox}"))?;
     }
     if let Some(shape) = wcs.pixel_shape() {
         out.line(&format!("pixel shape   {shape:?} (x first)"))?;

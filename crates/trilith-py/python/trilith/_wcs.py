@@ -401,14 +401,17 @@ class WCS:
         sky, frame = self._about["sky"], _FRAMES.get(self._about["reference"].upper())
         if sky is not None and frame is not None:
             axis_units = [units.Unit(self.world_axis_units[axis] or "deg") for axis in sky]
-            classes["celestial"] = (coordinates.SkyCoord, (), {"frame": getattr(coordinates, frame)(), "unit": axis_units})
+            name, letter = frame
+            equinox = self._about["equinox"]
+            made = getattr(coordinates, name)(**({} if equinox is None else {"equinox": f"{letter}{equinox!r}"}))
+            classes["celestial"] = (coordinates.SkyCoord, (), {"frame": made, "unit": axis_units})
             for number, (axis, part, unit) in enumerate(zip(sky, ("lon", "lat"), axis_units, strict=True)):
                 components[axis] = ("celestial", number, functools.partial(_angle, part=part, unit=unit))
         for axis, (name, unit, physical) in enumerate(self._about["world"]):
             if components[axis] is None:
                 key = f"{name or 'axis'}_{axis}"
-                made = coordinates.SpectralCoord if (physical or "").startswith("em") else units.Quantity
-                classes[key] = (made, (), {"unit": units.Unit(unit)})
+                kind = coordinates.SpectralCoord if (physical or "").startswith("em") else units.Quantity
+                classes[key] = (kind, (), {"unit": units.Unit(unit)})
                 components[axis] = (key, 0, functools.partial(_value, unit=units.Unit(unit)))
         return components, classes
 
@@ -434,8 +437,8 @@ class WCS:
         return f"<trilith.WCS {self._about['path']}: {' -> '.join(self.frames)}, {self.pixel_n_dim} pixel axes to {axes}>"
 
 
-# Frames of astropy that need nothing else than their name.
-_FRAMES = {"ICRS": "ICRS", "FK5": "FK5", "FK4": "FK4", "GALACTIC": "Galactic"}
+# Frames of astropy that need nothing else than their name and an equinox, with the letter of its years.
+_FRAMES = {"ICRS": ("ICRS", ""), "FK5": ("FK5", "J"), "FK4": ("FK4", "B"), "FK4-NO-E": ("FK4NoETerms", "B"), "GALACTIC": ("Galactic", "")}
 
 
 def _angle(coordinate: Any, part: str, unit: Any) -> Any:

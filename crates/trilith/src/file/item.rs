@@ -387,6 +387,11 @@ impl<'f> Item<'f> {
         Ok(child.map(|place| self.at(place)))
     }
 
+    /// Returns the children of [`Item::children`] as items that outlive this one.
+    pub(crate) fn parts(&self) -> Result<Vec<Item<'f>>> {
+        Ok(self.backend().children(&self.place)?.into_iter().map(|child| self.at(child.place)).collect())
+    }
+
     /// Returns the child with a key: a name of a mapping, or a number of a list. A reference is followed.
     ///
     /// # Errors

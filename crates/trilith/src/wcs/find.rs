@@ -197,6 +197,25 @@ fn of_item(root: &Item<'_>, path: &str, item: &Item<'_>) -> Result<Option<Found>
     Ok(None)
 }
 
+/// Path of the item that describes the coordinates of the array at a path, whether they can be built or not.
+pub(crate) fn described_at(root: &Item<'_>, path: &str) -> Option<String> {
+    aboves(path).find_map(|above| {
+        let at = |place: &str| {
+            let path = format!("{above}{place}");
+            let item = if path.is_empty() { root.clone() } else { root.find(&path).ok().flatten()? };
+            item.follow().ok().map(|item| (path, item))
+        };
+        if let Some((path, _)) = WORLDS.iter().filter_map(|place| at(place)).find(|(_, item)| nodes::is_wcs(item)) {
+            return Some(path);
+        }
+        HEADERS.iter().filter_map(|place| at(place)).find_map(|(path, item)| {
+            let found = keywords::of(&item, path.ends_with("/header")).ok().flatten()?;
+            let is_described = found.wcs(&trilith_wcs::Limits::default()).map_or(true, |wcs| wcs.is_some());
+            is_described.then_some(path)
+        })
+    })
+}
+
 /// Adds the path and the shape of an array to its coordinates.
 fn shaped(found: &mut Found, path: &str, shape: &[u64]) {
     found.wcs.set_pixel_shape(shape.iter().rev().take(found.wcs.pixel_axes()).copied().collect());

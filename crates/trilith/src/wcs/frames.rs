@@ -36,7 +36,7 @@ fn add(frame: &mut Frame, item: &Item<'_>) -> Result<()> {
     let strings = |key: &str| -> Result<Vec<String>> {
         get(item, key)?.map(|found| texts(&found)).transpose().map(Option::unwrap_or_default)
     };
-    let (names, units, types) = (strings("axes_names")?, strings("unit")?, strings("axis_physical_types")?);
+    let (mut names, mut units, mut types) = (strings("axes_names")?, strings("unit")?, strings("axis_physical_types")?);
     let order = get(item, "axes_order")?.map(|order| wholes(&order)).transpose()?;
     let count = match kind {
         "frame2d" | "celestial_frame" => 2.max(names.len()),
@@ -45,7 +45,12 @@ fn add(frame: &mut Frame, item: &Item<'_>) -> Result<()> {
     };
     let order =
         order.filter(|order| order.len() == count).unwrap_or_else(|| (frame.axes.len()..frame.axes.len() + count).collect());
-    let reference = get(item, "reference_frame")?.and_then(|reference| super::tag(&reference)).map(|tag| reference_name(&tag));
+    if kind == "celestial_frame" && is_latitude(names.first(), types.first()) {
+        // gwcs 1.0 lists the axes in the order of the coordinates, and not longitude first as `axes_order` has them.
+        [&mut names, &mut units, &mut types].into_iter().for_each(|list| list.reverse());
+    }
+    let reference_frame = get(item, "reference_frame")?;
+    let reference = reference_frame.as_ref().and_then(super::tag).map(|tag| reference_name(&tag));
     let fallback = |axis: usize| match (kind, axis) {
         ("celestial_frame", 0) => ("lon", "deg", "pos.eq.ra"),
         ("celestial_frame", 1) => ("lat", "deg", "pos.eq.dec"),
@@ -66,8 +71,8 @@ fn add(frame: &mut Frame, item: &Item<'_>) -> Result<()> {
             list.get(axis).filter(|text| !text.is_empty()).map_or_else(|| fallback.to_owned(), Clone::clone)
         };
         // The types of a position that is in no equatorial frame are not those of one that is.
-        let is_known =
-            kind != "celestial_frame" || reference.as_deref().is_none_or(|name| matches!(name, "ICRS" | "FK5" | "FK4"));
+        let is_known = kind != "celestial_frame"
+            || reference.as_deref().is_none_or(|name| matches!(name, "ICRS" | "FK5" | "FK4" | "FK4-NO-E"));
         let physical = if is_known { physical } else { "" };
         if let Some(there) = frame.axes.get_mut(*place) {
             *there = Axis::new(chosen(&names, name), chosen(&units, unit), chosen(&types, physical));
@@ -79,6 +84,31 @@ fn add(frame: &mut Frame, item: &Item<'_>) -> Result<()> {
     {
         frame.sky = Some((longitude, latitude));
         frame.reference = reference.unwrap_or_default();
+        if let Some(found) = reference_frame.filter(|_| frame.reference.starts_with("FK")) {
+            set_equinox(frame, &found)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns `true` if the first axis of a frame on the sky is its latitude.
+fn is_latitude(name: Option<&String>, kind: Option<&String>) -> bool {
+    match kind.map(String::as_str) {
+        Some("") | None => name.is_some_and(|name| matches!(name.to_ascii_lowercase().as_str(), "lat" | "dec")),
+        Some(kind) => kind.ends_with(".dec") || kind.ends_with(".lat"),
+    }
+}
+
+/// Takes over the equinox of a reference frame. One that is no year becomes part of the name, so that nobody takes it for another.
+fn set_equinox(frame: &mut Frame, reference: &Item<'_>) -> Result<()> {
+    let Some(attributes) = get(reference, "frame_attributes")? else { return Ok(()) };
+    let Some(equinox) = get(&attributes, "equinox")? else { return Ok(()) };
+    let value = get(&equinox, "value")?.unwrap_or(equinox);
+    let said = value.text().unwrap_or_default().trim().to_owned();
+    let (letter, usual) = if frame.reference.starts_with("FK4") { ('B', 1950.0) } else { ('J', 2000.0) };
+    match said.strip_prefix(letter).and_then(|year| year.parse::<f64>().ok()).filter(|year| year.is_finite()) {
+        Some(year) => frame.equinox = (year != usual).then_some(year),
+        None => frame.reference = format!("{} of {said}", frame.reference),
     }
     Ok(())
 }
@@ -89,6 +119,7 @@ fn reference_name(tag: &str) -> String {
         "icrs" => "ICRS".to_owned(),
         "fk5" => "FK5".to_owned(),
         "fk4" => "FK4".to_owned(),
+        "fk4noeterms" => "FK4-NO-E".to_owned(),
         "galactic" => "Galactic".to_owned(),
         other => other.to_owned(),
     }

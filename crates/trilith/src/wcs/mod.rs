@@ -15,14 +15,17 @@
 
 mod find;
 mod frames;
+mod functions;
 mod keywords;
 mod nodes;
 mod numbers;
 mod place;
 mod points;
+mod solar;
 mod transforms;
 mod units;
 
+pub(crate) use find::described_at;
 pub use place::{Length, PixelBox, Size, latitude, longitude, position};
 pub use points::Points;
 pub use trilith_wcs::{Axis, Card, CardValue, FitOptions, FitsHeader, Frame, Inverse, Options, Wcs};
@@ -31,6 +34,9 @@ use std::borrow::Cow;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{Item, ItemKind};
+
+/// Items of a list in a description, at most. Numbers are counted otherwise.
+const LONGEST: usize = 1000;
 
 /// Coordinates, and the place where the file describes them.
 #[derive(Debug, Clone)]
@@ -115,10 +121,7 @@ fn get<'f>(item: &Item<'f>, key: &str) -> Result<Option<Item<'f>>> {
     if item.kind() != ItemKind::Mapping {
         return Ok(None);
     }
-    let place = item.children()?.iter().position(|(name, _)| name.as_deref() == Some(key));
-    let Some(child) = place.map(|place| item.child(place)).transpose()?.flatten() else { return Ok(None) };
-    let child = child.follow()?;
-    Ok((child.kind() != ItemKind::Null).then_some(child))
+    Ok(item.get(key)?.filter(|child| child.kind() != ItemKind::Null))
 }
 
 fn require<'f>(item: &Item<'f>, key: &str) -> Result<Item<'f>> {
@@ -126,10 +129,16 @@ fn require<'f>(item: &Item<'f>, key: &str) -> Result<Item<'f>> {
         .ok_or_else(|| Error::malformed(format!("{} without {key}", tag(item).unwrap_or_else(|| "mapping".to_owned()))))
 }
 
-/// The items of a list, with references followed.
+/// The items of a list, with references followed. Lists of numbers are read by [`numbers`].
 fn list<'f>(item: &Item<'f>) -> Result<Vec<Item<'f>>> {
-    let count = if item.kind() == ItemKind::List { item.children()?.len() } else { 0 };
-    (0..count).filter_map(|at| item.child(at).transpose()).map(|child| child.and_then(|child| child.follow())).collect()
+    if item.kind() != ItemKind::List {
+        return Ok(Vec::new());
+    }
+    let parts = item.parts()?;
+    if parts.len() > LONGEST {
+        return Err(Error::limit(format!("a list of {} items in coordinates (at most {LONGEST})", parts.len())));
+    }
+    parts.iter().map(Item::follow).collect()
 }
 
 fn text<'i>(item: &'i Item<'_>) -> Result<Cow<'i, str>> {

@@ -30,6 +30,7 @@ pub(super) fn limits(limits: &Limits) -> trilith_wcs::Limits {
     found.nodes = capped(limits.nodes, found.nodes);
     found.depth = capped(limits.depth, found.depth);
     found.table = capped(limits.memory / 8, found.table);
+    found.terms = capped(limits.memory / 8, found.terms);
     found
 }
 

@@ -6,6 +6,9 @@ use crate::error::{Error, Result};
 use crate::file::{Item, ItemKind};
 use crate::yaml::Scalar;
 
+/// Axes of an array that is written as lists in lists, and quantities in each other.
+const DEEPEST: usize = 32;
+
 /// Numbers with their shape.
 #[derive(Debug, Clone)]
 pub(super) struct Numbers {
@@ -31,9 +34,17 @@ pub(super) fn is_quantity(item: &Item<'_>) -> bool {
 
 /// The numbers of an item: a scalar, a list, an array, or a quantity of one of these. `most` numbers are read.
 pub(super) fn numbers(item: &Item<'_>, most: usize) -> Result<Numbers> {
+    nested(item, most, 0)
+}
+
+/// The numbers of an item that is in others. A reference may lead back to one of these.
+fn nested(item: &Item<'_>, most: usize, depth: usize) -> Result<Numbers> {
+    if depth > DEEPEST {
+        return Err(Error::limit(format!("numbers in more than {DEEPEST} lists")));
+    }
     if is_quantity(item) {
         let value = super::require(item, "value")?;
-        let mut found = numbers(&value, most)?;
+        let mut found = nested(&value, most, depth + 1)?;
         let unit = super::require(item, "unit")?;
         found.unit = Some(Unit::parse(&text(&unit)?)?);
         return Ok(found);
@@ -50,16 +61,25 @@ pub(super) fn numbers(item: &Item<'_>, most: usize) -> Result<Numbers> {
         }
         ItemKind::List => {
             let mut all = Numbers { values: Vec::new(), shape: Vec::new(), unit: None };
-            let parts = list(item)?;
+            let parts = item.parts()?;
             let count = parts.len();
+            if count == 0 && depth > 0 {
+                return Err(Error::malformed("an empty list in a list of numbers"));
+            }
             let mut inner: Option<Vec<usize>> = None;
-            for part in parts {
-                let one = numbers(&part, most - all.values.len().min(most))?;
+            for (number, part) in parts.iter().enumerate() {
+                let one = nested(&part.follow()?, most - all.values.len().min(most), depth + 1)?;
                 if inner.get_or_insert_with(|| one.shape.clone()) != &one.shape {
                     return Err(Error::malformed("a list of numbers with rows of different lengths"));
                 }
+                let factor = match (&all.unit, &one.unit) {
+                    (Some(unit), Some(own)) => own.to(unit)?,
+                    (None, None) => 1.0,
+                    _ if number == 0 => 1.0,
+                    _ => return Err(Error::malformed("a list of numbers, some of which have a unit")),
+                };
                 all.unit = all.unit.or(one.unit);
-                all.values.extend(one.values);
+                all.values.extend(one.values.iter().map(|value| value * factor));
             }
             all.shape = std::iter::once(count).chain(inner.unwrap_or_default()).collect();
             Ok(all)
@@ -87,7 +107,7 @@ pub(super) fn whole(item: &Item<'_>) -> Result<usize> {
     }
 }
 
-/// Whole numbers of a list.
+/// Whole numbers of a list: at most as many as other lists may have.
 pub(super) fn wholes(item: &Item<'_>) -> Result<Vec<usize>> {
     list(item)?.iter().map(whole).collect()
 }

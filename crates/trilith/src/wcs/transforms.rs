@@ -49,21 +49,26 @@ const PROJECTIONS: &[(&str, &str, &[&str])] = &[
     ("healpix_polar", "XPH", &[]),
 ];
 
+/// Keys of a node that cost nothing.
+const KEYS: usize = 32;
+
 /// Makes transforms of nodes, and counts what they cost.
 #[derive(Debug)]
 pub(super) struct Builder {
-    limits: Limits,
+    pub(super) limits: Limits,
     nodes: usize,
     coefficients: usize,
+    /// Terms of polynomials, each of which costs time for each point.
+    terms: usize,
     has_quantities: bool,
 }
 
 /// A transform with the units of its outputs.
-type Built = (Transform, Units);
+pub(super) type Built = (Transform, Units);
 
 impl Builder {
     pub(super) fn new(limits: Limits) -> Self {
-        Self { limits, nodes: 0, coefficients: 0, has_quantities: false }
+        Self { limits, nodes: 0, coefficients: 0, terms: 0, has_quantities: false }
     }
 
     /// Returns `true` if a parameter had a unit.
@@ -73,12 +78,11 @@ impl Builder {
 
     /// The transform of a node, for inputs of these units; inputs without one are plain numbers.
     pub(super) fn build(&mut self, item: &Item<'_>, units: &[Option<Unit>], depth: usize) -> Result<Built> {
-        self.nodes += 1;
-        if self.nodes > self.limits.nodes || depth > self.limits.depth {
-            let (limit, what) =
-                if depth > self.limits.depth { (self.limits.depth, "deep") } else { (self.limits.nodes, "in all") };
-            return Err(Error::limit(format!("a transform of coordinates with more than {limit} nodes {what}")));
+        if depth > self.limits.depth {
+            return Err(Error::limit(format!("a transform of coordinates with more than {} nodes deep", self.limits.depth)));
         }
+        // A node that aliases lead to is looked through each time.
+        self.count(1 + item.parts()?.len() / KEYS)?;
         let tag = tag(item).unwrap_or_default();
         let known = [TRANSFORM, GWCS, DKIST].into_iter().find(|namespace| tag.starts_with(namespace));
         let name = name_of(&tag).to_owned();
@@ -96,32 +100,17 @@ impl Builder {
         Ok((transform.with_inverse(inverse)?, outputs))
     }
 
+    /// Charges nodes to the limits.
+    pub(super) fn count(&mut self, nodes: usize) -> Result<()> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        if self.nodes > self.limits.nodes {
+            return Err(Error::limit(format!("a transform of coordinates with more than {} nodes in all", self.limits.nodes)));
+        }
+        Ok(())
+    }
+
+    /// A transform of the standard. Those that hold others are here, so that little is on the stack for each level.
     fn standard(&mut self, item: &Item<'_>, tag: &str, name: &str, units: &[Option<Unit>], depth: usize) -> Result<Built> {
-        let unit = || units.first().cloned().flatten();
-        if let Some((_, code, parameters)) = PROJECTIONS.iter().find(|row| row.0 == name) {
-            let projection = self.projection(item, code, parameters)?;
-            return self.directed(item, projection, units);
-        }
-        let operation = match name {
-            "add" => Some(Operation::Add),
-            "subtract" => Some(Operation::Subtract),
-            "multiply" => Some(Operation::Multiply),
-            "divide" => Some(Operation::Divide),
-            "power" => Some(Operation::Power),
-            _ => None,
-        };
-        if let Some(operation) = operation {
-            let [left, right] = pair(item)?;
-            let (left, outputs) = self.build(&left, units, depth + 1)?;
-            let (right, mut others) = self.build(&right, units, depth + 1)?;
-            let is_sum = matches!(operation, Operation::Add | Operation::Subtract);
-            let has_units = outputs.iter().chain(&others).any(Option::is_some);
-            if has_units && !is_sum {
-                return Err(Error::unsupported(format!("{name} of transforms whose values have units is not supported")));
-            }
-            let right = Transform::chain(vec![right, converted(&mut others, &outputs)?])?;
-            return Ok((Transform::arithmetic(operation, left, right)?, outputs));
-        }
         match name {
             "compose" => {
                 let [first, second] = pair(item)?;
@@ -136,6 +125,44 @@ impl Builder {
                 outputs.extend(others);
                 Ok((Transform::parallel(vec![left, right]), outputs))
             }
+            "add" => self.arithmetic(Operation::Add, item, name, units, depth),
+            "subtract" => self.arithmetic(Operation::Subtract, item, name, units, depth),
+            "multiply" => self.arithmetic(Operation::Multiply, item, name, units, depth),
+            "divide" => self.arithmetic(Operation::Divide, item, name, units, depth),
+            "power" => self.arithmetic(Operation::Power, item, name, units, depth),
+            "fix_inputs" => self.fixed(item, units, depth),
+            _ => self.simple(item, tag, name, units),
+        }
+    }
+
+    fn arithmetic(
+        &mut self,
+        operation: Operation,
+        item: &Item<'_>,
+        name: &str,
+        units: &[Option<Unit>],
+        depth: usize,
+    ) -> Result<Built> {
+        let [left, right] = pair(item)?;
+        let (left, outputs) = self.build(&left, units, depth + 1)?;
+        let (right, mut others) = self.build(&right, units, depth + 1)?;
+        let is_sum = matches!(operation, Operation::Add | Operation::Subtract);
+        let has_units = outputs.iter().chain(&others).any(Option::is_some);
+        if has_units && !is_sum {
+            return Err(Error::unsupported(format!("{name} of transforms whose values have units is not supported")));
+        }
+        let right = Transform::chain(vec![right, converted(&mut others, &outputs)?])?;
+        Ok((Transform::arithmetic(operation, left, right)?, outputs))
+    }
+
+    /// A transform that holds no others.
+    fn simple(&mut self, item: &Item<'_>, tag: &str, name: &str, units: &[Option<Unit>]) -> Result<Built> {
+        let unit = || units.first().cloned().flatten();
+        if let Some((_, code, parameters)) = PROJECTIONS.iter().find(|row| row.0 == name) {
+            let projection = self.projection(item, code, parameters)?;
+            return self.directed(item, projection, units);
+        }
+        match name {
             "remap_axes" => {
                 let mapping = wholes(&require(item, "mapping")?)?;
                 let inputs = match get(item, "n_inputs")? {
@@ -204,9 +231,21 @@ impl Builder {
                 self.polynomial(item, basis, true)
             }
             "planar2d" => {
-                let [x, y, c] =
-                    ["slope_x", "slope_y", "intercept"].map(|key| self.parameter(item, key).and_then(|found| found.single()));
-                Ok((Transform::matrix(vec![x?, y?], vec![c?])?, vec![None]))
+                let [x, y, c] = ["slope_x", "slope_y", "intercept"].map(|key| self.parameter(item, key));
+                let (x, y, c) = (x?, y?, c?);
+                // The unit of the sum is that of the intercept, if it has one.
+                let product = |slope: &Numbers, axis: usize| match (units.get(axis).cloned().flatten(), &slope.unit) {
+                    (Some(input), Some(by)) => Some(input.times(by)),
+                    (input, _) => input,
+                };
+                let factors = [factor(&product(&x, 0), &c.unit)?, factor(&product(&y, 1), &c.unit)?];
+                if c.unit.is_none() && [product(&x, 0), product(&y, 1)].iter().any(Option::is_some) {
+                    return Err(Error::unsupported(
+                        "planar2d of values with units and an intercept without one is not supported",
+                    ));
+                }
+                let slopes = vec![x.single()? * factors[0], y.single()? * factors[1]];
+                Ok((Transform::matrix(slopes, vec![c.single()?])?, vec![c.unit]))
             }
             "affine" => self.affine(item, units),
             "rotate2d" => {
@@ -237,8 +276,7 @@ impl Builder {
                 }
             }
             "tabular" => self.tabular(item, units),
-            "fix_inputs" => self.fixed(item, units, depth),
-            _ => Err(unsupported(tag)),
+            _ => self.function(item, tag, name, units),
         }
     }
 
@@ -281,86 +319,8 @@ impl Builder {
         }
     }
 
-    fn dkist(&mut self, item: &Item<'_>, tag: &str, name: &str, units: &[Option<Unit>], depth: usize) -> Result<Built> {
-        match name {
-            "coupled_compound_model" => {
-                let [left, right] = pair(item)?;
-                let shared = whole(&require(item, "shared_inputs")?)?;
-                let (left, mut outputs) = self.build(&left, units, depth + 1)?;
-                let after = left.inputs().saturating_sub(shared);
-                let (right, others) = self.build(&right, units.get(after..).unwrap_or(&[]), depth + 1)?;
-                outputs.extend(others);
-                Ok((Transform::coupled(left, right, shared)?, outputs))
-            }
-            "asymmetric_mapping_model" => {
-                let [forward, backward] = ["forward_mapping", "backward_mapping"].map(|key| wholes(&require(item, key)?));
-                let (forward, backward) = (forward?, backward?);
-                let count = |key: &str, fallback: usize| get(item, key)?.map_or(Ok(fallback), |count| whole(&count));
-                let inputs = count("forward_n_inputs", backward.len())?;
-                let others = count("backward_n_inputs", forward.len())?;
-                if inputs.max(others).max(forward.len()).max(backward.len()) > self.limits.axes {
-                    return Err(Error::limit(format!("a mapping of more than {} axes", self.limits.axes)));
-                }
-                let outputs = forward.iter().map(|from| units.get(*from).cloned().flatten()).collect();
-                let back = Transform::remap(backward, others)?;
-                Ok((Transform::remap(forward, inputs)?.with_inverse(back)?, outputs))
-            }
-            "varying_celestial_transform" => self.varying(item),
-            _ => Err(unsupported(tag)),
-        }
-    }
-
-    /// A celestial transform whose parameters are in tables: for each element another one.
-    fn varying(&mut self, item: &Item<'_>) -> Result<Built> {
-        let crpix = match get(item, "crpix_table")? {
-            Some(_) => self.parameter(item, "crpix_table")?,
-            None => self.parameter(item, "crpix")?,
-        };
-        let [cdelt, crval, pc, pole] = ["cdelt", "crval_table", "pc_table", "lon_pole"].map(|key| self.parameter(item, key));
-        let (cdelt, crval, pc, pole) = (cdelt?, crval?, pc?, pole?);
-        let projection = self.nested_projection(&require(item, "projection")?)?;
-        let degrees = Unit::degrees();
-        let to_degrees = |unit: &Option<Unit>, pixels: bool| -> Result<f64> {
-            let Some(unit) = unit else { return Ok(1.0) };
-            let wanted = if pixels { degrees.times(&Unit::parse("pix-1")?) } else { degrees.clone() };
-            unit.to(&wanted).or_else(|_| unit.to(&degrees))
-        };
-        let (step, at, turn) = (to_degrees(&cdelt.unit, true)?, to_degrees(&crval.unit, false)?, to_degrees(&pole.unit, false)?);
-        // The shape of the tables, without the axes of one element.
-        let tables = [(&crpix, 1), (&crval, 1), (&pc, 2)];
-        let shape = tables.iter().map(|(table, own)| table.shape.get(..table.shape.len().saturating_sub(*own)).unwrap_or(&[]));
-        let shape = shape.max_by_key(|shape| shape.len()).unwrap_or(&[]).to_vec();
-        let count =
-            shape.iter().try_fold(1usize, |count, length| count.checked_mul(*length)).filter(|count| *count <= self.limits.nodes);
-        let Some(count) = count.filter(|count| *count > 0) else {
-            return Err(Error::limit(format!("a transform that varies over {shape:?} (at most {} elements)", self.limits.nodes)));
-        };
-        let row = |table: &Numbers, size: usize, number: usize| -> Result<Vec<f64>> {
-            let start = if table.values.len() == size { 0 } else { number.saturating_mul(size) };
-            let found = table.values.get(start..start.saturating_add(size));
-            found.map(<[f64]>::to_vec).ok_or_else(|| Error::malformed("tables of a varying transform that differ in shape"))
-        };
-        let mut cases = Vec::with_capacity(count);
-        for number in 0..count {
-            let (crpix, crval, pc, cdelt) =
-                (row(&crpix, 2, number)?, row(&crval, 2, number)?, row(&pc, 4, number)?, row(&cdelt, 2, 0)?);
-            let (&[x, y], &[lon, lat], &[dx, dy]) = (&crpix[..], &crval[..], &cdelt[..]) else {
-                return Err(Error::malformed("tables of a varying transform that differ in shape"));
-            };
-            cases.push(Transform::chain(vec![
-                Transform::parallel(vec![Transform::shift(-x), Transform::shift(-y)]),
-                Transform::matrix(pc, vec![0.0; 2])?,
-                Transform::parallel(vec![Transform::scale(dx * step), Transform::scale(dy * step)]),
-                Transform::to_sphere(projection),
-                Transform::turn(native_to_celestial((lon * at, lat * at), pole.single()? * turn), [true, false]),
-            ])?);
-        }
-        let transform = Transform::varying(shape, cases)?;
-        Ok((transform, vec![Some(degrees); 2]))
-    }
-
     /// A parameter of numbers, charged to the limits.
-    fn parameter(&mut self, item: &Item<'_>, key: &str) -> Result<Numbers> {
+    pub(super) fn parameter(&mut self, item: &Item<'_>, key: &str) -> Result<Numbers> {
         let found = require(item, key)?;
         let found = numbers(&found, self.limits.table.saturating_sub(self.coefficients)).doing(|| key.to_owned())?;
         self.coefficients += found.values.len();
@@ -375,7 +335,7 @@ impl Builder {
         Ok(found.single()? * factor)
     }
 
-    fn nested_projection(&mut self, node: &Item<'_>) -> Result<Projection> {
+    pub(super) fn nested_projection(&mut self, node: &Item<'_>) -> Result<Projection> {
         let kind = tag(node).unwrap_or_default();
         let row = PROJECTIONS.iter().find(|row| kind.starts_with(TRANSFORM) && row.0 == name_of(&kind));
         let (_, code, parameters) = row.ok_or_else(|| unsupported(&kind))?;
@@ -422,6 +382,10 @@ impl Builder {
         if found.unit.is_some() {
             return Err(Error::unsupported("a polynomial whose coefficients have units is not supported"));
         }
+        self.terms = self.terms.saturating_add(found.values.len());
+        if self.terms > self.limits.terms {
+            return Err(Error::limit(format!("polynomials of more than {} terms in all", self.limits.terms)));
+        }
         let (domains, windows) =
             if has_domain { (intervals(item, "domain")?, intervals(item, "window")?) } else { (Vec::new(), Vec::new()) };
         let map = |axis: usize| -> Option<Map> {
@@ -430,6 +394,11 @@ impl Builder {
         };
         let polynomial = match found.shape[..] {
             [_] => Polynomial::one(basis, &found.values, map(0), &self.limits)?,
+            [_, columns] if basis == Basis::Hermite && columns > 2 => {
+                return Err(Error::unsupported(
+                    "hermite polynomials of degree 2 or more in the second variable are not supported: astropy computes others",
+                ));
+            }
             [rows, columns] if rows == columns || basis != Basis::Power => {
                 Polynomial::two(basis, &found.values, columns, [map(0), map(1)], &self.limits)?
             }
@@ -458,14 +427,14 @@ impl Builder {
 
     fn tabular(&mut self, item: &Item<'_>, units: &[Option<Unit>]) -> Result<Built> {
         let table = self.parameter(item, "lookup_table")?;
-        let axes = list(&require(item, "points")?)?;
-        let mut points = Vec::with_capacity(axes.len());
+        let axes = require(item, "points")?.parts()?;
+        let mut points = Vec::with_capacity(axes.len().min(self.limits.axes));
         // A table of one axis may have its points in a list of numbers.
         if axes.iter().all(|axis| axis.kind() == ItemKind::Scalar) {
             points.push(self.parameter(item, "points")?);
         } else {
             for (number, axis) in axes.iter().enumerate().take(self.limits.axes) {
-                let mut found = numbers(axis, self.limits.table.saturating_sub(self.coefficients))?;
+                let mut found = numbers(&axis.follow()?, self.limits.table.saturating_sub(self.coefficients))?;
                 self.coefficients += found.values.len();
                 self.has_quantities |= found.unit.is_some();
                 let factor = factor(&found.unit, &units.get(number).cloned().flatten())?;
@@ -522,13 +491,14 @@ impl Builder {
     }
 }
 
-fn unsupported(tag: &str) -> Error {
+/// The refusal of a transform, by its tag.
+pub(super) fn unsupported(tag: &str) -> Error {
     let what = if tag.is_empty() { "a transform without a tag".to_owned() } else { format!("transform {tag}") };
     Error::unsupported(format!("cannot compute coordinates: {what} is not supported"))
 }
 
 /// The two transforms of a compound.
-fn pair<'f>(item: &Item<'f>) -> Result<[Item<'f>; 2]> {
+pub(super) fn pair<'f>(item: &Item<'f>) -> Result<[Item<'f>; 2]> {
     let parts = list(&require(item, "forward")?)?;
     let count = parts.len();
     parts.try_into().map_err(|_| Error::malformed(format!("a compound of {count} transforms (expected two)")))
@@ -543,7 +513,7 @@ fn factor(from: &Option<Unit>, to: &Option<Unit>) -> Result<f64> {
 }
 
 /// The way of two angles into degrees.
-fn in_degrees(units: &[Option<Unit>]) -> Result<Transform> {
+pub(super) fn in_degrees(units: &[Option<Unit>]) -> Result<Transform> {
     let degrees = Some(Unit::degrees());
     let factors = [0, 1].map(|axis| factor(&units.get(axis).cloned().flatten(), &degrees));
     let [first, second] = factors;

@@ -1,0 +1,81 @@
+//! Functions of numbers without units: the ones of numpy, and those with parameters.
+
+use std::f64::consts::TAU;
+
+use trilith_wcs::Transform;
+
+use super::transforms::{Builder, Built, unsupported};
+use super::units::Unit;
+use super::{require, text};
+use crate::error::{Error, Result};
+use crate::file::Item;
+
+impl Builder {
+    /// A function, by the name of its tag.
+    pub(super) fn function(&mut self, item: &Item<'_>, tag: &str, name: &str, units: &[Option<Unit>]) -> Result<Built> {
+        let numpy = |name: &str| Transform::function(name).ok_or_else(|| unsupported(tag));
+        let transform = match name {
+            "math_functions" => {
+                let function = require(item, "func_name")?;
+                let function = text(&function)?;
+                Transform::function(&function).ok_or_else(|| {
+                    Error::unsupported(format!("cannot compute coordinates: function {function} is not supported"))
+                })?
+            }
+            "sine1d" | "tangent1d" => {
+                let [amplitude, frequency, phase] = self.plain(item, ["amplitude", "frequency", "phase"])?;
+                let function = numpy(if name == "sine1d" { "sin" } else { "tan" })?;
+                // As astropy: the phase is added before the factor.
+                let turns = [Transform::linear(frequency, phase), Transform::scale(TAU)];
+                Transform::chain(turns.into_iter().chain([function, Transform::scale(amplitude)]).collect())?
+            }
+            "cosine1d" => {
+                let [amplitude, frequency, phase] = self.plain(item, ["amplitude", "frequency", "phase"])?;
+                let turns = [Transform::linear(frequency, phase), Transform::scale(TAU)];
+                Transform::chain(turns.into_iter().chain([numpy("cos")?, Transform::scale(amplitude)]).collect())?
+            }
+            "arcsine1d" | "arccosine1d" | "arctangent1d" => {
+                let [amplitude, frequency, phase] = self.plain(item, ["amplitude", "frequency", "phase"])?;
+                let function = numpy(match name {
+                    "arcsine1d" => "arcsin",
+                    "arccosine1d" => "arccos",
+                    _ => "arctan",
+                })?;
+                let divided = |by: f64| Transform::scale(by).inverse();
+                Transform::chain(vec![
+                    divided(amplitude)?,
+                    function,
+                    divided(TAU)?,
+                    Transform::shift(-phase),
+                    divided(frequency)?,
+                ])?
+            }
+            "logarithmic1d" => {
+                let [amplitude, tau] = self.plain(item, ["amplitude", "tau"])?;
+                Transform::chain(vec![Transform::scale(tau).inverse()?, numpy("log")?, Transform::scale(amplitude)])?
+            }
+            "redshift_scale_factor" => {
+                let [z] = self.plain(item, ["z"])?;
+                Transform::scale(1.0 + z)
+            }
+            _ => return Err(unsupported(tag)),
+        };
+        if units.iter().take(transform.inputs()).any(Option::is_some) {
+            return Err(Error::unsupported(format!("{name} of values with units is not supported")));
+        }
+        Ok((transform, vec![None]))
+    }
+
+    /// Parameters that are numbers without units.
+    fn plain<const N: usize>(&mut self, item: &Item<'_>, keys: [&str; N]) -> Result<[f64; N]> {
+        let mut found = [0.0; N];
+        for (place, key) in found.iter_mut().zip(keys) {
+            let parameter = self.parameter(item, key)?;
+            if parameter.unit.is_some() {
+                return Err(Error::unsupported(format!("{key} with a unit is not supported")));
+            }
+            *place = parameter.single()?;
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,130 @@
+//! Transforms of the Daniel K. Inouye Solar Telescope.
+
+use trilith_wcs::{Transform, native_to_celestial};
+
+use super::numbers::{Numbers, whole, wholes};
+use super::transforms::{Builder, Built, in_degrees, pair, unsupported};
+use super::units::Unit;
+use super::{get, require, text};
+use crate::error::{Error, Result};
+use crate::file::Item;
+
+impl Builder {
+    pub(super) fn dkist(
+        &mut self,
+        item: &Item<'_>,
+        tag: &str,
+        name: &str,
+        units: &[Option<Unit>],
+        depth: usize,
+    ) -> Result<Built> {
+        match name {
+            "coupled_compound_model" => {
+                let [left, right] = pair(item)?;
+                let shared = whole(&require(item, "shared_inputs")?)?;
+                let (left, mut outputs) = self.build(&left, units, depth + 1)?;
+                let after = left.inputs().saturating_sub(shared);
+                let (right, others) = self.build(&right, units.get(after..).unwrap_or(&[]), depth + 1)?;
+                outputs.extend(others);
+                Ok((Transform::coupled(left, right, shared)?, outputs))
+            }
+            "asymmetric_mapping_model" => {
+                let [forward, backward] = ["forward_mapping", "backward_mapping"].map(|key| wholes(&require(item, key)?));
+                let (forward, backward) = (forward?, backward?);
+                let count = |key: &str, fallback: usize| get(item, key)?.map_or(Ok(fallback), |count| whole(&count));
+                let inputs = count("forward_n_inputs", backward.len())?;
+                let others = count("backward_n_inputs", forward.len())?;
+                if inputs.max(others).max(forward.len()).max(backward.len()) > self.limits.axes {
+                    return Err(Error::limit(format!("a mapping of more than {} axes", self.limits.axes)));
+                }
+                let outputs = forward.iter().map(|from| units.get(*from).cloned().flatten()).collect();
+                let back = Transform::remap(backward, others)?;
+                Ok((Transform::remap(forward, inputs)?.with_inverse(back)?, outputs))
+            }
+            "varying_celestial_transform" => Ok((self.varying(item)?.0, vec![Some(Unit::degrees()); 2])),
+            "inverse_varying_celestial_transform" => {
+                let (_, backward) = self.varying(item)?;
+                let pixel = Some(Unit::parse("pix")?);
+                Ok((Transform::chain(vec![in_degrees_and(units, backward.inputs())?, backward])?, vec![pixel; 2]))
+            }
+            // The position along the slit is the index of the tables, too.
+            "varying_celestial_transform_slit" => {
+                let (forward, _) = self.varying(item)?;
+                let inputs = forward.inputs().saturating_sub(1);
+                let mapping = (0..2).chain(std::iter::once(1)).chain(2..inputs).collect();
+                Ok((Transform::chain(vec![Transform::remap(mapping, inputs)?, forward])?, vec![Some(Unit::degrees()); 2]))
+            }
+            "ravel_model" => {
+                let shape = wholes(&require(item, "array_shape")?)?;
+                if shape.len() > self.limits.axes {
+                    return Err(Error::limit(format!("an array of more than {} axes", self.limits.axes)));
+                }
+                let order = get(item, "order")?;
+                let is_last_fastest = match order.as_ref().map(|order| text(order)).transpose()?.as_deref() {
+                    None | Some("C") => true,
+                    Some("F") => false,
+                    Some(other) => return Err(Error::malformed(format!("order {other:?} (expected C or F)"))),
+                };
+                Ok((Transform::ravel(shape, is_last_fastest)?, vec![units.first().cloned().flatten()]))
+            }
+            _ => Err(unsupported(tag)),
+        }
+    }
+
+    /// A celestial transform whose parameters are in tables, for each element another one; and the way back for known indices.
+    fn varying(&mut self, item: &Item<'_>) -> Result<(Transform, Transform)> {
+        let crpix = match get(item, "crpix_table")? {
+            Some(_) => self.parameter(item, "crpix_table")?,
+            None => self.parameter(item, "crpix")?,
+        };
+        let [cdelt, crval, pc, pole] = ["cdelt", "crval_table", "pc_table", "lon_pole"].map(|key| self.parameter(item, key));
+        let (cdelt, crval, pc, pole) = (cdelt?, crval?, pc?, pole?);
+        let projection = self.nested_projection(&require(item, "projection")?)?;
+        let degrees = Unit::degrees();
+        let to_degrees = |unit: &Option<Unit>, pixels: bool| -> Result<f64> {
+            let Some(unit) = unit else { return Ok(1.0) };
+            let wanted = if pixels { degrees.times(&Unit::parse("pix-1")?) } else { degrees.clone() };
+            unit.to(&wanted).or_else(|_| unit.to(&degrees))
+        };
+        let (step, at, turn) = (to_degrees(&cdelt.unit, true)?, to_degrees(&crval.unit, false)?, to_degrees(&pole.unit, false)?);
+        // The shape of the tables, without the axes of one element.
+        let tables = [(&crpix, 1), (&crval, 1), (&pc, 2)];
+        let shape = tables.iter().map(|(table, own)| table.shape.get(..table.shape.len().saturating_sub(*own)).unwrap_or(&[]));
+        let shape = shape.max_by_key(|shape| shape.len()).unwrap_or(&[]).to_vec();
+        let count =
+            shape.iter().try_fold(1usize, |count, length| count.checked_mul(*length)).filter(|count| *count <= self.limits.nodes);
+        let Some(count) = count.filter(|count| *count > 0) else {
+            return Err(Error::limit(format!("a transform that varies over {shape:?} (at most {} elements)", self.limits.nodes)));
+        };
+        self.count(count)?;
+        let row = |table: &Numbers, size: usize, number: usize| -> Result<Vec<f64>> {
+            let start = if table.values.len() == size { 0 } else { number.saturating_mul(size) };
+            let found = table.values.get(start..start.saturating_add(size));
+            found.map(<[f64]>::to_vec).ok_or_else(|| Error::malformed("tables of a varying transform that differ in shape"))
+        };
+        let mut cases = Vec::with_capacity(count);
+        for number in 0..count {
+            let (crpix, crval, pc, cdelt) =
+                (row(&crpix, 2, number)?, row(&crval, 2, number)?, row(&pc, 4, number)?, row(&cdelt, 2, 0)?);
+            let (&[x, y], &[lon, lat], &[dx, dy]) = (&crpix[..], &crval[..], &cdelt[..]) else {
+                return Err(Error::malformed("tables of a varying transform that differ in shape"));
+            };
+            cases.push(Transform::chain(vec![
+                Transform::parallel(vec![Transform::shift(-x), Transform::shift(-y)]),
+                Transform::matrix(pc, vec![0.0; 2])?,
+                Transform::parallel(vec![Transform::scale(dx * step), Transform::scale(dy * step)]),
+                Transform::to_sphere(projection),
+                Transform::turn(native_to_celestial((lon * at, lat * at), pole.single()? * turn), [true, false]),
+            ])?);
+        }
+        let back = cases.iter().map(Transform::inverse).collect::<std::result::Result<_, _>>()?;
+        Ok((Transform::varying(shape.clone(), cases)?, Transform::varying(shape, back)?))
+    }
+}
+
+/// The way of two angles into degrees, beside inputs that stay.
+fn in_degrees_and(units: &[Option<Unit>], inputs: usize) -> Result<Transform> {
+    let rest = inputs.saturating_sub(2);
+    let angles = in_degrees(units)?;
+    Ok(if rest == 0 { angles } else { Transform::parallel(vec![angles, Transform::identity(rest)]) })
+}
