@@ -110,9 +110,9 @@ WCS = """meta:
 
 
 def sky(path):
-    """An image with positions on the sky, as wide as one of 1 GiB: 270, 66 is at the pixel 20000, 3000."""
-    wide, high = 32768, 4096
-    data = noise(wide * high // 8, 8) * 16
+    """An image of 1 GiB with positions on the sky, and another array of its shape: 270, 66 is at the pixel 20000, 3000."""
+    wide, high = 32768, 8192
+    data = noise(wide * high // 16, 8) * 32
     stored = lz4_stored(data)
     tree = WCS.format(wide - 1, high - 1, 20000, 3000) + array("data", 0, "int16", [high, wide]) + array("err", 1, "int16", [high, wide])
     write(path, tree, [(b"lz4\0", stored, len(data))] * 2)

@@ -7,15 +7,15 @@ use std::collections::HashSet;
 
 use self::fill::{copy, fill_bytes};
 use self::tags::{Tags, plain};
-use crate::array::{Array, Byteorder, Datatype, Mask};
+use crate::array::{Array, Byteorder, Datatype, Mask, announce_all};
 use crate::asdf::{ArrayOptions, AsdfFile, WriteOptions, ndarray};
-use crate::bytes::{Access, WriteSeek};
+use crate::bytes::WriteSeek;
 use crate::change::Change;
 use crate::convert::{ConvertOptions, To};
 use crate::error::{Error, Result};
 use crate::file::{File, Form, OpenOptions};
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
-use crate::wcs::{Found, PixelBox, Size};
+use crate::wcs::{Found, PixelBox, Size, described_at};
 
 /// Arrays of another shape than the image stay in a cutout up to this many bytes.
 const SMALL: u64 = 64 << 10;
@@ -206,20 +206,42 @@ impl<'f> Cutout<'f> {
         let mut change = Change::new(file);
         let Arrays { cut, left, unlike } = self.arrays(file)?;
         self.announce(file, &cut)?;
-        for (path, array) in &cut {
-            change.set_array(path.clone(), &self.cut(array)?, &ArrayOptions::default())?;
+        let mut nodes = Vec::with_capacity(cut.len());
+        for (path, array) in cut {
+            let node = change.stored(&path, &self.cut(&array)?, &ArrayOptions::default())?;
+            nodes.push((path, node));
         }
-        for path in &left {
-            change.delete(path.clone())?;
-        }
-        self.move_coordinates(file, &mut change)?;
         let pixels = &self.pixels;
-        change.add_history(&format!(
+        let entry = change.history_entry(&format!(
             "Cutout of {} pixels (x first) from pixel {:?} of {}",
             pixels.length.iter().map(u64::to_string).collect::<Vec<_>>().join(" x "),
             pixels.start,
             self.path
-        ))?;
+        ));
+        let coordinates = TreePath::parse(&self.found.path)?;
+        let node =
+            file.tree().find(&coordinates).ok_or_else(|| Error::unsupported("coordinates in another file than the image"))?;
+        let step = if node.get("steps").is_some() { Some(self.step(node, file.limits())?) } else { None };
+        let arrays = |edit: &mut Edit<'_>| {
+            nodes.iter().try_for_each(|(path, node)| edit.set(path, node))?;
+            left.iter().try_for_each(|path| edit.delete(path))
+        };
+        let together = change.edit(|edit, tree| {
+            arrays(edit)?;
+            self.move_coordinates(edit, tree, &coordinates, step.as_ref())?;
+            entry.add(edit, tree)
+        });
+        // Two of them may touch the same bytes, such as the end of one mapping in braces: one after the other they can be made.
+        if together.is_err() {
+            for (path, node) in &nodes {
+                change.edit(|edit, _| edit.set(path, node))?;
+            }
+            for path in &left {
+                change.edit(|edit, _| edit.delete(path))?;
+            }
+            change.edit(|edit, tree| self.move_coordinates(edit, tree, &coordinates, step.as_ref()))?;
+            change.edit(|edit, tree| entry.add(edit, tree))?;
+        }
         Ok((change, unlike))
     }
 
@@ -272,8 +294,10 @@ impl<'f> Cutout<'f> {
         }
         let (mut change, left) = self.edit()?;
         let damaged = change.write(out, &WriteOptions::default())?;
-        let mut notes: Vec<String> =
-            left.into_iter().map(|path| format!("{path} is left out: its shape is not that of the image")).collect();
+        let mut notes: Vec<String> = left
+            .into_iter()
+            .map(|path| format!("{path} is left out: it has another shape or other coordinates than the image"))
+            .collect();
         notes.extend(damaged.into_iter().map(|found| found.message));
         Ok(notes)
     }
@@ -342,6 +366,9 @@ impl<'f> Cutout<'f> {
     fn arrays(&self, file: &AsdfFile) -> Result<Arrays> {
         let mut arrays = Arrays { cut: Vec::new(), left: Vec::new(), unlike: Vec::new() };
         let mut seen = HashSet::new();
+        let root = self.file.root();
+        // Another image with coordinates of its own is not cut with those of this one.
+        let is_placed = |path: &str| path == self.path || described_at(&root, path).is_none_or(|place| place == self.found.path);
         for listed in crate::asdf::walk::arrays(file)? {
             let Ok(found) = listed.found else { continue };
             let node = found.node(file);
@@ -352,7 +379,7 @@ impl<'f> Cutout<'f> {
             let path = TreePath::parse(&listed.path)?;
             let Ok(array) = file.array(node) else { continue };
             let is_coordinate = listed.path.starts_with(&format!("{}/", self.found.path));
-            if self.has_shape(array.shape()) && !is_coordinate {
+            if self.has_shape(array.shape()) && !is_coordinate && is_placed(&listed.path) {
                 let name = path.keys().last().cloned().unwrap_or_default();
                 let is_chosen =
                     self.options.only.is_empty() || self.options.only.contains(&name) || self.options.only.contains(&listed.path);
@@ -385,42 +412,21 @@ impl<'f> Cutout<'f> {
 
     /// Lets a remote source fetch the parts of all arrays together.
     fn announce(&self, file: &AsdfFile, cut: &[(TreePath, Array)]) -> Result<()> {
-        let source = file.sections().source();
-        if source.access() != Access::Requests {
-            return Ok(());
-        }
-        let mut ranges = Vec::new();
-        for (_, array) in cut {
-            let Some(part) = self.pixels.slice(array)? else { continue };
-            for range in part.plan(GAP) {
-                ranges.extend(part.source().stored(range)?);
-            }
-        }
-        ranges.sort_unstable_by_key(|range| range.start);
-        source.prefetch(&ranges)
+        let parts = cut.iter().map(|(_, array)| self.pixels.slice(array)).filter_map(Result::transpose);
+        announce_all(&**file.sections().source(), &parts.collect::<Result<Vec<_>>>()?, GAP)
     }
 
     /// Moves the coordinates: a step before the first one, or the reference pixel of keywords.
-    fn move_coordinates(&self, file: &AsdfFile, change: &mut Change<'_>) -> Result<()> {
-        let path = TreePath::parse(&self.found.path)?;
-        let node = file.tree().find(&path).ok_or_else(|| Error::unsupported("coordinates in another file than the image"))?;
-        let limits = file.limits();
-        if node.get("steps").is_none() {
-            return change.edit(|edit, tree| self.move_keywords(edit, tree.find(&path)));
+    fn move_coordinates<'t>(&self, edit: &mut Edit<'t>, tree: &'t Tree, path: &TreePath, step: Option<&Value>) -> Result<()> {
+        let Some(step) = step else { return self.move_keywords(edit, tree.find(path)) };
+        let Some(node) = tree.find(path) else { return Ok(()) };
+        if let Some(transform) = node.get("steps").and_then(|steps| steps.index(0)).and_then(|step| step.get("transform")) {
+            edit.delete_key(transform, "bounding_box");
         }
-        let step = self.step(node, limits)?;
-        let shape = Value::seq(self.pixels.length.iter().copied()).flow();
-        let has_shape = node.get("pixel_shape").is_some() || node.tag().is_some_and(|tag| !tag.ends_with("gwcs/wcs-1.0.0"));
-        change.edit(|edit, tree: &Tree| {
-            let Some(node) = tree.find(&path) else { return Ok(()) };
-            if let Some(transform) = node.get("steps").and_then(|steps| steps.index(0)).and_then(|step| step.get("transform")) {
-                edit.delete_key(transform, "bounding_box");
-            }
-            if has_shape {
-                edit.set_key(node, "pixel_shape", &shape)?;
-            }
-            edit.insert(&path.join("steps").join("0"), &step)
-        })
+        if node.get("pixel_shape").is_some() || node.tag().is_some_and(|tag| !tag.ends_with("gwcs/wcs-1.0.0")) {
+            edit.set_key(node, "pixel_shape", &Value::seq(self.pixels.length.iter().copied()).flow())?;
+        }
+        edit.insert(&path.join("steps").join("0"), step)
     }
 
     /// The step from the pixels of the cutout to those of the image.

@@ -9,7 +9,7 @@ use trilith::{CutoutOptions, Edge, Error, Result};
 use trilith_view::glance::{Glance, How};
 
 use crate::Outcome;
-use crate::inputs::{Form as Arguments, Job, Many, run_each};
+use crate::inputs::{Form as Arguments, Job, Many, joined, run_each};
 use crate::options::Options;
 use crate::outputs::{Form, Outputs};
 use crate::target::Target;
@@ -22,8 +22,11 @@ use crate::target::Target;
 #[derive(Debug, Args)]
 pub struct Cutout {
     /// Files, folders, patterns and URLs; after # the path of an image (default: the first image with coordinates)
-    #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from")]
-    files: Vec<String>,
+    #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from", allow_hyphen_values = true)]
+    file: Option<String>,
+    /// More of them
+    #[arg(value_name = "MORE")]
+    more: Vec<String>,
     #[command(flatten)]
     many: Many,
     /// Position in degrees, or in hours and degrees: 83.6,-5.4 or 05:34:24,-05:24:00
@@ -76,7 +79,7 @@ impl Cutout {
         }
         let size: Size = self.size.parse()?;
         let outputs = Outputs::new(Some(&self.output)).finding().numbered(positions.len());
-        run_each(&self.files, Arguments::Items, &self.many, outputs, options, |job| {
+        run_each(&joined(self.file.as_ref(), &self.more), Arguments::Items, &self.many, outputs, options, |job| {
             let file = job.open()?;
             let path = job.path.clone().unwrap_or_default();
             job.options.check_inputs(&outputs.nth(0, &job.name, &path).unwrap_or_default(), &[])?;

@@ -56,6 +56,31 @@ pub fn read_all(arrays: Vec<(&Array, &mut [u8])>, order: Byteorder) -> Result<()
     each(arrays, |(array, into)| array.read_bytes_into(into, order)).map(drop)
 }
 
+/// Announces to a file the bytes that are about to be read of several of its arrays. A remote one fetches them together, and so it
+/// does with the lengths of compressed pieces, which have to be known before.
+pub(crate) fn announce_all(file: &dyn Source, parts: &[Array], gap: u64) -> Result<()> {
+    if file.access() != Access::Requests {
+        return Ok(());
+    }
+    let looks: [Look; 2] = [|source, range| source.lengths(range), |source, range| source.stored(range)];
+    for look in looks {
+        let mut ranges = Vec::new();
+        for part in parts {
+            for range in part.plan(gap) {
+                ranges.extend(look(&**part.source(), range)?);
+            }
+        }
+        if !ranges.is_empty() {
+            ranges.sort_unstable_by_key(|range| range.start);
+            file.prefetch(&ranges)?;
+        }
+    }
+    Ok(())
+}
+
+/// A function that finds ranges of a file which a range of a source needs.
+type Look = fn(&dyn Source, Range<u64>) -> Result<Vec<Range<u64>>>;
+
 /// Announces to a source the bytes that are about to be read, as one array of all these parts would have them.
 fn prefetch_all(source: &dyn Source, parts: &[&Array]) -> Result<()> {
     let mut ranges: Vec<Range<u64>> = parts.iter().flat_map(|array| array.plan(GAP)).collect();

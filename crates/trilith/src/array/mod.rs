@@ -50,6 +50,7 @@ pub use datatype::{Byteorder, Datatype};
 pub use element::Element;
 pub use fetch::RowBlocks;
 #[doc(hidden)]
+pub(crate) use fetch::announce_all;
 pub use fetch::read_all;
 pub use handle::Array;
 pub use index::Index;

@@ -160,6 +160,10 @@ impl Source for Widened {
         self.inner.stored(self.below(&range))
     }
 
+    fn lengths(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        self.inner.lengths(self.below(&range))
+    }
+
     fn origin(&self) -> Option<&dyn Source> {
         Some(&*self.inner)
     }

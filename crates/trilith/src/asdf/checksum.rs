@@ -339,6 +339,10 @@ impl Source for Hashing {
         self.inner.stored(range)
     }
 
+    fn lengths(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        self.inner.lengths(range)
+    }
+
     fn form(&self) -> Result<Form> {
         self.inner.form()
     }

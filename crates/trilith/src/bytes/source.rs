@@ -90,7 +90,17 @@ pub trait Source: Send + Sync {
         Ok(vec![range])
     }
 
-    /// Returns the number of bytes that are decoded together, if there is such a number. All pieces that hold `range`
+    /// Returns the ranges of the file that [`Source::stored`] probably reads to find `range`, so that they can be announced for
+    /// several sources together. It is a guess, and empty if nothing has to be read.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Source::stored`].
+    fn lengths(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
+        let _ = range;
+        Ok(Vec::new())
+    }
+
+    /// Returns the number of bytes that are decoded together, if the source knows it. All pieces that hold `range`
     /// begin at multiples of it and have that length, except the last of the source.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Change;
 use crate::error::{Error, Result};
-use crate::tree::{Node, Tree, TreePath, Value};
+use crate::tree::{Edit, Node, Tree, TreePath, Value};
 
 impl Change<'_> {
     /// Adds an entry to the history: what was done, now (or at `SOURCE_DATE_EPOCH`).
@@ -23,6 +23,12 @@ impl Change<'_> {
     /// # Ok::<(), trilith::Error>(())
     /// ```
     pub fn add_history(&mut self, text: &str) -> Result<()> {
+        let entry = self.history_entry(text);
+        self.add(|edit, tree| entry.add(edit, tree))
+    }
+
+    /// An entry for the history of the file.
+    pub(crate) fn history_entry(&self, text: &str) -> Entry {
         let mut entry = Value::map([("description", Value::from(text)), ("time", Value::plain(now()))]);
         let sections = self.file().sections();
         // The documents before 1.0 define no such tag, and reserve their prefix for those that they define.
@@ -30,29 +36,42 @@ impl Change<'_> {
             entry = entry.tagged("tag:stsci.edu:asdf/core/history_entry-1.0.0");
         }
         let standard = sections.header().standard();
-        let is_new_form = standard.is_some_and(|version| !matches!(version, "1.0.0" | "1.1.0"));
-        self.add(|edit, tree| {
-            let history = tree.at("/history").filter(|node| !node.is_null());
-            let is_map = history.map_or(is_new_form, Node::is_mapping);
-            let list = if is_map { "/history/entries" } else { "/history" };
-            if history.is_none() {
-                let value = Value::seq([entry]);
-                let value = if is_map { Value::map([("entries", value)]) } else { value };
-                return edit.set(&TreePath::parse("/history")?, &value);
+        let in_mapping = standard.is_some_and(|version| !matches!(version, "1.0.0" | "1.1.0"));
+        Entry { value: entry, in_mapping }
+    }
+}
+
+/// An entry of the history.
+pub(crate) struct Entry {
+    value: Value,
+    /// A new history is a mapping with the entries.
+    in_mapping: bool,
+}
+
+impl Entry {
+    /// Adds the entry to the history of a tree.
+    pub(crate) fn add(&self, edit: &mut Edit<'_>, tree: &Tree) -> Result<()> {
+        let entry = &self.value;
+        let history = tree.at("/history").filter(|node| !node.is_null());
+        let is_map = history.map_or(self.in_mapping, Node::is_mapping);
+        let list = if is_map { "/history/entries" } else { "/history" };
+        if history.is_none() {
+            let value = Value::seq([entry.clone()]);
+            let value = if is_map { Value::map([("entries", value)]) } else { value };
+            return edit.set(&TreePath::parse("/history")?, &value);
+        }
+        match tree.at(list).filter(|node| !node.is_null()) {
+            Some(node) if node.is_sequence() => edit.append(&TreePath::parse(list)?, entry),
+            None => edit.set(&TreePath::parse(list)?, &Value::seq([entry.clone()])),
+            Some(node) => {
+                let found = if node.is_mapping() { "a mapping" } else { "a scalar" };
+                Err(Error::invalid_input(format!(
+                    "cannot add to the history: {list} is not a list (expected a list, found {found})"
+                ))
+                .at_path(list)
+                .hint("make it a list of entries with trilith edit, or rename it"))
             }
-            match tree.at(list).filter(|node| !node.is_null()) {
-                Some(node) if node.is_sequence() => edit.append(&TreePath::parse(list)?, &entry),
-                None => edit.set(&TreePath::parse(list)?, &Value::seq([entry])),
-                Some(node) => {
-                    let found = if node.is_mapping() { "a mapping" } else { "a scalar" };
-                    Err(Error::invalid_input(format!(
-                        "cannot add to the history: {list} is not a list (expected a list, found {found})"
-                    ))
-                    .at_path(list)
-                    .hint("make it a list of entries with trilith edit, or rename it"))
-                }
-            }
-        })
+        }
     }
 }
 

@@ -293,13 +293,18 @@ impl<'f> Change<'f> {
         Error: From<P::Error>,
     {
         let path = path.try_into()?;
-        self.settle_at(&path)?;
+        let node = self.stored(&path, array, options)?;
+        self.stage(Step::Set(path, node))
+    }
+
+    /// Stores an array that takes the place of the one at a path, and returns the node that is to be put there.
+    pub(crate) fn stored(&mut self, path: &TreePath, array: &Array, options: &ArrayOptions) -> Result<Value> {
+        self.settle_at(path)?;
         let mut options = options.clone();
         if options.codec.is_none() && !options.inline {
-            options.codec = self.codec_at(&path);
+            options.codec = self.codec_at(path);
         }
-        let node = self.store(Some(&path), array, &options)?;
-        self.stage(Step::Set(path, node))
+        self.store(Some(path), array, &options)
     }
 
     /// Adds an array under a new key, or as an item of a sequence (`-`: at the end).

@@ -97,7 +97,7 @@ impl Chunks {
             if (reached >= range.end && !whole) || table.ended {
                 break;
             }
-            self.foresee(&mut table, reached, range.clone())?;
+            self.foresee(&mut table, reached, &range)?;
             self.extend(&mut table, reached)?;
         }
         let from = table.chunks.partition_point(|chunk| chunk.end() <= range.start);
@@ -143,16 +143,16 @@ impl Chunks {
         (decoded > 0).then(|| (stored as f64 / decoded as f64, size))
     }
 
-    /// Fetches the expected starts of the chunks up to the end of `range` together, if finding each would be a
-    /// request. The guess is that all are of about one size. A wrong guess costs a request and no more.
-    fn foresee(&self, table: &mut Table, reached: u64, range: Range<u64>) -> Result<()> {
+    /// The expected starts of the chunks up to the end of `range`, if finding each would be a request and there are at least so
+    /// many. The guess is that all are of about one size. A wrong guess costs a request and no more.
+    fn expected(&self, table: &Table, reached: u64, range: &Range<u64>, least: u64) -> Vec<Range<u64>> {
         if self.stored.access() != Access::Requests || table.foreseen.iter().any(|known| known.contains(&table.at)) {
-            return Ok(());
+            return Vec::new();
         }
-        let Some((ratio, size)) = self.scale(table, reached) else { return Ok(()) };
+        let Some((ratio, size)) = self.scale(table, reached) else { return Vec::new() };
         let steps = range.end.saturating_sub(reached).div_ceil(size.max(1));
-        if !(2..=1 << 16).contains(&steps) {
-            return Ok(());
+        if !(least..=1 << 16).contains(&steps) {
+            return Vec::new();
         }
         let wanted = (range.end - range.start).max(size) as f64 * ratio;
         let width = (wanted as u64 / 16 / steps).clamp(2 << 10, 64 << 10);
@@ -161,10 +161,17 @@ impl Chunks {
             let place = table.at + (step as f64 * size as f64 * ratio) as u64;
             if step == 0 { place..place + LENGTHS } else { place.saturating_sub(width / 2)..place + width / 2 }
         };
-        let places: Vec<_> = (0..steps).map(around).map(|place| place.start.min(end)..place.end.min(end)).collect();
-        self.stored.prefetch(&places)?;
-        // The next guess begins after the first miss.
-        table.foreseen = places;
+        (0..steps).map(around).map(|place| place.start.min(end)..place.end.min(end)).collect()
+    }
+
+    /// Fetches the expected starts of chunks together.
+    fn foresee(&self, table: &mut Table, reached: u64, range: &Range<u64>) -> Result<()> {
+        let places = self.expected(table, reached, range, 2);
+        if !places.is_empty() {
+            self.stored.prefetch(&places)?;
+            // The next guess begins after the first miss.
+            table.foreseen = places;
+        }
         Ok(())
     }
 
@@ -309,6 +316,29 @@ impl Source for Chunks {
         let mut ranges = Vec::new();
         for part in joined(&self.covering(range)?) {
             ranges.extend(self.stored.stored(part)?);
+        }
+        Ok(ranges)
+    }
+
+    fn lengths(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        if range.is_empty() || self.stored.access() != Access::Requests {
+            return Ok(Vec::new());
+        }
+        // The first chunk shows how long the others are.
+        self.covering(0..1.min(self.len))?;
+        let mut table = lock(&self.table);
+        let reached = table.chunks.last().map_or(0, Chunk::end);
+        if reached >= range.end {
+            return Ok(Vec::new());
+        }
+        let places = self.expected(&table, reached, &range, 1);
+        let mut ranges = Vec::with_capacity(places.len());
+        for place in &places {
+            ranges.extend(self.stored.stored(place.clone())?);
+        }
+        // Who asks announces them.
+        if !places.is_empty() {
+            table.foreseen = places;
         }
         Ok(ranges)
     }

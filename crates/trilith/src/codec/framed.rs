@@ -94,6 +94,10 @@ impl Source for Framed {
         self.either(|chunks| chunks.stored(range.clone()), |stream| stream.stored(range.clone()))
     }
 
+    fn lengths(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        self.either(|chunks| chunks.lengths(range.clone()), |_| Ok(Vec::new()))
+    }
+
     fn piece_size(&self, range: Range<u64>) -> Result<Option<u64>> {
         self.either(|chunks| chunks.piece_size(range.clone()), |stream| stream.piece_size(range.clone()))
     }
