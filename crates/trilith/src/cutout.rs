@@ -367,7 +367,7 @@ impl<'f> Cutout<'f> {
         let mut arrays = Arrays { cut: Vec::new(), left: Vec::new(), unlike: Vec::new() };
         let mut seen = HashSet::new();
         let root = self.file.root();
-        // Another image with coordinates of its own is not cut with those of this one.
+        // Another image with separate coordinates is not cut with those of this one.
         let is_placed = |path: &str| path == self.path || described_at(&root, path).is_none_or(|place| place == self.found.path);
         for listed in crate::asdf::walk::arrays(file)? {
             let Ok(found) = listed.found else { continue };

@@ -336,7 +336,7 @@ impl Source for Chunks {
         for place in &places {
             ranges.extend(self.stored.stored(place.clone())?);
         }
-        // Who asks announces them.
+        // The caller announces them.
         if !places.is_empty() {
             table.foreseen = places;
         }

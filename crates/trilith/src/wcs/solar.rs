@@ -122,7 +122,7 @@ impl Builder {
     }
 }
 
-/// The way of two angles into degrees, beside inputs that stay.
+/// The way of two angles into degrees, next to inputs that stay.
 fn in_degrees_and(units: &[Option<Unit>], inputs: usize) -> Result<Transform> {
     let rest = inputs.saturating_sub(2);
     let angles = in_degrees(units)?;
