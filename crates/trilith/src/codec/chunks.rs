@@ -143,7 +143,7 @@ impl Chunks {
         (decoded > 0).then(|| (stored as f64 / decoded as f64, size))
     }
 
-    /// The expected starts of the chunks up to the end of `range`, if finding each would be a request and there are at least so
+    /// The expected starts of the chunks up to the end of `range`, if finding each would be a request and there are at least this
     /// many. The guess is that all are of about one size. A wrong guess costs a request and no more.
     fn expected(&self, table: &Table, reached: u64, range: &Range<u64>, least: u64) -> Vec<Range<u64>> {
         if self.stored.access() != Access::Requests || table.foreseen.iter().any(|known| known.contains(&table.at)) {
