@@ -406,6 +406,7 @@ fn own_of(item: ItemId, spelled: &str) -> Option<Cow<'_, str>> {
 fn plain(attribute: &Attribute) -> Value {
     let word = |word: &Literal| match word {
         Literal::Integer(value) => Value::from(*value),
+        Literal::Large(digits) => Value::from(Data::BigInt(digits.clone())),
         Literal::Float(value) => Value::from(*value),
         Literal::Text(text) => Value::from(text.clone()),
     };

@@ -293,7 +293,7 @@ impl Spec<'_> {
         let float = match said {
             Literal::Integer(value) => *value as f64,
             Literal::Float(value) => *value,
-            Literal::Text(text) => text.parse().map_err(|_| wrong(said))?,
+            Literal::Text(text) | Literal::Large(text) => text.parse().map_err(|_| wrong(said))?,
         };
         let bytes = match (datatype, said) {
             (Datatype::Float16, _) => half::f16::from_f64(float).to_le_bytes().to_vec(),

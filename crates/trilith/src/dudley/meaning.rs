@@ -256,7 +256,7 @@ fn same_bits(declared: Declared, datatype: &Datatype) -> Declared {
 /// A number, or a text that is one, as GDAL writes it.
 fn number(literal: &Literal) -> Option<Declared> {
     typed_number(literal).or_else(|| match literal {
-        Literal::Text(text) => {
+        Literal::Text(text) | Literal::Large(text) => {
             let text = text.trim();
             let whole = text.parse::<i128>().ok().map(Declared::Int);
             whole.or_else(|| text.parse::<f64>().ok().map(Declared::Float))
@@ -270,6 +270,6 @@ fn typed_number(literal: &Literal) -> Option<Declared> {
     match literal {
         Literal::Integer(n) => Some(Declared::Int((*n).into())),
         Literal::Float(x) => Some(Declared::Float(*x)),
-        Literal::Text(text) => text.parse::<i128>().ok().filter(|whole| i64::try_from(*whole).is_err()).map(Declared::Int),
+        Literal::Text(text) | Literal::Large(text) => text.parse::<i128>().ok().filter(|whole| i64::try_from(*whole).is_err()).map(Declared::Int),
     }
 }

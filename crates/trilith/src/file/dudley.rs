@@ -150,6 +150,7 @@ impl DudleyFile {
 pub(super) fn value_of(said: &Attribute) -> Value {
     let one = |literal: &Literal| match literal {
         Literal::Integer(number) => Value::from(*number),
+        Literal::Large(digits) => Value::from(Data::BigInt(digits.clone())),
         Literal::Float(number) => Value::from(*number),
         Literal::Text(text) => Value::from(text.as_str()),
     };

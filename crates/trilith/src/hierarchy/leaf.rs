@@ -122,6 +122,7 @@ fn typed(item: &Item<'_>) -> Vec<(String, Json)> {
 fn json(said: &Value) -> Json {
     match &said.data {
         Data::Int(value) => Json::Int(*value),
+        Data::BigInt(digits) => Json::Digits(digits.to_string()),
         Data::Float(value) => Json::Float(*value),
         Data::Str(text) | Data::Plain(text) => Json::Text(text.to_string()),
         Data::Seq(items) => Json::List(items.iter().map(json).collect()),

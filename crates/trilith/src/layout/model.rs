@@ -208,6 +208,8 @@ pub struct Filter {
 pub enum Literal {
     /// A whole number.
     Integer(i64),
+    /// A whole number that does not fit in 64 bits: its decimal digits.
+    Large(String),
     /// A number with a point or an exponent.
     Float(f64),
     /// A quoted string.
@@ -231,6 +233,7 @@ impl std::fmt::Display for Literal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Literal::Integer(value) => write!(f, "{value}"),
+            Literal::Large(digits) => f.write_str(digits),
             // Infinity has no other spelling than a number that is too large.
             Literal::Float(value) if value.is_infinite() => f.write_str(if *value > 0.0 { "1e999" } else { "-1e999" }),
             Literal::Float(value) => write!(f, "{value:?}"),

@@ -70,7 +70,10 @@ impl Parser<'_> {
         loop {
             let token = lexer.next();
             let value = self.scalar(token)?;
-            let is_other = |first: &Literal| std::mem::discriminant(first) != std::mem::discriminant(&value);
+            let is_whole = |value: &Literal| matches!(value, Literal::Integer(_) | Literal::Large(_));
+            let is_other = |first: &Literal| {
+                std::mem::discriminant(first) != std::mem::discriminant(&value) && !(is_whole(first) && is_whole(&value))
+            };
             if !is_mixed && list.first().is_some_and(is_other) {
                 // It can be read to its end: what follows counts.
                 is_mixed = true;
@@ -95,6 +98,7 @@ impl Parser<'_> {
         let text = token.span.slice(self.text);
         match token.kind {
             T::Integer => Ok(Literal::Integer(token.value)),
+            T::BadNumber if is_large(text) => Ok(Literal::Large(text.trim_start_matches('+').to_owned())),
             T::Float => Ok(Literal::Float(parse_float(text))),
             T::Quoted => Ok(Literal::Text(unquote(text).into_owned())),
             T::Symbol => Err(self.unfit(token, "a value").hint(format!("a text needs quotes: \"{text}\"")).into()),
@@ -111,4 +115,10 @@ impl Parser<'_> {
 /// The value of a FLOAT, whose form the scanner has checked.
 pub(super) fn parse_float(text: &str) -> f64 {
     text.parse().unwrap_or(f64::NAN)
+}
+
+/// Returns `true` for a decimal number without leading zeros.
+fn is_large(text: &str) -> bool {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    !digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -77,7 +77,12 @@ impl Parser<'_> {
                 format!("an item is written `{last}{equals} {text}`; a name with a blank in it is quoted")
             }
             (T::Minus | T::Plus | T::DotDot | T::Integer | T::Float | T::BadCharacter | T::Into, _) if code == Code::E202 => {
-                "a name of other characters than letters, digits and `_` is quoted: \"a-b\"".to_owned()
+                let head = line.rsplit(char::is_whitespace).next().unwrap_or("");
+                let rest = self.text.get(token.span.start as usize..).unwrap_or("");
+                let rest = rest.split(|c: char| c.is_whitespace() || "=:/[]{}(),#\"'".contains(c)).next().unwrap_or("");
+                let is_name = !head.is_empty() && !head.contains(['"', '\'']) && head.len() + rest.len() <= 40;
+                let name = if is_name { format!("{head}{rest}") } else { "a-b".to_owned() };
+                format!("a name of other characters than letters, digits and `_` is quoted: \"{name}\"")
             }
             (T::OpenBracket | T::OpenParen, _) if code == Code::E201 => {
                 "the shape comes after the datatype, before `@` and `%`".to_owned()
