@@ -193,7 +193,10 @@ impl Catalog {
         let (records, rows) = match items.located("/records")? {
             Some(found) if found.typed == ResolvedType::Dynamic => {
                 let rows = found.shape.first().copied().unwrap_or(1);
-                (Records::Instances(instances(file.layout(), &items)?), rows)
+                match items.plain_at("/records")? {
+                    Some(records) => (Records::Array(records), rows),
+                    None => (Records::Instances(instances(file.layout(), &items)?), rows),
+                }
             }
             _ => {
                 let records = items.array_at("/records")?;

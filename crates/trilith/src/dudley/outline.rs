@@ -162,7 +162,8 @@ impl Outline {
         self.nodes.push(Node::new(key.1.clone(), parent, is_param));
         if let Some(parent) = self.nodes.get_mut(parent) {
             parent.children.push(id);
-            parent.is_list |= matches!(key.1, Step::Element(_));
+            // A long list of equal dicts is seen as one dict of arrays.
+            parent.is_list = matches!(key.1, Step::Element(_)) || (parent.is_list && !matches!(key.1, Step::Name(_)));
         }
         self.found.insert(key, id);
         id

@@ -328,6 +328,11 @@ impl DudleyFile {
             };
             return array.map_err(|e| e.context(entry.path.clone()));
         }
+        if entry.stride.is_some() {
+            let items = self.items()?;
+            let array = items.stacked(&entry.path)?.ok_or_else(|| items.no_item(&entry.path))?;
+            return super::seen::seen(&self.layout, entry.item, array).map_err(|e| e.context(entry.path.clone()));
+        }
         let whole = || {
             let mut shape = entry.shape.clone();
             let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
@@ -493,7 +498,7 @@ impl<'f> Items<'f> {
         self.limited(self.found.entries())
     }
 
-    /// As [`Items::entries`], with a long list of equal consecutive arrays as one entry.
+    /// As [`Items::entries`], with a long list of equal arrays as one entry.
     pub(super) fn condensed(&self) -> impl Iterator<Item = Result<Entry>> + '_ {
         // Derived layouts describe lists in more detail.
         let least = if matches!(self.file.origin, LayoutOrigin::Derived(_)) || self.file.has_grids {
@@ -603,6 +608,14 @@ impl<'f> Items<'f> {
         let array = self.file.stored_array_of(entry)?;
         array.check_present().map_err(|e| e.context(entry.path.clone()))?;
         Ok(array)
+    }
+
+    /// The structs with stored parameters at a path as one array in which these are members; None if they are of several
+    /// sizes, or if something else is there.
+    pub(super) fn plain_at(&self, path: &str) -> Result<Option<Array>> {
+        let entry = self.found.find(path)?.filter(|entry| entry.typed == ResolvedType::Dynamic);
+        let found = entry.as_ref().map(|entry| (entry, Located::inside(entry)));
+        found.filter(|(_, found)| found.typed != ResolvedType::Dynamic).map(|(entry, found)| self.over(entry, found)).transpose()
     }
 
     /// An item, or a member of all its structs.

@@ -141,7 +141,8 @@ impl DudleyFile {
             });
         }
         let offset = self.offset(entry);
-        let storage = offset.map_or_else(|| "no data".to_owned(), |at| format!("at byte {at}"));
+        let every = entry.stride.map_or(String::new(), |stride| format!(", every {stride} B"));
+        let storage = offset.map_or_else(|| "no data".to_owned(), |at| format!("at byte {at}{every}"));
         Ok(Description { datatype, shape, byteorder, storage, offset, nbytes, filter, remarks, doc, unit, members })
     }
 }

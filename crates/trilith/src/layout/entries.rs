@@ -14,6 +14,9 @@ use crate::diagnostic::Diagnostic;
 /// Number of equal arrays from which on a list is shown as one array.
 pub const LONG_LIST: u64 = 100_000;
 
+/// Number of declarations in an element of such a list at most.
+const LONG_BODY: usize = 10_000;
+
 /// The extent of a layout along a longer one that begins with it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Reached {
@@ -31,22 +34,22 @@ impl<'l> Evaluation<'l> {
         Entries { walker: Walker::new(self, self.machine.clone()) }
     }
 
-    /// As [`Evaluation::entries`], but a list of at least `least` equal consecutive arrays is one entry: the path is
-    /// that of the list, and the first dimension counts its elements.
+    /// As [`Evaluation::entries`], but a list of at least `least` equal arrays is one entry: the path is that of the list, and the
+    /// first dimension counts its elements. A list of equal dicts is one entry for each array in them, `/list/x`.
     pub fn condensed(&self, least: u64) -> Condensed<'_, 'l> {
-        Condensed { evaluation: self, walker: Walker::new(self, self.machine.clone()), at: 0, least, is_begun: false }
+        let walker = Walker::new(self, self.machine.clone());
+        Condensed { evaluation: self, walker, at: 0, least, is_begun: false, ready: Vec::new().into_iter() }
     }
 
-    /// Returns the list that begins at a place of the text, how many elements it has and how many places, if it is the same
-    /// array again and again and nothing else is put into it.
+    /// Returns the list that begins at a place of the text, how many elements it has and how many places, if the same array or
+    /// dict of arrays is put into it again and again, and nothing else.
     fn repeated(&self, at: usize) -> Option<(ItemId, u64, usize)> {
         let layout = self.layout();
         let step = |at: usize| Some((at, layout.steps.get(*layout.plan.places.get(at)? as usize)?));
         let (_, Step::List(of)) = step(at)? else { return None };
-        let inner = layout.steps.get(*layout.plan.places.get(at)? as usize + 1)?;
-        let is_array = matches!(inner, Step::Data(item) if layout.filter_of(*item).is_none());
+        let body = layout.steps.get(*layout.plan.places.get(at)? as usize + 1..of.end as usize)?;
         let is_outside = layout.kind(layout.parent(of.list)?) == Kind::Dict;
-        if of.elements != 1 || of.dynamic || !is_array || !is_outside || layout.dialect != Dialect::D2025 {
+        if of.elements != 1 || of.dynamic || !is_outside || layout.dialect != Dialect::D2025 {
             return None;
         }
         let from = layout.plan.of_list.partition_point(|(list, _)| *list < of.list);
@@ -58,6 +61,9 @@ impl<'l> Evaluation<'l> {
             }
             _ => return None,
         };
+        if body.len() > LONG_BODY || body.iter().any(|step| matches!(step, Step::List(_) | Step::Extend(_))) {
+            return None;
+        }
         Some((of.list, find::grown(layout, &self.machine, at as u32).ok()?.checked_add(more)?, places))
     }
 
@@ -145,8 +151,10 @@ impl<'l> Evaluation<'l> {
                 return Err(Limits::exceeded("items", limit, format_args!("the layout has over {limit} items")).into());
             }
             let entry = entry?;
-            // Members of instances are in their struct.
-            let is_member = self.layout().member_of_struct(entry.item);
+            // Members of instances lie in their struct, items of the dicts of a long list between each other, and derived layouts
+            // have columns of one table.
+            let is_column = || self.layout().attributes(entry.item).any(|(name, _)| name == "grid_member");
+            let is_member = self.layout().member_of_struct(entry.item) || entry.stride.is_some() || is_column();
             if let (Some(address), Some(size), false) = (entry.address, entry.nbytes, is_member) {
                 spots.push((address, size, entry));
             }
@@ -193,11 +201,16 @@ pub struct Condensed<'e, 'l> {
     at: usize,
     least: u64,
     is_begun: bool,
+    /// Entries of a list that are next.
+    ready: std::vec::IntoIter<Entry>,
 }
 
 impl Condensed<'_, '_> {
     fn advance(&mut self) -> Result<Option<Entry>, Fault> {
         loop {
+            if let Some(entry) = self.ready.next() {
+                return Ok(Some(entry));
+            }
             if self.is_begun
                 && let Some(entry) = self.walker.advance()?
             {
@@ -209,9 +222,10 @@ impl Condensed<'_, '_> {
                 return Ok(None);
             }
             if let Some((list, count, places)) = self.evaluation.repeated(self.at).filter(|(_, count, _)| *count >= self.least)
-                && let Some(entry) = self.repeated(list, count, places)?
+                && let Some(entries) = self.repeated(list, count, places)?
             {
-                return Ok(Some(entry));
+                self.ready = entries.into_iter();
+                continue;
             }
             // In 2026 a list goes on inside of another, which is known from a walk of all.
             let next = if self.evaluation.layout().dialect == Dialect::D2025 { self.at + 1 } else { count };
@@ -220,25 +234,43 @@ impl Condensed<'_, '_> {
         }
     }
 
-    /// The entry of a list, unless its elements have gaps between them.
-    fn repeated(&mut self, list: ItemId, count: u64, places: usize) -> Result<Option<Entry>, Fault> {
+    /// The entries of a list as a whole, unless its first elements are not equally far from each other.
+    fn repeated(&mut self, list: ItemId, count: u64, places: usize) -> Result<Option<Vec<Entry>>, Fault> {
+        let name = self.evaluation.layout().path(list);
         self.walker.seek(self.at, self.at + places);
-        let first = self.walker.advance()?;
-        let second = self.walker.advance()?;
+        // From the second on all are equally far from each other.
+        let mut elements: [Vec<Entry>; 3] = Default::default();
+        while let Some(entry) = self.walker.advance()? {
+            let index = entry.path.get(name.len() + 1..).and_then(|rest| rest.split(']').next()?.parse::<usize>().ok());
+            match index.and_then(|index| elements.get_mut(index)) {
+                Some(element) => element.push(entry),
+                None => break,
+            }
+        }
         self.walker.set_length(list, 0);
-        let (Some(mut entry), Some(second)) = (first, second) else { return Ok(None) };
-        let size = entry.nbytes.unwrap_or(0);
-        let gap = entry.address.zip(second.address).and_then(|(first, second)| second.checked_sub(first)).unwrap_or(0);
-        let (Some(nbytes), true) = (size.checked_mul(count), gap == size && entry.kind == EntryKind::Data) else {
+        let [first, second, third] = elements;
+        if first.len() != second.len() || first.len() != third.len() {
             return Ok(None);
-        };
-        entry.path = self.evaluation.layout().path(list);
-        entry.shape.insert(0, count);
-        entry.nbytes = Some(nbytes);
+        }
+        let mut whole = Vec::with_capacity(first.len());
+        for ((mut entry, second), third) in first.into_iter().zip(&second).zip(&third) {
+            let gap = |from: &Entry, to: &Entry| from.address.zip(to.address).map(|(from, to)| to.checked_sub(from));
+            let (stride, next) = (gap(&entry, second), gap(second, third));
+            let Some(nbytes) = entry.nbytes.and_then(|size| size.checked_mul(count)) else { return Ok(None) };
+            if stride != next || stride == Some(None) || entry.kind != EntryKind::Data {
+                return Ok(None);
+            }
+            entry.stride = stride.flatten().filter(|stride| Some(*stride) != entry.nbytes);
+            let inside = entry.path.get(name.len()..).and_then(|rest| rest.split_once(']')).map_or("", |(_, inside)| inside);
+            entry.path = format!("{name}{inside}");
+            entry.shape.insert(0, count);
+            entry.nbytes = Some(nbytes);
+            whole.push(entry);
+        }
         self.walker.set_length(list, count);
         self.walker.seek(self.at, self.at);
         self.at += places;
-        Ok(Some(entry))
+        Ok(Some(whole))
     }
 }
 

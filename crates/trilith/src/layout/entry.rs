@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::lexer::push_name;
 use super::machine::{Machine, Overflow};
 use super::model::{Attribute, Byteorder, Dim, ItemId, MemberKind, Primitive, TypeId, TypeKind, Use};
 use super::names::Mixer;
 use super::sizes::Members;
-use super::typed::ResolvedType;
+use super::typed::{ResolvedType, Structure};
 
 /// The kind of an [`Entry`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,6 +56,10 @@ pub struct Entry {
     pub item: ItemId,
     /// The datatype with sizes, orders and offsets to compute with.
     pub typed: ResolvedType,
+    /// Of the elements of a long list as one array: bytes from one to the next, if they do not follow each other directly.
+    pub stride: Option<u64>,
+    /// Of structs with stored parameters that all have the same size: that struct, in which the parameters are members.
+    pub(crate) plain: Option<Arc<Structure>>,
 }
 
 impl Entry {
@@ -118,20 +123,27 @@ impl Machine<'_> {
     }
 
     /// The datatype of an element, typedefs unfolded, in at most this number of bytes.
-    pub fn spell(&mut self, ty: TypeId, limit: u64) -> Result<String, Unspelled> {
+    pub fn spell(&mut self, ty: TypeId, plain: bool, limit: u64) -> Result<String, Unspelled> {
         let mut out = String::new();
-        self.spell_into(&mut out, ty, limit, &mut Spelled::default())?;
+        self.spell_into(&mut out, ty, plain, limit, &mut Spelled::default())?;
         Ok(out)
     }
 
-    fn spell_into(&mut self, out: &mut String, ty: TypeId, limit: u64, known: &mut Spelled) -> Result<(), Unspelled> {
+    fn spell_into(
+        &mut self,
+        out: &mut String,
+        ty: TypeId,
+        plain: bool,
+        limit: u64,
+        known: &mut Spelled,
+    ) -> Result<(), Unspelled> {
         let ty = self.base(ty);
         let of = self.layout.ty(ty);
         match of.kind {
             TypeKind::Primitive(primitive, own) => self.spell_primitive(primitive, own, out),
             TypeKind::Null => out.push_str("{}"),
             TypeKind::Alias(_) => {}
-            TypeKind::Struct if of.dynamic => out.push_str("{dynamic}"),
+            TypeKind::Struct if of.dynamic && !plain => out.push_str("{dynamic}"),
             TypeKind::Struct => {
                 if let Some(text) = known.get(&ty).cloned() {
                     if (out.len() + text.len()) as u64 > limit {
@@ -145,7 +157,7 @@ impl Machine<'_> {
                 let mut place = Members::default();
                 let mut first = true;
                 for member in of.members.of(&self.layout.members) {
-                    let MemberKind::Data(what) = member.what else { continue };
+                    let Some((size, align)) = self.member_size(member.what)? else { continue };
                     if !std::mem::take(&mut first) {
                         out.push_str(", ");
                     }
@@ -154,12 +166,19 @@ impl Machine<'_> {
                     }
                     push_name(out, self.layout.name(member.item).unwrap_or(""));
                     out.push(':');
-                    self.spell_into(out, what.ty, limit, known)?;
-                    let mut shape = Vec::new();
-                    self.shape(what, &mut shape);
-                    spell_shape(&shape, out);
-                    let size = self.use_size(what)?;
-                    let align = self.layout.ty(what.ty).align;
+                    match member.what {
+                        MemberKind::Data(what) => {
+                            self.spell_into(out, what.ty, plain, limit, known)?;
+                            let mut shape = Vec::new();
+                            self.shape(what, &mut shape);
+                            spell_shape(&shape, out);
+                        }
+                        MemberKind::Stored(id) => {
+                            let param = self.layout.param(id);
+                            self.spell_primitive(param.primitive, param.order, out);
+                        }
+                        MemberKind::Fixed(_) => {}
+                    }
                     let off = place.next(size, member.placement, align).ok_or(Overflow)?;
                     if size == 0 {
                         out.push_str("@-");

@@ -1,5 +1,7 @@
 //! One entry by its path, without walking what is before it; members of structs among arrays.
 
+use std::sync::Arc;
+
 use super::entry::Entry;
 use super::lexer::unquote;
 use super::machine::Machine;
@@ -161,7 +163,7 @@ impl Evaluation<'_> {
         // A member: the item is the part before one of the points.
         for (at, _) in path.match_indices('.') {
             if let Some(entry) = self.find(path.get(..at).unwrap_or(""))?
-                && let Some(found) = Located::of(&entry).members(path.get(at..).unwrap_or(""))
+                && let Some(found) = Located::inside(&entry).members(path.get(at..).unwrap_or(""))
             {
                 return Ok(Some(found));
             }
@@ -170,7 +172,7 @@ impl Evaluation<'_> {
         let cut = last_name(path);
         let (dict, name) = (path.get(..cut).unwrap_or(""), path.get(cut..).unwrap_or(""));
         let Some(entry) = self.find(&format!("{dict}/\"\""))? else { return Ok(None) };
-        Ok(Located::of(&entry).members(&format!(".{}", name.trim_start_matches('/'))))
+        Ok(Located::inside(&entry).members(&format!(".{}", name.trim_start_matches('/'))))
     }
 }
 
@@ -242,10 +244,22 @@ fn last_name(path: &str) -> usize {
 
 impl Located {
     pub(super) fn of(entry: &Entry) -> Self {
+        Self::with(entry, entry.typed.clone())
+    }
+
+    /// Does the same, for the members of its structs: stored parameters that decide no length are members, too.
+    pub(crate) fn inside(entry: &Entry) -> Self {
+        Self::with(
+            entry,
+            entry.plain.as_ref().map_or_else(|| entry.typed.clone(), |plain| ResolvedType::Struct(Arc::clone(plain))),
+        )
+    }
+
+    fn with(entry: &Entry, typed: ResolvedType) -> Self {
         let mut located = Self {
             path: entry.path.clone(),
             address: entry.address,
-            typed: entry.typed.clone(),
+            typed,
             shape: Vec::new(),
             strides: Vec::new(),
             item: entry.item,

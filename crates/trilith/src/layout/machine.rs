@@ -151,7 +151,7 @@ impl<'l> Machine<'l> {
         self.count(what.dims)?.checked_mul(size).ok_or(Overflow)
     }
 
-    /// The size of one instance of a type without stored parameters.
+    /// The size of one instance of a type, if no stored parameter in it decides a length.
     pub fn type_size(&mut self, ty: TypeId) -> std::result::Result<u64, Overflow> {
         let of = self.layout.ty(ty);
         if let Some(size) = of.size {
@@ -170,10 +170,8 @@ impl<'l> Machine<'l> {
             TypeKind::Struct => {
                 let mut members = Members::default();
                 for member in of.members.of(&self.layout.members) {
-                    if let MemberKind::Data(what) = member.what {
-                        let size = self.use_size(what)?;
-                        members.next(size, member.placement, self.layout.ty(what.ty).align).ok_or(Overflow)?;
-                    }
+                    let Some((size, align)) = self.member_size(member.what)? else { continue };
+                    members.next(size, member.placement, align).ok_or(Overflow)?;
                 }
                 members.size(of.align).ok_or(Overflow)?
             }
@@ -183,6 +181,16 @@ impl<'l> Machine<'l> {
         }
         self.sizes[at] = (self.age, size);
         Ok(size)
+    }
+
+    /// The size and the alignment of a member of a struct; None for a fixed parameter.
+    pub fn member_size(&mut self, what: MemberKind) -> std::result::Result<Option<(u64, u64)>, Overflow> {
+        let layout = self.layout;
+        Ok(match what {
+            MemberKind::Data(what) => Some((self.use_size(what)?, layout.ty(what.ty).align)),
+            MemberKind::Stored(id) => Some((layout.param(id).primitive.size(), layout.ty(layout.param(id).ty).align)),
+            MemberKind::Fixed(_) => None,
+        })
     }
 
     // Steps.
@@ -365,7 +373,7 @@ impl<'l> Machine<'l> {
         if data.filter != 0 && layout.filter(data.filter).is_some_and(|filter| filter.compresses) {
             return self.place_compressed(item, data, drop_at, source, record).map(|(_, spot)| spot);
         }
-        if of.dynamic {
+        if self.is_stepped(data.what) {
             return self.place_dynamic(item, data, drop_at, source, record);
         }
         let size = self.use_size(data.what).map_err(|Overflow| self.overflow(item))?;
@@ -500,13 +508,14 @@ impl<'l> Machine<'l> {
         match member.what {
             MemberKind::Fixed(_) => Ok(Spot::NOTHING),
             MemberKind::Stored(param) => {
-                let (size, align) = (layout.param(param).primitive.size(), layout.ty(layout.param(param).ty).align);
+                let found = self.member_size(member.what).map_err(|Overflow| self.overflow(member.item))?;
+                let (size, align) = found.unwrap_or_default();
                 let spot =
                     self.member_spot(members, size, member.placement, align, base).ok_or_else(|| self.overflow(member.item))?;
                 self.read_param(param, spot.address, source, record)?;
                 Ok(spot)
             }
-            MemberKind::Data(what) if layout.ty(what.ty).dynamic => {
+            MemberKind::Data(what) if self.is_stepped(what) => {
                 let (count, inner) = self.instances(what).map_err(|Overflow| self.overflow(member.item))?;
                 if count == 0 {
                     return Ok(Spot::NOTHING);

@@ -19,6 +19,7 @@
 //!
 //! Uncertain points of the language are collected in [`decision`].
 
+mod alike;
 mod code;
 mod compare;
 #[doc(hidden)]

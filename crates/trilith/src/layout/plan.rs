@@ -1,6 +1,6 @@
 //! Facts about a layout that evaluation needs, found once after parsing.
 
-use super::model::{ItemId, ItemKind, Layout, Step};
+use super::model::{ItemId, ItemKind, Layout, Step, TypeId};
 
 /// The steps outside of lists that occupy the stream, and where to find each item among them.
 #[derive(Clone, Default)]
@@ -13,6 +13,8 @@ pub(crate) struct Plan {
     pub of_list: Vec<(ItemId, u32)>,
     /// Some value has to be read from the stream.
     pub dynamic: bool,
+    /// Structs with stored parameters whose instances all have the same size, sorted.
+    pub alike: Vec<TypeId>,
 }
 
 impl Plan {
@@ -57,6 +59,9 @@ impl Plan {
         }
         plan.of_item.sort_unstable();
         plan.of_list.sort_unstable();
+        if plan.dynamic {
+            plan.alike = layout.alike_types();
+        }
         plan
     }
 }

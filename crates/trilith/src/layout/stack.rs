@@ -126,7 +126,14 @@ impl Stacking<'_> {
                 let stride = third.saturating_sub(*second);
                 let (first, second) = (here.first().copied().flatten(), *second);
                 self.push(first);
-                self.runs.push(Stretch { count: more - 1, address: Some(second), stride });
+                match self
+                    .runs
+                    .last_mut()
+                    .filter(|run| run.count == 1 && run.address.map(|at| at.saturating_add(stride)) == Some(second))
+                {
+                    Some(run) => (run.count, run.stride) = (more, stride),
+                    None => self.runs.push(Stretch { count: more - 1, address: Some(second), stride }),
+                }
                 self.count = self.count.saturating_add(more - 1);
                 return Ok(None);
             }
@@ -143,7 +150,9 @@ impl Stacking<'_> {
     fn taken(&self, entry: &Entry) -> Option<(u64, Option<Located>)> {
         let rest = entry.path.strip_prefix(self.list.as_str())?.strip_prefix('[')?;
         let (index, way) = rest.split_once(']')?;
-        let found = self.inner.strip_prefix(way).and_then(|members| Located::of(entry).members(members));
+        let members = self.inner.strip_prefix(way);
+        let found =
+            members.and_then(|way| if way.is_empty() { Some(Located::of(entry)) } else { Located::inside(entry).members(way) });
         Some((index.parse().ok()?, found))
     }
 

@@ -62,7 +62,7 @@ impl Layout {
     /// As deep as structs may nest. Returns `true` if something was found.
     fn add_members(&self, ty: TypeId, way: &mut Vec<String>, found: &mut Vec<ToldMember>, silent: &mut HashSet<TypeId>) -> bool {
         let of = self.ty(self.unfolded(ty));
-        if of.kind != TypeKind::Struct || of.dynamic || silent.contains(&ty) {
+        if of.kind != TypeKind::Struct || silent.contains(&ty) {
             return false;
         }
         let before = found.len();
@@ -70,13 +70,19 @@ impl Layout {
             if found.len() >= MEMBERS {
                 break;
             }
-            let MemberKind::Data(what) = member.what else { continue };
+            let what = match member.what {
+                MemberKind::Data(what) => Some(what),
+                MemberKind::Stored(_) => None,
+                MemberKind::Fixed(_) => continue,
+            };
             way.push(read_own(self.name(member.item).unwrap_or("")).into_owned());
-            let shape = self.dims_text(what);
+            let shape = what.and_then(|what| self.dims_text(what));
             if shape.is_some() || self.is_told(member.item) {
                 found.push(ToldMember { way: way.clone(), item: member.item, shape });
             }
-            self.add_members(what.ty, way, found, silent);
+            if let Some(what) = what {
+                self.add_members(what.ty, way, found, silent);
+            }
             way.pop();
         }
         if found.len() == before {

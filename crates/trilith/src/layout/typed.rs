@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::machine::{Machine, Overflow};
-use super::model::{Byteorder, MemberKind, Primitive, TypeId, TypeKind};
+use super::model::{Byteorder, MemberKind, Param, Primitive, TypeId, TypeKind};
 use super::names::Mixer;
 use super::sizes::Members;
 
@@ -90,8 +90,9 @@ impl ResolvedType {
 pub(crate) type Known = HashMap<TypeId, Arc<Structure>, Mixer>;
 
 impl Machine<'_> {
-    /// The datatype of one element of a type under the parameters of the moment.
-    pub fn typed(&mut self, ty: TypeId, known: &mut Known) -> Result<ResolvedType, Overflow> {
+    /// The datatype of one element of a type under the parameters of the moment. If it is `plain`, stored parameters are members
+    /// like any other.
+    pub fn typed(&mut self, ty: TypeId, plain: bool, known: &mut Known) -> Result<ResolvedType, Overflow> {
         let ty = self.base(ty);
         let of = self.layout.ty(ty);
         Ok(match of.kind {
@@ -99,13 +100,13 @@ impl Machine<'_> {
                 ResolvedType::Primitive { primitive, byteorder: self.order_of(primitive, own) }
             }
             TypeKind::Null | TypeKind::Alias(_) => ResolvedType::Null,
-            TypeKind::Struct if of.dynamic => ResolvedType::Dynamic,
+            TypeKind::Struct if of.dynamic && !plain => ResolvedType::Dynamic,
             TypeKind::Struct => match known.get(&ty) {
                 Some(made) => ResolvedType::Struct(Arc::clone(made)),
                 None => {
-                    let made = Arc::new(self.structure(ty, known)?);
-                    // A type that depends on parameters may be another struct the next time.
-                    if of.size.is_some() {
+                    let made = Arc::new(self.structure(ty, plain, known)?);
+                    // A type that depends on parameters may be another struct the next time, unless it is plain.
+                    if of.size.is_some() || of.dynamic {
                         known.insert(ty, Arc::clone(&made));
                     }
                     ResolvedType::Struct(made)
@@ -115,20 +116,28 @@ impl Machine<'_> {
     }
 
     /// The members of a struct; as deep as structs may nest.
-    fn structure(&mut self, ty: TypeId, known: &mut Known) -> Result<Structure, Overflow> {
+    fn structure(&mut self, ty: TypeId, plain: bool, known: &mut Known) -> Result<Structure, Overflow> {
         let layout = self.layout;
         let of = layout.ty(ty);
         let mut place = Members::default();
         let mut members = Vec::new();
         let mut all_members = 0u64;
         for member in of.members.of(&layout.members) {
-            let MemberKind::Data(what) = member.what else { continue };
-            let datatype = self.typed(what.ty, known)?;
-            all_members = all_members.saturating_add(datatype.all_members().saturating_add(1));
             let mut shape = Vec::new();
-            self.shape(what, &mut shape);
-            let size = self.use_size(what)?;
-            let offset = place.next(size, member.placement, layout.ty(what.ty).align).ok_or(Overflow)?;
+            let datatype = match member.what {
+                MemberKind::Data(what) => {
+                    self.shape(what, &mut shape);
+                    self.typed(what.ty, plain, known)?
+                }
+                MemberKind::Stored(id) => {
+                    let Param { primitive, order, .. } = *layout.param(id);
+                    ResolvedType::Primitive { primitive, byteorder: self.order_of(primitive, order) }
+                }
+                MemberKind::Fixed(_) => continue,
+            };
+            all_members = all_members.saturating_add(datatype.all_members().saturating_add(1));
+            let Some((size, align)) = self.member_size(member.what)? else { continue };
+            let offset = place.next(size, member.placement, align).ok_or(Overflow)?;
             let name = layout.name(member.item).unwrap_or("").to_owned();
             members.push(ResolvedMember { name, datatype, shape, offset: (size > 0).then_some(offset) });
         }

@@ -447,6 +447,8 @@ impl<'e, 'l> Walker<'e, 'l> {
             value,
             item,
             typed: ResolvedType::Primitive { primitive, byteorder: self.machine.order_of(primitive, order) },
+            stride: None,
+            plain: None,
         };
         self.give(entry);
     }
@@ -471,7 +473,7 @@ impl<'e, 'l> Walker<'e, 'l> {
             let replayed = self.replayed;
             let spot = self.replay(|machine, source, record| machine.place_data(item, drop_at, source, record))?;
             self.data_entry(data.what, spot, item)?;
-            if layout.ty(data.what.ty).dynamic && spot.size > 0 {
+            if self.machine.is_stepped(data.what) && spot.size > 0 {
                 self.replayed = replayed;
                 // The entry below cuts the path back when the instances are done.
                 return self.push_instances(data.what, spot.address, item);
@@ -494,8 +496,15 @@ impl<'e, 'l> Walker<'e, 'l> {
     }
 
     fn data_entry(&mut self, what: Use, spot: Spot, item: ItemId) -> Result<(), Fault> {
-        let typed = self.machine.typed(what.ty, &mut self.known).map_err(|_| self.machine.overflow(item))?;
-        let datatype = self.spelled(what.ty, typed.all_members(), item)?;
+        let is_alike = self.machine.is_alike(what.ty);
+        let is_plain = is_alike && !self.machine.is_stepped(what);
+        let typed = self.machine.typed(what.ty, is_plain, &mut self.known).map_err(|_| self.machine.overflow(item))?;
+        let plain = match typed {
+            ResolvedType::Dynamic if is_alike => self.machine.typed(what.ty, true, &mut self.known).ok(),
+            _ => None,
+        };
+        let plain = plain.and_then(|plain| if let ResolvedType::Struct(plain) = plain { Some(plain) } else { None });
+        let datatype = self.spelled(what.ty, is_plain, typed.all_members(), item)?;
         let mut shape = Vec::new();
         self.machine.shape(what, &mut shape);
         let kind = if self.machine.is_null(what.ty) { EntryKind::Null } else { EntryKind::Data };
@@ -509,6 +518,8 @@ impl<'e, 'l> Walker<'e, 'l> {
             value: None,
             item,
             typed,
+            stride: None,
+            plain,
         };
         self.give(entry);
         Ok(())
@@ -516,13 +527,13 @@ impl<'e, 'l> Walker<'e, 'l> {
 
     /// The datatype of an item in words. It counts as work, and may have only this number of members: few types are
     /// millions of them, and few lines a million items of these.
-    fn spelled(&mut self, ty: TypeId, members: u64, item: ItemId) -> Result<String, Fault> {
+    fn spelled(&mut self, ty: TypeId, plain: bool, members: u64, item: ItemId) -> Result<String, Fault> {
         let limits = &self.evaluation.limits;
         if members > limits.expansion {
             let what = format_args!("the datatype of {} has {members} members, those of its structs counted", self.path);
             return Err(Limits::exceeded("expansion", limits.expansion, what).into());
         }
-        let text = self.machine.spell(ty, limits.text).map_err(|why| match why {
+        let text = self.machine.spell(ty, plain, limits.text).map_err(|why| match why {
             Unspelled::Overflow => self.machine.overflow(item),
             Unspelled::Long => {
                 let what = format_args!("the datatype of {} is too long to spell", self.path);

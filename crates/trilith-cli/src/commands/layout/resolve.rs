@@ -156,6 +156,9 @@ fn item(entry: &Entry) -> Value {
     if let (Value::Object(fields), true) = (&mut item, entry.kind == trilith::layout::EntryKind::Param) {
         fields.insert("value".into(), json!(entry.value));
     }
+    if let (Value::Object(fields), Some(stride)) = (&mut item, entry.stride) {
+        fields.insert("stride".into(), json!(stride));
+    }
     item
 }
 
@@ -165,12 +168,13 @@ fn table(entries: &[Entry], found: &Evaluation<'_>, out: &mut Out) -> Result<()>
     for entry in entries {
         let shape: Vec<String> = entry.shape.iter().map(u64::to_string).collect();
         let value = entry.value.map_or(String::new(), |value| format!(" = {value}"));
+        let every = entry.stride.map_or(String::new(), |stride| format!(", every {stride} bytes"));
         table.row(vec![
             number(entry.address),
             number(entry.nbytes),
             entry.datatype.clone(),
             format!("[{}]", shape.join(",")),
-            format!("{}{value}", entry.path),
+            format!("{}{value}{every}", entry.path),
         ]);
     }
     table.print(out)?;

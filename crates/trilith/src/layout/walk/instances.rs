@@ -67,7 +67,7 @@ impl Walker<'_, '_> {
             }
             MemberKind::Data(what) => {
                 self.data_entry(what, spot, next.item)?;
-                if layout.ty(what.ty).dynamic && spot.size > 0 {
+                if self.machine.is_stepped(what) && spot.size > 0 {
                     self.replayed = replayed;
                     self.push_instances(what, spot.address, next.item)?;
                 }
