@@ -381,6 +381,11 @@ fn leading_name(path: &str) -> Option<(String, &str)> {
         let end = inside.find(['/', '[', '(', '.', '#']).unwrap_or(inside.len());
         return Some((inside.get(..end)?.to_owned(), inside.get(end..)?));
     }
+    quoted_first(inside)
+}
+
+/// The quoted name that a text begins with, and what follows it.
+fn quoted_first(inside: &str) -> Option<(String, &str)> {
     let mut escaped = false;
     for (at, c) in inside.char_indices().skip(1) {
         match c {
@@ -411,7 +416,13 @@ pub(crate) fn canonical(path: &str) -> Option<String> {
         if rest.starts_with('/') {
             return None;
         }
-        let end = rest.get(1..)?.find('/').map_or(rest.len(), |n| n + 1);
+        if let Some((name, after)) = rest.strip_prefix('.').filter(|inside| inside.starts_with('"')).and_then(quoted_first) {
+            out.push('.');
+            super::lexer::push_name(&mut out, &name);
+            rest = after;
+            continue;
+        }
+        let end = rest.get(1..)?.find(['/', '.']).map_or(rest.len(), |n| n + 1);
         let piece = rest.get(..end)?;
         out.push_str(piece);
         rest = rest.get(end..)?;
