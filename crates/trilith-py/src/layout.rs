@@ -288,6 +288,9 @@ impl Layout {
             let mut above = Some(id);
             while let Some(at) = above {
                 self.0.name(at).or(if self.0.parent(at).is_none() { Some("") } else { None })?;
+                if self.0.kind(at) == Kind::Type {
+                    return None;
+                }
                 above = self.0.parent(at);
             }
             let path = self.0.path(id);

@@ -440,3 +440,91 @@ def test_a_file_set_in_xarray_has_names_and_coordinates(meshes):
     # One file: the same names, and the time is a coordinate without a dimension.
     with xarray.open_dataset(meshes.parent / "r0.bd", engine="trilith") as ds:
         assert ds.rho.dims == ("ny-1", "nx-1") and float(ds.coords["time"]) == 0 and ds.attrs["nx"] == 4
+
+
+def test_every_path_of_the_command_is_one_of_python(tmp_path):
+    path = tmp_path / "p.bd"
+    pairs = [np.arange(2.0), np.arange(2.0) + 5]
+    tree = {"h": [{"t": pairs[0], "u": 1}, {"t": pairs[1], "u": 2}], "l": [pairs, pairs[:1]], "d": [{"m": pairs}, {"m": pairs}]}
+    trilith.write(path, tree)
+    with trilith.open(path) as f:
+        # The same item of every dict of a list, and lists inside of lists and of dicts in a list.
+        assert f["h/t"][:].tolist() == [[0, 1], [5, 6]] and f["h"]["t"][1, 1] == 6 and f["h/u"][:].tolist() == [1, 2]
+        assert f["l"][0].array[:].tolist() == np.asarray(f["l"][0]).tolist() == [[0, 1], [5, 6]]
+        assert np.asarray(f["d"][1]["m"]).shape == f["d[1]/m"].array.shape == (2, 2)
+        with pytest.raises(ValueError, match="not an array"):
+            f["h"].array
+    layout = trilith.Layout("p [ {x = f4  y = i4} ]*2\ns { n : i4  v = f4[n] }\nz = s[2]\n")
+    point = np.array([(1, 2), (3, 4)], [("x", "f4"), ("y", "i4")])
+    one, two = np.ones(1, "f4"), np.full(2, 2, "f4")
+    layout.write(path, {"p": point, "z(0).n": 1, "z(0).v": one, "z(1).n": 2, "z(1).v": two})
+    with trilith.open(path) as f:
+        assert f["p.x"][:].tolist() == [1, 3] and f["p[1].y"][()] == 4
+        assert f["z(1).v"][:].tolist() == [2, 2] and f["z(1).n"] == 2
+
+
+def test_several_variables_grow_together(tmp_path):
+    path = tmp_path / "a.bd"
+    trilith.Layout("t = [f8]\nr = [f8[2]]\n").write(path, t=np.arange(1.0), r=np.ones((1, 2)))
+    with trilith.open(path) as f:
+        f.append({"t": np.arange(2.0), "r": np.full((2, 2), 3.0)})
+        assert f["t"].array[:].tolist() == [0, 0, 1] and f["r"][:, 0].tolist() == [1, 3, 3]
+        with pytest.raises(ValueError, match="gets 1 records"):
+            f.append({"t": np.arange(1.0), "r": np.ones((2, 2))})
+    # A list of dicts, as a write of Python makes it.
+    trilith.write(path, {"h": [{"t": np.arange(2.0), "u": 1}]})
+    with trilith.open(path) as f:
+        f.append({"h/t": np.full((2, 2), 7.0), "h/u": np.array([2, 3], f["h[0]/u"].dtype if hasattr(f["h[0]/u"], "dtype") else "i8")})
+        assert f["h/t"][:, 0].tolist() == [0, 7, 7] and f["h/u"][:].tolist() == [1, 2, 3]
+
+
+# A million records of the summary block of the document.
+MILLION = 1_000_000
+
+
+@pytest.mark.parametrize("text", ['"" = { NX : i8  time = f8 }', '"" = { NX = i8  time = f8 }'])
+def test_a_million_records_are_one_array(tmp_path, text):
+    rows = np.zeros(MILLION, [("NX", "<i8"), ("time", "<f8")])
+    rows["time"] = np.arange(MILLION)
+    (tmp_path / "r.bin").write_bytes(rows.tobytes())
+    with trilith.open(tmp_path / "r.bin", layout=f"<\n{text}[{MILLION}]\n") as f:
+        assert list(f) == [""] and f["time"][...].sum() == rows["time"].sum() and f[""].shape == (MILLION,)
+
+
+def test_a_long_list_is_one_array_or_a_dict_of_arrays(tmp_path):
+    (tmp_path / "l.bin").write_bytes(np.arange(2 * MILLION, dtype="<f8").tobytes())
+    with trilith.open(tmp_path / "l.bin", layout=f"<\nl [ f8[2] ]*{MILLION}\n") as f:
+        assert f["l"].shape == (MILLION, 2) and len(f["l"]) == MILLION and f["l"][-1].tolist() == [2e6 - 2, 2e6 - 1]
+    with trilith.open(tmp_path / "l.bin", layout=f"<\nl [ / a = f8  g/ b = f8 ]*{MILLION}\n") as f:
+        assert f["l/a"].shape == (MILLION,) and f["l"]["g"]["b"][-1] == 2e6 - 1 and f[f"l[{MILLION - 1}]/a"][()] == 2e6 - 2
+
+
+def test_documentation_and_units_are_seen(tmp_path):
+    layout = trilith.Layout(
+        '{ N : i8  ## cells\n}\nte = f8[N]  ## (eV) temperature\n#: unit="eV"\ns = { x = f8  ## where\n#: unit="um"\n}[N]\n'
+        't = [ f8[N] ]  ## history\n#: unit="ns"\n'
+    )
+    layout.write(tmp_path / "d.bd", N=2, te=np.ones(2), s=np.zeros(2, [("x", "f8")]), t=np.ones((1, 2)))
+    layout.catalog([tmp_path / "d.bd"], tmp_path / "c.bd")
+    with trilith.open(tmp_path / "d.bd") as f, trilith.open(tmp_path / "c.bd") as family:
+        for te in (f["te"], family["te"]):
+            assert (te.doc, te.unit) == ("(eV) temperature", "eV")
+        assert (f["t"].doc, f["t"].unit) == ("history", "ns") and (f["s.x"].doc, f["s.x"].unit) == ("where", "um")
+        assert f["te"].doc != f["s"].doc
+    xarray = pytest.importorskip("xarray")
+    for file in ("d.bd", "c.bd"):
+        with xarray.open_dataset(tmp_path / file, engine="trilith") as ds:
+            assert ds.te.attrs["long_name"] == "(eV) temperature" and ds.te.attrs["units"] == "eV"
+
+
+def test_the_items_of_a_layout_are_those_of_files(tmp_path):
+    assert trilith.Layout("T { a = f4 }\ng/ x = T\n/ l [ f8 ]\n").items() == [("g", "dict"), ("g/x", "data"), ("l", "list")]
+
+
+def test_a_raw_family_needs_its_byteorder_once(tmp_path):
+    (tmp_path / "r0.raw").write_bytes(np.int64(1).tobytes() + np.ones(1).tobytes())
+    layout = trilith.Layout("{ N : i8 }\nx = f8[N]\n")
+    with pytest.raises(ValueError, match="E403"):
+        layout.catalog([tmp_path / "r0.raw"], tmp_path / "c.bd")
+    layout.catalog([tmp_path / "r0.raw"], tmp_path / "c.bd", byteorder="little")
+    assert trilith.open(tmp_path / "c.bd")["x"][:].tolist() == [[1]]

@@ -10,7 +10,7 @@ use crate::array::{Array, Byteorder};
 use crate::bytes::{Base, SourceRef};
 use crate::dudley::{self, DudleyFile, LayoutOrigin, Outline, OutlineId, Thing};
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{Attribute, Entry, ItemId, Layout, Literal, ResolvedType, own_name, quoted_name, read_value};
+use crate::layout::{Attribute, Entry, ItemId, Layout, Literal, ResolvedType, canonical_path, own_name, quoted_name, read_value};
 use crate::limits::Limits;
 use crate::tree::{Data, Value, index_of};
 use crate::yaml::Scalar;
@@ -64,6 +64,8 @@ impl DudleyFile {
     /// Finds the item at an item path.
     fn find_item(&self, path: &str) -> Result<Destination> {
         let found = |array, is_list| Destination::here(Place::Located { path: path.into(), array: Box::new(array), is_list });
+        // The same item of every element of a list is no list that could be walked.
+        let is_list = canonical_path(path).is_some_and(|path| matches!(self.layout().list_on(&path), Some((_, ""))));
         if path.trim_end_matches('/').is_empty() {
             return Ok(Destination::here(self.root()));
         }
@@ -89,7 +91,7 @@ impl DudleyFile {
                     return Ok(found(array, false));
                 }
                 match items.stacked(path) {
-                    Ok(Some(array)) => return Ok(found(array, true)),
+                    Ok(Some(array)) => return Ok(found(array, is_list)),
                     Err(error) if !error.kind().is_request() => return Err(error),
                     _ => {}
                 }
@@ -308,6 +310,9 @@ impl Backend for DudleyFile {
     }
 
     fn children(&self, at: &Place) -> Result<Vec<Child<'_>>> {
+        if let Place::Located { is_list: false, .. } = at {
+            return Ok(Vec::new());
+        }
         let outline = self.outline()?;
         let parent = self.number(at)?;
         if !matches!(outline.thing(parent), Thing::Dict | Thing::List) {
