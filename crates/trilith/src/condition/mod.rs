@@ -365,7 +365,7 @@ mod tests {
         for (text, column, part) in [
             ("exp >", 6, "a column or a value"),
             ("exp = 3", 5, "not a comparison"),
-            ("(exp > 3", 9, ") is expected"),
+            ("(exp > 3", 9, "expected )"),
             ("exp > 3 exp < 4", 9, "and, or, or the end"),
             ("filtre == 3", 1, "did you mean filter?"),
             ("filter == F158", 11, "text is written in double quotes"),

@@ -270,6 +270,8 @@ fn typed_number(literal: &Literal) -> Option<Declared> {
     match literal {
         Literal::Integer(n) => Some(Declared::Int((*n).into())),
         Literal::Float(x) => Some(Declared::Float(*x)),
-        Literal::Text(text) | Literal::Large(text) => text.parse::<i128>().ok().filter(|whole| i64::try_from(*whole).is_err()).map(Declared::Int),
+        Literal::Text(text) | Literal::Large(text) => {
+            text.parse::<i128>().ok().filter(|whole| i64::try_from(*whole).is_err()).map(Declared::Int)
+        }
     }
 }
