@@ -481,6 +481,8 @@ class _Keyed:
     def attributes(self) -> dict[str, Any]:
         """The attributes, as `attrs`."""
     @property
+    def _axes(self) -> tuple[list[str | None], bool]: ...
+    @property
     def _form(self) -> str: ...
     def __getitem__(self, key: Any, /) -> Any: ...
     def __contains__(self, key: Any, /) -> bool: ...
@@ -1953,8 +1955,12 @@ def open(
     stored : bool
         Give the elements of arrays as the file stores them. Otherwise they are physical values: scale, offset and the like
         are applied, and missing values are masked.
-    files : slice, int, or list of these, optional
-        The files of the file set to take, counted from 0 as in its catalog, such as `slice(0, 10)` or `[3, 5]`.
+    files : slice, int, str, or list of these, optional
+        The files of the file set to take, counted from 0 as in its catalog, such as `slice(0, 10)` or `[3, 5]`. A string is the
+        form of items whose shape differs between the files: `"pad"` masks the elements that a file does not have, `"each"`
+        gives a list with the array of each file, and `"along=nx"` joins items along the axis of this name.
+    where : str, optional
+        Of these files only those whose values in the summary block meet this condition, such as `"time > 3.5"`.
 
     Returns
     -------
