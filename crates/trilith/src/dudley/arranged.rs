@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::gather::extent;
 use super::joined::Piece;
 use super::spread::{Boxes, Gaps, Spread};
 use crate::array::{Array, Byteorder, Datatype};
@@ -105,4 +104,16 @@ fn mask_of(pieces: &[Piece], axes: usize) -> Result<Option<Array>> {
     let truths: Vec<bool> = pieces.iter().map(|piece| piece.stored.is_none()).collect();
     let shape: Vec<u64> = std::iter::once(truths.len() as u64).chain(std::iter::repeat_n(1, axes)).collect();
     Array::from_slice(&truths, &shape).map(Some)
+}
+
+/// Returns the number of bytes from the first element to the end of the last.
+pub(super) fn extent(datatype: &Datatype, shape: &[u64], strides: &[u64]) -> Option<u64> {
+    let mut span = datatype.item_size();
+    for (dim, stride) in shape.iter().zip(strides) {
+        match dim.checked_sub(1) {
+            None => return Some(0),
+            Some(more) => span = span.checked_add(more.checked_mul(*stride)?)?,
+        }
+    }
+    Some(span)
 }

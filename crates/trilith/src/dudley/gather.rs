@@ -11,7 +11,7 @@ use super::inflate::Form;
 use super::joined::{Joined, Piece, Stored, uri_of};
 use super::parameters::Known;
 use super::selection::{Selection, Unequal};
-use crate::array::{Array, Datatype, Index, Mask};
+use crate::array::{Array, Index, Mask};
 use crate::bytes::Resolve;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Located, Options};
@@ -312,16 +312,4 @@ fn is_compressed(template: &Layout, found: &Located) -> bool {
 fn unlike_compressed(item: &str) -> Error {
     Error::unsupported(format!("{item} is stored compressed, and its shape differs between the files"))
         .hint("choose files in which it has one shape")
-}
-
-/// Returns the number of bytes from the first element to the end of the last.
-pub(super) fn extent(datatype: &Datatype, shape: &[u64], strides: &[u64]) -> Option<u64> {
-    let mut span = datatype.item_size();
-    for (dim, stride) in shape.iter().zip(strides) {
-        match dim.checked_sub(1) {
-            None => return Some(0),
-            Some(more) => span = span.checked_add(more.checked_mul(*stride)?)?,
-        }
-    }
-    Some(span)
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::arranged::extent;
 use super::datatype::datatype_of;
-use super::gather::extent;
 use super::read::Items;
 use crate::array::Array;
 use crate::bytes::{CodedPiece, Form, Source, SourceRef, Truncated};
