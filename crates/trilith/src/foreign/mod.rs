@@ -22,6 +22,8 @@ mod npy;
 #[cfg(feature = "dudley")]
 mod npz;
 #[cfg(feature = "dudley")]
+mod parts;
+#[cfg(feature = "dudley")]
 mod pdb;
 mod recognise;
 #[cfg(feature = "dudley")]
