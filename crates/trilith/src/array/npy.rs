@@ -241,7 +241,7 @@ pub(crate) struct Named {
     pub kind: NamedKind,
 }
 
-/// What the elements are.
+/// The kind of such elements.
 #[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "layouts name them"))]
 pub(crate) enum NamedKind {
     /// Dates as whole numbers: how many units a number counts, and the unit.
