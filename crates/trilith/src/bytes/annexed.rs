@@ -66,7 +66,8 @@ impl Source for Annexed {
         let (mut at, mut rest) = (offset, into);
         while !rest.is_empty() {
             let (source, from, count) = self.place(at)?;
-            let (now, later) = std::mem::take(&mut rest).split_at_mut(to_usize(count.min(rest.len() as u64))?);
+            let taken = to_usize(count.min(rest.len() as u64))?;
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(taken);
             source.read_at(from, now)?;
             at = at.saturating_add(now.len() as u64);
             rest = later;

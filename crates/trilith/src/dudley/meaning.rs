@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 
+use super::grid::UNSET;
 use super::outline::{OutlineId, Thing};
 use super::read::DudleyFile;
 use crate::array::meaning::{Declared, Meaning, Missing, Reading};
@@ -86,9 +87,6 @@ const APPLIED: &[&str] = &[
     "grid_float32",
     UNSET,
 ];
-
-/// The fill value of a library for elements that were never written.
-pub(super) const UNSET: &str = "grid_missing";
 
 /// Returns `true` if an attribute defines the meaning of elements.
 pub(crate) fn is_applied(name: &str) -> bool {

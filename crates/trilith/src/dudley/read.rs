@@ -7,7 +7,6 @@ use super::annex::annexed;
 use super::datatype::datatype_of;
 use super::grid::{self, GridArray};
 use super::inflate::{Form, inflated};
-use super::meaning::UNSET;
 use super::outline::{Outline, OutlineId, Thing};
 use super::signature::Signature;
 use crate::array::Array;
@@ -318,7 +317,7 @@ impl DudleyFile {
         let said = self
             .layout
             .attributes(item)
-            .filter(|(name, _)| grid::MEANING.contains(name) || grid::AXES.contains(name) || *name == UNSET);
+            .filter(|(name, _)| grid::MEANING.contains(name) || grid::AXES.contains(name) || *name == grid::UNSET);
         Ok(said.map(|(name, value)| (name, read_value(value))).collect())
     }
 

@@ -199,10 +199,9 @@ mod tests {
         assert_eq!(read(&[4, 8, 8, 0, 3, 0, 0, 4], b"a b ", 4).unwrap(), b"a b\0");
         assert_eq!(read(&[4, 8, 8, 0, 0, 2, 0, 2, 0, 0, 2, 2], b"abcd", 4).unwrap(), b"cdab");
         assert_eq!(read(&[16, 8, 8, 0, 1, 0, 0, 2], &[0; 16], 2).unwrap(), [0, 0]);
-        assert_eq!(
-            read(&[4, 8, 8, 0, 4, 1, 0, 8], b"x\xfe\xff\xffx\x02\0\0", 16).unwrap(),
-            [-2i64, 2].map(i64::to_le_bytes).concat()
-        );
+        let numbers = Strings::of(&[4, 8, 8, 0, 4, 1, 0, 8], "whole(3,0,24,1,0)", 8).unwrap();
+        let two = numbers.read(b"x\xfe\xff\xffx\x02\0\0", 16, &source, &Limits::default()).unwrap();
+        assert_eq!(two, [-2i64, 2].map(i64::to_le_bytes).concat());
         for wrong in [
             &[4, 8, 8, 0, 0, 2, 0, 4][..],
             &[4, 8, 8],

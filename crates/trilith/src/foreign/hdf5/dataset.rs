@@ -17,6 +17,7 @@ use crate::bytes::{Source, SourceRef, read_vec, to_usize};
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
 use crate::foreign::text::{LayoutText, hexadecimal, spell};
+use crate::foreign::unset::{WORD, fill_value};
 use crate::layout::Literal;
 
 /// Elements of variable length that become items.

@@ -199,7 +199,7 @@ impl Writer<'_> {
             }
         })?;
         dataset.remarks(&mut self.text)?;
-        if self.is_netcdf && !attributes.iter().any(|attribute| attribute.name == "_FillValue") {
+        if at.is_netcdf && !attributes.iter().any(|attribute| attribute.name == "_FillValue") {
             dataset.library_fill(&mut self.text)?;
         }
         if let Some(dims) = dims {
