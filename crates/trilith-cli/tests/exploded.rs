@@ -377,7 +377,7 @@ fn an_older_exploded_form_keeps_its_parts_until_the_new_one_is_in_place() {
     );
     std::fs::write(folder.join("y.asdf"), outer).unwrap();
     let before = std::fs::read(folder.join("x_exploded0000.asdf")).unwrap();
-    let at = other.windows(4).rposition(|bytes| bytes == [0, 1, 0, 2]).unwrap();
+    let at = other.windows(4).rposition(|bytes| bytes == [0, 2, 0, 3]).unwrap();
     other[at] = 9;
     std::fs::write(folder.join("x.asdf"), &other).unwrap();
     let ended = ran(folder, &["explode", "x.asdf", "--overwrite"]);

@@ -119,3 +119,12 @@ def dumps(
     out = io.BytesIO()
     write(out, tree, codec=codec, level=level, version=version, checksums=checksums, inline=inline)
     return out.getvalue()
+
+
+def __getattr__(name):
+    """Imports a module of the package when it is first used: `trilith.zarr` needs no import of its own, but zarr."""
+    if name in ("asdf", "virtual", "zarr"):
+        import importlib
+
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,7 @@
 //! Laws of writing in parallel: any partition in any order gives the array; nothing else is taken for complete.
 
+#![allow(clippy::disallowed_methods, reason = "a test lays out files of its own")]
+
 use std::path::PathBuf;
 
 use proptest::prelude::*;

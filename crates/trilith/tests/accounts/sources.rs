@@ -155,13 +155,13 @@ impl Maker<'_> {
             map.set(key, value);
         }
         if self.dice.below(5) == 0 {
-            return self.with_a_typed_key(map, depth);
+            return self.with_a_typed_key(&map, depth);
         }
         map
     }
 
     /// The same with one key that is no text, unless there is a text that reads like it.
-    fn with_a_typed_key(&mut self, map: Value, depth: u64) -> Value {
+    fn with_a_typed_key(&mut self, map: &Value, depth: u64) -> Value {
         let keys = [Value::from(1), Value::from(0), Value::from(true), Value::null(), Value::from(2.5), Value::from(-7)];
         let (key, value) = (self.dice.of(&keys), self.value(depth));
         let mut pairs: Vec<(Value, Value)> = map.entries().to_vec();
