@@ -179,11 +179,16 @@ def objects(path):
     return "/good", "/bad", UNSUPPORTED
 
 
+def long_double(path):
+    np.savez_compressed(path, good=GOOD, bad=np.zeros(2, np.longdouble))
+    return "/good", "/bad", UNSUPPORTED
+
+
 def column(path):
-    table = np.zeros(3, [("a", "<i4"), ("raw", "V3"), ("b", ">f8")])
+    table = np.zeros(3, [("a", "<i4"), ("when", "<M8[ns]"), ("b", ">f8")])
     table["a"], table["b"] = [1, 2, 3], [0.5, 1.5, 2.5]
     np.save(path, table)
-    return "/data", '/"data@raw"', UNSUPPORTED
+    return "/data", '/"data@when"', UNSUPPORTED
 
 
 def tensor(path):
@@ -254,7 +259,9 @@ def block(path):
 FILES = {
     "virtual.h5": virtual, "external.h5": external, "dangling.h5": dangling, "other.h5": other_file, "attribute.h5": attribute,
     "circle.h5": circle, "hard_circle.h5": hard_circle, "no_filter.h5": no_filter,
-    "nested.h5": nested, "objects.npz": objects, "column.npy": column,
+    "text.h5": text, "fixed_text.h5": fixed_text, "text.nc": netcdf_text, "cut.nc": cut_variable, "cut_member.npz": cut_member,
+    "jpeg.tif": jpeg, "tiles.fits": tiles,
+    "nested.h5": nested, "objects.npz": objects, "long_double.npz": long_double, "column.npy": column,
     "tensor.safetensors": tensor, "directory.tif": directory, "bzero.fits": card("BZERO   = 32768,0"),
     "bscale.fits": card("BSCALE  = 'abc'"), "axis.fits": axis, "cut_data.fits": cut(5.5), "no_data.fits": cut(4),
     "cut_header.fits": cut(3.1), "block.asdf": block,

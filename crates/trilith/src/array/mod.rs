@@ -64,7 +64,7 @@ pub use npy::npy_header;
 #[cfg(all(feature = "dudley", feature = "zlib"))]
 pub(crate) use npy::npy_header_len;
 #[cfg(feature = "dudley")]
-pub(crate) use npy::{Named, NamedKind, Partly};
+pub(crate) use npy::{Partly, Time};
 pub(crate) use npy::{numpy_datatype, numpy_descr, numpy_name};
 #[doc(hidden)]
 pub use pages::Pages;

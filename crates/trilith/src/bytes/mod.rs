@@ -4,8 +4,6 @@
 //! Positions in a file are `u64`; a `usize` comes out of [`to_usize`] or a bounds check only.
 //! This module and `file.rs` are the only ones that open files.
 
-#[cfg(feature = "dudley")]
-mod annexed;
 mod base;
 mod base64;
 mod before;
@@ -47,8 +45,6 @@ mod write_path;
 #[cfg(feature = "remote")]
 use system::read_exact_at;
 
-#[cfg(feature = "dudley")]
-pub(crate) use annexed::{Annex, Annexed};
 pub(crate) use base::folder_named;
 pub use base::is_url;
 #[doc(hidden)]

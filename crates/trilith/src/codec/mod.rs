@@ -34,8 +34,6 @@ pub(crate) mod collection;
 pub(crate) mod filter;
 mod framed;
 mod input;
-#[cfg(feature = "jpeg")]
-pub(crate) mod jpeg;
 mod left_out;
 #[cfg(feature = "lz4")]
 mod lz4;

@@ -9,7 +9,6 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::datatype::datatype_of;
-use super::mapped::{Mapped, Slab};
 use super::strings::Strings;
 use super::table::{Column, Piece, Places, Table};
 use crate::array::grid::{Chunks, Cut, Grid, from_columns};
@@ -18,7 +17,7 @@ use crate::bytes::{SourceRef, Step, read_vec};
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
 use crate::layout::{
-    Attribute, Dialect, Entry, EntryKind, ItemId, Kind, Layout, Literal, Options, ParseOptions, ResolvedType, parse, read_own,
+    Attribute, Dialect, Entry, EntryKind, ItemId, Kind, Layout, Literal, Options, ParseOptions, ResolvedType, parse,
 };
 use crate::limits::Limits;
 
@@ -54,15 +53,9 @@ pub(crate) struct GridArray {
     filters: Filters,
     /// The filters as they are written.
     words: String,
-    /// Bytes that go before those of each chunk.
-    head: Arc<Vec<u8>>,
     mask: Arc<Vec<u64>>,
     fill: Vec<u8>,
     columns: bool,
-    /// The number of axes that the array has besides those of its elements.
-    axes: usize,
-    /// The arrays of which it is put together, instead of chunks.
-    slabs: Vec<Slab>,
     /// Elements whose strings are elsewhere, or are padded.
     strings: Option<Arc<Strings>>,
 }
@@ -182,17 +175,14 @@ impl Spec<'_> {
         shape.extend(&dims);
         chunk.extend(&dims);
         whole.shape.clone_from(&shape);
-        let (own, axes) = (self.lengths(SHAPE)?.len(), shape.len());
+        let axes = shape.len();
         let (datatype, order) = datatype_of(&whole.typed, &mut shape)?;
         if shape.len() < axes && chunk.pop() != whole.shape.last().copied() {
             return Err(Error::malformed("the chunks of a grid cut its strings"));
         }
         let cut_edges = self.word("grid_edge", &["full", "cut"])? == 1;
         let strings = match self.said.contains_key("grid_strings") {
-            true => {
-                let words = self.text("grid_numbers")?.unwrap_or("");
-                Some(Arc::new(Strings::of(&self.lengths("grid_strings")?, words, datatype.item_size())?))
-            }
+            true => Some(Arc::new(Strings::of(&self.lengths("grid_strings")?, datatype.item_size())?)),
             false => None,
         };
         let cut = Cut { shape, chunk, item: datatype.item_size(), cut_edges };
@@ -207,11 +197,8 @@ impl Spec<'_> {
             places,
             filters: Filters::parse(words)?,
             words: words.to_owned(),
-            head: Arc::new(self.head()?),
             mask: Arc::new(if self.has_masks() { self.lengths("grid_mask")? } else { Vec::new() }),
             columns: self.word("grid_order", &["C", "F"])? == 1,
-            axes: own,
-            slabs: self.slabs(own)?,
             strings,
         })
     }
@@ -254,21 +241,6 @@ impl Spec<'_> {
         Ok(Places::Listed(Arc::new(entries.iter().map(piece).collect::<Result<Vec<_>>>()?)))
     }
 
-    /// The arrays of which the grid is put together.
-    fn slabs(&self, axes: usize) -> Result<Vec<Slab>> {
-        let wrong = || Error::malformed("grid_sources is not a list of paths");
-        let path = |value: &Literal| match value {
-            Literal::Text(path) => Ok(read_own(path).into_owned()),
-            _ => Err(wrong()),
-        };
-        let paths = match self.said.get("grid_sources") {
-            None => return Ok(Vec::new()),
-            Some(Attribute::List(list)) => list.iter().map(path).collect::<Result<_>>()?,
-            Some(_) => return Err(wrong()),
-        };
-        Slab::all(paths, &self.lengths("grid_slabs")?, axes)
-    }
-
     /// Returns `true` if the masks are in the layout, and not in a column.
     fn has_masks(&self) -> bool {
         matches!(self.said.get("grid_mask"), Some(Attribute::List(_)))
@@ -304,12 +276,6 @@ impl Spec<'_> {
         known.ok_or_else(|| Error::malformed(format!("{name} is {text:?}, expected {}", words.join(" or "))))
     }
 
-    /// The bytes that go before those of each chunk.
-    fn head(&self) -> Result<Vec<u8>> {
-        let Some(text) = self.text("grid_head")? else { return Ok(Vec::new()) };
-        bytes_of(text).ok_or_else(|| Error::malformed("grid_head is not written as \"0x\" and the digits of bytes"))
-    }
-
     /// The bytes of an element that was never written.
     fn fill(&self, datatype: &Datatype, order: Byteorder) -> Result<Vec<u8>> {
         let size = crate::bytes::to_usize(datatype.item_size())?;
@@ -320,9 +286,12 @@ impl Spec<'_> {
             Some(_) => return Err(Error::malformed("grid_fill is not one value")),
         };
         if let Literal::Text(text) = said
-            && text.starts_with("0x")
+            && let Some(digits) = text.strip_prefix("0x")
         {
-            return bytes_of(text).filter(|bytes| bytes.len() == size).ok_or_else(|| wrong(said));
+            let bytes: Option<Vec<u8>> = (0..digits.len().div_ceil(2))
+                .map(|n| digits.get(2 * n..2 * n + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
+                .collect();
+            return bytes.filter(|bytes| bytes.len() == size).ok_or_else(|| wrong(said));
         }
         let float = match said {
             Literal::Integer(value) => *value as f64,
@@ -341,13 +310,6 @@ impl Spec<'_> {
         };
         Ok(if order == Byteorder::Big { bytes.into_iter().rev().collect() } else { bytes })
     }
-}
-
-/// The bytes of digits such as `0x00ff`.
-fn bytes_of(text: &str) -> Option<Vec<u8>> {
-    let digits = text.strip_prefix("0x")?;
-    let pair = |n: usize| digits.get(2 * n..2 * n + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
-    (0..digits.len().div_ceil(2)).map(pair).collect()
 }
 
 /// A type as the layout language writes it, with the dimensions after it.
@@ -373,7 +335,7 @@ impl GridArray {
         let limits = Arc::new(limits.clone());
         let (datatype, shape) = (self.datatype.clone(), self.cut.shape.clone());
         let read = self.places.read(source, &self.mask, &limits)?;
-        if let ([piece], true) = (read.pieces.as_slice(), self.filters.is_empty() && self.head.is_empty())
+        if let ([piece], true) = (read.pieces.as_slice(), self.filters.is_empty())
             && self.cut.shape == self.cut.chunk
             && piece.len > 0
             && self.strings.is_none()
@@ -393,57 +355,14 @@ impl GridArray {
             mask: read.masks,
             columns: self.columns.then(|| self.cut.clone()),
             strings: self.strings.clone(),
-            head: Arc::clone(&self.head),
             limits: Arc::clone(&limits),
         };
         let grid = Grid::new(self.cut.clone(), Box::new(stored), self.fill.clone(), Arc::clone(&limits))?;
         Ok(Array::new(Arc::new(grid), 0, datatype, self.order, shape)?.with_limits(limits))
     }
 
-    /// Returns `true` if it is put together of other arrays.
-    pub fn is_mapped(&self) -> bool {
-        !self.slabs.is_empty()
-    }
-
-    /// Returns a byte of the layout before which all chunks end, and what their elements lead to.
-    pub fn end(&self) -> u64 {
-        let strings = self.strings.as_ref().map_or(0, |strings| strings.base());
-        match &self.places {
-            Places::Listed(pieces) => pieces.iter().map(|piece| piece.at.saturating_add(piece.len)).fold(strings, u64::max),
-            Places::Table(_) => strings,
-        }
-    }
-
-    /// The array that is put together of others, each of which `find` returns by its path.
-    ///
-    /// # Errors
-    /// Returns `Malformed` if the elements of a source are others, `Unsupported` if they are not in rows.
-    pub fn mapped(&self, name: &str, limits: &Limits, find: &mut dyn FnMut(&str) -> Result<Array>) -> Result<Array> {
-        let shape = self.cut.shape.get(..self.axes).unwrap_or(&self.cut.shape);
-        let inner = self.cut.shape.get(self.axes..).unwrap_or(&[]);
-        // An element may have axes; each of its parts is filled.
-        let count = inner.iter().try_fold(1u64, |n, len| n.checked_mul(*len)).unwrap_or(u64::MAX);
-        limits.charge_memory(count.saturating_mul(self.datatype.item_size()), "an element")?;
-        let mut mapped = Mapped::new(name, shape, self.fill.repeat(crate::bytes::to_usize(count)?))?;
-        for slab in &self.slabs {
-            let array = find(&slab.path)?;
-            let own = array.shape().strip_suffix(inner);
-            let is_same =
-                *array.datatype() == self.datatype && (array.byteorder() == self.order || self.datatype.item_size() == 1);
-            let (Some(own), true, true) = (own, is_same, array.is_c_contiguous()) else {
-                return Err(Error::malformed(format!("the elements of {} are not those of what is made of them", slab.path)));
-            };
-            mapped.push(slab, shape, Arc::clone(array.source()), (array.offset(), own))?;
-        }
-        let array = Array::new(Arc::new(mapped), 0, self.datatype.clone(), self.order, self.cut.shape.clone())?;
-        Ok(array.with_limits(Arc::new(limits.clone())))
-    }
-
     /// Describes its storage, in a few words.
     pub fn storage(&self) -> String {
-        if self.is_mapped() {
-            return format!("parts of {} arrays", self.slabs.len());
-        }
         let chunk: Vec<String> = self.cut.chunk.iter().map(u64::to_string).collect();
         let count = self.count;
         let plural = if count == 1 { "" } else { "s" };
@@ -464,7 +383,6 @@ struct Stored {
     mask: Arc<Vec<u64>>,
     columns: Option<Cut>,
     strings: Option<Arc<Strings>>,
-    head: Arc<Vec<u8>>,
     limits: Arc<Limits>,
 }
 
@@ -476,10 +394,7 @@ impl Chunks for Stored {
 
     fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>> {
         let place = self.place(number)?.unwrap_or(0..0);
-        let mut bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
-        if !self.head.is_empty() {
-            bytes.splice(0..0, self.head.iter().copied());
-        }
+        let bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
         let mask = usize::try_from(number).ok().and_then(|number| self.mask.get(number)).copied().unwrap_or(0);
         let stored = self.strings.as_ref().map_or(size, |strings| strings.stored_size(size));
         let bytes = self.filters.decode(bytes, mask, stored, &self.limits)?;
@@ -495,10 +410,7 @@ impl Chunks for Stored {
     }
 
     fn unpadded(&self, number: u64) -> Option<Result<Vec<u8>>> {
-        let filters = self
-            .filters
-            .without_padding()
-            .filter(|_| self.columns.is_none() && self.strings.is_none() && self.head.is_empty())?;
+        let filters = self.filters.without_padding().filter(|_| self.columns.is_none() && self.strings.is_none())?;
         let read = || {
             let place = self.place(number)?.unwrap_or(0..0);
             let bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
@@ -512,7 +424,7 @@ impl Chunks for Stored {
     }
 
     fn steps(&self) -> Option<(Vec<Step>, Vec<u64>)> {
-        (self.strings.is_none() && self.head.is_empty()).then(|| (self.filters.steps(), self.mask.to_vec()))
+        self.strings.is_none().then(|| (self.filters.steps(), self.mask.to_vec()))
     }
 
     fn is_in_columns(&self) -> bool {

@@ -6,7 +6,6 @@
 //!
 //! [`Array`]: crate::array::Array
 
-mod annex;
 mod append;
 mod arranged;
 mod datatype;
@@ -22,7 +21,6 @@ mod joined;
 #[cfg(feature = "jpeg")]
 mod jpeg;
 mod listing;
-mod mapped;
 mod meaning;
 mod origin;
 mod outline;

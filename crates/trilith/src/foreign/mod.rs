@@ -22,8 +22,6 @@ mod npy;
 #[cfg(feature = "dudley")]
 mod npz;
 #[cfg(feature = "dudley")]
-mod parts;
-#[cfg(feature = "dudley")]
 mod pdb;
 mod recognise;
 #[cfg(feature = "dudley")]
@@ -36,7 +34,7 @@ mod tiff;
 mod unset;
 
 use self::formats::{FORMATS, Format, Handled, Mark};
-use crate::bytes::{NoReferences, Resolve, Source, SourceRef, read_vec};
+use crate::bytes::{Source, SourceRef, read_vec};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -58,7 +56,7 @@ pub struct Derived {
 }
 
 /// The layout of a file of a foreign format, from its own metadata; None if it is of none whose layout can be derived.
-/// Elements are not read, and no other file is opened: [`derive_with`] does that.
+/// Elements are not read.
 ///
 /// ```
 /// # #[cfg(feature = "dudley")] {
@@ -78,20 +76,11 @@ pub struct Derived {
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for what no layout can say, and for a format that was
 /// left out of this build, [`ErrorKind::Limit`](crate::ErrorKind::Limit).
 pub fn derive(source: &SourceRef, limits: &Limits) -> Result<Option<Derived>> {
-    derive_with(source, &NoReferences, limits)
-}
-
-/// Does the same as [`derive`]; `resolve` opens the files that an HDF5 file refers to.
-///
-/// # Errors
-/// Returns the errors of [`derive`]. A file that cannot be opened makes the items unreadable that need it.
-pub fn derive_with(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Option<Derived>> {
     let start = first(&**source)?;
     let Some(format) = recognised(&start, &**source) else { return Ok(None) };
     match format.handled {
         Handled::Derived(name, derivation) => {
-            let text =
-                derivation(source, resolve, limits).map_err(|e| e.context(format!("{}, {}", source.name(), format.what)))?;
+            let text = derivation(source, limits).map_err(|e| e.context(format!("{}, {}", source.name(), format.what)))?;
             Ok(Some(Derived { format: name, text }))
         }
         Handled::LeftOut(feature) => {

@@ -72,16 +72,6 @@ impl Filters {
         self.0.is_empty()
     }
 
-    /// Returns each filter alone.
-    pub fn apart(self) -> Vec<Self> {
-        self.0.into_iter().map(|filter| Self(vec![filter])).collect()
-    }
-
-    /// Returns the number of bytes that become so many when a chunk is decoded, if that is known.
-    pub fn stored_size(&self, size: u64) -> Option<u64> {
-        self.0.iter().try_fold(size, |size, filter| filter.stored_size(size))
-    }
-
     /// Returns the filters after `pad`, if that is the first one.
     pub fn without_padding(&self) -> Option<Self> {
         match self.0.as_slice() {
@@ -108,7 +98,11 @@ impl Filters {
         let mut known = Some(size);
         for at in &steps {
             sizes.push(known);
-            known = known.zip(self.0.get(*at)).and_then(|(known, filter)| filter.stored_size(known));
+            known = match (known, self.0.get(*at).map(Filter::grows)) {
+                (Some(known), Some(Grows::By(more))) => known.checked_add(more),
+                (Some(known), Some(Grows::Times(stored, read))) => (known / read.max(1)).checked_mul(stored),
+                _ => None,
+            };
         }
         for (at, given) in steps.into_iter().zip(sizes).rev() {
             let Some(filter) = self.0.get(at) else { continue };
@@ -126,21 +120,11 @@ impl Filter {
     fn grows(&self) -> Grows {
         match self.name.as_str() {
             "shuffle" | "bitshuffle" | "delta" | "fdelta" | "reverse" => Grows::By(0),
-            "whole" => Grows::Times(self.argument(0).unwrap_or(8), 8),
-            "float" => Grows::Times(self.argument(0).unwrap_or(8), numbers::made(&self.arguments)),
+            "whole" | "float" => Grows::Times(self.argument(0).unwrap_or(8), 8),
             "dates" => Grows::Times(8, numbers::DATE as u64),
             "fletcher32" | "crc32c" => Grows::By(4),
             "skip" => Grows::By(self.argument(0).unwrap_or(0)),
             _ => Grows::Unknown,
-        }
-    }
-
-    /// Returns the number of bytes that become so many, if that is known.
-    fn stored_size(&self, size: u64) -> Option<u64> {
-        match self.grows() {
-            Grows::By(more) => size.checked_add(more),
-            Grows::Times(stored, read) => (size / read.max(1)).checked_mul(stored),
-            Grows::Unknown => None,
         }
     }
 
@@ -240,21 +224,11 @@ impl Filter {
                 let stored = std::sync::Arc::new(crate::bytes::MemorySource::new(bytes.to_vec(), "a chunk"));
                 crate::bytes::read_vec(&*super::blsc::decode(stored, len, limits)?, 0, len, limits)
             }
-            #[cfg(feature = "jpeg")]
-            "jpeg" => {
-                let (columns, samples) = (self.argument(0)?, self.argument(1)?);
-                let colors = if self.argument(2)? == 0 { super::jpeg::Colors::Meant } else { super::jpeg::Colors::Stored };
-                let rows = (room.most as u64).checked_div(columns.saturating_mul(samples)).unwrap_or(0);
-                let expected = super::jpeg::Expected { rows, columns, samples, colors, may_be_longer: true };
-                super::jpeg::decode(bytes, &expected, limits)
-            }
             "lzf" => room.fill(|into| Ok(lzf::undo(bytes, into))),
             #[cfg(not(feature = "zlib"))]
             "deflate" | "rawdeflate" | "gzip" => Err(super::left_out::feature("zlib")),
             #[cfg(not(feature = "zstd"))]
             "zstd" => Err(super::left_out::feature("zstd")),
-            #[cfg(not(feature = "jpeg"))]
-            "jpeg" => Err(super::left_out::feature("jpeg")),
             #[cfg(not(feature = "lz4"))]
             "lz4" | "lz4size" | "lz4h5" => Err(super::left_out::feature("lz4")),
             #[cfg(not(feature = "bzip2"))]
@@ -282,7 +256,6 @@ const NAMES: &[(&str, &str)] = &[
     ("tiff:ccitt", "CCITT run lengths"),
     ("tiff:fax3", "CCITT group 3"),
     ("tiff:fax4", "CCITT group 4"),
-    ("tiff:jpeg6", "JPEG as TIFF 6.0 had it first"),
 ];
 
 /// The name of a filter in brackets, if its word is a number.

@@ -7,7 +7,7 @@ use super::id;
 use crate::array::grid::Cut;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
-use crate::foreign::text::{LayoutText, Said, hexadecimal, integer};
+use crate::foreign::text::{LayoutText, Said, integer};
 use crate::layout::Literal;
 use crate::limits::Limits;
 
@@ -25,20 +25,14 @@ const COMPRESSIONS: &[(u64, &str)] = &[
     (2, "tiff:ccitt"),
     (3, "tiff:fax3"),
     (4, "tiff:fax4"),
-    (6, "tiff:jpeg6"),
+    (6, "tiff:jpeg"),
+    (7, "tiff:jpeg"),
     (34712, "tiff:jpeg2000"),
     (34887, "tiff:lerc"),
     (34925, "tiff:lzma"),
-    (34933, "tiff:png"),
     (50001, "tiff:webp"),
     (50002, "tiff:jpegxl"),
 ];
-
-/// The compression that keeps whole JPEG images.
-const JPEG: u64 = 7;
-
-/// The most bytes of tables of JPEG: four of quantization and eight of Huffman codes take fewer.
-const TABLES: u64 = 1 << 14;
 
 /// The tags of an image.
 #[derive(Clone)]
@@ -50,8 +44,6 @@ pub(super) struct Image {
     datatype: Datatype,
     order: Byteorder,
     filters: String,
-    /// Bytes that go before those of each strip or tile.
-    head: Vec<u8>,
     is_tiled: bool,
     /// Number of images in one directory, as ImageJ writes large stacks: all of them follow the first.
     pages: u64,
@@ -76,7 +68,7 @@ impl Image {
         if [width, height, depth, samples, rows, columns, layers].contains(&0) {
             return Err(Error::malformed("an image without width, height, or lengths of its strips or tiles"));
         }
-        let (datatype, form) = samples_of(file, tags)?;
+        let (datatype, packed) = samples_of(file, tags)?;
         let mut image = Self {
             shape: vec![height, width],
             chunk: vec![rows, columns],
@@ -84,7 +76,6 @@ impl Image {
             datatype,
             order: file.order,
             filters: String::new(),
-            head: Vec::new(),
             is_tiled,
             pages: 1,
         };
@@ -99,7 +90,7 @@ impl Image {
             image.chunk.push(samples);
             image.dims.push("sample");
         }
-        image.filters = image.filters(file, tags, (columns, beside), form)?;
+        image.filters = image.filters(file, tags, (columns, beside), packed)?;
         Ok(image)
     }
 
@@ -122,24 +113,17 @@ impl Image {
     }
 
     /// The words of what chunks went through, whose rows have this number of pixels of this number of samples.
-    fn filters(&mut self, file: &Tiff<'_>, tags: &Directory, row: (u64, u64), form: Samples) -> Result<String> {
+    fn filters(&mut self, file: &Tiff<'_>, tags: &Directory, row: (u64, u64), packed: Option<u64>) -> Result<String> {
         let mut words = Vec::new();
         let (columns, beside) = row;
         let samples = columns.saturating_mul(beside);
-        let predictor = tags.number(file, id::PREDICTOR, 1)?;
-        if let Samples::Bits(bits) = form {
+        if let Some(bits) = packed {
             words.push(format!("bits({bits},{samples},{})", u8::from(self.order == Byteorder::Big)));
         }
-        let mut size = self.datatype.item_size();
-        if form == Samples::Float24 {
-            // One bit for the sign, 7 for the exponent, and 16 for the fraction: Technical Note 3.
-            size = 3;
-            let is_big = self.order == Byteorder::Big || predictor == 3;
-            words.push(format!("float(3,{},23,16,7,0,16,63,0,4)", u8::from(is_big)));
-        }
-        match (predictor, self.order) {
+        let size = self.datatype.item_size();
+        match (tags.number(file, id::PREDICTOR, 1)?, self.order) {
             (1, _) => {}
-            (predictor @ 2..=3, _) if matches!(form, Samples::Bits(_)) => {
+            (predictor @ 2..=3, _) if packed.is_some() => {
                 return Err(Error::unsupported(format!("the predictor {predictor} of samples that share bytes")));
             }
             (2, Byteorder::Little) => words.push(format!("delta({size},{samples},{beside})")),
@@ -150,20 +134,8 @@ impl Image {
             }
             (other, _) => return Err(Error::unsupported(format!("the predictor {other} of {}", self.datatype))),
         }
-        if form == Samples::Float24 {
-            self.order = Byteorder::Little;
-        }
         let compression = tags.number(file, id::COMPRESSION, 1)?;
         match COMPRESSIONS.iter().find(|row| row.0 == compression) {
-            None if compression == JPEG => {
-                if (&self.datatype, form, predictor) != (&Datatype::Uint8, Samples::Plain, 1) {
-                    return Err(Error::unsupported("a JPEG image of samples that do not have 8 bits"));
-                }
-                // Samples that are red, green and blue, or something that JPEG does not know, are stored as they are.
-                let is_stored = !matches!(tags.number(file, id::PHOTOMETRIC, 1)?, 0 | 1 | 6);
-                words.push(format!("jpeg({columns},{beside},{})", u8::from(is_stored)));
-                self.head = tables(file, tags)?;
-            }
             Some((_, "")) => {}
             Some((_, word)) => words.push((*word).to_owned()),
             None => words.push(format!("tiff:{compression}")),
@@ -247,9 +219,6 @@ impl Image {
         if !self.filters.is_empty() {
             text.attribute("grid_filters", self.filters.as_str())?;
         }
-        if !self.head.is_empty() {
-            text.attribute("grid_head", hexadecimal(&self.head).as_str())?;
-        }
         if !self.is_tiled {
             text.attribute("grid_edge", "cut")?;
         }
@@ -328,30 +297,8 @@ pub(super) struct Written {
     pub why: Option<Error>,
 }
 
-/// The tables that the JPEG images of a directory share: a JPEG file without an image.
-fn tables(file: &Tiff<'_>, tags: &Directory) -> Result<Vec<u8>> {
-    let Some(tag) = tags.tag(id::JPEG_TABLES) else { return Ok(Vec::new()) };
-    let wrong = || Error::malformed("the tables of JPEG are no bytes");
-    if tag.count > TABLES {
-        return Err(Error::malformed(format!("{} bytes of tables of JPEG, more than {TABLES}", tag.count)));
-    }
-    let numbers = tags.numbers(file, id::JPEG_TABLES)?.unwrap_or_default();
-    numbers.into_iter().map(|number| u8::try_from(number).map_err(|_| wrong())).collect()
-}
-
-/// The form in which samples are stored.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Samples {
-    /// As they are read.
-    Plain,
-    /// Whole numbers of so many bits, which share bytes.
-    Bits(u64),
-    /// Floating-point numbers of 24 bits.
-    Float24,
-}
-
-/// The datatype of samples, and how they are stored.
-fn samples_of(file: &Tiff<'_>, tags: &Directory) -> Result<(Datatype, Samples)> {
+/// The datatype of samples, and how many bits each has if they share bytes.
+fn samples_of(file: &Tiff<'_>, tags: &Directory) -> Result<(Datatype, Option<u64>)> {
     let alike = |id, without: u64, what: &str| -> Result<u64> {
         let all = tags.numbers(file, id)?.unwrap_or_else(|| vec![without]);
         match all.first() {
@@ -361,23 +308,22 @@ fn samples_of(file: &Tiff<'_>, tags: &Directory) -> Result<(Datatype, Samples)> 
     };
     let (bits, format) = (alike(id::BITS, 1, "lengths")?, alike(id::FORMAT, 1, "kinds")?);
     Ok(match (format, bits) {
-        (1 | 4, 8) => (Datatype::Uint8, Samples::Plain),
-        (1 | 4, 16) => (Datatype::Uint16, Samples::Plain),
-        (1 | 4, 32) => (Datatype::Uint32, Samples::Plain),
-        (1 | 4, 64) => (Datatype::Uint64, Samples::Plain),
-        (1 | 4, 1..8) => (Datatype::Uint8, Samples::Bits(bits)),
-        (1 | 4, 9..16) => (Datatype::Uint16, Samples::Bits(bits)),
-        (1 | 4, 17..32) => (Datatype::Uint32, Samples::Bits(bits)),
-        (2, 8) => (Datatype::Int8, Samples::Plain),
-        (2, 16) => (Datatype::Int16, Samples::Plain),
-        (2, 32) => (Datatype::Int32, Samples::Plain),
-        (2, 64) => (Datatype::Int64, Samples::Plain),
-        (3, 16) => (Datatype::Float16, Samples::Plain),
-        (3, 24) => (Datatype::Float32, Samples::Float24),
-        (3, 32) => (Datatype::Float32, Samples::Plain),
-        (3, 64) => (Datatype::Float64, Samples::Plain),
-        (6, 64) => (Datatype::Complex64, Samples::Plain),
-        (6, 128) => (Datatype::Complex128, Samples::Plain),
+        (1 | 4, 8) => (Datatype::Uint8, None),
+        (1 | 4, 16) => (Datatype::Uint16, None),
+        (1 | 4, 32) => (Datatype::Uint32, None),
+        (1 | 4, 64) => (Datatype::Uint64, None),
+        (1 | 4, 1..8) => (Datatype::Uint8, Some(bits)),
+        (1 | 4, 9..16) => (Datatype::Uint16, Some(bits)),
+        (1 | 4, 17..32) => (Datatype::Uint32, Some(bits)),
+        (2, 8) => (Datatype::Int8, None),
+        (2, 16) => (Datatype::Int16, None),
+        (2, 32) => (Datatype::Int32, None),
+        (2, 64) => (Datatype::Int64, None),
+        (3, 16) => (Datatype::Float16, None),
+        (3, 32) => (Datatype::Float32, None),
+        (3, 64) => (Datatype::Float64, None),
+        (6, 64) => (Datatype::Complex64, None),
+        (6, 128) => (Datatype::Complex128, None),
         _ => return Err(Error::unsupported(format!("samples of {bits} bits of the kind {format}"))),
     })
 }
