@@ -99,7 +99,7 @@ class Strings(Case):
                 with self.subTest(version=version, name=name):
                     self.assertEqual(trilith_json("get", f"{path}#/{name}"), data)
         rows = trilith("get", f"{path}#/simple/plain", "--format", "csv").decode().splitlines()
-        self.assertEqual(rows, ["id,name,v", "1,alpha,0.5", "2,,1.5", "3,\u00fcber,-2.0"])
+        self.assertEqual(rows, ["id,name,v", "1,alpha,0.5", '2,"",1.5', "3,\u00fcber,-2.0"])
         made = self.folder / "a.asdf"
         trilith("convert", path, made)
         trilith("verify", "--deep", made)
