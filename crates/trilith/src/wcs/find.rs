@@ -25,6 +25,8 @@ impl File {
     /// the description is too large.
     pub fn wcs(&self, path: &str) -> Result<Option<Found>> {
         if !path.trim_matches('/').is_empty() {
+            // The paths of coordinates begin with a slash, however the array is named.
+            let path = if path.starts_with('/') { path } else { &format!("/{path}") };
             return of_item(&self.root(), path, &self.item(path)?);
         }
         self.wcs_of_image(self.every_wcs()?)
@@ -200,11 +202,7 @@ fn of_item(root: &Item<'_>, path: &str, item: &Item<'_>) -> Result<Option<Found>
 /// Path of the item that describes the coordinates of the array at a path, whether they can be built or not.
 pub(crate) fn described_at(root: &Item<'_>, path: &str) -> Option<String> {
     aboves(path).find_map(|above| {
-        let at = |place: &str| {
-            let path = format!("{above}{place}");
-            let item = if path.is_empty() { root.clone() } else { root.find(&path).ok().flatten()? };
-            item.follow().ok().map(|item| (path, item))
-        };
+        let at = |place: &str| at(root, above, place);
         if let Some((path, _)) = WORLDS.iter().filter_map(|place| at(place)).find(|(_, item)| nodes::is_wcs(item)) {
             return Some(path);
         }
@@ -216,6 +214,13 @@ pub(crate) fn described_at(root: &Item<'_>, path: &str) -> Option<String> {
     })
 }
 
+/// The item at a place below a mapping, with its path.
+fn at<'f>(root: &Item<'f>, above: &str, place: &str) -> Option<(String, Item<'f>)> {
+    let path = format!("{above}{place}");
+    let item = if path.is_empty() { root.clone() } else { root.find(&path).ok().flatten()? };
+    item.follow().ok().map(|item| (path, item))
+}
+
 /// Adds the path and the shape of an array to its coordinates.
 fn shaped(found: &mut Found, path: &str, shape: &[u64]) {
     found.wcs.set_pixel_shape(shape.iter().rev().take(found.wcs.pixel_axes()).copied().collect());
@@ -224,11 +229,7 @@ fn shaped(found: &mut Found, path: &str, shape: &[u64]) {
 
 /// The coordinates that are described in a mapping.
 fn below(root: &Item<'_>, above: &str) -> Result<Option<Found>> {
-    let at = |place: &str| {
-        let path = format!("{above}{place}");
-        let item = if path.is_empty() { Some(root.clone()) } else { root.find(&path).ok().flatten() };
-        item.and_then(|item| item.follow().ok()).map(|item| (path, item))
-    };
+    let at = |place: &str| at(root, above, place);
     let mut worlds = WORLDS.iter().filter_map(|place| at(place));
     if let Some((path, item)) = worlds.find(|(_, item)| nodes::is_wcs(item)) {
         return Ok(Some(Found { wcs: item.wcs().map_err(|error| error.context(path.clone()))?, path, array: None }));
