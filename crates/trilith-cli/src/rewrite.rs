@@ -58,9 +58,7 @@ impl Save {
     fn report(&self, name: &str, in_place: bool, removed: &[PathBuf], options: &Options) -> Result<()> {
         let written = self.output.as_deref().unwrap_or(name);
         if !options.quiet {
-            for path in removed {
-                note(&format!("removed {}, which the tree no longer names", path.display()));
-            }
+            tell_removed(removed);
         }
         if options.json && written != "-" {
             let removed: Vec<String> = removed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
@@ -76,6 +74,13 @@ impl Save {
             note(&format!("{written}: {}", if in_place { "changed in place" } else { "rewritten" }));
         }
         Ok(())
+    }
+}
+
+/// Says which parts of an exploded file are gone.
+pub fn tell_removed(parts: &[PathBuf]) {
+    for part in parts {
+        note(&format!("removed {}, which the tree no longer names", part.display()));
     }
 }
 

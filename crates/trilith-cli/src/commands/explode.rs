@@ -18,6 +18,7 @@ use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
 use crate::options::Options;
 use crate::output::{Out, note};
 use crate::outputs::{check_absent, make_folder};
+use crate::rewrite::tell_removed;
 
 /// Write each block to a separate file; the file with the tree is then YAML
 ///
@@ -88,7 +89,7 @@ impl Explode {
             }
         }
         if !options.quiet {
-            parts.removed.iter().for_each(|part| note(&format!("removed {}, which the tree no longer names", part.display())));
+            tell_removed(&parts.removed);
         }
         let names: Vec<_> = files.all().map(|path| path.display().to_string()).collect();
         if options.json {
