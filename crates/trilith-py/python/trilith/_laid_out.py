@@ -31,6 +31,9 @@ def attributes(what):
             value = _typed(value, numpy.dtype("f4" if name in single else "f8"))
         elif name in _ELEMENTS and dtype is not None and dtype.kind in "iufb":
             value = _typed(value, dtype)
+        elif name == "GDAL_NODATA" and dtype is not None and dtype.kind in "iuf" and "_FillValue" not in what.attrs:
+            # The conventions of CF have another name for it.
+            found["_FillValue"] = _typed(_number(value, dtype), dtype)
         elif isinstance(value, list) and value and all(isinstance(one, (int, float)) for one in value):
             value = numpy.array(value)
         found[name] = "" if value is None else value
@@ -50,6 +53,14 @@ def _typed(value, dtype):
     if dtype.kind != "f" and not (typed == numpy.array(value)).all():
         return value
     return typed[()]
+
+
+def _number(value, dtype):
+    """A number that is written as a string; the string itself if the type has no such number."""
+    try:
+        return int(value) if dtype.kind in "iu" else float(value)
+    except (TypeError, ValueError):
+        return value
 
 
 def decoded(dataset, how):
