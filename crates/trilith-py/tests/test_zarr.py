@@ -679,3 +679,9 @@ def test_a_remote_file_that_was_replaced(tmp_path, served):
         array[300_000]
     with pytest.raises(OSError, match=r"x\.asdf is not the file any more"):
         pickle.loads(text)
+
+
+def test_modules_of_the_package_need_no_import_of_their_own():
+    code = "import trilith; print(trilith.zarr.open.__name__, trilith.asdf.__name__); trilith.nothing"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.stdout == "open trilith.asdf\n" and "no attribute 'nothing'" in ended.stderr, ended

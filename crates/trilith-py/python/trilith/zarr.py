@@ -88,6 +88,13 @@ def copy(source, target, layout=None, *, chunks=None, masks="fill", fill_value=N
     zarr.Group
         The group that was written, to be read.
 
+    Raises
+    ------
+    OSError
+        If the file cannot be read, or if the target cannot be written.
+    FileExistsError
+        If the target exists and `overwrite` is not set.
+
     Examples
     --------
     >>> import numpy, tempfile, trilith, trilith.zarr
