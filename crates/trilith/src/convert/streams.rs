@@ -49,9 +49,11 @@ pub(super) fn of_stream(
         done.notes.splice(0..0, notes);
         return Ok(done);
     };
-    // A layout has the byte offsets of chunks in this file only, so in another one the array is written as a whole.
+    // A layout has the byte offsets of chunks and the columns of a table in this file only, so in another one such an array is
+    // written as a whole.
     let outline = file.outline()?;
-    if physical || outline.arrays().any(|(id, _)| outline.is_grid(id)) {
+    let is_whole = |(id, entry): (_, &Entry)| !outline.is_grid(id) && file.layout().column(entry.item).is_none();
+    if physical || !outline.arrays().all(is_whole) {
         return through_asdf(file.source().name(), file.limits(), options, &write, |file| of_asdf(file, dialect, options, out));
     }
     if options.stack {

@@ -27,9 +27,6 @@ const SHAPE: &str = "grid_shape";
 /// Start of the attribute names about the storage of a grid.
 pub(super) const PREFIX: &str = "grid_";
 
-/// The fill value of a library for elements that nobody wrote.
-pub(super) const UNSET: &str = "grid_missing";
-
 /// The attributes about the meaning of the elements.
 pub(crate) const MEANING: &[&str] = &["grid_dims", "grid_float32"];
 

@@ -7,13 +7,12 @@
 
 use std::borrow::Cow;
 
-use super::grid::UNSET;
 use super::outline::{OutlineId, Thing};
 use super::read::DudleyFile;
 use crate::array::meaning::{Declared, Meaning, Missing, Reading};
 use crate::array::{Array, Datatype, physical};
 use crate::error::Result;
-use crate::layout::{Attribute, Entry, ItemId, Literal, read_value};
+use crate::layout::{Attribute, Entry, ItemId, Literal, MISSING, read_value};
 
 impl DudleyFile {
     /// The array that an entry of this stream is; what is there of one that ends after the end of the file. In a file of
@@ -59,7 +58,7 @@ impl DudleyFile {
         let is_nan = |missing: &Missing| matches!(missing, Missing::Equal(number) if number.float().is_nan());
         let same = |meaning: &Meaning| meaning.reading == Reading::Stored && meaning.missing.iter().all(is_nan);
         let Ok(stored) = self.stored_array_of(entry) else { return false };
-        let given = self.layout().attributes(entry.item).filter(|(name, _)| *name != UNSET);
+        let given = self.layout().attributes(entry.item).filter(|(name, _)| *name != MISSING);
         !of(given, stored.datatype()).iter().all(same)
     }
 
@@ -85,7 +84,7 @@ const APPLIED: &[&str] = &[
     "_Unsigned",
     "GDAL_NODATA",
     "grid_float32",
-    UNSET,
+    MISSING,
 ];
 
 /// Returns `true` if an attribute defines the meaning of elements.
@@ -195,7 +194,7 @@ impl Said<'_> {
     /// read as unsigned never have it.
     fn missing(&self, stored: &Datatype, unsigned: Option<&Datatype>) -> Vec<Missing> {
         let marks = |name: &str| self.marks(name, stored, unsigned);
-        let unset = || if unsigned.is_none() { self.numbers(UNSET) } else { Vec::new() };
+        let unset = || if unsigned.is_none() { self.numbers(MISSING) } else { Vec::new() };
         let equal =
             [marks("missing_value").unwrap_or_default(), marks("_FillValue").unwrap_or_else(unset), self.numbers("GDAL_NODATA")];
         let mut missing: Vec<Missing> = Vec::new();

@@ -77,7 +77,6 @@ pub use read::{DudleyFile, Items, LayoutOrigin, StreamOptions};
 pub(crate) use read::{described, find_text};
 #[doc(hidden)]
 pub use rewrite::Rewrite;
-pub(crate) use seen::is_seen_otherwise;
 #[doc(hidden)]
 pub use seen::widened;
 pub use selection::{Selection, Unequal};

@@ -13,8 +13,8 @@ use crate::bytes::{MemorySource, NoReferences, Resolve, SourceRef, Truncated, Wi
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, Setting};
 use crate::layout::{
-    Attribute, Byteorder, Dialect, Entry, EntryKind, Evaluation, ItemId, Layout, Located, Options, ParamRequest, ParseOptions,
-    ResolvedType, Supply, attribute_name, parse, read_value,
+    Attribute, Byteorder, Dialect, Entry, EntryKind, Evaluation, ItemId, Layout, Located, MISSING, Options, ParamRequest,
+    ParseOptions, ResolvedType, Supply, attribute_name, parse, read_value,
 };
 use crate::limits::Limits;
 
@@ -298,7 +298,7 @@ impl DudleyFile {
         let said = self
             .layout
             .attributes(item)
-            .filter(|(name, _)| grid::MEANING.contains(name) || grid::AXES.contains(name) || *name == grid::UNSET);
+            .filter(|(name, _)| grid::MEANING.contains(name) || grid::AXES.contains(name) || *name == MISSING);
         Ok(said.map(|(name, value)| (name, read_value(value))).collect())
     }
 

@@ -9,18 +9,7 @@
 use crate::array::Array;
 use crate::array::small::{self, SmallFloat};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, ItemId, Layout, Literal};
-
-/// The word that names the member of an item which is its array.
-const MEMBER: &str = "grid_member";
-
-fn member(layout: &Layout, item: ItemId) -> Option<&str> {
-    // The last one of a name counts.
-    match layout.attributes(item).filter(|(name, _)| *name == MEMBER).last() {
-        Some((_, Attribute::Value(Literal::Text(name)))) => Some(name),
-        _ => None,
-    }
-}
+use crate::layout::{Attribute, COLUMN, ItemId, Layout, Literal};
 
 /// The words that name a datatype of another format.
 const NAMING: &[&str] = &["safetensors_dtype", "hdf5_type"];
@@ -40,19 +29,14 @@ pub fn widened<'a>(array: Array, attributes: impl IntoIterator<Item = (&'a str, 
     small::widened(&array, SmallFloat::named(named).ok_or_else(unknown)?)
 }
 
-/// Returns `true` if an attribute changes the array of an item.
-pub(crate) fn is_seen_otherwise(layout: &Layout, item: ItemId) -> bool {
-    member(layout, item).is_some()
-}
-
 /// The array of an item as its attributes say.
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if they do not fit the item.
 pub(super) fn seen(layout: &Layout, item: ItemId, array: Array) -> Result<Array> {
-    let Some(name) = member(layout, item) else { return Ok(array) };
+    let Some(name) = layout.column(item) else { return Ok(array) };
     if array.datatype().as_struct().is_none() {
-        return Err(Error::malformed(format!("{MEMBER}={name:?}, but the item is not an array of structs")));
+        return Err(Error::malformed(format!("{COLUMN}={name:?}, but the item is not an array of structs")));
     }
-    array.field(name).map_err(|e| e.context(MEMBER))
+    array.field(name).map_err(|e| e.context(COLUMN))
 }

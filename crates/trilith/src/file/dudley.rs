@@ -111,7 +111,7 @@ impl DudleyFile {
         let mut shape = entry.shape.clone();
         let (mut datatype, mut byteorder) = dudley::datatype_of(&entry.typed, &mut shape)?;
         let mut nbytes = entry.nbytes;
-        if dudley::is_seen_otherwise(self.layout(), entry.item) || self.has_meaning(entry) {
+        if self.layout().column(entry.item).is_some() || self.has_meaning(entry) {
             let array = self.array_of(entry)?;
             (datatype, byteorder, shape) = (array.datatype().clone(), array.byteorder(), array.shape().to_vec());
             nbytes = Some(array.nbytes());

@@ -7,6 +7,7 @@ use super::recognise::{Marks, Piece, pieces};
 use super::text::LayoutText;
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
+use crate::layout::COLUMN;
 use crate::limits::Limits;
 
 /// The layout of a file of records.
@@ -31,7 +32,7 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
             let (length, width, end) = (marks.spelled(), marks.width, marks.width + first.len);
             let data = format!("data = u1[{}] @{width}", first.len);
             text.item("records", &format!("{{begin = {length} @0  {data}  end = {length} @{end}}}[{}] @0", all.len()))?;
-            text.attribute("grid_member", "data")?;
+            text.attribute(COLUMN, "data")?;
         }
         _ => text.list("records", all.iter().map(|record| spelled(record)))?,
     }

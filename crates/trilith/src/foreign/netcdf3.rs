@@ -10,7 +10,7 @@ use super::unset;
 use crate::array::Datatype;
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
-use crate::layout::{Attribute, Literal};
+use crate::layout::{Attribute, COLUMN, Literal, MISSING};
 use crate::limits::Limits;
 
 /// The most dimensions that a variable may have.
@@ -255,10 +255,10 @@ impl Cdf {
             text.own(name, Said(value.clone()))?;
         }
         if is_record && !records.is_alone && records.count > 0 {
-            text.attribute("grid_member", "data")?;
+            text.attribute(COLUMN, "data")?;
         }
         if let Some(fill) = variable.datatype.number().and_then(|datatype| unset::fill_value(&datatype)) {
-            text.attribute(unset::WORD, fill)?;
+            text.attribute(MISSING, fill)?;
         }
         text.singles(variable.singles.iter().map(String::as_str))?;
         if let Some(chars) = chars {

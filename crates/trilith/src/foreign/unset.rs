@@ -4,9 +4,6 @@ use super::text::integer;
 use crate::array::Datatype;
 use crate::layout::Literal;
 
-/// The word of a layout for it.
-pub(super) const WORD: &str = "grid_missing";
-
 /// Returns the fill value of a type of netCDF, which `netcdf.h` calls `NC_FILL_…`; none of a type that is no number.
 pub(super) fn fill_value(datatype: &Datatype) -> Option<Literal> {
     Some(match datatype {

@@ -153,8 +153,8 @@ impl<'l> Evaluation<'l> {
             let entry = entry?;
             // Members of instances lie in their struct, items of the dicts of a long list between each other, and derived layouts
             // have columns of one table.
-            let is_column = || self.layout().attributes(entry.item).any(|(name, _)| name == "grid_member");
-            let is_member = self.layout().member_of_struct(entry.item) || entry.stride.is_some() || is_column();
+            let is_column = self.layout().column(entry.item).is_some();
+            let is_member = is_column || self.layout().member_of_struct(entry.item) || entry.stride.is_some();
             if let (Some(address), Some(size), false) = (entry.address, entry.nbytes, is_member) {
                 spots.push((address, size, entry));
             }

@@ -14,6 +14,11 @@ use super::diagnostic::Code;
 use super::names::{Mixer, Names, Scope, Symbol};
 use crate::span::Span;
 
+/// The attribute that names the column which an item is.
+pub(crate) const COLUMN: &str = "grid_member";
+/// The attribute with the fill value of a library, which elements have that were never written.
+pub(crate) const MISSING: &str = "grid_missing";
+
 /// The number of an item: its place in the order of declarations. The root dict is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ItemId(pub(crate) u32);
@@ -514,6 +519,15 @@ impl Layout {
     pub(crate) fn param_of(&self, id: ItemId) -> Option<&Param> {
         match self.item(id).kind {
             ItemKind::Param(param) => self.params.get(param.0 as usize),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the member that is the array of an item, if the item is a table of which it is one column.
+    pub(crate) fn column(&self, id: ItemId) -> Option<&str> {
+        // The last one of a name counts.
+        match self.attributes(id).filter(|(name, _)| *name == COLUMN).last() {
+            Some((_, Attribute::Value(Literal::Text(name)))) => Some(name),
             _ => None,
         }
     }

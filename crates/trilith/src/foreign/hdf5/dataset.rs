@@ -15,8 +15,8 @@ use crate::bytes::{Source, SourceRef, read_vec, to_usize};
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
 use crate::foreign::text::{LayoutText, spell};
-use crate::foreign::unset::{WORD, fill_value};
-use crate::layout::Literal;
+use crate::foreign::unset::fill_value;
+use crate::layout::{Literal, MISSING};
 
 /// Elements of variable length that become items.
 const MOST: u64 = 1 << 20;
@@ -297,7 +297,7 @@ impl Dataset {
         let is_byte = matches!(self.typed.datatype, Datatype::Int8 | Datatype::Uint8);
         let is_plain = self.typed.special == Special::None && self.typed.dims.is_empty() && self.typed.decoded.is_none();
         match fill_value(&self.typed.datatype) {
-            Some(fill) if is_plain && (!is_byte || self.fill.is_some()) => text.attribute(WORD, fill),
+            Some(fill) if is_plain && (!is_byte || self.fill.is_some()) => text.attribute(MISSING, fill),
             _ => Ok(()),
         }
     }

@@ -18,6 +18,7 @@ use super::groups;
 use super::text::{LayoutText, shaped};
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
+use crate::layout::COLUMN;
 use crate::limits::Limits;
 
 /// End of the name of yorick's history records.
@@ -121,7 +122,7 @@ impl Pdb<'_> {
                 // A last byte makes each struct as long as the way to the next.
                 let last = stride - 1;
                 text.item(name, &format!("{{data = {typed} @{offset}  record = u1 @{last}}}[{}] @{first}", records.len()))?;
-                text.attribute("grid_member", "data")
+                text.attribute(COLUMN, "data")
             }
             (_, None) => text.comment(&format!("{name} has no record")),
             _ => text.list(name, records.iter().map(|at| format!("{typed} @{}", at.saturating_add(offset)))),
