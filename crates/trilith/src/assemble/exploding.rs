@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::series::{Parts, Series, is_own_part};
 use super::{Exploded, explode, write};
 use crate::asdf::{AsdfFile, Block, WriteOptions, walk};
-use crate::bytes::{self, Basis, Listed, LocalOptions, NewFile, percent_decode, percent_encode};
+use crate::bytes::{self, Basis, Listed, LocalOptions, NewFile, SourceRef, percent_decode, percent_encode};
 use crate::error::Result;
 use crate::file::check_written;
 use crate::tree::NodeId;
@@ -29,6 +29,49 @@ pub struct ExplodedFiles {
     /// The files of the blocks that leave.
     pub parts: Vec<PathBuf>,
     series: Series,
+    /// What the plan replaces.
+    before: Before,
+}
+
+/// The file at the place of the one with the tree, before the first file is written.
+enum Before {
+    Absent,
+    There(SourceRef),
+    /// A link to nothing, or what may not be read.
+    Unreadable,
+}
+
+impl std::fmt::Debug for Before {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Absent => "Absent",
+            Self::There(_) => "There",
+            Self::Unreadable => "Unreadable",
+        })
+    }
+}
+
+impl Before {
+    fn at(path: &Path) -> Self {
+        match bytes::open(path, LocalOptions::default()) {
+            Ok(source) => Self::There(source),
+            Err(_) if is_there(path) => Self::Unreadable,
+            Err(_) => Self::Absent,
+        }
+    }
+
+    fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+
+    /// The plan holds as long as this is still there: its tree names the parts that must stay.
+    fn basis(&self) -> Basis<'_> {
+        match self {
+            Self::Absent => Basis::Absent,
+            Self::There(source) => Basis::Own(&**source),
+            Self::Unreadable => Basis::Nothing,
+        }
+    }
 }
 
 impl ExplodedFiles {
@@ -47,9 +90,10 @@ impl ExplodedFiles {
         let series = Series::new(stem, extension);
         let name = |number: usize| series.name(number);
         let main = folder.join(format!("{stem}.{extension}"));
+        let before = Before::at(&main);
         let mut plan = explode(file, only, drop_unnamed, |position| percent_encode(&name(position)))?;
         let mut numbers: Vec<usize> = (0..plan.leaving.len()).collect();
-        if is_there(&main) {
+        if !before.is_absent() {
             let all = file.sections().all_blocks()?;
             let mut next = numbers.len();
             for ((index, _), number) in plan.leaving.iter().zip(&mut numbers) {
@@ -69,7 +113,7 @@ impl ExplodedFiles {
             plan = explode(file, only, drop_unnamed, |position| percent_encode(&name(number(position))))?;
         }
         let parts = numbers.into_iter().map(|number| folder.join(name(number))).collect();
-        Ok(Self { plan, main, parts, series })
+        Ok(Self { plan, main, parts, series, before })
     }
 
     /// All files, the one with the tree first.
@@ -83,17 +127,22 @@ impl ExplodedFiles {
     /// # Errors
     /// Returns the errors of [`write()`] and of [`AtomicFile`](crate::bytes::AtomicFile).
     pub fn write(&self, file: &AsdfFile) -> Result<(Parts, Vec<String>)> {
-        let (before, is_over) = (self.named_before(file), is_there(&self.main));
+        let (before, is_over) = (self.named_before(file), !self.before.is_absent());
+        // Beside a file with a tree the plan has free numbers only.
+        let part = || if is_over { Basis::Absent } else { Basis::Read(&**file.sections().source()) };
         let all = file.sections().all_blocks()?;
         // Also while a part is renamed.
         let new: Vec<Listed> = self.parts.iter().filter(|path| !is_there(path)).map(|path| Listed::new(path)).collect();
         let mut warnings = Vec::new();
         let written = self.parts.iter().zip(&self.plan.leaving).try_for_each(|(path, (index, _))| match all.get(*index) {
             Some(block) if is_over && is_there(path) && holds(path, file, block) => Ok(()),
-            block => warned(write_one(path, file, None, block.copied()), &mut warnings),
+            block => warned(write_one(path, part(), file, None, block.copied()), &mut warnings),
         });
-        let written =
-            written.and_then(|()| warned(write_one(&self.main, file, Some(&self.plan.tree), &self.plan.staying), &mut warnings));
+        let main = |warnings: &mut Vec<String>| {
+            let written = write_one(&self.main, self.before.basis(), file, Some(&self.plan.tree), &self.plan.staying);
+            warned(written, warnings)
+        };
+        let written = written.and_then(|()| main(&mut warnings));
         if let Err(error) = written {
             if !self.is_in_place(file) {
                 new.iter().for_each(|part| drop(bytes::remove(part.path())));
@@ -109,14 +158,16 @@ impl ExplodedFiles {
         self.open_main(file).is_some_and(|main| main.tree().text() == self.plan.tree)
     }
 
+    /// The file with the tree as it is now.
     fn open_main(&self, file: &AsdfFile) -> Option<AsdfFile> {
         let source = bytes::open(&self.main, LocalOptions::default()).ok()?;
         AsdfFile::open(source, file.limits()).ok()
     }
 
-    /// The parts that the file with the tree names now.
+    /// The parts that the file with the tree named when all was planned.
     fn named_before(&self, file: &AsdfFile) -> BTreeSet<String> {
-        let Some(main) = self.open_main(file) else { return BTreeSet::new() };
+        let Before::There(source) = &self.before else { return BTreeSet::new() };
+        let Ok(main) = AsdfFile::open(source.clone(), file.limits()) else { return BTreeSet::new() };
         let sources = walk::sourced(&main).unwrap_or_default();
         let external = sources.iter().filter(|(_, source)| source.as_i64().is_none());
         external.filter_map(|(_, source)| percent_decode(&source.text())).collect()
@@ -152,12 +203,13 @@ fn warned(written: Result<Vec<String>>, warnings: &mut Vec<String>) -> Result<()
 
 fn write_one<'b>(
     path: &Path,
+    basis: Basis<'_>,
     file: &AsdfFile,
     tree: Option<&str>,
     blocks: impl IntoIterator<Item = &'b Block>,
 ) -> Result<Vec<String>> {
     let blocks: Vec<(&AsdfFile, &Block)> = blocks.into_iter().map(|block| (file, block)).collect();
-    let mut out = NewFile::create(path, Basis::Read(&**file.sections().source()))?.with_limits(file.limits());
+    let mut out = NewFile::create(path, basis)?.with_limits(file.limits());
     write(file, tree, &blocks, out.writer(), &WriteOptions::default(), None)?;
     if let Some(written) = out.written()? {
         check_written(written, Some(file), file.limits())?;
