@@ -1,6 +1,7 @@
 //! The data of an HDU that is elsewhere, in a block of an ASDF file: what its header declares.
 
-use super::hdu::{Hdu, HduKind, bitpix, data_size, kind};
+use super::card::CardValue;
+use super::hdu::{Hdu, HduKind, bitpix, data_size, kind, required};
 use super::header::Header;
 use super::read::meant_of;
 use super::scale::{Linear, Number};
@@ -25,13 +26,21 @@ pub fn meant(header: Node<'_>, array: Array) -> Result<Array> {
     }
     let mut cards = Header::default();
     for node in header.items() {
-        cards.push(card_of(&given(node)?).map_err(|e| node.error(e.to_string()))?);
+        let card = card_of(&given(node)?).map_err(|e| node.error(e.to_string()))?;
+        // asdf-astropy leaves out values of 0: a card without a value declares nothing.
+        if *card.value() != CardValue::Undefined {
+            cards.push(card);
+        }
     }
     physical(cards, array)
 }
 
 /// The physical values of an array with this header, if its elements are those that are stored.
 fn physical(header: Header, array: Array) -> Result<Array> {
+    if !has_lengths(&header)? {
+        // It is not known to be the array that the header describes.
+        return Ok(array);
+    }
     match kind(&header)? {
         HduKind::Image => {
             let number = image::number(bitpix(&header, "BITPIX")?);
@@ -72,6 +81,12 @@ fn physical(header: Header, array: Array) -> Result<Array> {
         }
         _ => Ok(array),
     }
+}
+
+/// Returns `true` if a header has the length of each axis.
+fn has_lengths(header: &Header) -> Result<bool> {
+    let axes = required(header, "NAXIS")?.min(999);
+    Ok((1..=axes).all(|axis| header.card(&format!("NAXIS{axis}")).is_some()))
 }
 
 /// Returns the part of a meaning that still applies to numbers of a type: all if it is the stored type, and the
