@@ -107,6 +107,7 @@ impl Series {
     }
 
     /// The place of each point along the horizontal axis, and the least and the greatest.
+    #[cfg(feature = "plot")]
     pub(crate) fn places(&self) -> (Vec<f64>, std::ops::Range<f64>) {
         let places = self.at.clone().unwrap_or_else(|| self.points.iter().map(|point| point.first as f64).collect());
         let finite = || places.iter().copied().filter(|place| place.is_finite());
