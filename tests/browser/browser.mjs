@@ -28,7 +28,7 @@ export async function newPage(browser, options = {}) {
   page.on("response", async (answer) => {
     if (answer.status() >= 400) page.problems.push(`${answer.url()}: ${await answer.text().catch(() => "")}`);
   });
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   return page;
 }
 
@@ -79,7 +79,7 @@ export const drawn = (page) => page.locator(".picture[data-complete=true]").wait
 
 /** Tries again until `check` throws no more: what a page shows follows what was asked of it, by and by. */
 export async function eventually(check) {
-  const end = Date.now() + 20_000;
+  const end = Date.now() + 60_000;
   for (;;) {
     try { return await check(); } catch (error) { if (Date.now() > end) throw error; }
     await new Promise((resolve) => { setTimeout(resolve, 50); });
