@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::expansion::Budget;
 use super::form::Form;
+use super::history;
 use super::loss::{read_through, skipped, unreadable};
 use super::reserved;
 use super::stored::{Apart, Reading, Stored};
@@ -125,6 +126,11 @@ fn tree_of(
     let says_items = !(walk.params.is_empty() && walk.stored.is_empty() && walk.docs.is_empty() && walk.attributes.is_empty());
     let says_more = says_items || !walk.form.is_empty();
     walk.losses.extend(reserved::free(&mut root, says_more));
+    if let Data::Map(pairs) = &mut root.data
+        && let Some((_, history)) = pairs.iter_mut().find(|(key, _)| key.as_str() == Some(reserved::HISTORY))
+    {
+        *history = history::in_form(std::mem::replace(history, Value::null()), target.history_map);
+    }
     let mut about = Value::map([("dialect", Value::from(file.layout().dialect().name().to_owned()))]);
     if let Some(order) = file.byteorder() {
         about.set("byteorder", order.name());
@@ -548,9 +554,9 @@ impl<'a> ToDraft<'a> {
                 self.losses.push(Diagnostic::loss(&inner, "its key becomes text"));
             }
             self.budget.charge_text(&name)?;
-            // A dict without arrays takes no space, and so is not seen in a list.
-            let is_dict = value.is_mapping() && self.lists == 0;
-            let holds = !value.is_scalar() && (is_dict || self.budget.known(value)?.holds);
+            // A dict or a list without arrays takes no space, and so is not seen in a list.
+            let is_item = value.is_mapping() || (value.is_sequence() && value.is_empty());
+            let holds = !value.is_scalar() && ((is_item && self.lists == 0) || self.budget.known(value)?.holds);
             if holds {
                 if let Some(draft) = self.draft(value, &inner, depth + 1)? {
                     items.push((own, draft));

@@ -28,6 +28,15 @@ pub(super) fn translated(node: Node<'_>, map: bool, limits: &Limits) -> Result<O
     Ok(None)
 }
 
+/// A history in the form that a generation has.
+pub(super) fn in_form(history: Value, map: bool) -> Value {
+    match (&history.data, map) {
+        (Data::Seq(_), true) => as_map(history),
+        (Data::Map(_), false) => as_list(history),
+        _ => history,
+    }
+}
+
 fn as_map(list: Value) -> Value {
     let (mut entries, mut extensions) = (Vec::new(), Vec::new());
     let Data::Seq(items) = list.data else { return list };

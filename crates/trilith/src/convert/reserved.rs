@@ -72,16 +72,30 @@ fn is_library(value: &Value) -> bool {
     ["name", "version"].iter().all(|key| value.get(key).is_some_and(|value| matches!(value.data, Data::Str(_) | Data::Plain(_))))
 }
 
-/// Returns `true` if a value is a history as the schema of ASDF has it: entries, or entries and extensions.
+/// Returns `true` if a value is a history as the schema of ASDF has it: entries, or entries and extensions. Nothing, and what holds
+/// arrays, is an item that has this name.
 pub(super) fn is_history(value: &Value) -> bool {
     let is_list = |value: &Value| match &value.data {
-        Data::Seq(items) => items.iter().all(|item| matches!(item.data, Data::Map(_))),
+        Data::Seq(items) => items.iter().all(|item| matches!(item.data, Data::Map(_)) && !holds_array(item)),
         _ => false,
     };
     match &value.data {
         Data::Map(pairs) => {
-            pairs.iter().all(|(key, value)| matches!(key.as_str(), Some("extensions" | "entries")) && is_list(value))
+            !pairs.is_empty()
+                && pairs.iter().all(|(key, value)| matches!(key.as_str(), Some("extensions" | "entries")) && is_list(value))
         }
-        _ => is_list(value),
+        Data::Seq(items) => !items.is_empty() && is_list(value),
+        _ => false,
+    }
+}
+
+fn holds_array(value: &Value) -> bool {
+    if value.tag.as_deref().is_some_and(crate::asdf::ndarray::is_ndarray_tag) {
+        return true;
+    }
+    match &value.data {
+        Data::Seq(items) => items.iter().any(holds_array),
+        Data::Map(pairs) => pairs.iter().any(|(_, value)| holds_array(value)),
+        _ => false,
     }
 }
