@@ -80,7 +80,7 @@ pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root()).args(arguments);
     // The cargo that runs this task tells it of this package. Build scripts of dependencies that look at these variables would run
-    // again, and all that depends on them would be compiled again, whenever cargo is called without the task.
+    // again, and everything that depends on them would be compiled again, whenever cargo is called without the task.
     let of_this =
         |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_", "CARGO_BIN_"].iter().any(|start| name.starts_with(start));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_this)) {

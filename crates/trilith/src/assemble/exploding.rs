@@ -29,7 +29,7 @@ pub struct ExplodedFiles {
     /// The files of the blocks that leave.
     pub parts: Vec<PathBuf>,
     series: Series,
-    /// What the plan replaces.
+    /// The file with the tree that the plan replaces.
     before: Before,
 }
 
