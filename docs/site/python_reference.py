@@ -1,6 +1,7 @@
 """Writes a page for each public name of the Python package: `python_reference.py PACKAGE FOLDER`.
 
-Only sources are read (the stubs, which hold the documentation, and the modules that are imported by themselves), so that the package need not be built.
+Only sources are read (the stub of the native module, which has its documentation, and the modules), so that the package need not
+be built.
 """
 
 import ast
@@ -16,12 +17,19 @@ MODULES = {"asdf": "Under the asdf package", "zarr": "As Zarr", "virtual": "As v
 LISTED = ("Parameters", "Returns", "Yields", "Raises")
 
 
-# Private names of types in the stubs, and what they mean.
+# Private names of types, and what they mean.
 ALIASES = {}
 
 
+def parsed(path):
+    """Returns the tree of a module, with its annotations as a reader wants them."""
+    tree = Plain().visit(ast.parse(path.read_text()))
+    ALIASES.update(aliases(tree))
+    return tree
+
+
 def aliases(tree):
-    """Yields the private names of types in a stub, each with its meaning."""
+    """Yields the private names of types in a module, each with its meaning."""
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):
             yield from ((alias.asname, alias.name) for alias in node.names if alias.asname and alias.asname.startswith("_"))
@@ -38,14 +46,17 @@ def public(text):
 
 def main(package, folder):
     """Writes the pages and an index of them."""
-    native, outer = (ast.parse((package / name).read_text()) for name in ("_trilith.pyi", "__init__.pyi"))
-    ALIASES.update(pair for tree in (outer, native) for pair in aliases(tree))
-    known = {node.name: [node] for node in outer.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    public = {alias.asname for node in outer.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    outer = parsed(package / "__init__.py")
+    known = {node.name: [node] for node in outer.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")}
     hidden = {}
-    for node in native.body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            (known if node.name in public else hidden).setdefault(node.name, []).append(node)
+    for source in outer.body:
+        if not (isinstance(source, ast.ImportFrom) and source.level and source.module):
+            continue
+        public = {alias.name for alias in source.names}
+        stub, module = (package / f"{source.module}{ending}" for ending in (".pyi", ".py"))
+        for node in parsed(stub if stub.exists() else module).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                (known if node.name in public else hidden).setdefault(node.name, []).append(node)
     folder.mkdir(parents=True, exist_ok=True)
     names = {f"trilith.{name}": nodes for name, nodes in known.items()}
     for module in MODULES:
@@ -61,6 +72,34 @@ def main(package, folder):
     for part, listed in parts.items():
         lines += ["", f"## {part}", "", *(f"- [{name}]({name}.md): {said}" for name, said in listed)]
     (folder / "index.md").write_text("\n".join(lines) + "\n")
+
+
+class Plain(ast.NodeTransformer):
+    """Annotations as a reader wants them: `Iterable[File]` for `"abc.Iterable[File]"`."""
+
+    def visit_arg(self, node):
+        if node.annotation:
+            node.annotation = Annotation().visit(node.annotation)
+        return node
+
+    def visit_FunctionDef(self, node):
+        if node.returns:
+            node.returns = Annotation().visit(node.returns)
+        return self.generic_visit(node)
+
+
+class Annotation(ast.NodeTransformer):
+    def visit_Subscript(self, node):
+        return node if getattr(node.value, "id", None) == "Literal" else self.generic_visit(node)
+
+    def visit_Constant(self, node):
+        return self.visit(ast.parse(node.value, mode="eval").body) if isinstance(node.value, str) else node
+
+    def visit_Attribute(self, node):
+        module = getattr(node.value, "id", "").lstrip("_")
+        # The package has a class of this name, too.
+        name = f"abc.{node.attr}" if node.attr == "Mapping" else node.attr
+        return ast.Name(name) if module in ("abc", "typing") else node
 
 
 def public_of(module):

@@ -1,4 +1,4 @@
-"""Writes the documentation of the package into its stubs, where editors and the reference of the site find it.
+"""Writes the documentation of the native module into its stub, where editors and the reference of the site find it.
 
 `python document_stubs.py` writes; `test_stubs.py` fails where they differ.
 """
@@ -11,7 +11,7 @@ import trilith
 from trilith import _trilith
 
 HERE = pathlib.Path(trilith.__file__).parent
-STUBS = {HERE / "_trilith.pyi": _trilith, HERE / "__init__.pyi": trilith}
+STUB = HERE / "_trilith.pyi"
 
 
 def documented(text, module):
@@ -54,5 +54,4 @@ def put(lines, node, doc, margin):
 
 
 if __name__ == "__main__":
-    for path, module in STUBS.items():
-        path.write_text(documented(path.read_text(), module))
+    STUB.write_text(documented(STUB.read_text(), _trilith))

@@ -84,7 +84,7 @@ _abc.Sequence.register(Sequence)
 
 
 def dumps(
-    tree: "_abc.Mapping[_Any, _Any] | Mapping | File",
+    tree: _abc.Mapping[_Any, _Any] | Mapping | Columns | File,
     *,
     codec: str | None = None,
     level: int | None = None,

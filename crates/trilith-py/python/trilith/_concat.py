@@ -3,6 +3,8 @@
 import concurrent.futures
 import glob
 import os
+from collections import abc
+from typing import Any, Literal
 
 from ._trilith import Array, open
 
@@ -10,7 +12,14 @@ from ._trilith import Array, open
 _AT_ONCE = 16
 
 
-def concat(files, path, dim="file", *, dims=None, join="new"):
+def concat(
+    files: str | abc.Iterable[str | os.PathLike[str]],
+    path: str,
+    dim: str = "file",
+    *,
+    dims: str | abc.Iterable[str] | None = None,
+    join: Literal["new", "existing"] = "new",
+) -> Any:
     """Joins the arrays at a path of many files to one lazy `xarray.DataArray`.
 
     Only the tree of each file is read at first. A task of dask opens the file that it reads. Needs xarray and dask.

@@ -14,12 +14,16 @@ from collections import abc
 
 import numpy
 
+if typing.TYPE_CHECKING:
+    import numpy.typing
+
 from ._trilith import Sequence
 
 # Bytes of a mask that are held in memory.
 _PIECE = 4 << 20
 
 
+@typing.final
 class TaggedString(str):
     """A scalar with a tag, such as ``!unit/unit-1.0.0 m``: its text, and the whole tag.
 
@@ -42,7 +46,7 @@ class TaggedString(str):
         return TaggedString, (str(self), self.tag)
 
 
-class TaggedDict(dict):
+class TaggedDict(dict[typing.Any, typing.Any]):
     """A dictionary with the tag of the mapping that it was, such as ``!unit/quantity-1.2.0``.
 
     >>> import trilith
@@ -64,7 +68,7 @@ class TaggedDict(dict):
         return TaggedDict, ((), self.tag), None, None, iter(self.items())
 
 
-class TaggedList(list):
+class TaggedList(list[typing.Any]):
     """A list with the tag of the sequence that it was."""
 
     __slots__ = ("tag",)
@@ -93,7 +97,14 @@ class Pieces:
     ((30, 100), 2.0)
     """
 
-    def __init__(self, pieces, shape, dtype, *, masked=False):
+    def __init__(
+        self,
+        pieces: abc.Iterable["numpy.typing.ArrayLike"],
+        shape: tuple[int | None, ...],
+        dtype: "numpy.typing.DTypeLike",
+        *,
+        masked: bool = False,
+    ) -> None:
         self.streamed = shape[0] is None
         if self.streamed and masked:
             raise ValueError("a streamed array is the last block of its file and has no mask: say how many rows there are")
@@ -104,7 +115,7 @@ class Pieces:
         self._pieces = pieces
 
     @classmethod
-    def of_dask(cls, array):
+    def of_dask(cls, array: typing.Any) -> "Pieces":
         """Returns the pieces of a dask array, computed one row of chunks after the other.
 
         Parameters
@@ -129,7 +140,7 @@ class Pieces:
         rows = (array.blocks[number].compute() for number in range(array.numblocks[0]))
         return cls(rows, array.shape, array.dtype, masked=masked)
 
-    def __iter__(self):
+    def __iter__(self) -> abc.Iterator[typing.Any]:
         self._masks = tempfile.SpooledTemporaryFile(_PIECE) if self.masked else None
         for piece in self._pieces:
             if numpy.ma.is_masked(piece) and not self.masked:
@@ -143,7 +154,7 @@ class Pieces:
                 self._masks.write(bytes(elements.size) if found is None else flat(found))
             yield flat(elements)
 
-    def masks(self):
+    def masks(self) -> abc.Iterator["numpy.typing.NDArray[numpy.uint8]"]:
         """Returns the mask of the written elements, piece by piece.
 
         Returns
@@ -184,9 +195,9 @@ class Reserved:
     <trilith.Reserved float32 (1000, 4088, 4088)>
     """
 
-    def __init__(self, shape, dtype):
-        self.shape = tuple(map(int, shape)) if hasattr(shape, "__iter__") else (int(shape),)
-        self.dtype = numpy.dtype(dtype)
+    def __init__(self, shape: int | abc.Iterable[int], dtype: "numpy.typing.DTypeLike") -> None:
+        self.shape: tuple[int, ...] = tuple(map(int, shape)) if isinstance(shape, abc.Iterable) else (int(shape),)
+        self.dtype: numpy.dtype[typing.Any] = numpy.dtype(dtype)
 
     def __repr__(self):
         return f"<trilith.Reserved {self.dtype} {self.shape}>"

@@ -5,12 +5,17 @@ import html
 import os
 import subprocess
 import sys
+from collections import abc
+
+from ._trilith import File
 
 
 class View:
     """A viewer that a notebook shows in a frame. It ends with this process, or with `close()`."""
 
-    def __init__(self, words, height):
+    address: str
+
+    def __init__(self, words: abc.Iterable[str], height: int) -> None:
         # Its standard input is held open by this process: when that ends, however it does, so does the server.
         command = [sys.executable, "-m", "trilith", "view", "--no-browser", "--embed", "--", *words]
         self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -22,7 +27,7 @@ class View:
         self._height = int(height)
         atexit.register(self.close)
 
-    def close(self):
+    def close(self) -> None:
         """Ends the server.
 
         Examples
@@ -51,7 +56,7 @@ class View:
         return f"<trilith view at {self.address}>"
 
 
-def view(*files, height=600):
+def view(*files: File | str | os.PathLike[str], height: int = 600) -> View:
     """Shows files in the viewer.
 
     A notebook shows the viewer in a frame. The browser must be on the same machine as this process.

@@ -12,8 +12,6 @@ import numpy
 from ._trilith import Array, File, Layout, _cutout, _wcs_at, _wcs_of_array
 from ._trilith import open as _open
 
-_Inverse = Literal["exact", "file"]
-
 
 class WCS:
     """World coordinates of an array: positions on the sky, wavelengths, times.
@@ -105,7 +103,7 @@ class WCS:
         return None if bounds is None else [None if pair is None else tuple(pair) for pair in bounds]
 
     @property
-    def axis_correlation_matrix(self) -> numpy.ndarray:
+    def axis_correlation_matrix(self) -> numpy.ndarray[Any, numpy.dtype[numpy.bool_]]:
         """Whether each world axis (rows) depends on each pixel axis (columns)."""
         return numpy.array(self._about["depends"], dtype=bool)
 
@@ -156,7 +154,9 @@ class WCS:
         """
         return self._convert(pixel_arrays, self.pixel_n_dim, False, with_bounding_box, "exact")
 
-    def world_to_pixel_values(self, *world_arrays: Any, with_bounding_box: bool = True, inverse: _Inverse = "exact") -> Any:
+    def world_to_pixel_values(
+        self, *world_arrays: Any, with_bounding_box: bool = True, inverse: Literal["exact", "file"] = "exact"
+    ) -> Any:
         """Returns pixels of world coordinates.
 
         Parameters
@@ -274,7 +274,7 @@ class WCS:
         columns, shape = _columns(arrays)
         return _shaped(self._native.between(from_frame, to_frame, columns), shape)
 
-    def footprint(self) -> numpy.ndarray | None:
+    def footprint(self) -> numpy.ndarray[Any, numpy.dtype[numpy.float64]] | None:
         """Returns the longitudes and latitudes of the corners, in degrees.
 
         The corners are those of the bounding box, else of the array: lower left, upper left, upper right, lower right.
@@ -358,7 +358,7 @@ class WCS:
         """
         return {keyword: value for keyword, value, _ in self._native.fits_header(order, max_error)}
 
-    def jacobian(self, *pixel: float) -> numpy.ndarray:
+    def jacobian(self, *pixel: float) -> numpy.ndarray[Any, numpy.dtype[numpy.float64]]:
         """Returns the derivatives of the world coordinates by the pixel coordinates at a pixel.
 
         Parameters
@@ -459,7 +459,7 @@ def _shaped(columns: list[numpy.ndarray], shape: tuple[int, ...]) -> Any:
     return made[0] if len(made) == 1 else tuple(made)
 
 
-def wcs(file: "File | str | os.PathLike[str]", path: str = "") -> WCS | None:
+def wcs(file: File | str | os.PathLike[str], path: str = "") -> WCS | None:
     """Returns the world coordinates of an array of a file; None if there are none.
 
     Trilith looks next to the array and above it for a GWCS (`meta/wcs`, `wcs`) or the keywords of a FITS header.
@@ -503,7 +503,7 @@ def of_array(array: Array) -> WCS | None:
 
 
 def cutout(
-    file: "File | str | os.PathLike[str]",
+    file: File | str | os.PathLike[str],
     path: str = "",
     *,
     sky: tuple[float, float],
