@@ -261,7 +261,6 @@ impl<'f> Cutout<'f> {
                 Ok((masked > 0).then(|| format!("{masked} masked elements are written without the mask")).into_iter().collect())
             }
             Form::Asdf => self.write_asdf(out),
-            #[cfg(feature = "fits")]
             Form::Fits if self.file.as_asdf().is_some_and(|file| file.container().is_some()) => self.write_hdus(out),
             Form::Fits => {
                 let mut asdf = std::io::Cursor::new(Vec::new());
@@ -303,7 +302,6 @@ impl<'f> Cutout<'f> {
     }
 
     /// The images of a FITS file that have the shape of this one, each with its own header.
-    #[cfg(feature = "fits")]
     fn write_hdus(&self, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
         use crate::fits::{self, Card, HduKind, Header, Part};
 

@@ -69,7 +69,6 @@ pub struct Diagnostic {
     pub is_harmless: bool,
 }
 
-#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "some of it is for layouts alone"))]
 impl Diagnostic {
     /// A diagnostic without a place. Errors are not harmless, warnings and notes are.
     pub fn new(severity: Severity, message: impl Into<String>) -> Self {

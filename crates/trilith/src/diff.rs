@@ -6,7 +6,6 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use crate::array::{Array, Datatype, json_text, unravel};
-#[cfg(feature = "dudley")]
 use crate::convert::stream_as_asdf;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{Backend, File, Item, ItemKind};
@@ -126,7 +125,6 @@ impl File {
     /// # Errors
     /// Returns [`ErrorKind::Io`] if reading fails, and [`ErrorKind::Limit`] if there are too many items.
     pub fn diff(&self, other: &File, options: &DiffOptions) -> Result<Vec<Difference>> {
-        #[cfg(feature = "dudley")]
         match ((self.as_asdf(), self.as_dudley()), (other.as_asdf(), other.as_dudley())) {
             ((Some(a), _), (_, Some(b))) => {
                 let (b, left_out) = stream_as_asdf(b)?;
@@ -144,7 +142,6 @@ impl File {
 
 /// Leaves out of a comparison with a converted stream what the form alone brings along: the program that wrote it, and the
 /// spelling of the layout. Each side comes with the items that its conversion left out, since they cannot be read.
-#[cfg(feature = "dudley")]
 fn as_converted(
     (a, without_a): (&dyn Backend, &[(String, String)]),
     (b, without_b): (&dyn Backend, &[(String, String)]),
@@ -586,7 +583,6 @@ mod tests {
         assert!(kinds(cyclic, cyclic, &DiffOptions::default()).is_empty());
     }
 
-    #[cfg(feature = "dudley")]
     fn stream(layout: &str, bytes: &[u8]) -> File {
         use std::sync::Arc;
 
@@ -599,13 +595,11 @@ mod tests {
         DudleyFile::open(source, Some(layout), &Limits::default()).unwrap().into()
     }
 
-    #[cfg(feature = "dudley")]
     fn stream_kinds(a: (&str, &[u8]), b: (&str, &[u8]), options: &DiffOptions) -> Vec<(String, &'static str)> {
         let found = stream(a.0, a.1).diff(&stream(b.0, b.1), options).unwrap();
         found.into_iter().map(|d| (d.path, d.kind.name())).collect()
     }
 
-    #[cfg(feature = "dudley")]
     #[test]
     fn how_a_stream_is_laid_out_is_no_difference() {
         let none = DiffOptions::default();
@@ -614,7 +608,6 @@ mod tests {
         assert!(stream_kinds(a, b, &none).is_empty(), "{:?}", stream_kinds(a, b, &none));
     }
 
-    #[cfg(feature = "dudley")]
     #[test]
     fn items_parameters_attributes_and_elements_are() {
         let none = DiffOptions::default();

@@ -6,13 +6,8 @@
 
 mod asdf;
 mod backend;
-#[cfg(feature = "dudley")]
 mod dudley;
 mod expand;
-#[cfg(feature = "fits")]
-mod fits;
-#[cfg(not(feature = "fits"))]
-#[path = "file/left_out.rs"]
 mod fits;
 mod gather;
 mod image;
@@ -21,19 +16,16 @@ mod open;
 mod permissions;
 mod promise;
 mod reread;
-#[cfg(feature = "dudley")]
 mod series;
 mod stack;
 
 use crate::asdf::header::is_asdf;
-#[cfg(feature = "dudley")]
 use crate::dudley::Signature;
 
 pub use backend::{Axes, Backend, Child, Description, Destination, ListedArray, Members, Place, Take};
 pub use expand::{ExpandOptions, Part};
 #[doc(hidden)]
 pub use fits::{Inner, toward, write_around};
-#[cfg(feature = "fits")]
 #[doc(hidden)]
 pub use fits::{fits_around, open_fits, open_fits_file};
 #[doc(hidden)]
@@ -49,7 +41,6 @@ pub use permissions::Permissions;
 pub use promise::{Form, check_name, is_stream};
 #[doc(hidden)]
 pub use reread::check_written;
-#[cfg(feature = "dudley")]
 pub use series::Series;
 
 /// The kind of a file.
@@ -78,18 +69,10 @@ impl FileKind {
             Some(Self::Asdf)
         } else if start.starts_with(b"SIMPLE  =") {
             Some(Self::Fits)
-        } else if is_dudley(start) {
+        } else if Signature::is_at(start) {
             Some(Self::Dudley)
         } else {
             None
         }
     }
-}
-
-/// Returns `true` if the first bytes of a file are those of a native Dudley file.
-fn is_dudley(start: &[u8]) -> bool {
-    #[cfg(feature = "dudley")]
-    return Signature::is_at(start);
-    #[cfg(not(feature = "dudley"))]
-    matches!(start, [0x8d | 0x0d, b'<' | b'>', b'B', b'D', ..])
 }

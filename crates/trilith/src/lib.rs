@@ -73,24 +73,19 @@
 //! | feature | adds |
 //! |---|---|
 //! | `blosc` `bzip2` `lz4` `zlib` `zstd` | codecs of blocks; `zlib` also gzip files and filters; `zstd` is C |
-//! | `dudley` | Dudley layouts, and the files that they describe |
-//! | `hdf5` | HDF5 and netCDF-4 files, read under layouts derived from them; not on by default |
-//! | `fits` | FITS files, and ASDF files in them |
 //! | `schema` | validation of trees, and the bundled schemas |
+//! | `search` | searching for items by regular expressions |
 //! | `remote` | files at `https://`, `s3://`, `gs://` and `az://` URLs |
 //! | `ndarray` | views as `ndarray::ArrayView` |
 //! | `png` `jpeg` | filters of Dudley streams |
 //! | `libdeflate` | zlib blocks decoded by a C library; not on by default |
 //!
-//! All but `hdf5` and the last are on by default. Without any the library is Rust alone, and with those that need
+//! All but the last are on by default. Without any the library is Rust alone, and with those that need
 //! no C it compiles for `wasm32-unknown-unknown`. A part that was left out of a build reports an error that names
 //! its feature.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![cfg_attr(
-    not(all(feature = "dudley", feature = "fits", feature = "hdf5", feature = "schema")),
-    allow(dead_code, unused_imports, reason = "some helpers serve only formats that were left out")
-)]
+#![cfg_attr(not(feature = "schema"), allow(dead_code, unused_imports, reason = "some helpers serve only schemas"))]
 
 #[doc(hidden)]
 pub mod diagnostic;
@@ -108,7 +103,6 @@ pub mod progress;
 pub mod span;
 mod spelling;
 
-#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "some of it is for Dudley alone"))]
 pub mod bytes;
 #[doc(hidden)]
 pub mod threads;
@@ -128,16 +122,13 @@ pub mod codec;
 pub mod condition;
 #[doc(hidden)]
 pub mod core;
-#[cfg(feature = "dudley")]
 pub mod layout;
 #[cfg(feature = "schema")]
 #[doc(hidden)]
 pub mod schema;
 
 pub mod asdf;
-#[cfg(feature = "dudley")]
 pub mod dudley;
-#[cfg(feature = "fits")]
 pub mod fits;
 #[doc(hidden)]
 pub mod foreign;
@@ -150,7 +141,6 @@ pub mod assemble;
 #[doc(hidden)]
 pub mod change;
 pub mod check;
-#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "some of it is for Dudley alone"))]
 #[doc(hidden)]
 pub mod conform;
 pub mod convert;

@@ -1,6 +1,5 @@
 //! Validating any open file: an ASDF tree against the schemas of its tags, a Dudley layout against its language.
 
-#[cfg(feature = "dudley")]
 mod layout;
 
 use crate::asdf::{AsdfFile, deviation};
@@ -47,7 +46,6 @@ impl File {
         if let Some(file) = self.as_asdf() {
             return file.tree().text();
         }
-        #[cfg(feature = "dudley")]
         if let Some(file) = self.as_dudley() {
             return file.layout().text();
         }
@@ -56,7 +54,6 @@ impl File {
 
     /// Returns the problems of the layout of a Dudley stream, or None for any other file.
     fn layout_report(&self) -> Result<Option<Report>> {
-        #[cfg(feature = "dudley")]
         if let Some(file) = self.as_dudley() {
             return layout::check(file).map(Some);
         }

@@ -2,7 +2,6 @@
 //!
 //! ASDF 1.x, "Block header" and "Block index". Validating the tree against schemas is another thing.
 
-#[cfg(feature = "dudley")]
 mod stream;
 
 use std::sync::Arc;
@@ -17,7 +16,6 @@ use crate::file::{ArrayEntry, File};
 use crate::progress::Progress;
 use crate::threads;
 
-#[cfg(feature = "dudley")]
 pub use stream::verify_stream;
 
 /// The result of checking one block.
@@ -89,7 +87,6 @@ impl File {
         if let Some(file) = self.as_asdf() {
             return verify(file, deep, progress);
         }
-        #[cfg(feature = "dudley")]
         if let Some(file) = self.as_dudley() {
             return verify_stream(file, deep, progress);
         }
@@ -169,7 +166,6 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Rep
     if let Some(tree) = file.sections().tree().filter(|tree| !tree.closed) {
         report.structure.push(Error::malformed("the tree has no end (...): the file may be cut off").at_byte(tree.end));
     }
-    #[cfg(feature = "fits")]
     if let Some(fits) = crate::file::fits_around(file) {
         report.structure.extend(fits.cut_short().map(Error::malformed));
         // In a made-up tree each is an array that cannot be read.

@@ -1,6 +1,5 @@
 //! Files of other formats, opened under the layouts that are derived from them.
 
-#![cfg(feature = "dudley")]
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
 use trilith::OpenOptions;

@@ -10,7 +10,6 @@
     clippy::disallowed_methods,
     reason = "a test may stop where something is not as expected, and writes files of its own"
 )]
-#![cfg(feature = "dudley")]
 
 #[path = "layout_model/document.rs"]
 mod document;

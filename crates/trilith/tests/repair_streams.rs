@@ -1,6 +1,5 @@
 //! Repair of native Dudley files: what is saved of one that is cut off, or has lost its layout, verifies, and nothing is
 //! made up.
-#![cfg(feature = "dudley")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where something is not as expected")]
 
 use std::collections::BTreeMap;

@@ -81,7 +81,6 @@ fn read_text(file: &File) -> Result<Lines> {
         }
         return Ok(Lines::new(read_vec(&**sections.source(), 0, end, limits)?, "header and tree"));
     }
-    #[cfg(feature = "dudley")]
     if let Some(stream) = file.as_dudley() {
         return Ok(Lines::new(stream.layout().text().as_bytes().to_vec(), "layout"));
     }

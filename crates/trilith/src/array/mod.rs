@@ -16,11 +16,9 @@ mod element;
 mod encode;
 mod fetch;
 mod gather;
-#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "chunks come from layouts"))]
 pub(crate) mod grid;
 mod handle;
 mod index;
-#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "chunks come from layouts"))]
 mod kept;
 mod literal;
 mod manifest;
@@ -33,7 +31,6 @@ mod program;
 mod ragged;
 mod scalar;
 mod shape;
-#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "layouts name them"))]
 pub(crate) mod small;
 mod stack;
 mod structure;
@@ -61,9 +58,8 @@ pub use manifest::Manifest;
 pub use mask::Mask;
 #[doc(hidden)]
 pub use npy::npy_header;
-#[cfg(all(feature = "dudley", feature = "zlib"))]
+#[cfg(feature = "zlib")]
 pub(crate) use npy::npy_header_len;
-#[cfg(feature = "dudley")]
 pub(crate) use npy::{Partly, Time};
 pub(crate) use npy::{numpy_datatype, numpy_descr, numpy_name};
 #[doc(hidden)]

@@ -48,7 +48,6 @@ impl Array {
     ///
     /// # Errors
     /// Returns the errors of [`Array::from_npy`]. If no column is left, returns the error of the first one.
-    #[cfg(feature = "dudley")]
     pub(crate) fn from_npy_partly(source: SourceRef, limits: &Limits, known: &dyn Fn(&Datatype) -> Result<()>) -> Result<Partly> {
         let mut columns = Columns { known: Some(known), path: Vec::new(), missing: Vec::new(), time: None };
         let array = Self::read_npy(source, limits, &mut columns)?;
@@ -101,7 +100,7 @@ impl Array {
 
 /// Returns an upper bound of the offset of the elements in a `.npy` file, by its first 12 bytes. Errors in them are
 /// reported when the file is read.
-#[cfg(all(feature = "dudley", feature = "zlib"))]
+#[cfg(feature = "zlib")]
 pub(crate) fn npy_header_len(start: &[u8]) -> u64 {
     let wide = matches!(start.get(6), Some(2 | 3));
     let field = start.get(8..if wide { 12 } else { 10 }).unwrap_or(&[]);
@@ -225,7 +224,6 @@ struct Columns<'k> {
 }
 
 /// An array, the columns of it that cannot be read with the reasons, and the unit if its elements are dates or durations.
-#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "layouts name them"))]
 pub(crate) type Partly = (Array, Vec<(String, Error)>, Option<Time>);
 
 /// Dates or durations: whole numbers of units.

@@ -10,9 +10,7 @@ mod pack;
 use super::source::Source;
 use crate::error::Result;
 
-#[cfg(feature = "dudley")]
 pub(crate) use pack::deflated;
-#[cfg(any(feature = "dudley", feature = "fits"))]
 pub(crate) use pack::gunzipped;
 pub use pack::{gunzip, gzip};
 

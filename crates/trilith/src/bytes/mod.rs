@@ -54,9 +54,7 @@ pub(crate) use base64::{base64, from_base64};
 pub use cursor::Cursor;
 #[doc(hidden)]
 pub use form::{CodedPiece, Form, GridForm, Step};
-#[cfg(feature = "dudley")]
 pub(crate) use gzip::deflated;
-#[cfg(any(feature = "dudley", feature = "fits"))]
 pub(crate) use gzip::gunzipped;
 #[doc(hidden)]
 pub use gzip::{gunzip, gzip, is_gzip, is_packed};

@@ -143,7 +143,6 @@ fn json_float(text: &str) -> Option<f64> {
 }
 
 /// A value of a card, or a list with its comment.
-#[cfg(feature = "fits")]
 fn card(under: &Tree, text: &str, place: CardPlace, limits: &Limits) -> Result<Value> {
     let value_at = match place {
         CardPlace::Text => return Ok(quoted(under, text, limits)?.unwrap_or_else(|| Value::from(text))),
@@ -163,16 +162,10 @@ fn card(under: &Tree, text: &str, place: CardPlace, limits: &Limits) -> Result<V
 }
 
 /// The string in a text in double quotes, which are those of YAML; None for any other text.
-#[cfg(feature = "fits")]
 fn quoted(under: &Tree, text: &str, limits: &Limits) -> Result<Option<Value>> {
     let typed = text.trim();
     if typed.len() < 2 || !typed.starts_with('"') || !typed.ends_with('"') {
         return Ok(None);
     }
     Ok(under.parse_value(typed, limits).ok().filter(|value| value.as_str().is_some()))
-}
-
-#[cfg(not(feature = "fits"))]
-fn card(under: &Tree, text: &str, _: CardPlace, limits: &Limits) -> Result<Value> {
-    checked(under, text, limits)
 }

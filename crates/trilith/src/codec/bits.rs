@@ -12,7 +12,6 @@ impl<'a> Bits<'a> {
     }
 
     /// Goes on to the next whole byte.
-    #[cfg_attr(not(feature = "fits"), allow(dead_code, reason = "asked for by tiles"))]
     pub fn align(&mut self) {
         self.at = self.at.next_multiple_of(8);
     }
@@ -35,7 +34,6 @@ impl<'a> Bits<'a> {
     }
 
     /// A number in two parts: zeros up to a one, and `n` bits, less than 32, below their number.
-    #[cfg_attr(not(feature = "fits"), allow(dead_code, reason = "asked for by tiles"))]
     pub fn split(&mut self, n: u32) -> Option<u32> {
         if let Some(window) = self.window() {
             let zeros = window.leading_zeros();

@@ -28,9 +28,7 @@ mod blsc;
 mod bzp2;
 pub mod chain;
 mod chunks;
-#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "chunks come from layouts"))]
 pub(crate) mod collection;
-#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "chunks come from layouts"))]
 pub(crate) mod filter;
 mod framed;
 mod input;

@@ -13,11 +13,8 @@ mod asdf_1;
 mod asdf_dev;
 mod blocks;
 mod chain;
-#[cfg(feature = "dudley")]
 mod dudley;
-#[cfg(feature = "dudley")]
 mod dudley_2025;
-#[cfg(feature = "dudley")]
 mod dudley_2026;
 mod finf;
 mod found;
@@ -34,7 +31,6 @@ use crate::array::Byteorder;
 use crate::asdf::Generation;
 use crate::bytes::{Resolve, SourceRef};
 use crate::error::{Error, Result};
-#[cfg(feature = "dudley")]
 use crate::layout::Dialect;
 use crate::limits::Limits;
 
@@ -58,7 +54,6 @@ pub struct Document {
 #[derive(Debug)]
 enum Law {
     Asdf(AsdfLaw),
-    #[cfg(feature = "dudley")]
     Dudley(Dialect),
 }
 
@@ -96,9 +91,7 @@ pub static DOCUMENTS: &[&Document] = &[
     &asdf_dev::DOCUMENT,
     &asdf_010::DOCUMENT,
     &asdf_1::DOCUMENT,
-    #[cfg(feature = "dudley")]
     &dudley_2025::DOCUMENT,
-    #[cfg(feature = "dudley")]
     &dudley_2026::DOCUMENT,
 ];
 
@@ -165,11 +158,8 @@ pub fn conform(
     limits: &Limits,
 ) -> Result<Conformity> {
     let mut found = found::Found::new(document);
-    #[cfg(not(feature = "dudley"))]
-    let _ = options;
     match &document.law {
         Law::Asdf(law) => subject::check(&source, resolve, law, limits, &mut found)?,
-        #[cfg(feature = "dudley")]
         Law::Dudley(dialect) => dudley::check(source, &*resolve, *dialect, options, limits, &mut found)?,
     }
     Ok(found.finish())

@@ -110,7 +110,6 @@ pub(super) enum Check {
     UnitOrder,
     Schema(Module),
     // Dudley.
-    #[cfg(feature = "dudley")]
     Layout(crate::layout::Code),
     LayoutEnd,
     Inside,

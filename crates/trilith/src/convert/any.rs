@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use super::loss::refuses;
-#[cfg(feature = "dudley")]
 use super::streams;
 use super::{CodecChoice, ConvertOptions, Converted, Plan, chunks, convert, fits, items, unreadable};
 use crate::asdf::{ArrayOptions, AsdfFile, Target};
@@ -11,7 +10,6 @@ use crate::bytes::{self, AtomicFile, Basis, WritePath, WriteSeek};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, Setting};
 use crate::file::{File, check_written};
-#[cfg(feature = "dudley")]
 use crate::layout::Dialect;
 use crate::limits::Limits;
 use crate::progress::Progress;
@@ -30,7 +28,6 @@ pub enum To {
     /// In this generation.
     Generation(&'static Target),
     /// A native Dudley file, in this dialect; None is that of the file, or 2025.
-    #[cfg(feature = "dudley")]
     Dudley(Option<Dialect>),
     /// FITS.
     Fits,
@@ -58,7 +55,6 @@ impl To {
     }
 
     /// A dialect of Dudley, by what follows `dudley`.
-    #[cfg(feature = "dudley")]
     fn dialect(rest: &str) -> Result<Self> {
         match rest.strip_prefix('-').and_then(Dialect::named) {
             _ if rest.is_empty() => Ok(Self::Dudley(None)),
@@ -67,19 +63,9 @@ impl To {
         }
     }
 
-    #[cfg(not(feature = "dudley"))]
-    fn dialect(_: &str) -> Result<Self> {
-        Err(Error::left_out("Dudley", "dudley"))
-    }
-
     /// Returns `true` if what is written is a file of the ASDF family with blocks, not inside of another.
     fn has_blocks(self) -> bool {
-        match self {
-            Self::Fits => false,
-            #[cfg(feature = "dudley")]
-            Self::Dudley(_) => false,
-            _ => true,
-        }
+        !matches!(self, Self::Fits | Self::Dudley(_))
     }
 
     /// Returns `true` if it is ASDF 1.x, as far as that is said.
@@ -95,7 +81,6 @@ impl To {
     ///
     /// ```
     /// use trilith::convert::To;
-    /// # #[cfg(feature = "dudley")]
     /// assert!(matches!(To::of_name("run.bd"), To::Dudley(None)));
     /// assert!(matches!(To::of_name("image.FITS.gz"), To::Fits));
     /// assert!(matches!(To::of_name("anything.dat"), To::Same));
@@ -104,7 +89,6 @@ impl To {
         let path = path.to_ascii_lowercase();
         let path = Path::new(path.strip_suffix(".gz").unwrap_or(&path));
         match path.extension().and_then(|ending| ending.to_str()) {
-            #[cfg(feature = "dudley")]
             Some("bd") => Self::Dudley(None),
             Some("fits" | "fit" | "fts") => Self::Fits,
             Some("finf") => Self::Finf,
@@ -219,7 +203,6 @@ fn of_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSeek, p
         return Ok(Converted { losses, notes, ..Converted::default() });
     }
     let mut done = match options.to {
-        #[cfg(feature = "dudley")]
         To::Dudley(dialect) => streams::of_asdf(file, dialect, options, out)?,
         _ => asdf_to_asdf(file, options, out, progress)?,
     };
@@ -296,13 +279,11 @@ fn target(file: &AsdfFile, options: &ConvertOptions) -> Result<Option<&'static T
 
 /// A file of another family, or several files under one layout, in any form.
 fn of_other(file: &File, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
-    #[cfg(feature = "dudley")]
     if let Some(stream) = file.as_dudley() {
         return streams::of_stream(stream, options, out, progress);
     }
     let skip = options.skip_unreadable;
     let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| items::to_asdf(file, target, how, skip, out);
-    #[cfg(feature = "dudley")]
     if let To::Dudley(dialect) = options.to {
         let then = |file: &AsdfFile| streams::of_asdf(file, dialect, options, out);
         return through_asdf(file.family(), file.limits(), options, &write, then);

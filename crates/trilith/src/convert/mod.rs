@@ -5,45 +5,30 @@
 //! generation ([`convert_to`], [`Plan`]) the tree is translated by edits of its text, and content that the target
 //! cannot hold is listed as a [`Diagnostic`] before anything is written.
 
-#[cfg(any(feature = "fits", feature = "dudley"))]
 mod account;
 mod any;
 mod arrays;
 mod choose;
 mod chunks;
-#[cfg(feature = "fits")]
 mod coordinates;
-#[cfg(feature = "dudley")]
 mod describe;
 mod elements;
 mod encode;
-#[cfg(feature = "dudley")]
 mod expansion;
-#[cfg(feature = "dudley")]
 mod families;
-#[cfg(all(test, feature = "dudley"))]
+#[cfg(test)]
 mod families_tests;
-#[cfg(feature = "fits")]
 mod fits;
-#[cfg(not(feature = "fits"))]
-#[path = "left_out.rs"]
-mod fits;
-#[cfg(feature = "dudley")]
 mod form;
 mod history;
 mod items;
 mod loss;
 mod output;
 mod plan;
-#[cfg(feature = "dudley")]
 mod reserved;
-#[cfg(feature = "fits")]
 mod shown;
-#[cfg(feature = "dudley")]
 mod stored;
-#[cfg(feature = "dudley")]
 mod streams;
-#[cfg(feature = "dudley")]
 mod told;
 mod translate;
 mod unreadable;
@@ -54,18 +39,12 @@ use std::io::{Seek, Write};
 pub use any::To;
 #[doc(hidden)]
 pub use choose::choose;
-#[cfg(feature = "dudley")]
 pub use describe::describe_layout;
-#[cfg(feature = "dudley")]
 #[doc(hidden)]
 pub use families::asdf_to_draft;
-#[cfg(feature = "dudley")]
 pub(crate) use families::stream_as_asdf;
-#[cfg(feature = "dudley")]
 pub use families::stream_to_asdf;
-#[cfg(feature = "fits")]
 pub use fits::{embed, from_fits, take_out, to_fits};
-#[cfg(feature = "fits")]
 #[doc(hidden)]
 pub use fits::{out_of_fits, standing_alone};
 #[doc(hidden)]

@@ -7,12 +7,10 @@ use std::sync::Arc;
 
 use super::backend::{Axes, Backend, Child, Description, Destination, ListedArray, Place};
 use super::expand::{ExpandOptions, Part};
-#[cfg(feature = "dudley")]
 use super::series::Series;
 use crate::array::Array;
 use crate::asdf::AsdfFile;
 use crate::bytes::{Base, SourceRef};
-#[cfg(feature = "dudley")]
 use crate::dudley::{DudleyFile, LayoutOrigin};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -52,7 +50,6 @@ impl File {
 
     /// Returns the name of its format: the version, or the name of another format from which a layout is derived.
     pub fn format(&self) -> &str {
-        #[cfg(feature = "dudley")]
         if let Some(LayoutOrigin::Derived(format)) = self.as_dudley().map(DudleyFile::origin) {
             return format;
         }
@@ -64,7 +61,6 @@ impl File {
         if let Some(file) = self.as_asdf() {
             return file.sections().generation_name();
         }
-        #[cfg(feature = "dudley")]
         if let Some(file) = self.as_dudley() {
             return file.generation_name();
         }
@@ -148,14 +144,12 @@ impl File {
     }
 
     /// Returns the file as a Dudley file: layout, parameters, byte offsets.
-    #[cfg(feature = "dudley")]
     pub fn as_dudley(&self) -> Option<&DudleyFile> {
         (&*self.backend as &dyn Any).downcast_ref()
     }
 
     /// Returns the file as a set of files under one layout, see
     /// [`OpenOptions::family`](super::OpenOptions::family).
-    #[cfg(feature = "dudley")]
     pub fn as_family(&self) -> Option<&Series> {
         (&*self.backend as &dyn Any).downcast_ref()
     }
@@ -172,7 +166,6 @@ impl File {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of another family.
-    #[cfg(feature = "dudley")]
     pub fn into_dudley(self) -> Result<DudleyFile> {
         self.into("the Dudley family")
     }
@@ -207,7 +200,6 @@ impl From<AsdfFile> for File {
     }
 }
 
-#[cfg(feature = "dudley")]
 impl From<DudleyFile> for File {
     fn from(file: DudleyFile) -> Self {
         Self::new(file)
@@ -501,12 +493,10 @@ impl<'f> Item<'f> {
     /// parameters that are the lengths of the axes. In a file set the first axis counts the files.
     ///
     /// ```
-    /// # #[cfg(feature = "dudley")] {
     /// use trilith::{OpenOptions, layout::Layout};
     /// let layout = Layout::read(b"N : u1  x = u1[N-,2]")?;
     /// let file = OpenOptions::new().layout(layout).open_bytes(vec![2, 5, 6])?;
     /// assert_eq!(file.item("/x")?.axes()?.names, [Some("N-1".to_owned()), None]);
-    /// # }
     /// # Ok::<(), trilith::Error>(())
     /// ```
     ///

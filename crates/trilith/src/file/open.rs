@@ -8,16 +8,13 @@ use super::FileKind;
 use super::fits::{Headers, open_fits_source};
 use super::item::File;
 use super::permissions::Permissions;
-#[cfg(feature = "dudley")]
 use super::series::{Series, SeriesOptions};
 use crate::array::Byteorder;
 use crate::asdf::AsdfFile;
 use crate::bytes::{self, LocalOptions, MemorySource, NoReferences, Resolve, SourceRef};
-#[cfg(feature = "dudley")]
 use crate::dudley::{Catalog, DudleyFile, Selection, StreamOptions};
 use crate::error::{Error, Result};
 use crate::foreign;
-#[cfg(feature = "dudley")]
 use crate::layout::Layout;
 use crate::limits::Limits;
 
@@ -45,12 +42,10 @@ pub fn open(path_or_url: impl AsRef<Path>) -> Result<File> {
 /// Options for opening files.
 ///
 /// ```
-/// # #[cfg(feature = "dudley")] {
 /// use trilith::{OpenOptions, layout::Layout};
 /// // Any bytes under a layout.
 /// let options = OpenOptions::new().layout(Layout::read(b"n = u1[2]")?);
 /// assert_eq!(options.open_bytes(vec![5, 6])?.array("/n")?.load::<u8>()?, [5, 6]);
-/// # }
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -60,12 +55,10 @@ pub struct OpenOptions {
     allow: Permissions,
     #[cfg(feature = "remote")]
     remote: bytes::RemoteOptions,
-    #[cfg(feature = "dudley")]
     layout: Option<Layout>,
     byteorder: Option<Byteorder>,
     stored: bool,
     encoded: bool,
-    #[cfg(feature = "dudley")]
     series: SeriesOptions,
 }
 
@@ -124,7 +117,6 @@ impl OpenOptions {
     }
 
     /// Reads the file under this layout, whatever its first bytes are.
-    #[cfg(feature = "dudley")]
     #[must_use]
     pub fn layout(mut self, layout: impl Into<Option<Layout>>) -> Self {
         self.layout = layout.into();
@@ -140,7 +132,6 @@ impl OpenOptions {
 
     /// Requires that the file is a catalog, and sets the layout of the files that it lists, or None if the catalog holds
     /// it. Each item is one array, whose first axis counts the files. A catalog that holds the layout needs no option.
-    #[cfg(feature = "dudley")]
     #[must_use]
     pub fn family(mut self, template: impl Into<Option<Layout>>) -> Self {
         (self.series.is_required, self.series.template) = (true, template.into());
@@ -149,7 +140,6 @@ impl OpenOptions {
 
     /// Sets whether a catalog is opened as the file that it is, with its lists of names and parameters. Otherwise a
     /// catalog that holds the layout of its files is opened as the set of these files.
-    #[cfg(feature = "dudley")]
     #[must_use]
     pub fn catalog_itself(mut self, itself: bool) -> Self {
         self.series.is_refused = itself;
@@ -157,7 +147,6 @@ impl OpenOptions {
     }
 
     /// Sets that the member files of a file set have no signature.
-    #[cfg(feature = "dudley")]
     #[must_use]
     pub fn raw(mut self, raw: bool) -> Self {
         self.series.raw = raw;
@@ -165,7 +154,6 @@ impl OpenOptions {
     }
 
     /// Selects files of a file set, and the form of items whose shape differs between them.
-    #[cfg(feature = "dudley")]
     #[must_use]
     pub fn files(mut self, files: impl Into<Selection>) -> Self {
         self.series.selection = files.into();
@@ -250,7 +238,6 @@ impl OpenOptions {
             source = bytes::gunzip(source, &self.limits)?;
             start = first_bytes(&source)?;
         }
-        #[cfg(feature = "dudley")]
         if FileKind::detect(&start).is_none()
             && let Some(derived) = foreign::derive(&source, &self.limits)?
         {
@@ -282,7 +269,6 @@ impl OpenOptions {
     }
 
     /// Opens a Dudley file, a set of them, or any file for which a layout is given. Returns None for anything else.
-    #[cfg(feature = "dudley")]
     fn stream(&self, source: &SourceRef, start: &[u8], resolve: &Arc<dyn Resolve>) -> Result<Option<File>> {
         let SeriesOptions { is_required, is_refused, selection, .. } = &self.series;
         // A layout given with a family is that of its files: the catalog has its own.
@@ -308,15 +294,6 @@ impl OpenOptions {
             }
             (false, true) => Err(not_a_catalog().hint("a catalog that holds the layout of its files: trilith layout catalog")),
             (false, false) => Ok(Some(File::new(stream))),
-        }
-    }
-
-    #[cfg(not(feature = "dudley"))]
-    #[expect(clippy::unused_self, reason = "as with the feature")]
-    fn stream(&self, _: &SourceRef, start: &[u8], _: &Arc<dyn Resolve>) -> Result<Option<File>> {
-        match FileKind::detect(start) {
-            Some(FileKind::Dudley) => Err(Error::left_out("Dudley", "dudley")),
-            _ => Ok(None),
         }
     }
 }

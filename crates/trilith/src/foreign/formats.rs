@@ -15,11 +15,7 @@ pub(super) type Derivation = fn(&SourceRef, &Limits) -> Result<String>;
 #[derive(Clone, Copy)]
 pub(super) enum Handled {
     /// Their layout is derived; the name of the format, as `info` shows it.
-    #[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "without layouts none is derived"))]
     Derived(&'static str, Derivation),
-    /// Their layout would be derived by this feature, which the build has not.
-    #[cfg_attr(feature = "dudley", allow(dead_code, reason = "which features a build has differs"))]
-    LeftOut(&'static str),
     /// They are refused; this is what to do instead.
     Refused(&'static str),
 }
@@ -48,15 +44,9 @@ const PICTURE: &str = "open it with an image viewer or Pillow";
 pub(super) const PROGRAM: &str = "name a data file";
 const TABLE: &str = "read it with pandas, polars or DuckDB";
 
-/// A format whose layout is derived by the module of that name, if the build has the feature.
-macro_rules! derived {
-    ($feature:literal, $name:literal, $what:literal, $mark:expr, $module:ident) => {{
-        #[cfg(feature = $feature)]
-        const HANDLED: Handled = Handled::Derived($name, super::$module::derive);
-        #[cfg(not(feature = $feature))]
-        const HANDLED: Handled = Handled::LeftOut($feature);
-        Format { what: $what, mark: $mark, handled: HANDLED }
-    }};
+/// A format whose layout is derived by the module of that name.
+const fn derived(name: &'static str, what: &'static str, mark: Mark, derivation: Derivation) -> Format {
+    Format { what, mark, handled: Handled::Derived(name, derivation) }
 }
 
 /// A format that is refused.
@@ -66,19 +56,19 @@ const fn row(what: &'static str, mark: &'static [u8], at: At, advice: &'static s
 
 /// Every format that is known; the first that fits counts.
 pub(super) const FORMATS: &[Format] = &[
-    derived!("hdf5", "HDF5", "an HDF5 file (as netCDF-4 files are)", Mark::Bytes(b"\x89HDF\r\n\x1a\n", HDF5), hdf5),
+    derived("HDF5", "an HDF5 file (as netCDF-4 files are)", Mark::Bytes(b"\x89HDF\r\n\x1a\n", HDF5), super::hdf5::derive),
     row("an HDF4 file", b"\x0e\x03\x13\x01", START, "read it with pyhdf, or convert it to HDF5 with h4toh5"),
-    derived!("dudley", "netCDF-3", "a netCDF-3 file", Mark::Bytes(b"CDF\x01", START), netcdf3),
-    derived!("dudley", "netCDF-3", "a netCDF-3 file (CDF-2)", Mark::Bytes(b"CDF\x02", START), netcdf3),
-    derived!("dudley", "netCDF-3", "a netCDF-3 file (CDF-5)", Mark::Bytes(b"CDF\x05", START), netcdf3),
-    derived!("dudley", "safetensors", "a safetensors file", Mark::Check(recognise::is_safetensors), safetensors),
-    derived!("dudley", "NPZ", "a numpy .npz archive", Mark::Check(recognise::is_npz), npz),
-    derived!("dudley", "PDB", "a PDB file", Mark::Bytes(b"!<<PDB:", START), pdb),
-    derived!("dudley", "NPY", "a numpy .npy file", Mark::Bytes(b"\x93NUMPY", START), npy),
-    derived!("dudley", "TIFF", "a TIFF image", Mark::Bytes(b"II*\0", START), tiff),
-    derived!("dudley", "TIFF", "a TIFF image", Mark::Bytes(b"MM\0*", START), tiff),
-    derived!("dudley", "BigTIFF", "a BigTIFF image", Mark::Bytes(b"II+\0", START), tiff),
-    derived!("dudley", "BigTIFF", "a BigTIFF image", Mark::Bytes(b"MM\0+", START), tiff),
+    derived("netCDF-3", "a netCDF-3 file", Mark::Bytes(b"CDF\x01", START), super::netcdf3::derive),
+    derived("netCDF-3", "a netCDF-3 file (CDF-2)", Mark::Bytes(b"CDF\x02", START), super::netcdf3::derive),
+    derived("netCDF-3", "a netCDF-3 file (CDF-5)", Mark::Bytes(b"CDF\x05", START), super::netcdf3::derive),
+    derived("safetensors", "a safetensors file", Mark::Check(recognise::is_safetensors), super::safetensors::derive),
+    derived("NPZ", "a numpy .npz archive", Mark::Check(recognise::is_npz), super::npz::derive),
+    derived("PDB", "a PDB file", Mark::Bytes(b"!<<PDB:", START), super::pdb::derive),
+    derived("NPY", "a numpy .npy file", Mark::Bytes(b"\x93NUMPY", START), super::npy::derive),
+    derived("TIFF", "a TIFF image", Mark::Bytes(b"II*\0", START), super::tiff::derive),
+    derived("TIFF", "a TIFF image", Mark::Bytes(b"MM\0*", START), super::tiff::derive),
+    derived("BigTIFF", "a BigTIFF image", Mark::Bytes(b"II+\0", START), super::tiff::derive),
+    derived("BigTIFF", "a BigTIFF image", Mark::Bytes(b"MM\0+", START), super::tiff::derive),
     row("a PNG image", b"\x89PNG\r\n\x1a\n", START, PICTURE),
     row("a GIF image", b"GIF8", START, PICTURE),
     row("a JPEG image", b"\xff\xd8\xff", START, PICTURE),
@@ -119,7 +109,12 @@ pub(super) const FORMATS: &[Format] = &[
         "trilith repair FILE -o OUT recovers what is left",
     ),
     // A longer header of somebody else is seldom, so that all others come first.
-    derived!("hdf5", "HDF5", "an HDF5 file (as netCDF-4 files are)", Mark::Check(recognise::is_hdf5), hdf5),
+    derived("HDF5", "an HDF5 file (as netCDF-4 files are)", Mark::Check(recognise::is_hdf5), super::hdf5::derive),
     // It has no mark: nothing else may fit.
-    derived!("dudley", "Fortran records", "a file of unformatted Fortran records", Mark::Check(recognise::is_fortran), fortran),
+    derived(
+        "Fortran records",
+        "a file of unformatted Fortran records",
+        Mark::Check(recognise::is_fortran),
+        super::fortran::derive,
+    ),
 ];

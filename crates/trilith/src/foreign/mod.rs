@@ -6,40 +6,27 @@
 //! from FILE` prints the layout that opening uses. All other formats are refused by name, with advice.
 
 mod formats;
-#[cfg(feature = "dudley")]
 mod fortran;
-#[cfg(feature = "dudley")]
 mod groups;
-#[cfg(feature = "hdf5")]
 mod hdf5;
-#[cfg(feature = "dudley")]
 mod header;
 mod named;
-#[cfg(feature = "dudley")]
 mod netcdf3;
-#[cfg(feature = "dudley")]
 mod npy;
-#[cfg(feature = "dudley")]
 mod npz;
-#[cfg(feature = "dudley")]
 mod pdb;
 mod recognise;
-#[cfg(feature = "dudley")]
 mod safetensors;
-#[cfg(feature = "dudley")]
 mod text;
-#[cfg(feature = "dudley")]
 mod tiff;
-#[cfg(feature = "dudley")]
 mod unset;
 
 use self::formats::{FORMATS, Format, Handled, Mark};
 use crate::bytes::{Source, SourceRef, read_vec};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::limits::Limits;
 
 pub(crate) use named::refusal;
-#[cfg(feature = "dudley")]
 pub use npz::npz_arrays;
 
 /// Number of bytes that are examined to recognise a file.
@@ -59,7 +46,6 @@ pub struct Derived {
 /// Elements are not read.
 ///
 /// ```
-/// # #[cfg(feature = "dudley")] {
 /// use std::sync::Arc;
 /// use trilith::{Array, Limits, bytes::MemorySource, foreign};
 /// let mut npy = Vec::new();
@@ -67,14 +53,12 @@ pub struct Derived {
 /// let derived = foreign::derive(&(Arc::new(MemorySource::new(npy, "x.npy")) as _), &Limits::default())?.unwrap();
 /// assert_eq!(derived.format, "NPY");
 /// assert!(derived.text.ends_with("data = <i2[3] @128\n"));
-/// # }
 /// # Ok::<(), trilith::Error>(())
 /// ```
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the metadata of the file are damaged,
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for what no layout can say, and for a format that was
-/// left out of this build, [`ErrorKind::Limit`](crate::ErrorKind::Limit).
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for what no layout can say, and the errors of reading.
 pub fn derive(source: &SourceRef, limits: &Limits) -> Result<Option<Derived>> {
     let start = first(&**source)?;
     let Some(format) = recognised(&start, &**source) else { return Ok(None) };
@@ -82,9 +66,6 @@ pub fn derive(source: &SourceRef, limits: &Limits) -> Result<Option<Derived>> {
         Handled::Derived(name, derivation) => {
             let text = derivation(source, limits).map_err(|e| e.context(format!("{}, {}", source.name(), format.what)))?;
             Ok(Some(Derived { format: name, text }))
-        }
-        Handled::LeftOut(feature) => {
-            Err(Error::left_out(&format!("{} is {}; reading such files", source.name(), format.what), feature))
         }
         Handled::Refused(_) => Ok(None),
     }

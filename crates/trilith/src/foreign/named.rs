@@ -37,7 +37,7 @@ fn name(start: &[u8], source: &dyn Source) -> (Option<String>, String) {
     }
     match super::recognised(start, source).map(|format| (format.what, format.handled)) {
         Some((what, Handled::Refused(advice))) => return said(what, advice),
-        Some((what, Handled::Derived(..) | Handled::LeftOut(_))) => return said(what, READ),
+        Some((what, Handled::Derived(..))) => return said(what, READ),
         None => {}
     }
     if start.starts_with(b"PK\x03\x04") {

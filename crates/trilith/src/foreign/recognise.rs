@@ -56,7 +56,6 @@ impl Marks {
     }
 
     /// Their type in a layout.
-    #[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "without layouts none is derived"))]
     pub fn spelled(self) -> &'static str {
         match (self.width, self.is_big) {
             (4, false) => "<i4",

@@ -2,15 +2,12 @@
 
 use super::Json;
 use super::dims::{Conventions, Said};
-#[cfg(feature = "dudley")]
 use super::is_family;
 use crate::array::{Array, Mask};
 use crate::asdf::ndarray::is_ndarray_tag;
-#[cfg(feature = "dudley")]
 use crate::dudley::{DudleyFile, LayoutOrigin};
 use crate::error::Result;
 use crate::file::{Backend, Item};
-#[cfg(feature = "dudley")]
 use crate::tree::{Data, Value};
 
 /// An array before its place is known.
@@ -79,7 +76,6 @@ impl Leaf {
 }
 
 /// Returns the attributes of a dict in a layout or in a file of another format.
-#[cfg(feature = "dudley")]
 pub(super) fn of_dict(item: &Item<'_>) -> Vec<(String, Json)> {
     // Attributes that netCDF-4 keeps for itself.
     let is_own = |name: &str| matches!(name, "_NCProperties" | "_nc3_strict");
@@ -87,29 +83,20 @@ pub(super) fn of_dict(item: &Item<'_>) -> Vec<(String, Json)> {
 }
 
 /// Returns `true` if the numbers of a dict are lengths of axes, which arrays have anyway.
-#[cfg(feature = "dudley")]
 pub(super) fn has_lengths(item: &Item<'_>) -> bool {
     stream(item.backend()).is_some_and(|file| matches!(file.origin(), LayoutOrigin::Derived(_)))
 }
 
-#[cfg(feature = "dudley")]
 fn stream(backend: &dyn Backend) -> Option<&DudleyFile> {
     (backend as &dyn std::any::Any).downcast_ref()
 }
 
 /// Returns `true` if a layout says where the arrays are.
-#[cfg(feature = "dudley")]
 fn is_laid_out(backend: &dyn Backend) -> bool {
     stream(backend).is_some() || is_family(backend)
 }
 
-#[cfg(not(feature = "dudley"))]
-fn is_laid_out(_: &dyn Backend) -> bool {
-    false
-}
-
 /// The attributes of an item under a layout, with their types.
-#[cfg(feature = "dudley")]
 fn typed(item: &Item<'_>) -> Vec<(String, Json)> {
     if !is_laid_out(item.backend()) {
         return Vec::new();
@@ -118,7 +105,6 @@ fn typed(item: &Item<'_>) -> Vec<(String, Json)> {
     said.map(|(name, said)| (name.into_owned(), json(&said))).collect()
 }
 
-#[cfg(feature = "dudley")]
 fn json(said: &Value) -> Json {
     match &said.data {
         Data::Int(value) => Json::Int(*value),
@@ -129,19 +115,4 @@ fn json(said: &Value) -> Json {
         // An attribute that is only there.
         _ => Json::Text(String::new()),
     }
-}
-
-#[cfg(not(feature = "dudley"))]
-pub(super) fn of_dict(_: &Item<'_>) -> Vec<(String, Json)> {
-    Vec::new()
-}
-
-#[cfg(not(feature = "dudley"))]
-pub(super) fn has_lengths(_: &Item<'_>) -> bool {
-    false
-}
-
-#[cfg(not(feature = "dudley"))]
-fn typed(_: &Item<'_>) -> Vec<(String, Json)> {
-    Vec::new()
 }

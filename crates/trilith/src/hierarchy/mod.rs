@@ -25,7 +25,6 @@ pub use numcodecs::numcodec;
 
 use crate::array::Array;
 use crate::error::{Error, Result};
-#[cfg(feature = "dudley")]
 use crate::file::Series;
 use crate::file::{Backend, File, Item};
 
@@ -104,12 +103,6 @@ impl Hierarchy {
     }
 }
 
-#[cfg(feature = "dudley")]
 fn is_family(backend: &dyn Backend) -> bool {
     (backend as &dyn std::any::Any).is::<Series>()
-}
-
-#[cfg(not(feature = "dudley"))]
-fn is_family(_: &dyn Backend) -> bool {
-    false
 }

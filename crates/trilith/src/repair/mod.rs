@@ -5,13 +5,8 @@
 //! keeps its number. The written file is verified before the report is made, so that the report lists every
 //! remaining problem.
 
-#[cfg(feature = "fits")]
-mod around;
-#[cfg(not(feature = "fits"))]
-#[path = "left_out.rs"]
 mod around;
 mod blocks;
-#[cfg(feature = "dudley")]
 mod stream;
 mod text;
 
@@ -32,7 +27,6 @@ use crate::verify;
 
 use around::Around;
 pub use blocks::{BlockFate, Fate};
-#[cfg(feature = "dudley")]
 pub use stream::{StreamSalvage, salvage_stream};
 
 /// The outcome for an array.

@@ -41,7 +41,6 @@ pub use children::{Entries, Items};
 pub use de::from_node;
 pub use edit::Edit;
 pub(crate) use expanded::Expanded;
-#[cfg(feature = "dudley")]
 pub(crate) use expanded::Known;
 #[doc(hidden)]
 pub use node::NodeId;

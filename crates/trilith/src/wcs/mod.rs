@@ -83,7 +83,6 @@ pub fn in_degrees(wcs: &Wcs, world: &mut [Vec<f64>]) {
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`] if the coordinates are not those of an image of the sky, or if no header is as exact as the
 /// options ask.
-#[cfg(feature = "fits")]
 #[doc(hidden)]
 pub fn fits_cards(wcs: &Wcs, options: &FitOptions) -> Result<Vec<crate::fits::Card>> {
     let mut cards = Vec::new();

@@ -10,7 +10,6 @@
     reason = "a test may stop where things are not as expected"
 )]
 #![allow(clippy::disallowed_methods, reason = "a test lays out files of its own")]
-#![cfg(all(feature = "fits", feature = "dudley"))]
 
 use std::collections::HashSet;
 use std::io::Cursor;
