@@ -6,7 +6,7 @@ use library::array::{Byteorder, Element, ElementValue, FloatText};
 use library::{Array, Datatype, Error, Index, Result};
 
 use crate::cancel::cancelled;
-use crate::failure::{c_text, guard, trilith_error};
+use crate::failure::{c_text, call, trilith_error};
 use crate::handle::{free, handle, look, put, wanted};
 use crate::memory;
 use crate::text::{give, given};
@@ -230,13 +230,10 @@ pub unsafe extern "C" fn trilith_array_field(
     out: *mut *mut trilith_array,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            put(out, trilith_array::of(look(array)?.array.field(given(name)?)?))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        put(out, trilith_array::of(look(array)?.array.field(given(name)?)?))
+    })
 }
 
 /// Returns a part of an array, with the same number of axes: on each of the first `count` axes from `start` up to but without `stop`, every `step`th. Negative
@@ -252,24 +249,21 @@ pub unsafe extern "C" fn trilith_array_slice(
     out: *mut *mut trilith_array,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let array = look(array)?;
-            let axes = |start: *const i64| if start.is_null() { Ok(&[][..]) } else { memory::list(start, count) };
-            let (start, stop, step) = (axes(start)?, axes(stop)?, axes(step)?);
-            let bound = |list: &[i64], axis| list.get(axis).copied().filter(|at| *at != TRILITH_END);
-            let axes = 0..count.min(array.array.shape().len().saturating_add(1));
-            let ranges: Result<Vec<Index>> = axes
-                .map(|axis| match step.get(axis).copied().unwrap_or(1) {
-                    0 => Err(Error::invalid_input(format!("the step of axis {axis} is 0"))),
-                    step => Ok(Index::Range { start: bound(start, axis), stop: bound(stop, axis), step }),
-                })
-                .collect();
-            put(out, trilith_array::of(array.array.slice(ranges?)?))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let array = look(array)?;
+        let axes = |start: *const i64| if start.is_null() { Ok(&[][..]) } else { memory::list(start, count) };
+        let (start, stop, step) = (axes(start)?, axes(stop)?, axes(step)?);
+        let bound = |list: &[i64], axis| list.get(axis).copied().filter(|at| *at != TRILITH_END);
+        let axes = 0..count.min(array.array.shape().len().saturating_add(1));
+        let ranges: Result<Vec<Index>> = axes
+            .map(|axis| match step.get(axis).copied().unwrap_or(1) {
+                0 => Err(Error::invalid_input(format!("the step of axis {axis} is 0"))),
+                step => Ok(Index::Range { start: bound(start, axis), stop: bound(stop, axis), step }),
+            })
+            .collect();
+        put(out, trilith_array::of(array.array.slice(ranges?)?))
+    })
 }
 
 /// Bytes that are read, converted and handed on at a time.
@@ -423,15 +417,12 @@ pub unsafe extern "C" fn trilith_array_read(
     user: *mut c_void,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            let array = &look(array)?.array;
-            let axes = array.shape().len();
-            let strides = if strides.is_null() { None } else { Some(memory::list(strides, axes)?) };
-            read(array, datatype, Reading { into: memory::bytes_mut(buffer, size)?, strides, hear, user })
-        })
-    }
+    call!(error, {
+        let array = &look(array)?.array;
+        let axes = array.shape().len();
+        let strides = if strides.is_null() { None } else { Some(memory::list(strides, axes)?) };
+        read(array, datatype, Reading { into: memory::bytes_mut(buffer, size)?, strides, hear, user })
+    })
 }
 
 /// Reads the mask into `size` bytes, one for each element in C order: 1 if the element is masked, else 0. An array
@@ -443,24 +434,21 @@ pub unsafe extern "C" fn trilith_array_read_mask(
     size: usize,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            let array = &look(array)?.array;
-            let into = memory::bytes_mut(buffer.cast(), size)?;
-            let room = into.len();
-            let into = usize::try_from(array.len())
-                .ok()
-                .and_then(|count| into.get_mut(..count))
-                .ok_or_else(|| Error::invalid_input(format!("{} bytes are needed, the memory has {room}", array.len())))?;
-            match array.mask_bytes()? {
-                Some(mask) if mask.len() == into.len() => into.copy_from_slice(&mask),
-                Some(mask) => return Err(Error::invalid_input(format!("a mask of {} elements", mask.len()))),
-                None => into.fill(0),
-            }
-            Ok(())
-        })
-    }
+    call!(error, {
+        let array = &look(array)?.array;
+        let into = memory::bytes_mut(buffer.cast(), size)?;
+        let room = into.len();
+        let into = usize::try_from(array.len())
+            .ok()
+            .and_then(|count| into.get_mut(..count))
+            .ok_or_else(|| Error::invalid_input(format!("{} bytes are needed, the memory has {room}", array.len())))?;
+        match array.mask_bytes()? {
+            Some(mask) if mask.len() == into.len() => into.copy_from_slice(&mask),
+            Some(mask) => return Err(Error::invalid_input(format!("a mask of {} elements", mask.len()))),
+            None => into.fill(0),
+        }
+        Ok(())
+    })
 }
 
 /// Returns one element as a string, by its number in C order: strings decoded, numbers in decimal, records as JSON. Free it with
@@ -472,36 +460,33 @@ pub unsafe extern "C" fn trilith_array_text(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let array = &look(array)?.array;
-            if index >= array.len() {
-                return Err(Error::invalid_input(format!("element {index} of an array of {}", array.len())));
-            }
-            let mut left = index;
-            let mut place: Vec<u64> = array
-                .shape()
-                .iter()
-                .rev()
-                .map(|len| {
-                    let at = left % len.max(&1);
-                    left /= len.max(&1);
-                    at
-                })
-                .collect();
-            place.reverse();
-            let text = match array.element(&place)? {
-                ElementValue::Text(text) => text,
-                other => other.json(FloatText::Shortest),
-            };
-            if text.contains('\0') {
-                return Err(Error::unsupported("a text that holds NUL, which C cannot show"));
-            }
-            put(out, give(&text))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let array = &look(array)?.array;
+        if index >= array.len() {
+            return Err(Error::invalid_input(format!("element {index} of an array of {}", array.len())));
+        }
+        let mut left = index;
+        let mut place: Vec<u64> = array
+            .shape()
+            .iter()
+            .rev()
+            .map(|len| {
+                let at = left % len.max(&1);
+                left /= len.max(&1);
+                at
+            })
+            .collect();
+        place.reverse();
+        let text = match array.element(&place)? {
+            ElementValue::Text(text) => text,
+            other => other.json(FloatText::Shortest),
+        };
+        if text.contains('\0') {
+            return Err(Error::unsupported("a text that holds NUL, which C cannot show"));
+        }
+        put(out, give(&text))
+    })
 }
 
 /// Frees an array. Null is allowed.

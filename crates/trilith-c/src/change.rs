@@ -8,7 +8,7 @@ use library::change::{Output, SaveOptions};
 use library::tree::{Tree, TreePath, Value};
 use library::{Array, ArrayOptions, File, Limits, Result};
 
-use crate::failure::{guard, trilith_error};
+use crate::failure::{call, trilith_error};
 use crate::handle::{free, handle, look, look_mut, put, wanted};
 use crate::memory;
 use crate::open::trilith_file;
@@ -40,16 +40,13 @@ pub unsafe extern "C" fn trilith_change_new(
     out: *mut *mut trilith_change,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let file = look(file)?.file.clone();
-            // Files that cannot be edited are refused at once.
-            file.edit()?;
-            put(out, trilith_change::give(file, Vec::new()))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let file = look(file)?.file.clone();
+        // Files that cannot be edited are refused at once.
+        file.edit()?;
+        put(out, trilith_change::give(file, Vec::new()))
+    })
 }
 
 /// Adds a step.
@@ -72,8 +69,7 @@ pub unsafe extern "C" fn trilith_change_int(
     value: i64,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe { guard(error, || set(change, path, value)) }
+    call!(error, set(change, path, value))
 }
 
 /// Sets a number at a path.
@@ -84,8 +80,7 @@ pub unsafe extern "C" fn trilith_change_double(
     value: f64,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe { guard(error, || set(change, path, value)) }
+    call!(error, set(change, path, value))
 }
 
 /// Sets a boolean at a path. Every number but 0 is true.
@@ -96,8 +91,7 @@ pub unsafe extern "C" fn trilith_change_bool(
     value: i32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe { guard(error, || set(change, path, value != 0)) }
+    call!(error, set(change, path, value != 0))
 }
 
 /// Sets a string at a path.
@@ -108,8 +102,7 @@ pub unsafe extern "C" fn trilith_change_text(
     value: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe { guard(error, || set(change, path, given(value)?)) }
+    call!(error, set(change, path, given(value)?))
 }
 
 /// Sets the value of a YAML text at a path.
@@ -120,14 +113,11 @@ pub unsafe extern "C" fn trilith_change_yaml(
     yaml: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            let limits = Limits::from_env()?;
-            let tree = Tree::parse(given(yaml)?, &limits)?;
-            set(change, path, tree.root().to_value(&limits)?)
-        })
-    }
+    call!(error, {
+        let limits = Limits::from_env()?;
+        let tree = Tree::parse(given(yaml)?, &limits)?;
+        set(change, path, tree.root().to_value(&limits)?)
+    })
 }
 
 /// Sets an array at a path. It is copied. `codec` is that of its block, or null. The other arguments are those of
@@ -144,16 +134,13 @@ pub unsafe extern "C" fn trilith_change_array(
     codec: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            let (change, path) = (look_mut(change)?, TreePath::parse(given(path)?)?);
-            let array = Given { datatype, shape: memory::list(shape, ndim)?, data, mask }.copied()?;
-            let options = optional(codec)?.map_or_else(|| Ok(ArrayOptions::default()), ArrayOptions::codec)?;
-            change.steps.push(Step::Array(path, Box::new(array), options));
-            Ok(())
-        })
-    }
+    call!(error, {
+        let (change, path) = (look_mut(change)?, TreePath::parse(given(path)?)?);
+        let array = Given { datatype, shape: memory::list(shape, ndim)?, data, mask }.copied()?;
+        let options = optional(codec)?.map_or_else(|| Ok(ArrayOptions::default()), ArrayOptions::codec)?;
+        change.steps.push(Step::Array(path, Box::new(array), options));
+        Ok(())
+    })
 }
 
 /// Removes the item at a path, and its block if nothing else refers to it.
@@ -163,13 +150,10 @@ pub unsafe extern "C" fn trilith_change_delete(
     path: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            look_mut(change)?.steps.push(Step::Delete(TreePath::parse(given(path)?)?));
-            Ok(())
-        })
-    }
+    call!(error, {
+        look_mut(change)?.steps.push(Step::Delete(TreePath::parse(given(path)?)?));
+        Ok(())
+    })
 }
 
 /// Saves the changes: at `path`, or where the file was read from if `path` is null. `flags` is 0 or TRILITH_IN_PLACE. A failure at
@@ -182,24 +166,21 @@ pub unsafe extern "C" fn trilith_change_save(
     flags: u32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            let (held, path) = (look(change)?, optional(path)?);
-            let mut change = held.file.edit()?;
-            for step in &held.steps {
-                match step {
-                    Step::Set(path, value) => change.set(path.clone(), value.clone())?,
-                    Step::Array(path, array, options) => change.set_array(path.clone(), array, options)?,
-                    Step::Delete(path) => change.delete(path.clone())?,
-                }
+    call!(error, {
+        let (held, path) = (look(change)?, optional(path)?);
+        let mut change = held.file.edit()?;
+        for step in &held.steps {
+            match step {
+                Step::Set(path, value) => change.set(path.clone(), value.clone())?,
+                Step::Array(path, array, options) => change.set_array(path.clone(), array, options)?,
+                Step::Delete(path) => change.delete(path.clone())?,
             }
-            let mut options = SaveOptions::default();
-            options.in_place = flags & TRILITH_IN_PLACE != 0;
-            options.output = path.map(|path| Output::Path(Path::new(path).into()));
-            change.save(options).map(drop)
-        })
-    }
+        }
+        let mut options = SaveOptions::default();
+        options.in_place = flags & TRILITH_IN_PLACE != 0;
+        options.output = path.map(|path| Output::Path(Path::new(path).into()));
+        change.save(options).map(drop)
+    })
 }
 
 /// Frees changes. Null is allowed. Unsaved changes are lost.

@@ -102,6 +102,15 @@ pub unsafe fn guard(error: *mut *mut trilith_error, work: impl FnOnce() -> Resul
     status
 }
 
+/// Does the work of an exported function by [`guard`]. The work may use the pointers that C hands in.
+macro_rules! call {
+    ($error:expr, $work:expr) => {
+        // SAFETY: the caller keeps the rules of the header.
+        unsafe { $crate::failure::guard($error, || $work) }
+    };
+}
+pub(crate) use call;
+
 /// Returns the status of an error, as the call returned it; TRILITH_USAGE for a null pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_status(error: *const trilith_error) -> i32 {

@@ -8,7 +8,7 @@ use library::yaml::Scalar;
 use library::{Error, File, ItemKind, Result};
 
 use crate::array::trilith_array;
-use crate::failure::{c_text, guard, trilith_error};
+use crate::failure::{c_text, call, trilith_error};
 use crate::handle::{free, handle, look, look_mut, put, wanted};
 use crate::open::trilith_file;
 use crate::text::{give, given};
@@ -74,15 +74,12 @@ pub unsafe extern "C" fn trilith_root(
     out: *mut *mut trilith_item,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let reach = Reach::Own(look(file)?.file.clone());
-            let place = reach.backend().root();
-            put(out, trilith_item::give(reach, place))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let reach = Reach::Own(look(file)?.file.clone());
+        let place = reach.backend().root();
+        put(out, trilith_item::give(reach, place))
+    })
 }
 
 /// Returns the item at a path such as `/roman/meta/exposure`; references on the way are followed.
@@ -93,15 +90,12 @@ pub unsafe extern "C" fn trilith_item_at(
     out: *mut *mut trilith_item,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let reach = Reach::Own(look(file)?.file.clone());
-            let found = reach.backend().find(given(path)?)?;
-            put(out, reach.to(found))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let reach = Reach::Own(look(file)?.file.clone());
+        let found = reach.backend().find(given(path)?)?;
+        put(out, reach.to(found))
+    })
 }
 
 /// Returns the kind of an item: TRILITH_MAPPING and so on; 0 for a handle that is not an item.
@@ -128,19 +122,16 @@ pub unsafe extern "C" fn trilith_item_follow(
     out: *mut *mut trilith_item,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let item = look(item)?;
-            let backend = item.reach.backend();
-            let found = match backend.kind(&item.place) {
-                ItemKind::Reference => backend.target(&item.place)?,
-                _ => Destination::here(item.place.clone()),
-            };
-            put(out, item.reach.to(found))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let item = look(item)?;
+        let backend = item.reach.backend();
+        let found = match backend.kind(&item.place) {
+            ItemKind::Reference => backend.target(&item.place)?,
+            _ => Destination::here(item.place.clone()),
+        };
+        put(out, item.reach.to(found))
+    })
 }
 
 /// Returns the children of a mapping or a list, in the order of the file; none for any other item.
@@ -150,16 +141,13 @@ pub unsafe extern "C" fn trilith_item_children(
     out: *mut *mut trilith_children,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let item = look(item)?;
-            let found = item.reach.backend().children(&item.place)?;
-            let children: Vec<_> = found.into_iter().map(|child| (child.name.map(|name| c_text(&name)), child.place)).collect();
-            put(out, trilith_children::give(item.reach.clone(), children.into_iter(), None))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let item = look(item)?;
+        let found = item.reach.backend().children(&item.place)?;
+        let children: Vec<_> = found.into_iter().map(|child| (child.name.map(|name| c_text(&name)), child.place)).collect();
+        put(out, trilith_children::give(item.reach.clone(), children.into_iter(), None))
+    })
 }
 
 /// Number of children left.
@@ -178,22 +166,19 @@ pub unsafe extern "C" fn trilith_children_next(
     out: *mut *mut trilith_item,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let children = look_mut(children)?;
-            let (found, item) = match children.left.next() {
-                Some((name, place)) => (name, trilith_item::give(children.reach.clone(), place)),
-                None => (None, std::ptr::null_mut()),
-            };
-            children.name = found;
-            if !name.is_null() {
-                put(name, children.name.as_ref().map_or(std::ptr::null(), |name| name.as_ptr()))?;
-            }
-            put(out, item)
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let children = look_mut(children)?;
+        let (found, item) = match children.left.next() {
+            Some((name, place)) => (name, trilith_item::give(children.reach.clone(), place)),
+            None => (None, std::ptr::null_mut()),
+        };
+        children.name = found;
+        if !name.is_null() {
+            put(name, children.name.as_ref().map_or(std::ptr::null(), |name| name.as_ptr()))?;
+        }
+        put(out, item)
+    })
 }
 
 /// Frees children. Null is allowed. Items that came from them stay valid.
@@ -224,39 +209,39 @@ fn not_a(what: &str, found: &Scalar<'_>) -> Error {
 /// Reads an integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_int(item: *const trilith_item, out: *mut i64, error: *mut *mut trilith_error) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || match value(look(item)?)? {
+    call!(
+        error,
+        match value(look(item)?)? {
             Scalar::Int(number) => put(out, number),
             other => Err(not_a("an integer of 64 bits", &other)),
-        })
-    }
+        }
+    )
 }
 
 /// Reads a number. An integer must fit exactly into a double.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_double(item: *const trilith_item, out: *mut f64, error: *mut *mut trilith_error) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || match value(look(item)?)? {
+    call!(
+        error,
+        match value(look(item)?)? {
             Scalar::Float(number) => put(out, number),
             Scalar::Int(number) if (number as f64) as i128 == i128::from(number) => put(out, number as f64),
             Scalar::Int(number) => Err(Error::invalid_input(format!("a double does not hold {number} exactly"))),
             other => Err(not_a("a number", &other)),
-        })
-    }
+        }
+    )
 }
 
 /// Reads a boolean: 1 or 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_bool(item: *const trilith_item, out: *mut i32, error: *mut *mut trilith_error) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || match value(look(item)?)? {
+    call!(
+        error,
+        match value(look(item)?)? {
             Scalar::Bool(is) => put(out, i32::from(is)),
             other => Err(not_a("a boolean", &other)),
-        })
-    }
+        }
+    )
 }
 
 /// Reads a string, or a scalar as the file spells it. Free it with trilith_string_free.
@@ -266,18 +251,15 @@ pub unsafe extern "C" fn trilith_item_text(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let item = look(item)?;
-            let text = item.reach.backend().text(&item.place)?;
-            if text.contains('\0') {
-                return Err(Error::unsupported("a text that holds NUL, which C cannot show"));
-            }
-            put(out, give(&text))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let item = look(item)?;
+        let text = item.reach.backend().text(&item.place)?;
+        if text.contains('\0') {
+            return Err(Error::unsupported("a text that holds NUL, which C cannot show"));
+        }
+        put(out, give(&text))
+    })
 }
 
 /// Returns the tag of an item, or null if it has none. Free it with trilith_string_free.
@@ -287,14 +269,11 @@ pub unsafe extern "C" fn trilith_item_tag(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let item = look(item)?;
-            put(out, item.reach.backend().notes(&item.place).tag.map_or(std::ptr::null_mut(), give))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let item = look(item)?;
+        put(out, item.reach.backend().notes(&item.place).tag.map_or(std::ptr::null_mut(), give))
+    })
 }
 
 /// Returns the unit of an item, or null if it has none. Free it with trilith_string_free.
@@ -304,14 +283,11 @@ pub unsafe extern "C" fn trilith_item_unit(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let item = look(item)?;
-            put(out, item.reach.backend().notes(&item.place).unit.map_or(std::ptr::null_mut(), |unit| give(&unit)))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let item = look(item)?;
+        put(out, item.reach.backend().notes(&item.place).unit.map_or(std::ptr::null_mut(), |unit| give(&unit)))
+    })
 }
 
 /// Returns an item as an array. A list of equal arrays or numbers is an array with one more axis.
@@ -321,14 +297,11 @@ pub unsafe extern "C" fn trilith_item_array(
     out: *mut *mut trilith_array,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let item = look(item)?;
-            put(out, trilith_array::of(item.reach.backend().as_array(&item.place)?))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let item = look(item)?;
+        put(out, trilith_array::of(item.reach.backend().as_array(&item.place)?))
+    })
 }
 
 /// Frees an item. Null is allowed.

@@ -6,7 +6,7 @@ use library::Error;
 use library::file::ListedArray;
 
 use crate::array::trilith_array;
-use crate::failure::{c_text, guard, trilith_error};
+use crate::failure::{c_text, call, trilith_error};
 use crate::handle::{free, handle, look, put, wanted};
 use crate::item::{Reach, trilith_item};
 use crate::open::trilith_file;
@@ -27,15 +27,12 @@ pub unsafe extern "C" fn trilith_list_arrays(
     out: *mut *mut trilith_arrays,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let reach = Reach::Own(look(file)?.file.clone());
-            let listed = reach.backend().arrays()?.into_iter().map(|array| (c_text(&array.path), array)).collect();
-            put(out, trilith_arrays::give(reach, listed))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let reach = Reach::Own(look(file)?.file.clone());
+        let listed = reach.backend().arrays()?.into_iter().map(|array| (c_text(&array.path), array)).collect();
+        put(out, trilith_arrays::give(reach, listed))
+    })
 }
 
 /// Number of arrays.
@@ -61,20 +58,17 @@ pub unsafe extern "C" fn trilith_arrays_item(
     out: *mut *mut trilith_item,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let arrays = look(arrays)?;
-            let none = || Error::invalid_input(format!("array {index} of a list of {}", arrays.listed.len()));
-            let (_, listed) = arrays.listed.get(index).ok_or_else(none)?;
-            match &listed.target {
-                Ok(found) => put(out, arrays.reach.to(found.clone())),
-                // Why it cannot be reached is found again, for an error of the caller's own.
-                Err(_) => put(out, arrays.reach.to(arrays.reach.backend().find(&listed.path)?)),
-            }
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let arrays = look(arrays)?;
+        let none = || Error::invalid_input(format!("array {index} of a list of {}", arrays.listed.len()));
+        let (_, listed) = arrays.listed.get(index).ok_or_else(none)?;
+        match &listed.target {
+            Ok(found) => put(out, arrays.reach.to(found.clone())),
+            // Why it cannot be reached is found again, for an error of the caller's own.
+            Err(_) => put(out, arrays.reach.to(arrays.reach.backend().find(&listed.path)?)),
+        }
+    })
 }
 
 /// Frees a list. Null is allowed.
@@ -92,11 +86,8 @@ pub unsafe extern "C" fn trilith_array_at(
     out: *mut *mut trilith_array,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            put(out, trilith_array::of(look(file)?.file.array(given(path)?)?))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        put(out, trilith_array::of(look(file)?.file.array(given(path)?)?))
+    })
 }

@@ -11,7 +11,7 @@ use library::layout::ParseOptions;
 use library::{Error, File, Limits, OpenOptions, Result};
 
 use crate::cancel::{Cancellable, trilith_cancel};
-use crate::failure::{c_text, guard, trilith_error};
+use crate::failure::{c_text, call, trilith_error};
 use crate::handle::{free, handle, look, look_mut, put, wanted};
 use crate::memory;
 use crate::text::{given, optional};
@@ -38,13 +38,10 @@ handle! {
 /// Makes options with their defaults: the default limits, and no references outside of the file's folder.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_options_new(out: *mut *mut trilith_options, error: *mut *mut trilith_error) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            put(out, trilith_options::give(OpenOptions::new(), Limits::from_env()?, Vec::new(), None))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        put(out, trilith_options::give(OpenOptions::new(), Limits::from_env()?, Vec::new(), None))
+    })
 }
 
 /// Sets a limit: `"memory=2G"`, `"depth=100"`. The names are those of `trilith --limit`.
@@ -54,8 +51,7 @@ pub unsafe extern "C" fn trilith_options_limit(
     assignment: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe { guard(error, || look_mut(options)?.limits.set(given(assignment)?)) }
+    call!(error, look_mut(options)?.limits.set(given(assignment)?))
 }
 
 /// Allows references to lead to this folder (a path that ends in `/`) or to URLs that begin like this.
@@ -65,15 +61,12 @@ pub unsafe extern "C" fn trilith_options_allow(
     folder_or_address: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            let options = look_mut(options)?;
-            options.allowed.push(given(folder_or_address)?.to_owned());
-            options.opening = options.opening.clone().allow(Permissions::read(&options.allowed)?);
-            Ok(())
-        })
-    }
+    call!(error, {
+        let options = look_mut(options)?;
+        options.allowed.push(given(folder_or_address)?.to_owned());
+        options.opening = options.opening.clone().allow(Permissions::read(&options.allowed)?);
+        Ok(())
+    })
 }
 
 /// Reads files under this layout (the text of a Dudley layout), whatever their first bytes are; null takes it back.
@@ -83,22 +76,19 @@ pub unsafe extern "C" fn trilith_options_layout(
     layout: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            let options = look_mut(options)?;
-            let layout = match optional(layout)? {
-                Some(text) => {
-                    let mut parsing = ParseOptions::default();
-                    parsing.limits = options.limits.clone();
-                    Some(library::layout::parse(text.as_bytes(), &parsing)?.into_layout()?)
-                }
-                None => None,
-            };
-            options.opening = options.opening.clone().layout(layout);
-            Ok(())
-        })
-    }
+    call!(error, {
+        let options = look_mut(options)?;
+        let layout = match optional(layout)? {
+            Some(text) => {
+                let mut parsing = ParseOptions::default();
+                parsing.limits = options.limits.clone();
+                Some(library::layout::parse(text.as_bytes(), &parsing)?.into_layout()?)
+            }
+            None => None,
+        };
+        options.opening = options.opening.clone().layout(layout);
+        Ok(())
+    })
 }
 
 /// Makes files that are opened from now on cancellable: see trilith_cancel_now. Null takes it back.
@@ -108,14 +98,11 @@ pub unsafe extern "C" fn trilith_options_cancel(
     cancel: *const trilith_cancel,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            let flag = if cancel.is_null() { None } else { Some(look(cancel)?.flag.clone()) };
-            look_mut(options)?.cancel = flag;
-            Ok(())
-        })
-    }
+    call!(error, {
+        let flag = if cancel.is_null() { None } else { Some(look(cancel)?.flag.clone()) };
+        look_mut(options)?.cancel = flag;
+        Ok(())
+    })
 }
 
 /// Frees options. Null is allowed.
@@ -161,16 +148,13 @@ pub unsafe extern "C" fn trilith_open(
     out: *mut *mut trilith_file,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let path = PathBuf::from(given(path)?);
-            let (opening, cancel) = options_of(options)?;
-            let (source, resolve) = opening.source(&path)?;
-            put(out, open_source(&opening, cancel, source, resolve)?)
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let path = PathBuf::from(given(path)?);
+        let (opening, cancel) = options_of(options)?;
+        let (source, resolve) = opening.source(&path)?;
+        put(out, open_source(&opening, cancel, source, resolve)?)
+    })
 }
 
 /// Opens a file in memory; the bytes are copied. `options` may be null.
@@ -182,15 +166,12 @@ pub unsafe extern "C" fn trilith_open_memory(
     out: *mut *mut trilith_file,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let source: SourceRef = Arc::new(MemorySource::copy_of(memory::bytes(bytes, size)?, "memory"));
-            let (opening, cancel) = options_of(options)?;
-            put(out, open_source(&opening, cancel, source, Arc::new(NoReferences))?)
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let source: SourceRef = Arc::new(MemorySource::copy_of(memory::bytes(bytes, size)?, "memory"));
+        let (opening, cancel) = options_of(options)?;
+        put(out, open_source(&opening, cancel, source, Arc::new(NoReferences))?)
+    })
 }
 
 /// Reads `size` bytes from `offset` on into `buffer`. Returns 0, or another number if it fails. It is called from several
@@ -247,16 +228,13 @@ pub unsafe extern "C" fn trilith_open_callback(
     out: *mut *mut trilith_file,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let read = read.ok_or_else(|| Error::invalid_input("a null pointer in place of a function that reads"))?;
-            let source: SourceRef = Arc::new(Callback { read, user, size });
-            let (opening, cancel) = options_of(options)?;
-            put(out, open_source(&opening, cancel, source, Arc::new(NoReferences))?)
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let read = read.ok_or_else(|| Error::invalid_input("a null pointer in place of a function that reads"))?;
+        let source: SourceRef = Arc::new(Callback { read, user, size });
+        let (opening, cancel) = options_of(options)?;
+        put(out, open_source(&opening, cancel, source, Arc::new(NoReferences))?)
+    })
 }
 
 /// Returns the format of a file: `asdf`, `finf`, `fits`, `dudley`, … It lives as long as the file. Null for a handle that is not a file.
@@ -274,13 +252,10 @@ pub unsafe extern "C" fn trilith_file_warnings(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            put(out, crate::text::give(&look(file)?.file.warnings().join("\n")))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        put(out, crate::text::give(&look(file)?.file.warnings().join("\n")))
+    })
 }
 
 /// Closes a file. Null is allowed.

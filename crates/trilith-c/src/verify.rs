@@ -8,7 +8,7 @@ use library::Progress;
 
 use crate::array::trilith_progress;
 use crate::cancel::cancelled;
-use crate::failure::{guard, trilith_error};
+use crate::failure::{call, trilith_error};
 use crate::handle::{look, put, wanted};
 use crate::open::trilith_file;
 use crate::text::give;
@@ -47,18 +47,15 @@ pub unsafe extern "C" fn trilith_verify(
     problems: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(problems)?;
-            let file = &look(file)?.file;
-            let heard = Hear { hear, user: Mutex::new(user), stopped: AtomicBool::new(false) };
-            let tell = |bytes| heard.add(bytes);
-            let report = file.verify(deep != 0, Progress::new(&tell))?;
-            if heard.stopped.load(Ordering::Relaxed) {
-                return Err(cancelled());
-            }
-            put(problems, give(&report.problems().join("\n")))
-        })
-    }
+    call!(error, {
+        wanted(problems)?;
+        let file = &look(file)?.file;
+        let heard = Hear { hear, user: Mutex::new(user), stopped: AtomicBool::new(false) };
+        let tell = |bytes| heard.add(bytes);
+        let report = file.verify(deep != 0, Progress::new(&tell))?;
+        if heard.stopped.load(Ordering::Relaxed) {
+            return Err(cancelled());
+        }
+        put(problems, give(&report.problems().join("\n")))
+    })
 }

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_char};
 use library::wcs::{FitOptions, Inverse, Options, Wcs, fits_cards};
 use library::{Error, Result};
 
-use crate::failure::{c_text, guard, trilith_error};
+use crate::failure::{c_text, call, trilith_error};
 use crate::handle::{free, handle, look, put, wanted};
 use crate::open::trilith_file;
 use crate::text::{give, optional};
@@ -34,18 +34,15 @@ pub unsafe extern "C" fn trilith_wcs_open(
     out: *mut *mut trilith_wcs,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let path = optional(path)?.unwrap_or_default();
-            let found = look(file)?.file.wcs(path)?;
-            let wcs = found.ok_or_else(|| Error::new(library::ErrorKind::NotFound, format!("no coordinates for {path:?}")))?.wcs;
-            let axes = (0..wcs.world_axes()).map(|axis| wcs.world_axis(axis));
-            let axes = axes.map(|axis| [axis.name, axis.unit, axis.physical].map(|text| c_text(&text))).collect();
-            put(out, trilith_wcs::give(wcs, axes))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let path = optional(path)?.unwrap_or_default();
+        let found = look(file)?.file.wcs(path)?;
+        let wcs = found.ok_or_else(|| Error::new(library::ErrorKind::NotFound, format!("no coordinates for {path:?}")))?.wcs;
+        let axes = (0..wcs.world_axes()).map(|axis| wcs.world_axis(axis));
+        let axes = axes.map(|axis| [axis.name, axis.unit, axis.physical].map(|text| c_text(&text))).collect();
+        put(out, trilith_wcs::give(wcs, axes))
+    })
 }
 
 /// Number of pixel axes: numbers that a pixel has.
@@ -73,19 +70,16 @@ pub unsafe extern "C" fn trilith_wcs_axis(
     physical_type: *mut *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            let axes = &look(wcs)?.axes;
-            let texts = axes.get(axis).ok_or_else(|| Error::invalid_input(format!("world axis {axis} of {}", axes.len())))?;
-            for (place, text) in [name, unit, physical_type].into_iter().zip(texts) {
-                if !place.is_null() {
-                    put(place, text.as_ptr())?;
-                }
+    call!(error, {
+        let axes = &look(wcs)?.axes;
+        let texts = axes.get(axis).ok_or_else(|| Error::invalid_input(format!("world axis {axis} of {}", axes.len())))?;
+        for (place, text) in [name, unit, physical_type].into_iter().zip(texts) {
+            if !place.is_null() {
+                put(place, text.as_ptr())?;
             }
-            Ok(())
-        })
-    }
+        }
+        Ok(())
+    })
 }
 
 /// The numbers of points that C hands in, in columns.
@@ -146,8 +140,7 @@ pub unsafe extern "C" fn trilith_wcs_pixel_to_world(
     flags: u32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe { guard(error, || convert(&look(wcs)?.wcs, count, pixels, out, flags, false)) }
+    call!(error, convert(&look(wcs)?.wcs, count, pixels, out, flags, false))
 }
 
 /// Computes the pixels of `count` positions, the reverse of trilith_wcs_pixel_to_world. The result is exact unless TRILITH_WCS_FILE_INVERSE is set.
@@ -160,23 +153,19 @@ pub unsafe extern "C" fn trilith_wcs_world_to_pixel(
     flags: u32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe { guard(error, || convert(&look(wcs)?.wcs, count, world, out, flags, true)) }
+    call!(error, convert(&look(wcs)?.wcs, count, world, out, flags, true))
 }
 
 /// Returns longitude and latitude of the four corners in degrees, eight numbers: lower left, upper left, upper right, lower right of the
 /// bounding box, else of the array. TRILITH_UNSUPPORTED without a sky, or if the number of pixels is not known.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_wcs_footprint(wcs: *const trilith_wcs, out: *mut f64, error: *mut *mut trilith_error) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let none = || Error::unsupported("coordinates without a sky, or of an unknown number of pixels, have no footprint");
-            let corners = look(wcs)?.wcs.footprint().ok_or_else(none)?;
-            put(out.cast::<[[f64; 2]; 4]>(), corners)
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let none = || Error::unsupported("coordinates without a sky, or of an unknown number of pixels, have no footprint");
+        let corners = look(wcs)?.wcs.footprint().ok_or_else(none)?;
+        put(out.cast::<[[f64; 2]; 4]>(), corners)
+    })
 }
 
 /// Sets `out` to 1 if a pixel has a position, in degrees, else to 0.
@@ -188,13 +177,10 @@ pub unsafe extern "C" fn trilith_wcs_contains(
     out: *mut i32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            put(out, i32::from(look(wcs)?.wcs.contains(&[[longitude, latitude]])?.contains(&true)))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        put(out, i32::from(look(wcs)?.wcs.contains(&[[longitude, latitude]])?.contains(&true)))
+    })
 }
 
 /// Returns the cards of a FITS header that describes the coordinates: 80 characters each, without line ends and without END, as wcslib (wcspih) and
@@ -209,18 +195,15 @@ pub unsafe extern "C" fn trilith_wcs_fits_header(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let mut options = FitOptions::default();
-            options.degree = (order > 0).then_some(order as usize);
-            options.max_error = (max_error > 0.0).then_some(max_error);
-            let cards = fits_cards(&look(wcs)?.wcs, &options)?;
-            let text: String = cards.iter().map(|card| String::from_utf8_lossy(card.bytes())).collect();
-            put(out, give(&text))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let mut options = FitOptions::default();
+        options.degree = (order > 0).then_some(order as usize);
+        options.max_error = (max_error > 0.0).then_some(max_error);
+        let cards = fits_cards(&look(wcs)?.wcs, &options)?;
+        let text: String = cards.iter().map(|card| String::from_utf8_lossy(card.bytes())).collect();
+        put(out, give(&text))
+    })
 }
 
 /// Frees coordinates. Null is allowed.

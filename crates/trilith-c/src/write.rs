@@ -9,7 +9,7 @@ use library::tree::Tree;
 use library::{Array, Datatype, Error, Limits, Result};
 
 use crate::array::{datatype_of, unknown_datatype, with_type};
-use crate::failure::{guard, trilith_error};
+use crate::failure::{call, trilith_error};
 use crate::handle::{free, handle, look_mut, put, wanted};
 use crate::memory;
 use crate::text::{given, optional};
@@ -33,17 +33,14 @@ pub unsafe extern "C" fn trilith_writer_new(
     out: *mut *mut trilith_writer,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            wanted(out)?;
-            let writer = match optional(generation)? {
-                Some(name) => library::Writer::generation(name)?,
-                None => library::Writer::new(),
-            };
-            put(out, trilith_writer::give(Some(writer)))
-        })
-    }
+    call!(error, {
+        wanted(out)?;
+        let writer = match optional(generation)? {
+            Some(name) => library::Writer::generation(name)?,
+            None => library::Writer::new(),
+        };
+        put(out, trilith_writer::give(Some(writer)))
+    })
 }
 
 /// Compresses the arrays that are added from now on: `lz4`, `zlib`, `bzp2`, `zstd`, `blsc`, or `none`.
@@ -53,19 +50,16 @@ pub unsafe extern "C" fn trilith_writer_codec(
     codec: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            let (held, codec) = (look_mut(writer)?, given(codec)?);
-            // The codec is known before the writer is taken apart.
-            if codec != "none" {
-                library::ArrayOptions::codec(codec)?;
-            }
-            let writer = held.writer.take().ok_or_else(|| Error::invalid_input("this file was written already"))?;
-            held.writer = Some(writer.codec(codec)?);
-            Ok(())
-        })
-    }
+    call!(error, {
+        let (held, codec) = (look_mut(writer)?, given(codec)?);
+        // The codec is known before the writer is taken apart.
+        if codec != "none" {
+            library::ArrayOptions::codec(codec)?;
+        }
+        let writer = held.writer.take().ok_or_else(|| Error::invalid_input("this file was written already"))?;
+        held.writer = Some(writer.codec(codec)?);
+        Ok(())
+    })
 }
 
 /// Sets an integer at a path such as `/meta/count`. Missing mappings are added.
@@ -76,8 +70,7 @@ pub unsafe extern "C" fn trilith_writer_int(
     value: i64,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, &value)) }
+    call!(error, writer(look_mut(held)?)?.set(given(path)?, &value))
 }
 
 /// Sets a number at a path.
@@ -88,8 +81,7 @@ pub unsafe extern "C" fn trilith_writer_double(
     value: f64,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, &value)) }
+    call!(error, writer(look_mut(held)?)?.set(given(path)?, &value))
 }
 
 /// Sets a boolean at a path. Every number but 0 is true.
@@ -100,8 +92,7 @@ pub unsafe extern "C" fn trilith_writer_bool(
     value: i32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, &(value != 0))) }
+    call!(error, writer(look_mut(held)?)?.set(given(path)?, &(value != 0)))
 }
 
 /// Sets a string at a path.
@@ -112,8 +103,7 @@ pub unsafe extern "C" fn trilith_writer_text(
     value: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, given(value)?)) }
+    call!(error, writer(look_mut(held)?)?.set(given(path)?, given(value)?))
 }
 
 /// Sets the value of a YAML text at a path: a mapping, a list, or any value without explicit tags.
@@ -124,14 +114,11 @@ pub unsafe extern "C" fn trilith_writer_yaml(
     yaml: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            let limits = Limits::from_env()?;
-            let tree = Tree::parse(given(yaml)?, &limits)?;
-            writer(look_mut(held)?)?.value(given(path)?, tree.root().to_value(&limits)?)
-        })
-    }
+    call!(error, {
+        let limits = Limits::from_env()?;
+        let tree = Tree::parse(given(yaml)?, &limits)?;
+        writer(look_mut(held)?)?.value(given(path)?, tree.root().to_value(&limits)?)
+    })
 }
 
 /// A description of a program's array.
@@ -199,18 +186,15 @@ pub unsafe extern "C" fn trilith_writer_array(
     mask: *const u8,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            let (writer, path) = (writer(look_mut(held)?)?, given(path)?);
-            let given = Given { datatype, shape: memory::list(shape, ndim)?, data, mask };
-            if !mask.is_null() || datatype == crate::array::TRILITH_BOOL8 {
-                // Bytes that are neither 0 nor 1 are not booleans in Rust: they are copied, not borrowed.
-                return writer.array(path, &given.copied()?);
-            }
-            with_type!(datatype, T => writer.slice::<T>(path, given.elements::<T>()?, given.shape), else Err(unknown_datatype(datatype)))
-        })
-    }
+    call!(error, {
+        let (writer, path) = (writer(look_mut(held)?)?, given(path)?);
+        let given = Given { datatype, shape: memory::list(shape, ndim)?, data, mask };
+        if !mask.is_null() || datatype == crate::array::TRILITH_BOOL8 {
+            // Bytes that are neither 0 nor 1 are not booleans in Rust: they are copied, not borrowed.
+            return writer.array(path, &given.copied()?);
+        }
+        with_type!(datatype, T => writer.slice::<T>(path, given.elements::<T>()?, given.shape), else Err(unknown_datatype(datatype)))
+    })
 }
 
 /// Writes a file next to `path`, syncs it, and renames it: a failure leaves the old file unchanged. After that the writer can only be
@@ -221,13 +205,10 @@ pub unsafe extern "C" fn trilith_writer_write(
     path: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe {
-        guard(error, || {
-            let (held, path) = (look_mut(held)?, given(path)?);
-            held.writer.take().ok_or_else(|| Error::invalid_input("this file was written already"))?.write(path)
-        })
-    }
+    call!(error, {
+        let (held, path) = (look_mut(held)?, given(path)?);
+        held.writer.take().ok_or_else(|| Error::invalid_input("this file was written already"))?.write(path)
+    })
 }
 
 /// Frees a writer. Null is allowed. Unwritten data are lost.
