@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use library::bytes::{Source, SourceRef};
 use library::{Error, ErrorKind, Result};
 
-use crate::failure::{TRILITH_OK, TRILITH_USAGE, guard, trilith_error};
+use crate::failure::{TRILITH_OK, TRILITH_USAGE, call, trilith_error};
 use crate::handle::{free, handle, look, put};
 
 handle! {
@@ -49,10 +49,6 @@ impl Source for Cancellable {
         self.inner.read_at(offset, into)
     }
 
-    fn present(&self) -> u64 {
-        self.inner.present()
-    }
-
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
         // Without a view the caller falls back to `read_at`, which reports the cancellation.
         self.go_on().ok()?;
@@ -71,24 +67,15 @@ impl Source for Cancellable {
         })
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        self.inner.stored(range)
-    }
-
-    fn origin(&self) -> Option<&dyn Source> {
+    fn through(&self) -> Option<&dyn Source> {
         Some(&*self.inner)
-    }
-
-    fn name(&self) -> &str {
-        self.inner.name()
     }
 }
 
 /// Makes a handle that cancels calls, for trilith_options_cancel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_cancel_new(out: *mut *mut trilith_cancel, error: *mut *mut trilith_error) -> i32 {
-    // SAFETY: the caller keeps the rules of the header.
-    unsafe { guard(error, || put(out, trilith_cancel::give(Arc::default()))) }
+    call!(error, put(out, trilith_cancel::give(Arc::default())))
 }
 
 /// Ends all calls that read a file which was opened with this: they return TRILITH_CANCELLED at their next read. From then on

@@ -300,8 +300,4 @@ impl Source for Physical {
     fn is_apart(&self) -> bool {
         true
     }
-
-    fn name(&self) -> &str {
-        self.shared.array.source.name()
-    }
 }

@@ -175,10 +175,6 @@ impl Source for Widened {
     fn access(&self) -> Access {
         self.inner.access()
     }
-
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use super::md5::{self, Md5};
-use crate::bytes::{self, Form, Source, SourceRef, Window};
+use crate::bytes::{self, Source, SourceRef, Window};
 use crate::codec::{self, CodecId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -115,27 +115,15 @@ impl Source for Stated {
         self.stored.view(offset, len)
     }
 
-    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        self.stored.prefetch(ranges)
-    }
-
     fn stream(&self, range: Range<u64>, piece: usize, take: &mut dyn FnMut(&mut [u8]) -> Result<()>) -> Result<bool> {
         self.stored.stream(range, piece, take)
-    }
-
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        self.stored.stored(range)
-    }
-
-    fn form(&self) -> Result<Form> {
-        self.stored.form()
     }
 
     fn is_apart(&self) -> bool {
         true
     }
 
-    fn origin(&self) -> Option<&dyn Source> {
+    fn through(&self) -> Option<&dyn Source> {
         Some(&*self.stored)
     }
 
@@ -151,10 +139,6 @@ impl Source for Stated {
             Ok(()) => Ok(()),
             Err(error) => Err(error.copy()),
         }
-    }
-
-    fn name(&self) -> &str {
-        self.stored.name()
     }
 }
 
@@ -331,28 +315,8 @@ impl Source for Hashing {
         Ok(())
     }
 
-    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        self.inner.prefetch(ranges)
-    }
-
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        self.inner.stored(range)
-    }
-
-    fn lengths(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        self.inner.lengths(range)
-    }
-
-    fn form(&self) -> Result<Form> {
-        self.inner.form()
-    }
-
-    fn origin(&self) -> Option<&dyn Source> {
+    fn through(&self) -> Option<&dyn Source> {
         Some(&*self.inner)
-    }
-
-    fn name(&self) -> &str {
-        self.inner.name()
     }
 }
 

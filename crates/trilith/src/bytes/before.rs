@@ -131,8 +131,4 @@ impl Source for Before {
             self.saved.record.old_len
         ))
     }
-
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
 }

@@ -1,9 +1,7 @@
 //! Small reads that are close together, answered out of larger ones.
 
-use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::form::Form;
 use super::source::{Access, Source, SourceRef};
 use crate::error::Result;
 
@@ -72,24 +70,8 @@ impl Source for ReadAhead {
         Ok(())
     }
 
-    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        self.inner.prefetch(ranges)
-    }
-
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        self.inner.stored(range)
-    }
-
-    fn form(&self) -> Result<Form> {
-        self.inner.form()
-    }
-
-    fn origin(&self) -> Option<&dyn Source> {
+    fn through(&self) -> Option<&dyn Source> {
         Some(&*self.inner)
-    }
-
-    fn name(&self) -> &str {
-        self.inner.name()
     }
 }
 

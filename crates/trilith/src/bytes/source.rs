@@ -47,7 +47,7 @@ pub trait Source: Send + Sync {
 
     /// Returns the number of leading bytes that are there: fewer than [`Source::len`] if the end is missing.
     fn present(&self) -> u64 {
-        self.len()
+        self.through().map_or_else(|| self.len(), Source::present)
     }
 
     /// The bytes themselves if they are in memory, without a copy.
@@ -61,8 +61,7 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if they cannot be fetched.
     fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> Result<()> {
-        let _ = ranges;
-        Ok(())
+        self.through().map_or(Ok(()), |inner| inner.prefetch(ranges))
     }
 
     /// Gives a range to `take` from front to back, `piece` bytes at a time and fewer the last time, while the
@@ -87,7 +86,10 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if finding out needs bytes that are broken.
     fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
-        Ok(vec![range])
+        match self.through() {
+            Some(inner) => inner.stored(range),
+            None => Ok(vec![range]),
+        }
     }
 
     /// Returns the ranges of the file that [`Source::stored`] probably reads to find `range`, so that they can be announced for
@@ -96,8 +98,7 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// Returns the errors of [`Source::stored`].
     fn lengths(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
-        let _ = range;
-        Ok(Vec::new())
+        self.through().map_or_else(|| Ok(Vec::new()), |inner| inner.lengths(range))
     }
 
     /// Returns the number of bytes that are decoded together, if the source knows it. All pieces that hold `range`
@@ -130,12 +131,17 @@ pub trait Source: Send + Sync {
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if no other program could make them of
     /// what the file holds, with the reason, and the errors of [`Source::stored`].
     fn form(&self) -> Result<Form> {
-        computed()
+        self.through().map_or_else(computed, Source::form)
+    }
+
+    /// The source of which every byte is at the same offset here, if these are the bytes of another source.
+    fn through(&self) -> Option<&dyn Source> {
+        None
     }
 
     /// The source that these bytes are made of: its changes, oddities and costs are theirs.
     fn origin(&self) -> Option<&dyn Source> {
-        None
+        self.through()
     }
 
     /// A word for what the file held when it was opened, which is another once the file is replaced or written to: what the
@@ -180,8 +186,10 @@ pub trait Source: Send + Sync {
         self.origin().map_or(Access::Random, Source::access)
     }
 
-    /// Returns the name for messages: a path or URL.
-    fn name(&self) -> &str;
+    /// Returns the name for messages: a path or URL. Without another it is that of the origin.
+    fn name(&self) -> &str {
+        self.origin().map_or("", Source::name)
+    }
 }
 
 /// A shared source.
@@ -301,10 +309,6 @@ impl Source for Window {
     fn origin(&self) -> Option<&dyn Source> {
         Some(&*self.inner)
     }
-
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
 }
 
 /// Bytes whose end is missing: what is there can be read, at the same places as in the file.
@@ -362,10 +366,6 @@ impl Source for Truncated {
 
     fn origin(&self) -> Option<&dyn Source> {
         Some(&*self.inner)
-    }
-
-    fn name(&self) -> &str {
-        self.inner.name()
     }
 }
 

@@ -369,10 +369,6 @@ impl Source for Chunks {
     fn origin(&self) -> Option<&dyn Source> {
         Some(&*self.stored)
     }
-
-    fn name(&self) -> &str {
-        self.stored.name()
-    }
 }
 
 /// The stored ranges of chunks, neighbours joined. Between two sub-blocks is at most their length

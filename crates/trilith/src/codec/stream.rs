@@ -258,10 +258,6 @@ impl Source for Streamed {
     fn origin(&self) -> Option<&dyn Source> {
         Some(&*self.stored)
     }
-
-    fn name(&self) -> &str {
-        self.stored.name()
-    }
 }
 
 fn copy_out(bytes: &[u8], offset: u64, into: &mut [u8]) -> Result<()> {

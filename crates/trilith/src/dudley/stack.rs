@@ -167,8 +167,4 @@ impl Source for Elements {
     fn origin(&self) -> Option<&dyn Source> {
         Some(&*self.source)
     }
-
-    fn name(&self) -> &str {
-        self.source.name()
-    }
 }

@@ -303,10 +303,6 @@ impl Source for Converted {
     fn origin(&self) -> Option<&dyn Source> {
         Some(&*self.source)
     }
-
-    fn name(&self) -> &str {
-        self.source.name()
-    }
 }
 
 impl Converted {

@@ -413,8 +413,4 @@ impl Source for Headed {
     fn origin(&self) -> Option<&dyn Source> {
         Some(&*self.inner)
     }
-
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
 }

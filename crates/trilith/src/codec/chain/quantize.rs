@@ -286,10 +286,6 @@ impl Source for Quantized {
     fn origin(&self) -> Option<&dyn Source> {
         Some(&*self.stored)
     }
-
-    fn name(&self) -> &str {
-        self.stored.name()
-    }
 }
 
 /// Parameters of quantising.

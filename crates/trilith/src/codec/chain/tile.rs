@@ -304,10 +304,6 @@ impl Source for Tiled {
     fn origin(&self) -> Option<&dyn Source> {
         Some(&*self.inner)
     }
-
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
 }
 
 /// Cuts an array into tiles, one band of tiles along the first axis after the other.
