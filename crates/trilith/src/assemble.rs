@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::asdf::{
     AsdfFile, Block, BlockOptions, ExpandOptions, Expansion, FileWriter, Generation, Part, StoredBlock, WriteOptions,
-    expand_within, ndarray, walk, zarr,
+    expand_value, ndarray, walk, zarr,
 };
 use crate::bytes::SourceRef;
 use crate::codec::{self, CodecId};
@@ -21,10 +21,11 @@ use crate::error::{Context, Error, ErrorKind, Result};
 use crate::file::write_around;
 use crate::limits::Limits;
 use crate::tree::{Node, NodeId, Tree, TreePath, Value};
+use crate::yaml::ValueBuilder;
 
 pub use exploding::ExplodedFiles;
-pub(crate) use series::Series;
-pub use series::{Parts, is_own_part};
+pub use series::Parts;
+pub(crate) use series::{Series, is_own_part};
 
 /// The source of an ndarray's elements after a file was assembled again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -368,12 +369,11 @@ pub fn resolve(file: &AsdfFile) -> Result<Resolved> {
     let mut budget = Expansion::of(file);
     for (path, node) in &references {
         let target = walk::follow(file, &root.with(*node)).map_err(|e| e.at_path(path.to_string()))?;
-        let mut build = Build { file, own, taken: &mut taken, path, open: Vec::new(), done: None };
+        let mut build = Build { file, own, taken: &mut taken, path, open: Vec::new() };
         let mut how = ExpandOptions::default();
         (how.resolve, how.tags) = (true, true);
-        expand_within(file, &target, how, &mut budget, &mut |part| build.take(part)).map_err(|e| e.at_path(path.to_string()))?;
-        let value = build.done.take().unwrap_or_default();
-        edit.set(path, &value)?;
+        let value = expand_value(file, &target, how, &mut budget, &mut |part, built| build.special(part, built));
+        edit.set(path, &value.map_err(|e| e.at_path(path.to_string()))?)?;
     }
     // Nodes are copied verbatim, and have a meaning only in their own generation.
     let words = |file: &AsdfFile| file.sections().header().rows.first().map(|row| (row.family, row.major));
@@ -389,71 +389,42 @@ pub fn resolve(file: &AsdfFile) -> Result<Resolved> {
     Ok(Resolved { tree: edit.finish(file.limits())?.into_text(), taken, count: references.len() })
 }
 
-/// Makes a value of the parts of an expanded tree.
+/// Takes the blocks of other files along with the nodes that name them.
 struct Build<'a> {
     file: &'a AsdfFile,
     own: usize,
     taken: &'a mut Vec<(Arc<AsdfFile>, usize)>,
     path: &'a TreePath,
-    /// Collections that are not complete, each with the key of what comes next and whether it is an ndarray of another file.
-    open: Vec<(Value, Option<Value>, Option<Arc<AsdfFile>>)>,
-    done: Option<Value>,
+    /// For each open collection, the other file of which it is an ndarray.
+    open: Vec<Option<Arc<AsdfFile>>>,
 }
 
 impl Build<'_> {
-    fn take(&mut self, part: Part<'_>) -> Result<()> {
-        let with_tag = |value: Value, node: Node<'_>| match node.tag() {
-            Some(tag) => value.tagged(tag),
-            None => value,
-        };
-        let value = match part {
-            Part::Sequence(node) => {
-                self.open.push((with_tag(Value::seq::<Value>([]), node), None, None));
-                return Ok(());
-            }
+    fn special(&mut self, part: &Part<'_>, built: &ValueBuilder) -> Result<Option<Value>> {
+        match part {
+            Part::Sequence(_) => self.open.push(None),
             Part::Mapping(node) => {
                 let other = self.file.opened().into_iter().find(|other| std::ptr::eq(other.tree(), node.tree()));
-                let other = other.filter(|_| ndarray::is_ndarray(node));
-                if other.is_some() && ndarray::is_chunked(node) {
+                let other = other.filter(|_| ndarray::is_ndarray(*node));
+                if other.is_some() && ndarray::is_chunked(*node) {
                     let message = "an array in chunks is not taken out of another file: these are named by the numbers of blocks";
                     return Err(node.error(message).with_kind(ErrorKind::Unsupported));
                 }
-                self.open.push((with_tag(Value::map::<&str, Value>([]), node), None, other));
-                return Ok(());
+                self.open.push(other);
             }
-            Part::Key(node) => {
-                if let Some((_, key, _)) = self.open.last_mut() {
-                    *key = Some(node.to_value(self.file.limits())?);
-                }
-                return Ok(());
+            Part::End => {
+                self.open.pop();
             }
-            Part::End => match self.open.pop() {
-                Some((value, ..)) => value,
-                None => return Ok(()),
-            },
-            Part::Unreadable(_, why) => return Err(why),
-            Part::Cycle(path) => Value::map([("$ref", format!("#{}{path}", self.path))]),
-            Part::Scalar(node) => self.scalar(node)?,
-            // Arrays and integers are written out only on request.
-            Part::Array(node, _) | Part::Integer(node, _) => node.to_value(self.file.limits())?,
-        };
-        match self.open.last_mut() {
-            Some((outer, key, _)) => match key.take() {
-                Some(key) => outer.push_pair(key, value),
-                None => outer.push(value),
-            },
-            None => self.done = Some(value),
+            Part::Cycle(path) => return Ok(Some(Value::map([("$ref", format!("#{}{path}", self.path))]))),
+            Part::Scalar(node) if built.next_key().and_then(Value::as_str) == Some("source") => return self.source(*node),
+            _ => {}
         }
-        Ok(())
+        Ok(None)
     }
 
-    /// A scalar; the source of an ndarray of another file becomes the block taken in, wherever that file has it.
-    fn scalar(&mut self, node: Node<'_>) -> Result<Value> {
-        let value = node.to_value(self.file.limits())?;
-        let Some((_, Some(key), Some(other))) = self.open.last() else { return Ok(value) };
-        if key.as_str() != Some("source") {
-            return Ok(value);
-        }
+    /// The source of an ndarray of another file becomes the block taken in, wherever that file has it.
+    fn source(&mut self, node: Node<'_>) -> Result<Option<Value>> {
+        let Some(Some(other)) = self.open.last() else { return Ok(None) };
         let (other, index) = match node.as_i64() {
             Some(number) => (other.clone(), other.sections().block(number)?.index),
             None => {
@@ -467,7 +438,7 @@ impl Build<'_> {
             self.taken.push((other, index));
             self.taken.len() - 1
         });
-        Ok(Value::from((self.own + position) as u64))
+        Ok(Some(Value::from((self.own + position) as u64)))
     }
 }
 

@@ -4,8 +4,7 @@ use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
 use trilith::bytes::Base;
-use trilith::asdf::ExpandOptions;
-use trilith::asdf::{AsdfFile, Part, expand, ndarray, outline, walk};
+use trilith::asdf::{AsdfFile, ExpandOptions, Expansion, Part, expand_value, ndarray, outline, walk};
 use trilith::tree::{PrintOptions, Value, print_document};
 use trilith::{Error, Limits, Result};
 
@@ -68,51 +67,19 @@ impl ToYaml {
         let mut how = ExpandOptions::default();
         (how.inline, how.resolve, how.inline_others, how.tags) = (self.inline, true, true, true);
         // core/integer stays a separate node, only its words are written out.
-        let mut open: Vec<(Value, Option<Value>)> = Vec::new();
-        let mut root = None;
         let key_name = datatype_key(file);
         let mut elements = Elements::new(file);
-        expand(file, &walk::Found::root(file), how, &mut |part| {
-            let value = match part {
-                Part::Sequence(node) => {
-                    open.push((with_tag(Value::seq::<Value>([]), node.tag()), None));
-                    return Ok(());
-                }
-                Part::Mapping(node) => {
-                    open.push((with_tag(Value::map::<&str, Value>([]), node.tag()), None));
-                    return Ok(());
-                }
-                Part::Key(node) => {
-                    if let Some((_, key)) = open.last_mut() {
-                        *key = Some(node.to_value(file.limits())?);
-                    }
-                    return Ok(());
-                }
-                Part::End => match open.pop() {
-                    Some((value, _)) => value,
-                    None => return Ok(()),
-                },
-                Part::Scalar(node) => node.to_value(file.limits())?,
-                Part::Cycle(path) => Value::map([("$ref", format!("#{path}"))]),
-                Part::Array(node, array) => {
-                    elements.add(&array)?;
-                    with_tag(outline::node(&array, key_name, &complex_tag(file))?, node.tag())
-                }
-                Part::Integer(node, _) => integer(file, node)?,
-                Part::Unreadable(_, why) => return Err(why),
-            };
-            match open.last_mut() {
-                Some((outer, key)) => match key.take() {
-                    Some(key) => outer.push_pair(key, value),
-                    None => outer.push(value),
-                },
-                None => root = Some(value),
+        let root = expand_value(file, &walk::Found::root(file), how, &mut Expansion::of(file), &mut |part, _| match part {
+            Part::Array(node, array) => {
+                elements.add(array)?;
+                Ok(Some(with_tag(outline::node(array, key_name, &complex_tag(file))?, node.tag())))
             }
-            Ok(())
+            Part::Integer(node, _) => integer(file, *node).map(Some),
+            _ => Ok(None),
         })?;
         let mut how = PrintOptions::default();
         how.handles = file.tree().tag_handles().map(|(handle, prefix)| (handle.to_owned(), prefix.to_owned())).collect();
-        Ok(print_document(&root.unwrap_or_default(), &how))
+        Ok(print_document(&root, &how))
     }
 }
 

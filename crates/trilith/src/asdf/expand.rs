@@ -13,6 +13,7 @@ use crate::array::Array;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::tree::{Expanded, Node, PrintOptions, Tree, TreePath, UNREADABLE, Value, print_value};
+use crate::yaml::ValueBuilder;
 
 /// Options for writing out items.
 #[derive(Debug, Clone, Copy, Default)]
@@ -80,14 +81,14 @@ pub fn expand(
 
 /// The amount that may still be written out of a file. An ordinary tree grows little by its aliases and references,
 /// but a small file could claim to grow without bounds.
-pub(crate) struct Expansion {
+pub struct Expansion {
     nodes: u64,
     tags: u64,
 }
 
 impl Expansion {
     /// All that the limits of a file allow.
-    pub(crate) fn of(file: &AsdfFile) -> Self {
+    pub fn of(file: &AsdfFile) -> Self {
         let limits = file.limits();
         Self { nodes: (file.tree().node_count() as u64).saturating_add(limits.expansion), tags: limits.text }
     }
@@ -108,7 +109,7 @@ impl Expansion {
 }
 
 /// Does the same as [`expand`], up to the `budget`.
-pub(crate) fn expand_within(
+fn expand_within(
     file: &AsdfFile,
     start: &Found,
     options: ExpandOptions,
@@ -167,7 +168,7 @@ pub(crate) fn expand_within(
         match level.rest.pop() {
             Some((key, child)) => {
                 let name = match &key {
-                    Some(key) => key_text(key.node(file)).into_owned(),
+                    Some(key) => key.node(file).key_text().into_owned(),
                     None => (level.found.node(file).len() - level.rest.len() - 1).to_string(),
                 };
                 path.push(name);
@@ -186,6 +187,39 @@ pub(crate) fn expand_within(
     }
 }
 
+/// Returns `start` and all below it as a value. `special` sees each part first: it returns the value of a part that is not to
+/// have the usual one.
+///
+/// # Errors
+/// Returns the errors of [`expand`] and of `special`.
+pub fn expand_value(
+    file: &AsdfFile,
+    start: &Found,
+    options: ExpandOptions,
+    budget: &mut Expansion,
+    special: &mut dyn FnMut(&Part<'_>, &ValueBuilder) -> Result<Option<Value>>,
+) -> Result<Value> {
+    let mut built = ValueBuilder::default();
+    expand_within(file, start, options, budget, &mut |part| {
+        if let Some(value) = special(&part, &built)? {
+            built.put(value);
+            return Ok(());
+        }
+        let tagged = |node: Node<'_>, value: Value| Value { tag: node.tag().map(str::to_owned), ..value };
+        match part {
+            Part::Sequence(node) => built.begin(tagged(node, Value::seq::<Value>([]))),
+            Part::Mapping(node) => built.begin(tagged(node, Value::map::<Value, Value>([]))),
+            Part::Key(node) => built.key(node.to_value(file.limits())?),
+            Part::End => built.end(),
+            Part::Unreadable(_, why) => return Err(why),
+            Part::Cycle(path) => built.put(Value::map([("$ref", format!("#{path}"))])),
+            Part::Scalar(node) | Part::Array(node, _) | Part::Integer(node, _) => built.put(node.to_value(file.limits())?),
+        }
+        Ok(())
+    })?;
+    Ok(built.finish().unwrap_or_default())
+}
+
 /// A node and all below it as a value, references followed; keys of the node itself that `left_out` names are left out.
 ///
 /// # Errors
@@ -193,11 +227,13 @@ pub(crate) fn expand_within(
 pub(super) fn value_of(file: &AsdfFile, node: Node<'_>, left_out: &dyn Fn(&str) -> bool) -> Result<Value> {
     let mut budget = Expansion::of(file);
     let mut whole = |node: Node<'_>| {
-        let mut values = Values::default();
         let options = ExpandOptions { resolve: true, tags: true, ..ExpandOptions::default() };
         let start = Found::root(file).with(node);
-        expand_within(file, &start, options, &mut budget, &mut |part| values.take(part, file.limits()))?;
-        values.finish().ok_or_else(|| node.error("an ndarray that contains itself"))
+        let value = expand_value(file, &start, options, &mut budget, &mut |part, _| match part {
+            Part::Cycle(_) => Err(node.error("an ndarray that contains itself")),
+            _ => Ok(None),
+        })?;
+        Ok(if value.items().is_empty() && value.entries().is_empty() { value } else { value.flow() })
     };
     if !node.is_mapping() || reference(node).is_some() {
         return whole(node);
@@ -235,56 +271,6 @@ pub(crate) fn followed(file: &AsdfFile) -> Result<Option<Tree>> {
     Tree::parse(text, file.limits()).map(Some)
 }
 
-/// Builds a value from its parts.
-#[derive(Default)]
-struct Values {
-    /// Open collections, each with the key that its next value belongs to.
-    open: Vec<(Value, Option<Value>)>,
-    done: Option<Value>,
-    cycle: bool,
-}
-
-impl Values {
-    fn take(&mut self, part: Part<'_>, limits: &Limits) -> Result<()> {
-        let tagged = |node: Node<'_>, value: Value| match node.tag() {
-            Some(tag) => value.tagged(tag),
-            None => value,
-        };
-        match part {
-            Part::Scalar(node) => self.put(node.to_value(limits)?),
-            Part::Sequence(node) => self.open.push((tagged(node, Value::seq::<Value>([])).flow(), None)),
-            Part::Mapping(node) => self.open.push((tagged(node, Value::map::<Value, Value>([])).flow(), None)),
-            Part::Key(node) => {
-                if let Some((_, key)) = self.open.last_mut() {
-                    *key = Some(node.to_value(limits)?);
-                }
-            }
-            Part::End => {
-                if let Some((value, _)) = self.open.pop() {
-                    self.put(value);
-                }
-            }
-            Part::Unreadable(_, why) => return Err(why),
-            Part::Array(..) | Part::Integer(..) | Part::Cycle(_) => self.cycle = true,
-        }
-        Ok(())
-    }
-
-    fn put(&mut self, value: Value) {
-        match self.open.last_mut() {
-            Some((outer, key)) => match key.take() {
-                Some(key) => outer.push_pair(key, value),
-                None => outer.push(value),
-            },
-            None => self.done = Some(value),
-        }
-    }
-
-    fn finish(self) -> Option<Value> {
-        self.done.filter(|_| !self.cycle)
-    }
-}
-
 /// Returns `true` if a node of the derived tree of a FITS file marks its array as unreadable.
 fn is_unreadable(file: &AsdfFile, node: Node<'_>) -> bool {
     file.container().is_some_and(|container| container.hdu == 0) && ndarray::is_ndarray(node) && node.get(UNREADABLE).is_some()
@@ -312,15 +298,9 @@ fn children(found: &Found, file: &AsdfFile, unique_keys: bool) -> Result<Vec<(Op
     Ok(list)
 }
 
-/// A key as text: that of a scalar, or the flow form of what is none; as it is written if its aliases would add
-/// more than a thousand nodes.
-pub fn key_text(key: Node<'_>) -> Cow<'_, str> {
-    key.key_text()
-}
-
-/// A key as JSON has it: as [`key_text`], but `null` for a null key, however it is written.
+/// A key as JSON has it: as [`Node::key_text`], but `null` for a null key, however it is written.
 pub fn key_name(key: Node<'_>) -> Cow<'_, str> {
-    if key.is_null() { Cow::Borrowed("null") } else { key_text(key) }
+    if key.is_null() { Cow::Borrowed("null") } else { key.key_text() }
 }
 
 /// The digits of a core/integer: its words are 32-bit pieces, the least significant first.

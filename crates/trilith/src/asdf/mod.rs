@@ -15,8 +15,7 @@ pub mod chain;
 pub mod checksum;
 #[doc(hidden)]
 pub mod deviation;
-#[doc(hidden)]
-pub mod expand;
+pub(crate) mod expand;
 #[doc(hidden)]
 pub mod generation;
 #[doc(hidden)]
@@ -52,9 +51,8 @@ pub use block::Block;
 pub use block::codec_name;
 pub use builder::{ArrayOptions, Builder};
 pub use expand::ExpandOptions;
-pub(crate) use expand::{Expansion, expand_within};
 #[doc(hidden)]
-pub use expand::{Part, expand, key_name, key_text};
+pub use expand::{Expansion, Part, expand, expand_value, key_name};
 pub use generation::{GENERATIONS, Generation, TARGETS, Target};
 pub use header::Header;
 pub use index::BlockIndex;
@@ -62,7 +60,7 @@ pub use index::BlockIndex;
 pub use inline::complex;
 #[doc(hidden)]
 pub(crate) use marks::is_as_documented;
-pub use marks::next_block;
+pub(crate) use marks::next_block;
 #[doc(hidden)]
 pub use ndarray::{Ndarray, datatype_named};
 pub use read::AsdfFile;

@@ -3,6 +3,7 @@
 use crate::array::{Array, Datatype, ElementValue, FloatText, Nested, complex_text};
 use crate::error::{Error, Result};
 use crate::tree::Value;
+use crate::yaml::ValueBuilder;
 
 /// The elements of an array as nested lists: masked ones null, complex ones as tagged text, float32
 /// as the double that it equals.
@@ -15,25 +16,17 @@ pub fn nested(array: &Array, complex_tag: &str) -> Result<Value> {
     if array.len() > most {
         return Err(crate::Limits::exceeded("nodes", most, format_args!("an array of {} elements in the tree", array.len())));
     }
-    let mut open: Vec<Vec<Value>> = Vec::new();
-    let mut whole = None;
+    let mut built = ValueBuilder::default();
     array.for_each_nested(|step| {
-        let value = match step {
-            Nested::Open => {
-                open.push(Vec::new());
-                return Ok(());
-            }
-            Nested::Close => Value::seq(open.pop().unwrap_or_default()),
-            Nested::Element(scalar) => element(scalar, complex_tag)?,
-            Nested::Masked => Value::null(),
-        };
-        match open.last_mut() {
-            Some(list) => list.push(value),
-            None => whole = Some(value),
+        match step {
+            Nested::Open => built.begin(Value::seq::<Value>([])),
+            Nested::Close => built.end(),
+            Nested::Element(scalar) => built.put(element(scalar, complex_tag)?),
+            Nested::Masked => built.put(Value::null()),
         }
         Ok(())
     })?;
-    whole.ok_or_else(|| Error::invalid_input("an array without elements to write"))
+    built.finish().ok_or_else(|| Error::invalid_input("an array without elements to write"))
 }
 
 // Structures nest no deeper than the library allows, so this recursion is bounded.

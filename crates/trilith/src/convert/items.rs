@@ -8,6 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::file::{File, Item, ItemKind};
 use crate::tree::{Data, Value};
+use crate::yaml::ValueBuilder;
 
 /// The key of the names of the axes among what is said of an array.
 const AXES: &str = "axes";
@@ -27,30 +28,27 @@ pub(super) fn to_asdf<W: Write + Seek>(
 ) -> Result<Vec<Diagnostic>> {
     let mut made = Made { builder: Builder::new(target), how, said: Vec::new(), losses: Vec::new() };
     let root = file.root();
-    // The open collections: the name of each, and what it holds so far.
-    let mut open: Vec<(Value, Data)> = Vec::new();
-    let mut whole = None;
+    let mut built = ValueBuilder::default();
     let mut walk = root.walk();
     while let Some(visit) = walk.step()? {
-        while open.len() > visit.depth {
-            close(&mut open, &mut whole);
+        while built.depth() > visit.depth {
+            built.end();
         }
         let path = walk.path();
         made.note(&visit.item, &path);
-        let name = visit.name.as_deref().map_or(Value::null(), Value::from);
+        if let Some(name) = &visit.name {
+            built.key(Value::from(&**name));
+        }
         match visit.item.kind() {
-            ItemKind::Mapping => open.push((name, Data::Map(Vec::new()))),
-            ItemKind::List => open.push((name, Data::Seq(Vec::new()))),
+            ItemKind::Mapping => built.begin(Value::map::<Value, Value>([])),
+            ItemKind::List => built.begin(Value::seq::<Value>([])),
             kind => match made.leaf(&visit.item, kind, &path, skip) {
-                Ok(value) => put(&mut open, &mut whole, name, value),
+                Ok(value) => built.put(value),
                 Err(why) => made.losses.push(skipped(&path, why, skip && kind == ItemKind::Array)?),
             },
         }
     }
-    while !open.is_empty() {
-        close(&mut open, &mut whole);
-    }
-    let mut tree = match whole {
+    let mut tree = match built.finish() {
         Some(value) if matches!(value.data, Data::Map(_)) => value,
         value => Value::map([("items", value.unwrap_or_else(Value::null))]),
     };
@@ -66,22 +64,6 @@ pub(super) fn to_asdf<W: Write + Seek>(
     }
     builder.write_to(out, tree)?;
     Ok(losses)
-}
-
-/// Ends the innermost collection.
-fn close(open: &mut Vec<(Value, Data)>, whole: &mut Option<Value>) {
-    if let Some((name, data)) = open.pop() {
-        put(open, whole, name, Value::from(data));
-    }
-}
-
-/// Adds an item to the innermost collection.
-fn put(open: &mut [(Value, Data)], whole: &mut Option<Value>, name: Value, value: Value) {
-    match open.last_mut() {
-        Some((_, Data::Map(pairs))) => pairs.push((name, value)),
-        Some((_, Data::Seq(items))) => items.push(value),
-        _ => *whole = Some(value),
-    }
 }
 
 struct Made<'a> {

@@ -9,7 +9,7 @@ use super::expand::{ExpandOptions, Part};
 use super::item::{ItemKind, Notes};
 use super::stack::not_an_array;
 use crate::array::Array;
-use crate::asdf::{self, AsdfFile, Found, key_name, key_text, ndarray, walk};
+use crate::asdf::{self, AsdfFile, Found, key_name, ndarray, walk};
 use crate::bytes::{Base, SourceRef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -214,7 +214,7 @@ impl Backend for AsdfFile {
             return Ok(node.items().map(|item| Child { name: None, place: place(item) }).collect());
         }
         let pairs = node.pairs();
-        Ok(pairs.into_iter().map(|(key, value)| Child { name: Some(key_text(key)), place: place(value) }).collect())
+        Ok(pairs.into_iter().map(|(key, value)| Child { name: Some(key.key_text()), place: place(value) }).collect())
     }
 
     fn value(&self, at: &Place) -> Result<Scalar<'_>> {

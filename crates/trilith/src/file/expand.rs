@@ -9,7 +9,7 @@ use crate::asdf::outline;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::Value;
-use crate::yaml::{Data, Scalar};
+use crate::yaml::{Data, Scalar, ValueBuilder};
 
 pub use crate::asdf::ExpandOptions;
 
@@ -100,51 +100,30 @@ pub(super) fn expand<B: Backend + ?Sized>(backend: &B, at: &Place, options: Expa
 /// An item as a value, arrays as nested lists.
 pub(super) fn to_value<B: Backend + ?Sized>(backend: &B, at: &Place) -> Result<Value> {
     let options = ExpandOptions { inline: true, tags: true, ..ExpandOptions::default() };
-    // The open collections: tag, pairs or items, and the key of what comes next.
-    let mut open: Vec<(Option<String>, Data, Option<String>)> = Vec::new();
-    let mut whole = Value::null();
-    let mut put = |open: &mut Vec<(Option<String>, Data, Option<String>)>, value: Value| match open.last_mut() {
-        Some((_, Data::Map(pairs), key)) => pairs.push((key.take().unwrap_or_default().into(), value)),
-        Some((_, Data::Seq(items), _)) => items.push(value),
-        _ => whole = value,
-    };
+    let mut built = ValueBuilder::default();
     backend.expand(at, options, &mut |tag, part| {
-        let tagged = |mut value: Value| {
-            value.tag = value.tag.or_else(|| tag.map(str::to_owned));
-            value
-        };
+        let tagged = |value: Value| Value { tag: value.tag.or_else(|| tag.map(str::to_owned)), ..value };
         match part {
-            Part::Mapping => open.push((tag.map(str::to_owned), Data::Map(Vec::new()), None)),
-            Part::List => open.push((tag.map(str::to_owned), Data::Seq(Vec::new()), None)),
-            Part::Key(name) => {
-                if let Some((_, _, key)) = open.last_mut() {
-                    *key = Some(name.into_owned());
-                }
-            }
-            Part::End => {
-                if let Some((tag, data, _)) = open.pop() {
-                    let mut value = Value::from(data);
-                    value.tag = tag;
-                    put(&mut open, value);
-                }
-            }
-            Part::Scalar(scalar) => put(&mut open, tagged(scalar_value(scalar))),
+            Part::Mapping => built.begin(tagged(Value::map::<Value, Value>([]))),
+            Part::List => built.begin(tagged(Value::seq::<Value>([]))),
+            Part::Key(name) => built.key(name.into_owned().into()),
+            Part::End => built.end(),
+            Part::Scalar(scalar) => built.put(tagged(scalar_value(scalar))),
             Part::Array(array) => {
-                let nested = outline::nested(array, "tag:stsci.edu:asdf/core/complex-1.0.0")?.flow();
-                put(&mut open, tagged(nested));
+                built.put(tagged(outline::nested(array, "tag:stsci.edu:asdf/core/complex-1.0.0")?.flow()));
             }
             Part::Description(found) => {
                 let shape = Value::seq(found.shape.iter().copied()).flow();
-                put(&mut open, Value::map([("datatype", Value::from(found.datatype.to_string())), ("shape", shape)]));
+                built.put(Value::map([("datatype", Value::from(found.datatype.to_string())), ("shape", shape)]));
             }
             Part::Unreadable(why) => return Err(why.copy()),
             // They are not requested.
             Part::Attributes(_) => {}
-            Part::Cycle(path) => put(&mut open, Value::map([("$ref", format!("#{path}"))])),
+            Part::Cycle(path) => built.put(Value::map([("$ref", format!("#{path}"))])),
         }
         Ok(())
     })?;
-    Ok(whole)
+    Ok(built.finish().unwrap_or_default())
 }
 
 fn scalar_value(scalar: Scalar<'_>) -> Value {

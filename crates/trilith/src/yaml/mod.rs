@@ -5,6 +5,7 @@
 
 mod agree;
 mod breaks;
+mod build;
 mod complete;
 mod cook;
 mod event;
@@ -18,6 +19,8 @@ mod value;
 
 #[doc(hidden)]
 pub use agree::readers_agree;
+#[doc(hidden)]
+pub use build::ValueBuilder;
 pub(crate) use complete::read_complete;
 pub(crate) use cook::cooked;
 pub(crate) use event::{Event, Receiver, What};
