@@ -24,10 +24,11 @@ use crate::dudley::Signature;
 
 pub use backend::{Axes, Backend, Child, Description, Destination, ListedArray, Members, Place, Take};
 pub use expand::{ExpandOptions, Part};
+pub(crate) use fits::fits_around;
 #[doc(hidden)]
 pub use fits::{Inner, toward, write_around};
 #[doc(hidden)]
-pub use fits::{fits_around, open_fits, open_fits_file};
+pub use fits::{open_fits, open_fits_file};
 #[doc(hidden)]
 pub use gather::{Found, Gather, Gathered};
 #[doc(hidden)]

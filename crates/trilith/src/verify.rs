@@ -16,7 +16,7 @@ use crate::file::{ArrayEntry, File};
 use crate::progress::Progress;
 use crate::threads;
 
-pub use stream::verify_stream;
+pub(crate) use stream::verify_stream;
 
 /// The result of checking one block.
 #[derive(Debug)]

@@ -65,12 +65,15 @@ pub(crate) use npy::{numpy_datatype, numpy_descr, numpy_name};
 #[doc(hidden)]
 pub use pages::Pages;
 pub use scalar::ElementValue;
+#[cfg(test)]
+use scalar::float_text;
 pub(crate) use scalar::json_text;
 #[doc(hidden)]
-pub use scalar::{FloatText, Nested, Precision, complex_text, float_text};
+pub use scalar::{FloatText, Nested, Precision, complex_text};
 pub(crate) use shape::unravel;
 #[doc(hidden)]
-pub use shape::{AXES, c_strides, element_count, extent, fortran_strides, is_c_contiguous, is_fortran_contiguous, stream_rows};
+pub use shape::{c_strides, element_count, extent};
+pub(crate) use shape::{fortran_strides, stream_rows};
 pub(crate) use structure::FIELD_COST;
 pub use structure::{Field, StructType};
 pub(crate) use text::{Text, check_texts};

@@ -72,8 +72,7 @@ pub use local::{LocalFile, bytes_read, is_one_file};
 pub use lock::{Basis, remove_stale};
 #[doc(hidden)]
 pub use metered::Metered;
-#[doc(hidden)]
-pub use nearby::ReadAhead;
+pub(crate) use nearby::ReadAhead;
 pub use open::open;
 #[doc(hidden)]
 pub use output::{NewFile, WriteSeek, Written};
@@ -96,8 +95,9 @@ pub use source::{Access, MemorySource, Source, SourceRef, Window};
 #[doc(hidden)]
 pub use source::{Derived, Truncated, read_vec, to_usize};
 pub(crate) use spool::Spooled;
+pub(crate) use spool::unnamed_file;
 #[doc(hidden)]
-pub use spool::{private_file, set_aside, spool, unnamed_file};
+pub use spool::{private_file, set_aside, spool};
 pub(crate) use temporary::Listed;
 #[doc(hidden)]
 pub use temporary::remove_temporary_files;

@@ -156,15 +156,6 @@ impl<'f> Change<'f> {
         if self.pending.leaves_alone(path) { Ok(()) } else { self.settle() }
     }
 
-    /// Returns `true` if blocks are added, replaced or given up.
-    ///
-    /// # Errors
-    /// Returns an error if the block headers cannot be read.
-    pub fn moves_blocks(&mut self) -> Result<bool> {
-        self.settle()?;
-        self.does_move_blocks()
-    }
-
     fn does_move_blocks(&self) -> Result<bool> {
         Ok(!self.added.is_empty() || !self.freed()?.is_empty())
     }

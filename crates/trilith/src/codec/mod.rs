@@ -288,20 +288,6 @@ pub(crate) fn decoded_len(id: CodecId, stored: &SourceRef, limits: &Limits) -> R
     }
 }
 
-/// Decodes a block from front to back, in bounded memory, handing over a few MiB at a time.
-///
-/// # Errors
-/// Returns the errors of [`decoder`], of reading from it, and of `sink`.
-pub fn stream_decode(
-    id: CodecId,
-    stored: SourceRef,
-    decoded_len: u64,
-    limits: &Limits,
-    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
-) -> Result<()> {
-    stream_source(&*decoder(id, stored, decoded_len, limits)?, sink)
-}
-
 /// Reads a source from front to back, handing over a few MiB at a time: the pieces are large enough
 /// to keep every core busy on chunks, and at most 64 MiB.
 ///

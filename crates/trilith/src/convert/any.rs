@@ -162,16 +162,6 @@ impl File {
         out.commit()?;
         Ok(done)
     }
-
-    /// The decoded bytes of the blocks of a file of the ASDF family, of which [`File::convert_into`] reports the number
-    /// that are done; 0 for other files.
-    ///
-    /// # Errors
-    /// Returns an error if the block headers cannot be read.
-    pub fn decoded_size(&self) -> Result<u64> {
-        let Some(file) = self.as_asdf() else { return Ok(0) };
-        Ok(file.sections().blocks()?.iter().fold(0u64, |sum, block| sum.saturating_add(block.decoded_len())))
-    }
 }
 
 /// The refusal that names every loss.

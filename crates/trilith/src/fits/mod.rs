@@ -43,11 +43,13 @@ mod tiles;
 mod tree;
 mod write;
 
+pub(crate) use account::left_behind;
 #[doc(hidden)]
-pub use account::{left_behind, spare};
+pub use account::spare;
+pub(crate) use card::RECORD;
+#[doc(hidden)]
+pub use card::typed_value;
 pub use card::{Card, CardValue};
-#[doc(hidden)]
-pub use card::{RECORD, typed_value};
 #[doc(hidden)]
 pub use edit::edited_header;
 pub use hdu::Hdu;
@@ -59,12 +61,15 @@ pub use header::Header;
 #[doc(hidden)]
 pub use meant::meant;
 #[doc(hidden)]
-pub use part::{Part, corrections, is_image, is_image_part, is_reserved, losses, parts_for};
+pub use part::{Part, is_image, losses};
+pub(crate) use part::{corrections, is_image_part, is_reserved};
 pub use read::FitsFile;
 #[doc(hidden)]
 pub use table::{Column, columns};
 #[doc(hidden)]
-pub use tree::{CARDS_KEY, HEAP_KEY, Listing, Taken, from_node, meant_node, named_columns, source_node, stored_node, to_value};
+pub use tree::{CARDS_KEY, Listing, Taken, from_node, meant_node, source_node, to_value};
+pub(crate) use tree::{HEAP_KEY, named_columns, stored_node};
 pub use write::{NewHdu, write};
+pub(crate) use write::{asdf_hdu, check_characters};
 #[doc(hidden)]
-pub use write::{asdf_hdu, check_characters, write_asdf, write_changed};
+pub use write::{write_asdf, write_changed};

@@ -99,22 +99,6 @@ impl Part {
     }
 }
 
-/// The HDUs for arrays that come without a FITS description: `data`, if it is an image, in the
-/// primary HDU, all others in extensions called by their path in capitals.
-///
-/// # Errors
-/// Returns the errors of [`Part::extension`].
-pub fn parts_for(arrays: &[(String, Array)]) -> Result<Vec<Part>> {
-    let main = arrays.iter().position(|(path, array)| path.trim_start_matches('/') == "data" && is_image(array.datatype()));
-    let mut parts = vec![Part::primary(main.and_then(|at| arrays.get(at)).map(|(_, array)| array))?];
-    for (at, (path, array)) in arrays.iter().enumerate() {
-        if Some(at) != main {
-            parts.push(Part::extension(&path.trim_start_matches('/').to_uppercase(), array)?);
-        }
-    }
-    Ok(parts)
-}
-
 /// Returns `true` if elements of a type can be an image; all others go into tables.
 pub fn is_image(datatype: &Datatype) -> bool {
     image_type(datatype).is_some()

@@ -712,7 +712,9 @@ fn arrays_become_hdus_and_read_back_the_same() {
         ("/one".to_owned(), Array::from_slice(&[7i8], &[]).unwrap()),
     ];
     let mut out = Vec::new();
-    write(&mut out, &parts_for(&arrays).unwrap()).unwrap();
+    let mut parts = vec![Part::primary(Some(&arrays[0].1)).unwrap()];
+    parts.extend(arrays[1..].iter().map(|(path, array)| Part::extension(&path[1..].to_uppercase(), array).unwrap()));
+    write(&mut out, &parts).unwrap();
     let fits = open(out).unwrap();
     assert!(fits.warnings().is_empty());
     let bytes = |spec: &str| fits.array(fits.find(spec).unwrap()).unwrap().read_bytes(Byteorder::Little).unwrap();
@@ -729,7 +731,8 @@ fn arrays_become_hdus_and_read_back_the_same() {
     assert_eq!(losses(&arrays[0].1.clone().with_mask(Mask::Integer(1)).unwrap()), ["the mask"]);
 
     let greek = Array::from_bytes(vec![0xb1, 3, 0, 0], Datatype::Ucs4(1), Byteorder::Little, vec![1]).unwrap();
-    let refused = write(&mut Vec::new(), &parts_for(&[("g".into(), greek)]).unwrap()).unwrap_err();
+    let parts = [Part::primary(None).unwrap(), Part::extension("G", &greek).unwrap()];
+    let refused = write(&mut Vec::new(), &parts).unwrap_err();
     assert!(refused.to_string().contains('α'), "{refused}");
 }
 

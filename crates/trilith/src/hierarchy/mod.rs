@@ -57,11 +57,6 @@ pub struct Node {
 }
 
 impl Node {
-    /// Its attributes as one text of JSON.
-    pub fn attributes_text(&self) -> String {
-        Json::Map(self.attributes.clone()).to_string()
-    }
-
     fn new(path: String, attributes: Vec<(String, Json)>) -> Self {
         Self { path, attributes, array: None, dimensions: Vec::new(), mask: None, missing: None }
     }

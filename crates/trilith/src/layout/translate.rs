@@ -47,14 +47,9 @@ impl Layout {
     /// ```
     /// use trilith::layout::{Dialect, Layout};
     /// let layout = Layout::read(b"> N : i4 @64  x = <f8[N] @100  s = {a = u1 @3}").unwrap();
-    /// let new = layout.compacted(Dialect::D2025, true);
+    /// let new = layout.compacted_as(Dialect::D2025, true, &Default::default());
     /// assert_eq!(new.text, "#: dialect=2025\nN : i4\nx = f8[N]\ns = {a = u1 @3}\n");
     /// ```
-    pub fn compacted(&self, to: Dialect, order_free: bool) -> Translation {
-        self.compacted_as(to, order_free, &StoredAs::default())
-    }
-
-    /// Does the same as [`Layout::compacted`], with a form of storage for arrays.
     pub fn compacted_as(&self, to: Dialect, order_free: bool, how: &StoredAs) -> Translation {
         let mut printer = Printer::new(self, to);
         (printer.drop_at, printer.drop_order, printer.decompress) = (1, order_free, true);

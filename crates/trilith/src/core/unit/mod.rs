@@ -10,7 +10,8 @@ mod names;
 mod parse;
 mod power;
 
-pub use check::{EARLY, SYNTAX, check};
+pub(crate) use check::EARLY;
+pub use check::check;
 pub use names::Units;
 pub use power::Power;
 

@@ -168,18 +168,6 @@ impl<'t> Edit<'t> {
         self.remove(parent, &own_children(parent, key));
     }
 
-    /// Sets the value at a path, from YAML text under the tree's `%TAG` handles, as [`Edit::set`].
-    ///
-    /// # Errors
-    /// Returns the errors of [`Edit::set`] and [`Tree::parse_value`].
-    pub fn set_yaml(&mut self, path: &TreePath, yaml: &str, tag: Option<&str>, limits: &Limits) -> Result<()> {
-        let mut value = self.tree.parse_value(yaml, limits)?;
-        if let Some(tag) = tag {
-            value.tag = Some(tag.to_owned());
-        }
-        self.set(path, &value)
-    }
-
     /// Adds a key to a mapping, or an item to a sequence before the one with that number (`-`: at the end).
     ///
     /// # Errors

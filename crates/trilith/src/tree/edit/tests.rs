@@ -184,7 +184,8 @@ fn many_changes_are_made_in_one_pass() {
 fn yaml_text_is_set_under_the_handles_of_the_tree() {
     let tree = Tree::parse("%YAML 1.1\n%TAG ! tag:e:\n---\na: 1\n...\n", &Limits::default()).unwrap();
     let mut edit = tree.edit();
-    edit.set_yaml(&path("/a"), "!x {k: 0x10, l: 2001-01-01}", None, &Limits::default()).unwrap();
+    let value = tree.parse_value("!x {k: 0x10, l: 2001-01-01}", &Limits::default()).unwrap();
+    edit.set(&path("/a"), &value).unwrap();
     let done = edit.finish(&Limits::default()).unwrap();
     assert_eq!(done.text(), "%YAML 1.1\n%TAG ! tag:e:\n---\na: !x {k: 16, l: 2001-01-01}\n...\n");
     assert_eq!(done.at("/a").unwrap().tag(), Some("tag:e:x"));
