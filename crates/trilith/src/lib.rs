@@ -40,8 +40,51 @@
 //! # Writing
 //!
 //! [`Writer`] takes arrays (slices, `ndarray` views, [`Array`]s) and any value that serde can write, each at a path.
-//! [`File::edit`] changes a file that was read, in place or as a new file, and keeps every comment, tag and key order;
-//! [`mod@convert`] writes it in another generation or with another codec.
+//!
+//! ```
+//! # let folder = std::env::temp_dir().join(format!("trilith-doc-write-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder).unwrap();
+//! # let path = folder.join("image.asdf");
+//! let pixels: Vec<f32> = (0..64 * 64).map(|n| n as f32).collect();
+//! let mut writer = trilith::Writer::new().codec("lz4")?;
+//! writer.slice("/data", &pixels, &[64, 64])?;
+//! writer.set("/meta/exposure", &139.8)?;
+//! writer.write(&path)?;
+//! # std::fs::remove_dir_all(&folder).unwrap();
+//! # Ok::<(), trilith::Error>(())
+//! ```
+//!
+//! # Changing, converting and comparing
+//!
+//! [`File::edit`] changes a file that was read, in place or as a new file, and keeps every comment, tag and key order.
+//! [`File::convert`] writes it in another format, generation or codec, and [`File::diff`] compares two files of any formats.
+//!
+//! ```
+//! # let folder = std::env::temp_dir().join(format!("trilith-doc-change-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder).unwrap();
+//! # let (path, copy) = (folder.join("image.asdf"), folder.join("copy.asdf"));
+//! # let mut writer = trilith::Writer::new();
+//! # writer.slice("/data", &[1i32, 2], &[2])?;
+//! # writer.set("/exposure", &139.8)?;
+//! # writer.write(&path)?;
+//! use trilith::SaveOptions;
+//! use trilith::convert::{ConvertOptions, To};
+//!
+//! let file = trilith::open(&path)?;
+//! let mut change = file.edit()?;
+//! change.set("/exposure", 60)?;
+//! change.save(SaveOptions::in_place())?;
+//!
+//! let mut options = ConvertOptions::default();
+//! options.to = To::named("asdf-1.5")?;
+//! options.set_codec("zlib")?;
+//! trilith::open(&path)?.convert(&copy, &options)?;
+//!
+//! let differences = trilith::open(&path)?.diff(&trilith::open(&copy)?, &Default::default())?;
+//! assert!(differences.is_empty());
+//! # std::fs::remove_dir_all(&folder).unwrap();
+//! # Ok::<(), trilith::Error>(())
+//! ```
 //!
 //! # Entry points
 //!
@@ -87,8 +130,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "schema"), allow(dead_code, unused_imports, reason = "some helpers serve only schemas"))]
 
-#[doc(hidden)]
-pub mod diagnostic;
+mod diagnostic;
 #[doc(hidden)]
 pub mod error;
 #[doc(hidden)]
@@ -99,8 +141,7 @@ pub mod limits;
 mod percent;
 #[doc(hidden)]
 pub mod progress;
-#[doc(hidden)]
-pub mod span;
+mod span;
 mod spelling;
 
 pub mod bytes;
