@@ -421,3 +421,23 @@ fn edits_that_are_made_together_say_what_edits_one_after_the_other_say() {
         assert_eq!(text(&mut together), text(&mut apart), "{round}");
     }
 }
+
+#[test]
+fn a_thousand_values_take_less_than_ten_times_as_long_as_one() {
+    let group = |g: usize| format!("g{g}:\n{}", (0..100).map(|n| format!("  key{n}: {n} # of {g}\n")).collect::<String>());
+    let tree: String = (0..500).map(group).collect();
+    assert!(tree.len() > 900_000);
+    let file = trilith::file::open_asdf_bytes(format!("#ASDF 1.0.0\n%YAML 1.1\n---\n{tree}...\n").into_bytes()).unwrap();
+    let time = |count: usize| {
+        let begun = std::time::Instant::now();
+        let mut change = Change::new(&file);
+        for n in 0..count {
+            change.set(format!("/g{}/key{}", n % 500, n / 500).as_str(), n as u64).unwrap();
+        }
+        assert_eq!(change.tree().unwrap().at("/g0/key0").unwrap().as_i64(), Some(0));
+        begun.elapsed()
+    };
+    let best = |count| (0..3).map(|_| time(count)).min().unwrap();
+    let (one, thousand) = (best(1), best(1000));
+    assert!(thousand < one * 10, "{thousand:?} against {one:?}");
+}
