@@ -12,7 +12,7 @@ use super::meaning::{Meaning, Missing, Part, Reading};
 use super::program::Program;
 use super::shape::element_count;
 use super::structure::{Field, StructType};
-use crate::bytes::{Access, Source, to_usize};
+use crate::bytes::{Access, Source, end_in, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::each;
@@ -227,12 +227,7 @@ impl Source for Physical {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        if offset.checked_add(into.len() as u64).is_none_or(|end| end > self.len()) {
-            let (n, size) = (into.len(), self.len());
-            return Err(Error::malformed(format!(
-                "the array ends at byte {size}, but {n} bytes are expected from byte {offset} on"
-            )));
-        }
+        end_in("array", offset, into.len() as u64, self.len())?;
         if into.is_empty() {
             return Ok(());
         }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use super::kept::{Chunk, Kept, join, shrink_others};
 use super::shape::{element_count, unravel};
-use crate::bytes::{Access, Form, GridForm, Source, SourceRef, Step, to_usize};
+use crate::bytes::{Access, Form, GridForm, Source, SourceRef, Step, end_in, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::{each, lock};
@@ -399,10 +399,7 @@ impl Source for Grid {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let end = offset.checked_add(into.len() as u64).filter(|end| *end <= self.len);
-        let Some(end) = end else {
-            return Err(Error::malformed(format!("{} bytes from byte {offset} on, of an array of {}", into.len(), self.len)));
-        };
+        let end = end_in("array", offset, into.len() as u64, self.len)?;
         let (mut at, mut rest) = (offset, into);
         while at < end {
             let next = self.piece_end(at).min(end);

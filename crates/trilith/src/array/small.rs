@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Array, Byteorder, Datatype};
-use crate::bytes::{Access, MemorySource, Source, SourceRef, to_usize};
+use crate::bytes::{Access, MemorySource, Source, SourceRef, end_in, to_usize};
 use crate::error::{Error, Result};
 
 /// Bytes of the stored elements that are widened at once.
@@ -126,9 +126,7 @@ impl Source for Widened {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        if offset.checked_add(into.len() as u64).is_none_or(|end| end > self.len()) {
-            return Err(Error::malformed(format!("{} bytes from byte {offset} on, of {}", into.len(), self.len())));
-        }
+        end_in("array", offset, into.len() as u64, self.len())?;
         let (mut at, mut rest) = (offset, into);
         while !rest.is_empty() {
             let count = rest.len().min(PIECE);

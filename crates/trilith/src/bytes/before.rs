@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::form::Form;
 use super::local::leads_to;
 use super::record::Record;
-use super::source::{Source, SourceRef, past_end};
+use super::source::{Source, SourceRef, end_in_file};
 use super::system::read_exact_at;
 use crate::error::{Error, Result};
 
@@ -87,8 +87,7 @@ impl Source for Before {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let end = offset.checked_add(into.len() as u64).filter(|end| *end <= self.len());
-        let end = end.ok_or_else(|| past_end(offset, into.len() as u64, self.len()))?;
+        let end = end_in_file(offset, into.len() as u64, self.len())?;
         let regions = &self.saved.record.regions;
         let first = regions.partition_point(|region| region.end <= offset);
         // Places that the update changes are never read from the file itself, which may hold either content there.

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use super::form::Form;
 use super::here::{Reader, Shown};
 use super::map::Map;
-use super::source::{Source, past_end};
+use super::source::{Source, end_in_file};
 use super::system::{identity, read_exact_at};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -188,11 +188,8 @@ impl Source for LocalFile {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        if offset.checked_add(into.len() as u64).is_none_or(|end| end > self.size) {
-            return Err(past_end(offset, into.len() as u64, self.size));
-        }
+        let range = offset..end_in_file(offset, into.len() as u64, self.size)?;
         crate::interrupt::check()?;
-        let range = offset..offset + into.len() as u64;
         if range.end <= HEAD && self.head.get().is_none() {
             let mut head = vec![0; self.size.min(HEAD) as usize];
             if self.read(0, &mut head).is_ok() && self.reader.is_unchanged(&self.file, 0..head.len() as u64) {

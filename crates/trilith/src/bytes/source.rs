@@ -220,9 +220,7 @@ impl Source for MemorySource {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let bytes = self.view(offset, into.len() as u64).ok_or_else(|| past_end(offset, into.len() as u64, self.len()))?;
-        into.copy_from_slice(bytes);
-        Ok(())
+        copy_at(&self.bytes, offset, into)
     }
 
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
@@ -253,10 +251,8 @@ impl Window {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if `inner` is shorter.
     pub fn new(inner: SourceRef, start: u64, len: u64) -> Result<Self> {
-        match start.checked_add(len) {
-            Some(end) if end <= inner.len() => Ok(Self { inner, start, len }),
-            _ => Err(past_end(start, len, inner.len())),
-        }
+        end_in_file(start, len, inner.len())?;
+        Ok(Self { inner, start, len })
     }
 }
 
@@ -266,10 +262,8 @@ impl Source for Window {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        match offset.checked_add(into.len() as u64) {
-            Some(end) if end <= self.len => self.inner.read_at(self.start + offset, into),
-            _ => Err(past_end(offset, into.len() as u64, self.len)),
-        }
+        end_in_file(offset, into.len() as u64, self.len)?;
+        self.inner.read_at(self.start + offset, into)
     }
 
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
@@ -334,10 +328,8 @@ impl Source for Truncated {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        match offset.checked_add(into.len() as u64) {
-            Some(end) if end <= self.present() => self.inner.read_at(offset, into),
-            _ => Err(past_end(offset, into.len() as u64, self.present())),
-        }
+        end_in_file(offset, into.len() as u64, self.present())?;
+        self.inner.read_at(offset, into)
     }
 
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
@@ -351,9 +343,7 @@ impl Source for Truncated {
     }
 
     fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
-        if range.end > self.present() {
-            return Err(past_end(range.start, range.end.saturating_sub(range.start), self.present()));
-        }
+        end_in_file(range.start, range.end.saturating_sub(range.start), self.present())?;
         self.inner.stored(range)
     }
 
@@ -419,13 +409,21 @@ impl Source for Derived {
 /// # Errors
 /// Returns the errors of [`Source::read_at`] and [`ErrorKind::Limit`](crate::ErrorKind::Limit).
 pub fn read_vec(source: &dyn Source, offset: u64, len: u64, limits: &Limits) -> Result<Vec<u8>> {
-    if offset.checked_add(len).is_none_or(|end| end > source.len()) {
-        return Err(past_end(offset, len, source.len()));
-    }
+    end_in_file(offset, len, source.len())?;
     limits.charge_memory(len, "reading")?;
     let mut bytes = vec![0; to_usize(len)?];
     source.read_at(offset, &mut bytes)?;
     Ok(bytes)
+}
+
+/// Copies bytes from `offset` on.
+///
+/// # Errors
+/// Returns the errors of [`end_in_file`].
+pub(super) fn copy_at(bytes: &[u8], offset: u64, into: &mut [u8]) -> Result<()> {
+    let end = end_in_file(offset, into.len() as u64, bytes.len() as u64)?;
+    into.copy_from_slice(bytes.get(to_usize(offset)?..to_usize(end)?).unwrap_or_default());
+    Ok(())
 }
 
 /// A size that must fit in this machine's memory.
@@ -436,7 +434,17 @@ pub fn to_usize(n: u64) -> Result<usize> {
     usize::try_from(n).map_err(|_| Error::limit(format!("{n} bytes do not fit in the memory of this machine")))
 }
 
-#[cold]
-pub(super) fn past_end(offset: u64, len: u64, size: u64) -> Error {
-    Error::malformed(format!("the file ends at byte {size}, but {len} bytes are expected from byte {offset} on")).at_byte(offset)
+/// Returns the end of `len` bytes from `offset` on in a file of `size` bytes.
+///
+/// # Errors
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the file ends before.
+pub(super) fn end_in_file(offset: u64, len: u64, size: u64) -> Result<u64> {
+    end_in("file", offset, len, size).map_err(|error| error.at_byte(offset))
+}
+
+/// Does the same as [`end_in_file`] in the bytes of something else, by its name.
+pub(crate) fn end_in(whole: &str, offset: u64, len: u64, size: u64) -> Result<u64> {
+    offset.checked_add(len).filter(|end| *end <= size).ok_or_else(|| {
+        Error::malformed(format!("the {whole} ends at byte {size}, but {len} bytes are expected from byte {offset} on"))
+    })
 }

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::disk::{self, Output};
 use super::lock::{Basis, Lock, draft_of, lock_soon};
 use super::replace::AtomicFile;
-use super::source::{Source, SourceRef, past_end};
+use super::source::{Source, SourceRef, end_in_file};
 use super::system::{process_number, read_exact_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -328,9 +328,7 @@ impl Source for Laid {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        if offset.checked_add(into.len() as u64).is_none_or(|end| end > self.len) {
-            return Err(past_end(offset, into.len() as u64, self.len));
-        }
+        end_in_file(offset, into.len() as u64, self.len)?;
         read_exact_at(&self.file, offset, into).map_err(|e| Error::io(format!("reading {}", self.name), e))?;
         if let (0, Some(first)) = (offset, into.first_mut()) {
             *first = FINISHED;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use sha2::{Digest, Sha256};
 
 use super::record::{Record, SECTOR};
-use super::source::{Source, SourceRef};
+use super::source::{Source, SourceRef, copy_at};
 use super::spool::Spooled;
 use super::system::read_exact_at;
 use super::to_usize;
@@ -137,12 +137,7 @@ impl Update {
     /// Reads from content of this update.
     fn read(&self, content: &Content, at: u64, into: &mut [u8]) -> Result<()> {
         match &content.0 {
-            Held::Bytes(bytes) => {
-                let start = to_usize(at)?;
-                let part = start.checked_add(into.len()).and_then(|end| bytes.get(start..end));
-                into.copy_from_slice(part.ok_or_else(|| super::source::past_end(at, into.len() as u64, bytes.len() as u64))?);
-                Ok(())
-            }
+            Held::Bytes(bytes) => copy_at(bytes, at, into),
             Held::Source(source) => source.read_at(at, into),
             Held::Spooled(first, _) => {
                 self.spooled.read_at(first + at, into).map_err(|e| Error::io("reading a temporary file", e))

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::array::meaning::{Declared, Meaning, Missing, Reading};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Source, SourceRef, to_usize};
+use crate::bytes::{Source, SourceRef, end_in, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -261,12 +261,7 @@ impl Source for Converted {
     }
 
     fn read_at(&self, offset: u64, mut into: &mut [u8]) -> Result<()> {
-        if offset.checked_add(into.len() as u64).is_none_or(|end| end > self.len()) {
-            let (n, size) = (into.len(), self.len());
-            return Err(Error::malformed(format!(
-                "the array ends at byte {size}, but {n} bytes are expected from byte {offset} on"
-            )));
-        }
+        end_in("array", offset, into.len() as u64, self.len())?;
         if into.is_empty() {
             return Ok(());
         }

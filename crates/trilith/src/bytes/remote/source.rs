@@ -17,7 +17,7 @@ use super::reply::{Failure, Reply};
 use super::shared;
 use super::stream::stream;
 use super::whole::WholeFile;
-use crate::bytes::source::past_end;
+use crate::bytes::source::end_in_file;
 use crate::bytes::{Access, Form, MemorySource, Source, SourceRef, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::threads::{lock, side_by_side};
@@ -454,10 +454,7 @@ impl Source for RangedFile {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let len = into.len() as u64;
-        if offset.checked_add(len).is_none_or(|end| end > self.size) {
-            return Err(past_end(offset, len, self.size));
-        }
+        end_in_file(offset, into.len() as u64, self.size)?;
         let mut missing = lock(&self.cache).copy(offset, into);
         if !missing.is_empty() && self.disk.is_some() {
             self.load_from_disk(&missing);

@@ -8,8 +8,8 @@ use super::fetch::{Fetcher, Paced, persist};
 use super::headers::Version;
 use super::reply::{Failure, Reply};
 use super::shared;
-use crate::bytes::source::past_end;
-use crate::bytes::{Access, Form, Source, SourceRef, read_exact_at, spool, to_usize, unnamed_file};
+use crate::bytes::source::end_in_file;
+use crate::bytes::{Access, Form, Source, SourceRef, read_exact_at, spool, unnamed_file};
 use crate::error::{Error, Result, Setting};
 use crate::threads::lock;
 
@@ -136,10 +136,8 @@ impl Source for WholeFile {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let (len, size) = (into.len() as u64, self.fetcher.size);
-        let Some(end) = offset.checked_add(len).filter(|end| *end <= size) else {
-            return Err(past_end(offset, len, size));
-        };
+        let size = self.fetcher.size;
+        let end = end_in_file(offset, into.len() as u64, size)?;
         let mut body = lock(&self.body);
         if end > body.at {
             if end > self.most && size > self.most {
@@ -152,7 +150,6 @@ impl Source for WholeFile {
             self.advance(&mut body, end)?;
         }
         drop(body);
-        to_usize(len)?;
         read_exact_at(&self.file, offset, into).map_err(|e| Error::io("reading a temporary file", e))
     }
 
