@@ -122,7 +122,7 @@ def dumps(
 
 
 def __getattr__(name):
-    """Imports a module of the package when it is first used: `trilith.zarr` needs no import of its own, but zarr."""
+    """Imports a module of the package when it is first used: `trilith.zarr` needs no separate import, but zarr."""
     if name in ("asdf", "virtual", "zarr"):
         import importlib
 

@@ -151,7 +151,7 @@ impl<'l> Evaluation<'l> {
                 return Err(Limits::exceeded("items", limit, format_args!("the layout has over {limit} items")).into());
             }
             let entry = entry?;
-            // Members of instances lie in their struct, items of the dicts of a long list between each other, and derived layouts
+            // Members of instances are in their struct, items of the dicts of a long list between each other, and derived layouts
             // have columns of one table.
             let is_column = self.layout().column(entry.item).is_some();
             let is_member = is_column || self.layout().member_of_struct(entry.item) || entry.stride.is_some();

@@ -63,7 +63,7 @@ mod tests {
         for (path, text) in files {
             let path = folder.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            #[expect(clippy::disallowed_methods, reason = "a test lays out files of its own")]
+            #[expect(clippy::disallowed_methods, reason = "a test writes its files")]
             std::fs::write(path, text).unwrap();
         }
         least(folder.path())
