@@ -1,4 +1,5 @@
-"""Numbers that no datatype here has: odd widths, long doubles, dates, samples of 17 to 31 bits, and bitshuffle around them."""
+"""Numbers that no datatype here has: odd widths, long doubles, dates, samples of 17 to 31 bits and floats of 24, and bitshuffle
+around them."""
 
 import importlib.util
 import itertools
@@ -19,15 +20,15 @@ if HAS_TIFFFILE:
     import tifffile
 
 
-def tiff(path, data, width, bits=8, order=1, samples=1):
+def tiff(path, data, width, bits=8, order=1, samples=1, kind=1, sign="<", predictor=1):
     """A TIFF file of one strip with these bytes."""
     rows = len(data) * 8 // (width * bits * samples)
     entries = [(256, 4, width), (257, 4, rows), (258, 3, bits), (259, 3, 1), (262, 3, 1), (266, 3, order)]
-    entries += [(273, 4, 8), (277, 3, samples), (278, 4, rows), (279, 4, len(data))]
-    body = struct.pack("<2sHI", b"II", 42, 8 + len(data)) + data + struct.pack("<H", len(entries))
-    for tag, kind, value in entries:
-        body += struct.pack("<HHI", tag, kind, 1) + (struct.pack("<HH", value, 0) if kind == 3 else struct.pack("<I", value))
-    path.write_bytes(body + struct.pack("<I", 0))
+    entries += [(273, 4, 8), (277, 3, samples), (278, 4, rows), (279, 4, len(data)), (317, 3, predictor), (339, 3, kind)]
+    body = struct.pack(sign + "2sHI", b"II" if sign == "<" else b"MM", 42, 8 + len(data)) + data + struct.pack(sign + "H", len(entries))
+    for tag, form, value in entries:
+        body += struct.pack(sign + "HHI", tag, form, 1) + struct.pack(sign + ("HH" if form == 3 else "I"), *((value, 0) if form == 3 else (value,)))
+    path.write_bytes(body + struct.pack(sign + "I", 0))
 
 
 class Numbers(Case):
@@ -102,6 +103,88 @@ class Numbers(Case):
             for name, dataset in f.items():
                 np.testing.assert_array_equal(self.values(path, name), dataset[()].astype("f8"))
 
+    @unittest.skipUnless(HAS_H5PY, "h5py is not installed")
+    def test_odd_numbers_in_structs_arrays_and_attributes(self):
+        path, longs = self.folder / "a.h5", np.array([1.5, -2.25, np.inf, 1e-5000 + np.longdouble(3), 0, np.pi], np.longdouble)
+        inner = np.dtype([("y", np.longdouble, (2,)), ("s", "S3")])
+        typed = np.dtype([("n", "i2"), ("x", np.longdouble), ("in", inner, (2,)), ("v", ">f4")])
+        table = np.zeros(3, typed)
+        table["n"], table["x"], table["v"] = [1, 2, 3], longs[:3], [0.5, 1.5, 2.5]
+        table["in"]["y"], table["in"]["s"] = longs[3:5], b"ab"
+        odd = h5py.h5t.STD_I32LE.copy()
+        odd.set_precision(24)
+        odd.set_size(3)
+        pair = h5py.h5t.create(h5py.h5t.COMPOUND, 7)
+        pair.insert(b"a", 0, h5py.h5t.STD_I32BE)
+        pair.insert(b"b", 4, odd)
+        with h5py.File(path, "w") as f:
+            f["table"] = table
+            f.create_dataset("packed", data=table, chunks=(2,), compression="gzip", shuffle=True)
+            f.create_dataset("array", data=longs.reshape(3, 2)[:, :1], dtype=np.longdouble)
+            f.attrs["one"], f.attrs["many"], f.attrs["plane"], f.attrs["struct"] = longs[0], longs[[0, 1, 4, 5]], longs.reshape(2, 3), table
+            memory = h5py.h5t.py_create(np.dtype([("a", "i4"), ("b", "i4")]))
+            numbers = np.array([(1, -2), (3, 70000)], [("a", "i4"), ("b", "i4")])
+            h5py.h5d.create(f.id, b"pair", pair, h5py.h5s.create_simple((2,))).write(h5py.h5s.ALL, h5py.h5s.ALL, numbers, memory)
+            h5py.h5a.create(f.id, b"odd", odd, h5py.h5s.create_simple((3,))).write(np.array([1, -2, 70000], "i4"))
+            f.create_dataset("complex", data=longs + 2j * longs[::-1])
+        with h5py.File(path) as f:
+            wanted = [[int(row["n"]), float(row["x"]), [[[float(x) for x in part["y"]], part["s"].decode()] for part in row["in"]], float(row["v"])] for row in f["table"]]
+            complex_ = f["complex"][()].astype("c16")
+        for row in wanted:
+            row[1] = "Infinity" if row[1] == np.inf else row[1]
+        for name in ("table", "packed", "@struct"):
+            self.assertEqual(trilith_json("get", f"{path}#/{name}"), wanted, name)
+        self.assertEqual(trilith_json("get", f"{path}#/pair"), [[1, -2], [3, 70000]])
+        np.testing.assert_array_equal(self.values(path, "@plane"), longs.reshape(2, 3).astype("f8"))
+        np.testing.assert_array_equal(self.values(path, "complex"), complex_)
+        attributes = trilith_json("tree", path, "--attributes")["attributes"]
+        self.assertEqual(attributes["one"], 1.5)
+        self.assertEqual(attributes["many"], [1.5, -2.25, 0, float(np.pi)])
+        self.assertEqual(attributes["odd"], [1, -2, 70000])
+        made = self.folder / "a.asdf"
+        trilith("convert", path, made)
+        trilith("verify", "--deep", made)
+        self.assertEqual(trilith_json("get", f"{made}#/packed"), wanted)
+
+    def test_long_doubles_of_numpy(self):
+        longs = np.array([[1.5, -2.25, np.inf], [np.longdouble(1) / 3, 0, 1e300]], np.longdouble)
+        longs[1, 2] *= longs[1, 2]
+        for number, data in enumerate((longs, np.asfortranarray(longs), longs.astype(longs.dtype.newbyteorder(">")), longs[0] + 1j * longs[1])):
+            path = self.folder / f"{number}.npy"
+            np.save(path, data)
+            with self.subTest(number=number):
+                np.testing.assert_array_equal(self.values(path, "data"), data.astype("c16" if number == 3 else "f8"))
+        np.savez_compressed(self.folder / "a.npz", x=longs, y=longs.T)
+        np.testing.assert_array_equal(self.values(self.folder / "a.npz", "y"), longs.T.astype("f8"))
+        self.assertIn("<f16", trilith("tree", self.folder / "0.npy", "--attributes").decode())
+        # Numbers of 128 bits, and sums of two doubles, in the bytes that they have.
+        others = {"quad": bytes(14) + b"\xff\x3f", "halves": bytes(12) + b"\0\x80\xfe\x3f", "thirds": b"\x55" * 14 + b"\xfd\x3f", "doubles": struct.pack("<dd", 1.5, 0)}
+        for name, one in others.items():
+            path = self.folder / f"{name}.npy"
+            np.save(path, np.frombuffer(one * 3, np.longdouble))
+            trilith("get", f"{path}#/data", status=2)
+
+    def test_dates_and_long_doubles_in_structs_of_numpy(self):
+        inner = np.dtype([("when", ">M8[ms]"), ("x", np.longdouble, (2,))])
+        typed = np.dtype([("a", "<i4"), ("day", "<M8[D]"), ("long", "<m8[s]"), ("in", inner, (2,)), ("b", ">f8")], align=True)
+        table = np.zeros((3, 2), typed)
+        table["a"], table["day"], table["long"] = [[1, 2]] * 3, np.array(["2020-02-29", "NaT"], "M8[D]"), 7
+        table["in"]["when"], table["in"]["x"], table["b"] = np.datetime64("1969-07-20T20:17:40.5"), [0.5, -3], 2.5
+        part = [["1969-07-20T20:17:40.500", [0.5, -3.0]]] * 2
+        wanted = [[[1, "2020-02-29", 7, part, 2.5], [2, "NaT", 7, part, 2.5]]] * 3
+        np.save(self.folder / "a.npy", table)
+        np.save(self.folder / "b.npy", np.asfortranarray(table))
+        np.savez(self.folder / "c.npz", data=table)
+        np.savez_compressed(self.folder / "d.npz", data=table)
+        for name in ("a.npy", "b.npy", "c.npz", "d.npz"):
+            self.assertEqual(trilith_json("get", f"{self.folder / name}#/data"), wanted, name)
+            self.assertEqual(trilith_json("get", f"{self.folder / name}#/data", "--slice", "1:2,::-1"), [wanted[0][::-1]], name)
+        self.assertIn("day=<M8[D] long=<m8[s] in.when=>M8[ms] in.x=<f16", trilith("tree", self.folder / "a.npy", "--attributes").decode())
+        np.save(self.folder / "e.npy", table[:0])
+        self.assertEqual(trilith_json("get", f"{self.folder / 'e.npy'}#/data"), [])
+        trilith("convert", self.folder / "a.npy", self.folder / "a.asdf")
+        self.assertEqual(trilith_json("get", f"{self.folder / 'a.asdf'}#/data"), wanted)
+
     def test_dates_of_numpy_are_dates(self):
         random = np.random.default_rng(1)
         for unit, order in itertools.product(("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "25s"), "<>"):
@@ -142,6 +225,23 @@ class Numbers(Case):
                 np.testing.assert_array_equal(found, wanted)
                 if bits in (8, 16):
                     np.testing.assert_array_equal(found, tifffile.imread(path).ravel())
+
+    @unittest.skipUnless(HAS_TIFFFILE, "tifffile is not installed")
+    def test_floats_of_24_bits(self):
+        import imagecodecs
+
+        data, path = np.array([[0, 1, -2.5, 0.001, 65504], [np.inf, -np.inf, np.nan, 1e-19, 3.25]], "f4"), self.folder / "a.tif"
+        for sign in "<>":
+            stored = imagecodecs.float24_encode(data, byteorder=sign)
+            tiff(path, stored, 5, 24, kind=3, sign=sign)
+            wanted = tifffile.imread(path)
+            np.testing.assert_array_equal(self.values(path, "image"), wanted)
+            # The differences of bytes, of each row the most significant ones first.
+            big = np.frombuffer(imagecodecs.float24_encode(wanted, byteorder=">"), "u1").reshape(2, 5, 3)
+            rows = big.transpose(0, 2, 1).reshape(2, 15)
+            rows = np.diff(rows, axis=1, prepend=np.zeros((2, 1), "u1"))
+            tiff(path, rows.astype("u1").tobytes(), 5, 24, kind=3, sign=sign, predictor=3)
+            np.testing.assert_array_equal(self.values(path, "image"), wanted)
 
 
 if __name__ == "__main__":

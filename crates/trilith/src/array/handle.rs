@@ -199,6 +199,11 @@ impl Array {
         self.len().saturating_mul(self.datatype.packed_size())
     }
 
+    /// Returns the number of bytes of all elements with the padding of structs.
+    pub(crate) fn nbytes_stored(&self) -> u64 {
+        self.len().saturating_mul(self.datatype.item_size())
+    }
+
     /// Returns the range of the source from the first to the last byte that belongs to an element.
     pub fn extent(&self) -> Range<u64> {
         // Checked when the array was made.

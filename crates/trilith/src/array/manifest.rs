@@ -226,10 +226,6 @@ impl Array {
         Ok(Manifest { places, columns: axes.columns, chunk, steps: codec.into_iter().collect(), ..Manifest::whole(self) })
     }
 
-    fn nbytes_stored(&self) -> u64 {
-        self.len().saturating_mul(self.datatype().item_size())
-    }
-
     /// Places in the order in which the elements are, in row-major order of the array's own axes.
     fn in_order(&self, axes: &Axes, chunk: &[u64], places: Vec<Option<Range<u64>>>) -> Vec<Option<Range<u64>>> {
         // After this axis all pieces have length 1, so that only columns change the order.

@@ -60,7 +60,7 @@ pub use mask::Mask;
 pub use npy::npy_header;
 #[cfg(feature = "zlib")]
 pub(crate) use npy::npy_header_len;
-pub(crate) use npy::{Partly, Time};
+pub(crate) use npy::{Named, NamedKind, Partly};
 pub(crate) use npy::{numpy_datatype, numpy_descr, numpy_name};
 #[doc(hidden)]
 pub use pages::Pages;

@@ -2,7 +2,7 @@
 //!
 //! Written are versions 1.0 (2.0 for long headers, 3.0 for field names outside Latin-1), always
 //! little-endian, in C order, structs packed. Read are all three, either byte order, C and Fortran
-//! order, and the padding of aligned structs. Not read: objects, dates, plain `V` bytes.
+//! order, and the padding of aligned structs. Not read: objects, plain `V` bytes; dates and long doubles are for layouts.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -49,9 +49,9 @@ impl Array {
     /// # Errors
     /// Returns the errors of [`Array::from_npy`]. If no column is left, returns the error of the first one.
     pub(crate) fn from_npy_partly(source: SourceRef, limits: &Limits, known: &dyn Fn(&Datatype) -> Result<()>) -> Result<Partly> {
-        let mut columns = Columns { known: Some(known), path: Vec::new(), missing: Vec::new(), time: None };
+        let mut columns = Columns { known: Some(known), path: Vec::new(), missing: Vec::new(), named: Vec::new() };
         let array = Self::read_npy(source, limits, &mut columns)?;
-        Ok((array, columns.missing, columns.time))
+        Ok((array, columns.missing, columns.named))
     }
 
     fn read_npy(source: SourceRef, limits: &Limits, columns: &mut Columns<'_>) -> Result<Self> {
@@ -219,55 +219,78 @@ struct Columns<'k> {
     path: Vec<String>,
     /// The columns that were left out, and why.
     missing: Vec<(String, Error)>,
-    /// The unit if the elements are dates or durations.
-    time: Option<Time>,
+    /// The elements and columns that are not what their datatypes say.
+    named: Vec<Named>,
 }
 
-/// An array, the columns of it that cannot be read with the reasons, and the unit if its elements are dates or durations.
-pub(crate) type Partly = (Array, Vec<(String, Error)>, Option<Time>);
+/// An array, the columns of it that cannot be read with the reasons, and what there is no datatype for here.
+pub(crate) type Partly = (Array, Vec<(String, Error)>, Vec<Named>);
 
-/// Dates or durations: whole numbers of units.
-pub(crate) struct Time {
+/// The elements of an array, or of a column, that are not what their datatype says.
+pub(crate) struct Named {
     /// The datatype in the words of numpy.
     pub name: String,
-    /// For dates, how many units a number counts, and the unit; `None` for durations.
-    pub date: Option<(u64, String)>,
+    /// The names of the column, with points between; empty for the elements of the array.
+    pub column: String,
+    /// The byte of an element at which the column begins.
+    pub at: u64,
+    pub order: Byteorder,
+    pub kind: NamedKind,
 }
 
-impl Time {
-    /// The elements that numpy calls `<M8[25s]` or `<m8[D]`, and their byte order.
-    fn of(name: &str) -> Option<(Self, Byteorder)> {
+/// What the elements are.
+pub(crate) enum NamedKind {
+    /// Dates as whole numbers: how many units a number counts, and the unit.
+    Dates(u64, String),
+    /// Durations as whole numbers.
+    Durations,
+    /// Long doubles of so many bytes, which are strings here, and whether two of them are a complex number.
+    Long(u64, bool),
+}
+
+impl Named {
+    /// The elements that numpy calls `<M8[25s]`, `<m8[D]`, `<f16` or `<c32`, and the datatype of what is stored.
+    fn of(name: &str) -> Option<(Self, Datatype)> {
         let (order, rest) = name.split_at_checked(1)?;
-        let (kind, unit) = rest.split_once("8[")?;
-        let unit = unit.strip_suffix(']')?;
-        let letters = unit.trim_start_matches(|c: char| c.is_ascii_digit());
-        let times = unit.strip_suffix(letters)?;
-        let times = if times.is_empty() { 1 } else { times.parse().ok()? };
-        let date = match kind {
-            "M" => Some((times, letters.to_owned())),
-            "m" => None,
-            _ => return None,
-        };
         let order = match order {
             ">" => Byteorder::Big,
             "<" => Byteorder::Little,
             _ => return None,
         };
-        Some((Self { name: name.to_owned(), date }, order))
+        let (kind, datatype) = match rest {
+            "f16" | "f12" | "c32" | "c24" => {
+                let (is_complex, size) = (rest.starts_with('c'), rest.get(1..)?.parse::<u32>().ok()?);
+                (NamedKind::Long(u64::from(size) / if is_complex { 2 } else { 1 }, is_complex), Datatype::Ascii(size))
+            }
+            _ => {
+                let (kind, unit) = rest.split_once("8[")?;
+                let unit = unit.strip_suffix(']')?;
+                let letters = unit.trim_start_matches(|c: char| c.is_ascii_digit());
+                let times = unit.strip_suffix(letters)?;
+                let times = if times.is_empty() { 1 } else { times.parse().ok()? };
+                match kind {
+                    "M" => (NamedKind::Dates(times, letters.to_owned()), Datatype::Int64),
+                    "m" => (NamedKind::Durations, Datatype::Int64),
+                    _ => return None,
+                }
+            }
+        };
+        Some((Self { name: name.to_owned(), column: String::new(), at: 0, order, kind }, datatype))
     }
 }
 
 impl Columns<'_> {
     fn all() -> Self {
-        Self { known: None, path: Vec::new(), missing: Vec::new(), time: None }
+        Self { known: None, path: Vec::new(), missing: Vec::new(), named: Vec::new() }
     }
 
     fn datatype(&mut self, descr: &Literal) -> Result<(Datatype, Byteorder)> {
         match descr {
             Literal::Text(name) => {
-                if let (true, Some(_), Some((time, order))) = (self.path.is_empty(), self.known, Time::of(name)) {
-                    self.time = Some(time);
-                    return Ok((Datatype::Int64, order));
+                if let (Some(_), Some((named, datatype))) = (self.known, Named::of(name)) {
+                    let order = named.order;
+                    self.named.push(Named { column: self.path.join("."), ..named });
+                    return Ok((datatype, order));
                 }
                 let (datatype, order) = read_name(name)?;
                 self.known.map_or(Ok(()), |known| known(&datatype))?;
@@ -315,6 +338,7 @@ impl Columns<'_> {
                 continue;
             }
             self.path.push(name.to_owned());
+            let before = self.named.len();
             let read = self.datatype(descr);
             let path = self.path.join(".");
             self.path.pop();
@@ -328,6 +352,7 @@ impl Columns<'_> {
                 (Err(why), _) => return Err(why),
             };
             let field = Field { name: Some(name.to_owned()), datatype, byteorder, shape, offset: end };
+            self.named.iter_mut().skip(before).for_each(|named| named.at = named.at.saturating_add(end));
             end = after(end, &field.shape, field.datatype.item_size())?;
             fields.push(field);
         }

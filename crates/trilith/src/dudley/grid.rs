@@ -179,7 +179,10 @@ impl Spec<'_> {
         }
         let cut_edges = self.word("grid_edge", &["full", "cut"])? == 1;
         let strings = match self.said.contains_key("grid_strings") {
-            true => Some(Arc::new(Strings::of(&self.lengths("grid_strings")?, datatype.item_size())?)),
+            true => {
+                let words = self.text("grid_numbers")?.unwrap_or("");
+                Some(Arc::new(Strings::of(&self.lengths("grid_strings")?, words, datatype.item_size())?))
+            }
             false => None,
         };
         let cut = Cut { shape, chunk, item: datatype.item_size(), cut_edges };

@@ -14,6 +14,7 @@ mod named;
 mod netcdf3;
 mod npy;
 mod npz;
+mod parts;
 mod pdb;
 mod recognise;
 mod safetensors;

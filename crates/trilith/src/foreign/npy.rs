@@ -1,7 +1,10 @@
 //! `.npy` files of numpy: one array, named `data`.
 
+use std::sync::Arc;
+
+use super::parts::{self, Member};
 use super::text::{LayoutText, spell};
-use crate::array::{Array, Byteorder, Datatype, Partly, Time};
+use crate::array::{Array, Byteorder, Datatype, Named, NamedKind, Partly};
 use crate::bytes::SourceRef;
 use crate::codec::filter::numbers;
 use crate::error::{Error, Result};
@@ -22,16 +25,19 @@ pub(super) fn read(source: SourceRef, limits: &Limits) -> Result<Partly> {
 }
 
 /// An array whose `.npy` file begins at a byte of the file. A column that cannot be read is the item `NAME@COLUMN`.
-pub(super) fn declare((array, missing, time): &Partly, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
+pub(super) fn declare((array, missing, named): &Partly, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
     let (shape, offset) = (array.shape(), start.saturating_add(array.offset()));
-    let date = word(array, time.as_ref())?;
-    if let Some(word) = date.filter(|_| !array.is_empty()) {
-        text.item(name, &format!("u1[{}] @{offset}", array.nbytes()))?;
-        text.grid(shape, shape)?;
-        elements(array, true, text)?;
-        text.attribute("grid_filters", word.as_str())?;
-        if !array.is_c_contiguous() {
-            text.attribute("grid_order", "F")?;
+    let made = Made::of(array, named)?;
+    if !made.filter.is_empty() || !made.strings.is_empty() {
+        if array.is_empty() {
+            text.array(name, &made.datatype, Byteorder::Little, shape, offset)?;
+        } else {
+            text.item(name, &format!("u1[{}] @{offset}", array.nbytes_stored()))?;
+            text.grid(shape, shape)?;
+            made.write("", text)?;
+            if !array.is_c_contiguous() {
+                text.attribute("grid_order", "F")?;
+            }
         }
     } else if array.is_c_contiguous() {
         text.array(name, array.datatype(), array.byteorder(), shape, offset)?;
@@ -44,28 +50,92 @@ pub(super) fn declare((array, missing, time): &Partly, start: u64, name: &str, t
         text.elements(array.datatype(), array.byteorder(), &[])?;
         text.attribute("grid_order", "F")?;
     }
-    said(time.as_ref(), text)?;
+    said(named, text)?;
     unreadable(missing, name, text)
 }
 
-/// The filter that makes strings of dates; `None` for all other elements.
-pub(super) fn word(array: &Array, time: Option<&Time>) -> Result<Option<String>> {
-    let Some((times, name)) = time.and_then(|time| time.date.as_ref()) else { return Ok(None) };
-    let unit = numbers::unit(name).ok_or_else(|| Error::unsupported(format!("cannot read dates in the unit {name:?}")))?;
-    Ok(Some(format!("dates({},{times},{unit})", u8::from(array.byteorder() == Byteorder::Big))))
+/// The elements of an array, and how they are made of what is stored.
+pub(super) struct Made {
+    pub datatype: Datatype,
+    order: Byteorder,
+    /// The filter that makes all of an element, if there is one.
+    filter: String,
+    /// The attributes of structs of which parts are made.
+    strings: Vec<u64>,
+    numbers: Vec<String>,
 }
 
-/// The elements of an array, or the strings that are made of them.
-pub(super) fn elements(array: &Array, are_dates: bool, text: &mut LayoutText) -> Result<()> {
-    if are_dates {
-        return text.elements(&Datatype::with_length("ascii", numbers::DATE as u64)?, Byteorder::Little, &[]);
+impl Made {
+    /// What becomes of the elements of an array.
+    ///
+    /// # Errors
+    /// Returns `Unsupported` for dates in units that are not known, and for structs of too many parts.
+    pub fn of(array: &Array, named: &[Named]) -> Result<Self> {
+        let mut found = Vec::new();
+        for named in named {
+            if let Some((word, datatype)) = word(named)? {
+                found.push((named.at, word, datatype));
+            }
+        }
+        let (datatype, order) = (array.datatype().clone(), array.byteorder());
+        let kept = Self { datatype, order, filter: String::new(), strings: Vec::new(), numbers: Vec::new() };
+        match (&kept.datatype, found.as_slice()) {
+            (_, []) => Ok(kept),
+            (Datatype::Struct(fields), found) => {
+                let (read, parts) = parts::shown(fields, 0, &|field, at| {
+                    let known = matches!(field.datatype, Datatype::Int64 | Datatype::Ascii(_));
+                    let place = found.iter().position(|(place, ..)| *place == at && known);
+                    Ok(match place.and_then(|number| Some((number, found.get(number)?))) {
+                        Some((number, (_, _, datatype))) => Member::numbers(datatype.clone(), field.shape.clone(), number),
+                        None => Member::Kept,
+                    })
+                })?;
+                // No string is in a heap, whose addresses would have these sizes.
+                let strings = [fields.item_size(), 8, 8, 0].into_iter().chain(parts.into_iter().flatten()).collect();
+                let numbers = found.iter().map(|(_, word, _)| word.clone()).collect();
+                Ok(Self { datatype: Datatype::Struct(Arc::new(read)), strings, numbers, ..kept })
+            }
+            (_, [(_, word, datatype), ..]) => {
+                Ok(Self { datatype: datatype.clone(), order: Byteorder::Little, filter: word.clone(), ..kept })
+            }
+        }
     }
-    text.elements(array.datatype(), array.byteorder(), &[])
+
+    /// Writes the elements of a grid, and the filters of its chunks; `stored` are those that come after.
+    pub fn write(&self, stored: &str, text: &mut LayoutText) -> Result<()> {
+        text.elements(&self.datatype, self.order, &[])?;
+        let words = format!("{} {stored}", self.filter);
+        if !words.trim().is_empty() {
+            text.attribute("grid_filters", words.trim())?;
+        }
+        if self.strings.is_empty() { Ok(()) } else { parts::write(&self.strings, &self.numbers, text) }
+    }
 }
 
-/// The attribute for dates and durations.
-pub(super) fn said(time: Option<&Time>, text: &mut LayoutText) -> Result<()> {
-    time.map_or(Ok(()), |time| text.attribute("numpy_dtype", time.name.as_str()))
+/// The filter that makes something of elements, and what comes out.
+fn word(named: &Named) -> Result<Option<(String, Datatype)>> {
+    let is_big = u8::from(named.order == Byteorder::Big);
+    Ok(match &named.kind {
+        NamedKind::Durations => None,
+        NamedKind::Dates(times, name) => {
+            let unit =
+                numbers::unit(name).ok_or_else(|| Error::unsupported(format!("cannot read dates in the unit {name:?}")))?;
+            Some((format!("dates({is_big},{times},{unit})"), Datatype::with_length("ascii", numbers::DATE as u64)?))
+        }
+        NamedKind::Long(width, is_complex) => {
+            let datatype = if *is_complex { Datatype::Complex128 } else { Datatype::Float64 };
+            // Those of x86; that the file does not say so, the filter knows.
+            Some((format!("float({width},{is_big},79,64,15,0,64,16383,2)"), datatype))
+        }
+    })
+}
+
+/// The attribute that tells of what numpy has other datatypes for.
+pub(super) fn said(named: &[Named], text: &mut LayoutText) -> Result<()> {
+    let said =
+        |named: &Named| if named.column.is_empty() { named.name.clone() } else { format!("{}={}", named.column, named.name) };
+    let all: Vec<String> = named.iter().map(said).collect();
+    if all.is_empty() { Ok(()) } else { text.attribute("numpy_dtype", all.join(" ").as_str()) }
 }
 
 /// The columns of an array that cannot be read.

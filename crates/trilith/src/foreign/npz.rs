@@ -78,25 +78,23 @@ fn declare(source: &SourceRef, entry: &Entry, name: &str, text: &mut LayoutText,
     if entry.method != 8 {
         return npy::declare(&npy::read(member(source, entry, limits)?, limits)?, start, name, text);
     }
-    let (array, missing, time) = npy::read(head(source, entry, start, limits)?, limits)?;
-    let size = array.offset().saturating_add(array.nbytes());
+    let (array, missing, named) = npy::read(head(source, entry, start, limits)?, limits)?;
+    let size = array.offset().saturating_add(array.nbytes_stored());
     if size != entry.size {
         return Err(Error::malformed(format!("its array ends at byte {size}, the member at byte {}", entry.size)));
     }
-    if array.nbytes() == 0 {
-        text.array(name, array.datatype(), array.byteorder(), array.shape(), start)?;
+    let made = npy::Made::of(&array, &named)?;
+    if array.nbytes_stored() == 0 {
+        text.array(name, &made.datatype, array.byteorder(), array.shape(), start)?;
         return npy::unreadable(&missing, name, text);
     }
     text.item(name, &format!("u1[{}] @{start}", entry.stored))?;
     text.grid(array.shape(), array.shape())?;
-    let date = npy::word(&array, time.as_ref())?;
-    npy::elements(&array, date.is_some(), text)?;
-    let words = format!("{} skip({}) rawdeflate", date.unwrap_or_default(), array.offset());
-    text.attribute("grid_filters", words.trim())?;
+    made.write(&format!("skip({}) rawdeflate", array.offset()), text)?;
     if !array.is_c_contiguous() {
         text.attribute("grid_order", "F")?;
     }
-    npy::said(time.as_ref(), text)?;
+    npy::said(&named, text)?;
     npy::unreadable(&missing, name, text)
 }
 

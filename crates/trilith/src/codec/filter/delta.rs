@@ -21,10 +21,22 @@ impl Rows {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for other lengths than 1, 2, 4 and 8.
     pub fn of(arguments: &[u64], len: usize) -> Result<Self> {
+        Self::known(arguments, len, &[1, 2, 4, 8])
+    }
+
+    /// Does the same as [`Rows::of`], for the bytes of floats.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for other lengths than 2, 3, 4 and 8.
+    pub fn of_floats(arguments: &[u64], len: usize) -> Result<Self> {
+        Self::known(arguments, len, &[2, 3, 4, 8])
+    }
+
+    fn known(arguments: &[u64], len: usize, widths: &[usize]) -> Result<Self> {
         let argument = |at: usize, without: u64| to_usize(arguments.get(at).copied().unwrap_or(without));
         let width = argument(0, 0)?;
-        if !matches!(width, 1 | 2 | 4 | 8) {
-            return Err(Error::unsupported(format!("differences of numbers of {width} bytes, known are 1, 2, 4 and 8")));
+        if !widths.contains(&width) {
+            return Err(Error::unsupported(format!("differences of numbers of {width} bytes, known are {widths:?}")));
         }
         let row = match argument(1, 0)?.saturating_mul(width) {
             0 => len.max(1),
@@ -94,7 +106,10 @@ mod tests {
     #[test]
     fn floats_have_their_first_bytes_first() {
         // Two numbers of two bytes: 0x0102 and 0x0304 are the planes 01 03 02 04, as differences 01 02 ff 02.
-        let rows = Rows::of(&[2, 2], 4).unwrap();
+        let rows = Rows::of_floats(&[2, 2], 4).unwrap();
         assert_eq!(rows.undo_floats(vec![1, 2, 255, 2]), [1, 2, 3, 4]);
+        let rows = Rows::of_floats(&[3, 2], 6).unwrap();
+        assert_eq!(rows.undo_floats(vec![1, 3, 254, 3, 254, 3]), [1, 2, 3, 4, 5, 6]);
+        assert!(Rows::of_floats(&[1, 2], 4).is_err() && Rows::of_floats(&[0, 2], 4).is_err());
     }
 }

@@ -72,6 +72,16 @@ impl Filters {
         self.0.is_empty()
     }
 
+    /// Returns each filter alone.
+    pub fn apart(self) -> Vec<Self> {
+        self.0.into_iter().map(|filter| Self(vec![filter])).collect()
+    }
+
+    /// Returns the number of bytes that become so many when a chunk is decoded, if that is known.
+    pub fn stored_size(&self, size: u64) -> Option<u64> {
+        self.0.iter().try_fold(size, |size, filter| filter.stored_size(size))
+    }
+
     /// Returns the filters after `pad`, if that is the first one.
     pub fn without_padding(&self) -> Option<Self> {
         match self.0.as_slice() {
@@ -98,11 +108,7 @@ impl Filters {
         let mut known = Some(size);
         for at in &steps {
             sizes.push(known);
-            known = match (known, self.0.get(*at).map(Filter::grows)) {
-                (Some(known), Some(Grows::By(more))) => known.checked_add(more),
-                (Some(known), Some(Grows::Times(stored, read))) => (known / read.max(1)).checked_mul(stored),
-                _ => None,
-            };
+            known = known.zip(self.0.get(*at)).and_then(|(known, filter)| filter.stored_size(known));
         }
         for (at, given) in steps.into_iter().zip(sizes).rev() {
             let Some(filter) = self.0.get(at) else { continue };
@@ -120,11 +126,21 @@ impl Filter {
     fn grows(&self) -> Grows {
         match self.name.as_str() {
             "shuffle" | "bitshuffle" | "delta" | "fdelta" | "reverse" => Grows::By(0),
-            "whole" | "float" => Grows::Times(self.argument(0).unwrap_or(8), 8),
+            "whole" => Grows::Times(self.argument(0).unwrap_or(8), 8),
+            "float" => Grows::Times(self.argument(0).unwrap_or(8), numbers::made(&self.arguments)),
             "dates" => Grows::Times(8, numbers::DATE as u64),
             "fletcher32" | "crc32c" => Grows::By(4),
             "skip" => Grows::By(self.argument(0).unwrap_or(0)),
             _ => Grows::Unknown,
+        }
+    }
+
+    /// Returns the number of bytes that become so many, if that is known.
+    fn stored_size(&self, size: u64) -> Option<u64> {
+        match self.grows() {
+            Grows::By(more) => size.checked_add(more),
+            Grows::Times(stored, read) => (size / read.max(1)).checked_mul(stored),
+            Grows::Unknown => None,
         }
     }
 
@@ -138,7 +154,7 @@ impl Filter {
         match self.name.as_str() {
             "shuffle" | "bitshuffle" => self.unshuffled(&bytes),
             "delta" => Ok(delta::Rows::of(&self.arguments, bytes.len())?.undo(bytes)),
-            "fdelta" => Ok(delta::Rows::of(&self.arguments, bytes.len())?.undo_floats(bytes)),
+            "fdelta" => Ok(delta::Rows::of_floats(&self.arguments, bytes.len())?.undo_floats(bytes)),
             "bits" => {
                 let is_big = self.argument(2).is_ok_and(|order| order == 1);
                 bits::undo(&bytes, self.argument(0)?, self.argument(1)?, is_big, Room::of(given, size, limits)?.most)

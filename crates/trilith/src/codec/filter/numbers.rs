@@ -54,12 +54,20 @@ pub(super) fn whole(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<
     Ok(out)
 }
 
-/// Floating-point numbers as little-endian ones of eight bytes, rounded. The arguments are the bytes of a number, 1 for a
-/// big-endian one, the bit of the sign, the first bit and the bits of the exponent and of the fraction, the bias, and 1 if the
-/// leading bit of the fraction is stored.
+/// Bytes of what is made of a floating-point number: the tenth argument, if there is one.
+pub(super) fn made(arguments: &[u64]) -> u64 {
+    if arguments.get(9) == Some(&4) { 4 } else { 8 }
+}
+
+/// Floating-point numbers as little-endian ones of eight bytes (or of four, if a tenth argument says so), rounded. The
+/// arguments are the bytes of a number, 1 for a big-endian one, the bit of the sign, the first bit and the bits of the exponent
+/// and of the fraction, the bias, and 1 if the leading bit of the fraction is stored: 2 if numbers in which it is another than it
+/// has to be are refused, since the file does not say that they have this form.
 pub(super) fn float(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u8>> {
-    let [width, is_big, sign, exponent_at, exponent_bits, fraction_at, fraction_bits, bias, is_stored] =
-        known(arguments, bytes, 8, most)?;
+    let size = made(arguments);
+    let [width, is_big, sign, exponent_at, exponent_bits, fraction_at, fraction_bits, bias, leading] =
+        known(arguments.get(..9).unwrap_or(arguments), bytes, to_usize(size)?, most)?;
+    let is_stored = u64::from(leading > 0);
     if !(1..=30).contains(&exponent_bits) || !(1..=112).contains(&fraction_bits) || bias > 1 << 30 {
         return Err(Error::unsupported(format!(
             "numbers with exponents of {exponent_bits} bits and fractions of {fraction_bits}"
@@ -67,11 +75,20 @@ pub(super) fn float(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<
     }
     let (bias, places) = (bias as i64, fraction_bits as i64 - is_stored as i64);
     let top = (1i64 << exponent_bits) - 1;
-    let mut out = Vec::with_capacity(bytes.len() / to_usize(width)? * 8);
+    let mut out = Vec::with_capacity(bytes.len() / to_usize(width)? * to_usize(size)?);
+    let (mut some, mut filled) = (false, true);
     for number in bytes.chunks_exact(to_usize(width)?) {
         let word = bits(number, is_big == 1);
         let exponent = field(word, exponent_at, exponent_bits) as i64;
         let stored = field(word, fraction_at, fraction_bits);
+        if leading == 2 && word != 0 {
+            let is_one = field(stored, fraction_bits - 1, 1) == 1;
+            if is_one != (exponent != 0) || (exponent == 0 && stored != 0) {
+                return Err(other_form());
+            }
+            let last = field(word, (width * 8).saturating_sub(16), 15) as i64;
+            (some, filled) = (true, filled && (last == 0x7fff || (last - 16383).abs() < 1100));
+        }
         let fraction = if is_stored == 1 { field(stored, 0, fraction_bits - 1) } else { stored };
         let magnitude = match exponent {
             exponent if exponent == top && fraction == 0 => f64::INFINITY,
@@ -82,9 +99,15 @@ pub(super) fn float(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<
             exponent => scaled(stored | 1 << fraction_bits, exponent - bias - places),
         };
         let value = if field(word, sign, 1) == 1 { -magnitude } else { magnitude };
-        out.extend(value.to_le_bytes());
+        if size == 4 { out.extend((value as f32).to_le_bytes()) } else { out.extend(value.to_le_bytes()) }
     }
-    Ok(out)
+    // The last two bytes of a number of 128 bits are its sign and its exponent; here they may be anything.
+    if some && filled { Err(other_form()) } else { Ok(out) }
+}
+
+fn other_form() -> Error {
+    Error::unsupported("long doubles in another form than that of 80 bits")
+        .hint("convert them to float64 with numpy on the kind of machine that wrote them")
 }
 
 /// Returns the nearest number to `value` times a power of two.
@@ -244,6 +267,22 @@ mod tests {
         bytes[8..10].copy_from_slice(&[0xff, 0x7f]);
         bytes[7] = 0x80;
         assert_eq!(as_float(&bytes, &x87), f64::INFINITY);
+        let mut short = double.to_vec();
+        short.push(4);
+        assert_eq!(float(&0.1f64.to_le_bytes(), &short, 4).unwrap(), 0.1f32.to_le_bytes());
+        let (mut strict, one) = (x87, [&[0; 7][..], &[0x80, 0xff, 0x3f], &[0; 6]].concat());
+        strict[8] = 2;
+        assert_eq!(as_float(&one, &strict), 1.0);
+        // 1.5 as a number of 128 bits, and as a sum of two doubles.
+        let quad = [&[0; 13][..], &[0x80, 0xff, 0x3f]].concat();
+        let doubles = [1.5f64.to_le_bytes(), [0; 8]].concat();
+        let halves = [&[0; 12][..], &[0, 0x80, 0xfe, 0x3f]].concat();
+        let both = [&one[..14], &[0xfe, 0x3f]].concat();
+        let any = [&one[..10], &[1, 2, 3, 4, 5, 6]].concat();
+        assert_eq!(as_float(&any, &strict), 1.0);
+        for other in [quad, doubles, halves, both] {
+            assert!(float(&other, &strict, 8).is_err(), "{other:?}");
+        }
         assert!(float(&[0; 16], &x87, 7).is_err() && float(&[0; 16], &x87[..8], 8).is_err());
     }
 

@@ -1,5 +1,7 @@
 //! Attributes: their values, and where those are.
 
+use std::borrow::Cow;
+
 use super::elsewhere::Elsewhere;
 use super::file::H5;
 use super::header::{Header, Message, kind, shared};
@@ -7,6 +9,8 @@ use super::heaps::{FractalHeap, GlobalHeaps};
 use super::trees;
 use super::types::{Element, Pad, Space, Special, Typed, whole};
 use crate::array::{Byteorder, Datatype};
+use crate::bytes::to_usize;
+use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
 use crate::foreign::text::LayoutText;
 use crate::layout::Literal;
@@ -140,9 +144,9 @@ impl Attribute {
                 values.push(Literal::Text(self.text(file, heaps, number)?));
             }
         } else {
-            let element = self.typed.element();
+            let (element, data) = self.elements(file, count)?;
             let width = usize::try_from(element.datatype.item_size()).unwrap_or(usize::MAX).max(1);
-            for bytes in self.data.chunks_exact(width).take(count as usize) {
+            for bytes in data.chunks_exact(width).take(count as usize) {
                 match literal(bytes, &element, paths) {
                     Some(Literal::Text(text)) if spaced => values.push(Literal::Text(text.trim_end_matches(' ').to_owned())),
                     Some(value) => values.push(value),
@@ -159,6 +163,16 @@ impl Attribute {
         }
     }
 
+    /// Its elements as they are read, `count` of them.
+    fn elements(&self, file: &H5, count: u64) -> Result<(Element, Cow<'_, [u8]>)> {
+        let Some((datatype, word)) = &self.typed.decoded else { return Ok((self.typed.element(), Cow::Borrowed(&self.data))) };
+        let (filters, size) = (Filters::parse(word)?, count.saturating_mul(datatype.item_size()));
+        let stored = to_usize(filters.stored_size(size).unwrap_or(0))?;
+        let data = self.data.get(..stored).ok_or_else(|| Error::malformed("an attribute is cut short"))?;
+        let decoded = filters.decode(data.to_vec(), 0, size, &file.limits)?;
+        Ok((Typed::plain(datatype.clone(), Byteorder::Little).element(), Cow::Owned(decoded)))
+    }
+
     /// Writes it as an item.
     pub fn write(&self, file: &H5, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
         let shape = self.space.shape.as_deref().unwrap_or(&[]);
@@ -170,15 +184,19 @@ impl Attribute {
             _ => {}
         }
         let (at, all) = (self.address.saturating_add(file.base), [shape, &self.typed.dims].concat());
-        if !self.typed.has_strings() {
+        if !self.typed.has_strings() && self.typed.decoded.is_none() {
             return text.array(name, &self.typed.datatype, self.typed.order, &all, at);
         }
-        let shown = here.shown()?;
         let size = shape.iter().fold(self.typed.size, |n, len| n.saturating_mul(*len));
         text.item(name, &format!("u1[{size}] @{at}"))?;
         text.grid(shape, &shape.iter().map(|len| (*len).max(1)).collect::<Vec<_>>())?;
+        if let Some((datatype, word)) = &self.typed.decoded {
+            text.elements(datatype, Byteorder::Little, self.typed.axes())?;
+            return text.attribute("grid_filters", word.as_str());
+        }
+        let shown = here.shown()?;
         text.elements(&shown.datatype, self.typed.order, &self.typed.dims)?;
-        text.attribute("grid_strings", shown.strings.as_slice())?;
+        shown.write(text)?;
         here.members(name, text)
     }
 

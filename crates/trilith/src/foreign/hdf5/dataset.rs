@@ -186,6 +186,14 @@ impl Dataset {
         Ok(())
     }
 
+    /// Returns `true` if some elements were never written.
+    fn has_gaps(&self, file: &H5, shape: &[u64]) -> Result<bool> {
+        match &self.storage {
+            Storage::Chunked(chunked) => Ok(self.pieces(file, chunked, shape)?.iter().any(Option::is_none)),
+            storage => Ok(matches!(storage, Storage::Contiguous(None))),
+        }
+    }
+
     fn write_fill(&self, text: &mut LayoutText) -> Result<()> {
         let Some(fill) = &self.fill else { return Ok(()) };
         let digits = hexadecimal(fill);
@@ -233,8 +241,14 @@ impl Dataset {
         if !self.stored(file, (name, here.shape), (&shown.datatype, &self.typed.dims), "", text)? {
             return Ok(());
         }
-        text.attribute("grid_strings", shown.strings.as_slice())?;
-        if self.typed.datatype.as_struct().is_none() { self.write_fill(text) } else { Ok(()) }
+        shown.write(text)?;
+        if self.typed.datatype.as_struct().is_none() {
+            return self.write_fill(text);
+        }
+        if self.fill.is_some() && self.has_gaps(file, here.shape)? {
+            return Err(Error::unsupported("a fill value of structs whose members are not read as they are stored"));
+        }
+        Ok(())
     }
 
     /// Writes numbers of an odd width as those that a filter makes of them.

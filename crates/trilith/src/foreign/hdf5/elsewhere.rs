@@ -9,12 +9,10 @@ use super::types::{Element, Pad, Typed};
 use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
+use crate::foreign::parts::{self, Member};
 use crate::foreign::text::{LayoutText, spell};
 
-/// Parts of a struct with strings.
-const PARTS: usize = 1 << 12;
-
-/// Elements with parts that are stored elsewhere.
+/// Elements with parts that lie elsewhere.
 pub(super) struct Elsewhere<'a> {
     pub file: &'a H5,
     pub heaps: &'a GlobalHeaps,
@@ -28,8 +26,16 @@ pub(super) struct Elsewhere<'a> {
 /// Elements with their strings: their description in a layout.
 pub(super) struct Shown {
     pub datatype: Datatype,
-    /// The attribute `grid_strings`.
-    pub strings: Vec<u64>,
+    /// The attributes `grid_strings` and `grid_numbers`.
+    strings: Vec<u64>,
+    numbers: Vec<String>,
+}
+
+impl Shown {
+    /// Writes how the elements are made.
+    pub fn write(&self, text: &mut LayoutText) -> Result<()> {
+        parts::write(&self.strings, &self.numbers, text)
+    }
 }
 
 impl Elsewhere<'_> {
@@ -135,8 +141,8 @@ impl Elsewhere<'_> {
                 let mut all = BTreeMap::new();
                 self.find(fields, 0, &[0], &mut all)?;
                 let lengths = self.longest(to_usize(stored)?, &all)?;
-                let (fields, parts) = self.with_strings(fields, 0, &lengths)?;
-                parts.iter().for_each(|part| strings.extend(part));
+                let (fields, parts) = parts::shown(fields, 0, &|field, at| self.member(field, at, &lengths))?;
+                strings.extend(parts.into_iter().flatten());
                 Datatype::Struct(Arc::new(fields))
             }
             (other, pad) => {
@@ -144,7 +150,8 @@ impl Elsewhere<'_> {
                 other.clone()
             }
         };
-        Ok(Shown { datatype, strings })
+        let numbers = self.typed.numbers.iter().map(|(_, (_, word))| word.clone()).collect();
+        Ok(Shown { datatype, strings, numbers })
     }
 
     fn is_text(&self, field: &Field, at: u64) -> bool {
@@ -160,8 +167,8 @@ impl Elsewhere<'_> {
                 _ if self.is_text(field, at) => (self.count(field), self.descriptor()),
                 _ => continue,
             };
-            if count.saturating_mul(starts.len() as u64) > PARTS as u64 {
-                return Err(Error::unsupported(format!("structs with more than {PARTS} strings")));
+            if count.saturating_mul(starts.len() as u64) > parts::MOST as u64 {
+                return Err(Error::unsupported(format!("structs with more than {} strings", parts::MOST)));
             }
             let places = starts.iter().flat_map(|start| {
                 (0..count).map(move |n| start.saturating_add(field.offset).saturating_add(n.saturating_mul(size)))
@@ -201,58 +208,25 @@ impl Elsewhere<'_> {
         field.count() / self.descriptor()
     }
 
-    /// A struct with its strings, and the parts of which its bytes are made. As deep as types nest.
-    fn with_strings(&self, fields: &StructType, first: u64, lengths: &BTreeMap<u64, u64>) -> Result<(StructType, Vec<[u64; 4]>)> {
-        let (mut made, mut parts) = (Vec::new(), Vec::new());
-        let mut to = 0u64;
-        for field in fields.fields() {
-            let at = first.saturating_add(field.offset);
-            if self.typed.lists.iter().any(|list| list.offset == at) && field.datatype == Datatype::Uint8 {
-                continue;
-            }
-            let mut shown = Field { offset: to, ..field.clone() };
-            if let Datatype::Struct(inner) = &field.datatype {
-                let (inner_shown, inner_parts) = self.with_strings(inner, at, lengths)?;
-                for n in 0..field.count() {
-                    let (from, into) = (n.saturating_mul(inner.item_size()), n.saturating_mul(inner_shown.item_size()));
-                    let moved = |[kind, a, b, len]: &[u64; 4]| [*kind, field.offset + from + a, to + into + b, *len];
-                    parts.extend(inner_parts.iter().map(moved));
-                    check(parts.len())?;
-                }
-                shown.datatype = Datatype::Struct(Arc::new(inner_shown));
-            } else if self.is_text(field, at) {
-                let len = lengths.get(&at).copied().unwrap_or(1);
-                shown.shape.pop();
-                shown.datatype = Datatype::with_length("utf8", len)?;
-                for n in 0..self.count(field) {
-                    parts.push([1, field.offset + n * self.descriptor(), to + n * len, len]);
-                    check(parts.len())?;
-                }
-            } else {
-                let (size, pad) = (field.datatype.item_size(), self.typed.pads.iter().find(|(offset, _)| *offset == at));
-                match pad {
-                    None => parts.push([0, field.offset, to, field.count().saturating_mul(size)]),
-                    Some((_, pad)) => {
-                        parts.extend(
-                            (0..field.count().min(PARTS as u64 + 1))
-                                .map(|n| [pad.kind(), field.offset + n * size, to + n * size, size]),
-                        );
-                    }
-                }
-                check(parts.len())?;
-            }
-            to = to.saturating_add(shown.count().saturating_mul(shown.datatype.item_size()));
-            made.push(shown);
+    /// What becomes of the member of a struct at a byte of an element.
+    fn member(&self, field: &Field, at: u64, lengths: &BTreeMap<u64, u64>) -> Result<Member> {
+        let is_bytes = field.datatype == Datatype::Uint8;
+        if is_bytes && self.typed.lists.iter().any(|list| list.offset == at) {
+            return Ok(Member::Gone);
         }
-        Ok((StructType::with_offsets(made, to)?, parts))
+        let shape = field.shape.split_last().map_or(&[][..], |(_, shape)| shape).to_vec();
+        if self.is_text(field, at) {
+            let datatype = Datatype::with_length("utf8", lengths.get(&at).copied().unwrap_or(1))?;
+            return Ok(Member::Made { datatype, shape, kind: 1, count: self.count(field), stored: self.descriptor() });
+        }
+        if let Some(filter) = self.typed.numbers.iter().position(|(place, _)| *place == at && is_bytes)
+            && let Some((_, (datatype, _))) = self.typed.numbers.get(filter)
+        {
+            return Ok(Member::numbers(datatype.clone(), shape, filter));
+        }
+        let pad = self.typed.pads.iter().find(|(offset, _)| *offset == at);
+        Ok(pad.map_or(Member::Kept, |(_, pad)| Member::strings(field, pad.kind())))
     }
-}
-
-fn check(parts: usize) -> Result<()> {
-    if parts > PARTS {
-        return Err(Error::unsupported(format!("structs with strings that have more than {PARTS} parts")));
-    }
-    Ok(())
 }
 
 impl Pad {

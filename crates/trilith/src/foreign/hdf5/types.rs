@@ -25,9 +25,14 @@ pub(super) struct Typed {
     pub pads: Vec<(u64, Pad)>,
     /// Members of a struct that are lists of variable length.
     pub lists: Vec<List>,
+    /// Numbers of odd widths in a struct, likewise.
+    pub numbers: Vec<(u64, Decoded)>,
     /// The datatype of numbers of odd widths, and the filter that makes it of their bytes, which are the last axis.
-    pub decoded: Option<(Datatype, String)>,
+    pub decoded: Option<Decoded>,
 }
+
+/// The datatype of numbers, and the filter that makes it of their bytes.
+pub(super) type Decoded = (Datatype, String);
 
 /// The end of a fixed string.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,10 +82,20 @@ pub(super) struct Element {
 }
 
 impl Typed {
-    fn plain(datatype: Datatype, order: Byteorder) -> Self {
+    pub(super) fn plain(datatype: Datatype, order: Byteorder) -> Self {
         let size = datatype.item_size();
-        let (texts, pads, lists) = (Vec::new(), Vec::new(), Vec::new());
-        Self { datatype, order, dims: Vec::new(), size, special: Special::None, texts, pads, lists, decoded: None }
+        Self {
+            datatype,
+            order,
+            dims: Vec::new(),
+            size,
+            special: Special::None,
+            texts: Vec::new(),
+            pads: Vec::new(),
+            lists: Vec::new(),
+            numbers: Vec::new(),
+            decoded: None,
+        }
     }
 
     fn raw(size: u64, what: impl Into<String>) -> Self {
@@ -169,6 +184,9 @@ impl Typed {
             11 => {
                 let base = Self::next(file, at, depth + 1)?;
                 let datatype = complex(&base.datatype);
+                if let (None, Some(decoded)) = (&datatype, &base.decoded) {
+                    return Ok(Self::complex_of(decoded, size));
+                }
                 Ok(datatype.map_or_else(|| Self::raw(size, "a complex number"), |datatype| Self::plain(datatype, base.order)))
             }
             other => Err(Error::unsupported(format!("a datatype of class {other}"))),
@@ -205,11 +223,11 @@ impl Typed {
         !self.texts.is_empty() || !self.lists.is_empty()
     }
 
-    /// Returns `true` if strings have to be made of the stored elements.
+    /// Whether strings, or numbers in a struct, have to be made of what is stored.
     pub fn has_strings(&self) -> bool {
         let is_struct = self.datatype.as_struct().is_some();
         // A NUL ends the strings of structs, too; they stay unchanged, so that structs can be read in place.
-        self.has_elsewhere() || self.pads.iter().any(|(_, pad)| !is_struct || *pad == Pad::Spaced)
+        self.has_elsewhere() || !self.numbers.is_empty() || self.pads.iter().any(|(_, pad)| !is_struct || *pad == Pad::Spaced)
     }
 
     /// The axes of an element.
@@ -255,7 +273,7 @@ impl Typed {
     fn compound(file: &H5, at: &mut Fields<'_>, version: u64, count: u64, size: u64, depth: usize) -> Result<Self> {
         let mut fields = Vec::new();
         let mut within = None;
-        let (mut texts, mut pads, mut lists) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut texts, mut pads, mut lists, mut numbers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for _ in 0..count {
             let before = at.done();
             let name = at.text()?;
@@ -285,6 +303,8 @@ impl Typed {
             }
             texts.extend(member.texts.iter().map(|at| offset.saturating_add(*at)));
             pads.extend(member.pads.iter().map(|(at, pad)| (offset.saturating_add(*at), *pad)));
+            numbers.extend(member.decoded.iter().map(|decoded| (offset, decoded.clone())));
+            numbers.extend(member.numbers.iter().map(|(at, decoded)| (offset.saturating_add(*at), decoded.clone())));
             lists.extend(member.lists.iter().map(|list| List {
                 path: format!("{name}.{}", list.path),
                 offset: offset.saturating_add(list.offset),
@@ -296,13 +316,27 @@ impl Typed {
         if let ([Some("r"), Some("i")], [re, im]) = (names.as_slice(), fields.as_slice())
             && re.datatype == im.datatype
             && (re.byteorder, re.offset, im.offset) == (im.byteorder, 0, size / 2)
-            && let Some(datatype) = complex(&re.datatype).filter(|datatype| datatype.item_size() == size)
         {
-            return Ok(Self::plain(datatype, re.byteorder));
+            if let Some(datatype) = complex(&re.datatype).filter(|datatype| datatype.item_size() == size) {
+                return Ok(Self::plain(datatype, re.byteorder));
+            }
+            if let [(0, one), (_, other)] = numbers.as_slice()
+                && one == other
+                && one.0 == Datatype::Float64
+                && re.shape == im.shape
+                && re.shape == [size / 2]
+            {
+                return Ok(Self::complex_of(one, size));
+            }
         }
         let datatype = Datatype::Struct(Arc::new(StructType::with_offsets(fields, size)?));
         let special = within.map_or(Special::None, Special::Within);
-        Ok(Self { special, texts, pads, lists, ..Self::plain(datatype, Byteorder::Little) })
+        Ok(Self { special, texts, pads, lists, numbers, ..Self::plain(datatype, Byteorder::Little) })
+    }
+
+    /// Complex numbers whose parts are numbers of odd widths.
+    fn complex_of((_, word): &Decoded, size: u64) -> Self {
+        Self { decoded: Some((Datatype::Complex128, word.clone())), ..Self::raw(size, "a complex number") }
     }
 
     fn enumeration(file: &H5, at: &mut Fields<'_>, version: u64, count: u64, depth: usize) -> Result<Self> {

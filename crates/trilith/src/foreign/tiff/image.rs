@@ -68,7 +68,7 @@ impl Image {
         if [width, height, depth, samples, rows, columns, layers].contains(&0) {
             return Err(Error::malformed("an image without width, height, or lengths of its strips or tiles"));
         }
-        let (datatype, packed) = samples_of(file, tags)?;
+        let (datatype, form) = samples_of(file, tags)?;
         let mut image = Self {
             shape: vec![height, width],
             chunk: vec![rows, columns],
@@ -90,7 +90,7 @@ impl Image {
             image.chunk.push(samples);
             image.dims.push("sample");
         }
-        image.filters = image.filters(file, tags, (columns, beside), packed)?;
+        image.filters = image.filters(file, tags, (columns, beside), form)?;
         Ok(image)
     }
 
@@ -113,17 +113,24 @@ impl Image {
     }
 
     /// The words of what chunks went through, whose rows have this number of pixels of this number of samples.
-    fn filters(&mut self, file: &Tiff<'_>, tags: &Directory, row: (u64, u64), packed: Option<u64>) -> Result<String> {
+    fn filters(&mut self, file: &Tiff<'_>, tags: &Directory, row: (u64, u64), form: Samples) -> Result<String> {
         let mut words = Vec::new();
         let (columns, beside) = row;
         let samples = columns.saturating_mul(beside);
-        if let Some(bits) = packed {
+        let predictor = tags.number(file, id::PREDICTOR, 1)?;
+        if let Samples::Bits(bits) = form {
             words.push(format!("bits({bits},{samples},{})", u8::from(self.order == Byteorder::Big)));
         }
-        let size = self.datatype.item_size();
-        match (tags.number(file, id::PREDICTOR, 1)?, self.order) {
+        let mut size = self.datatype.item_size();
+        if form == Samples::Float24 {
+            // One bit for the sign, 7 for the exponent, and 16 for the fraction: Technical Note 3.
+            size = 3;
+            let is_big = self.order == Byteorder::Big || predictor == 3;
+            words.push(format!("float(3,{},23,16,7,0,16,63,0,4)", u8::from(is_big)));
+        }
+        match (predictor, self.order) {
             (1, _) => {}
-            (predictor @ 2..=3, _) if packed.is_some() => {
+            (predictor @ 2..=3, _) if matches!(form, Samples::Bits(_)) => {
                 return Err(Error::unsupported(format!("the predictor {predictor} of samples that share bytes")));
             }
             (2, Byteorder::Little) => words.push(format!("delta({size},{samples},{beside})")),
@@ -133,6 +140,9 @@ impl Image {
                 self.order = Byteorder::Big;
             }
             (other, _) => return Err(Error::unsupported(format!("the predictor {other} of {}", self.datatype))),
+        }
+        if form == Samples::Float24 {
+            self.order = Byteorder::Little;
         }
         let compression = tags.number(file, id::COMPRESSION, 1)?;
         match COMPRESSIONS.iter().find(|row| row.0 == compression) {
@@ -297,8 +307,19 @@ pub(super) struct Written {
     pub why: Option<Error>,
 }
 
-/// The datatype of samples, and how many bits each has if they share bytes.
-fn samples_of(file: &Tiff<'_>, tags: &Directory) -> Result<(Datatype, Option<u64>)> {
+/// How samples are stored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Samples {
+    /// As they are read.
+    Plain,
+    /// Whole numbers of so many bits, which share bytes.
+    Bits(u64),
+    /// Floating-point numbers of 24 bits.
+    Float24,
+}
+
+/// The datatype of samples, and how they are stored.
+fn samples_of(file: &Tiff<'_>, tags: &Directory) -> Result<(Datatype, Samples)> {
     let alike = |id, without: u64, what: &str| -> Result<u64> {
         let all = tags.numbers(file, id)?.unwrap_or_else(|| vec![without]);
         match all.first() {
@@ -308,22 +329,23 @@ fn samples_of(file: &Tiff<'_>, tags: &Directory) -> Result<(Datatype, Option<u64
     };
     let (bits, format) = (alike(id::BITS, 1, "lengths")?, alike(id::FORMAT, 1, "kinds")?);
     Ok(match (format, bits) {
-        (1 | 4, 8) => (Datatype::Uint8, None),
-        (1 | 4, 16) => (Datatype::Uint16, None),
-        (1 | 4, 32) => (Datatype::Uint32, None),
-        (1 | 4, 64) => (Datatype::Uint64, None),
-        (1 | 4, 1..8) => (Datatype::Uint8, Some(bits)),
-        (1 | 4, 9..16) => (Datatype::Uint16, Some(bits)),
-        (1 | 4, 17..32) => (Datatype::Uint32, Some(bits)),
-        (2, 8) => (Datatype::Int8, None),
-        (2, 16) => (Datatype::Int16, None),
-        (2, 32) => (Datatype::Int32, None),
-        (2, 64) => (Datatype::Int64, None),
-        (3, 16) => (Datatype::Float16, None),
-        (3, 32) => (Datatype::Float32, None),
-        (3, 64) => (Datatype::Float64, None),
-        (6, 64) => (Datatype::Complex64, None),
-        (6, 128) => (Datatype::Complex128, None),
+        (1 | 4, 8) => (Datatype::Uint8, Samples::Plain),
+        (1 | 4, 16) => (Datatype::Uint16, Samples::Plain),
+        (1 | 4, 32) => (Datatype::Uint32, Samples::Plain),
+        (1 | 4, 64) => (Datatype::Uint64, Samples::Plain),
+        (1 | 4, 1..8) => (Datatype::Uint8, Samples::Bits(bits)),
+        (1 | 4, 9..16) => (Datatype::Uint16, Samples::Bits(bits)),
+        (1 | 4, 17..32) => (Datatype::Uint32, Samples::Bits(bits)),
+        (2, 8) => (Datatype::Int8, Samples::Plain),
+        (2, 16) => (Datatype::Int16, Samples::Plain),
+        (2, 32) => (Datatype::Int32, Samples::Plain),
+        (2, 64) => (Datatype::Int64, Samples::Plain),
+        (3, 16) => (Datatype::Float16, Samples::Plain),
+        (3, 24) => (Datatype::Float32, Samples::Float24),
+        (3, 32) => (Datatype::Float32, Samples::Plain),
+        (3, 64) => (Datatype::Float64, Samples::Plain),
+        (6, 64) => (Datatype::Complex64, Samples::Plain),
+        (6, 128) => (Datatype::Complex128, Samples::Plain),
         _ => return Err(Error::unsupported(format!("samples of {bits} bits of the kind {format}"))),
     })
 }
