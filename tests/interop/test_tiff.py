@@ -152,7 +152,62 @@ class Tiff(Case):
         self.digests({path: {"image": data, "image@tag65000": np.arange(300, dtype="<u2")}})
 
     def test_what_is_not_read_is_named(self):
-        path, data = self.folder / "jpeg.tif", pixels("u1", (64, 64))
-        tifffile.imwrite(path, data, compression="jpeg", metadata=None)
+        path, data = self.folder / "webp.tif", pixels("u1", (64, 64, 3))
+        tifffile.imwrite(path, data, compression="webp", metadata=None)
         entry = json.loads(trilith("digest", "--json", path, status=2))
-        self.assertIn("tiff:jpeg is not available", json.dumps(entry["errors"]))
+        self.assertIn("tiff:webp is not available", json.dumps(entry["errors"]))
+        path = self.folder / "jpeg12.tif"
+        tifffile.imwrite(path, pixels("u2", (64, 64)), bitspersample=12, compression="jpeg", metadata=None)
+        entry = json.loads(trilith("digest", "--json", path, status=2))
+        self.assertIn("JPEG image of samples that do not have 8 bits", json.dumps(entry["errors"]))
+
+    def test_jpeg_is_what_tifffile_reads(self):
+        path, random = self.folder / "jpeg.tif", np.random.default_rng(2)
+        smooth = np.add.outer(np.arange(70), np.arange(90)[:, None] * [1, 2, 0.5]) % 250
+        color = (smooth + random.integers(0, 5, (70, 90, 3))).astype("u1")
+        forms = {
+            "grey": (color[..., 0], {"photometric": "minisblack"}),
+            "rgb": (color, {"photometric": "rgb"}),
+            "rgb as it is": (color, {"photometric": "rgb", "compressionargs": {"level": 90, "outcolorspace": "rgb"}}),
+            "planes": (color.transpose(2, 0, 1), {"photometric": "rgb", "planarconfig": "separate"}),
+            "ycbcr": (color, {"photometric": "ycbcr", "subsampling": (1, 1)}),
+            "ycbcr 2 1": (color, {"photometric": "ycbcr", "subsampling": (2, 1)}),
+            "ycbcr 2 2": (color, {"photometric": "ycbcr", "subsampling": (2, 2)}),
+        }
+        for (name, (data, how)), cut in itertools.product(forms.items(), ({}, {"rowsperstrip": 16}, {"tile": (32, 48)})):
+            with self.subTest(name, cut=cut):
+                tifffile.imwrite(path, data, metadata=None, **{"compression": "jpeg", "compressionargs": {"level": 90}, **how, **cut})
+                self.near(path, tifffile.imread(path))
+        for mode, subsampling in itertools.product(("L", "RGB", "YCbCr", "CMYK"), (0, 2)):
+            with self.subTest(mode, subsampling=subsampling):
+                image = Image.fromarray(color).convert(mode)
+                image.save(path, compression="jpeg", quality=92)
+                self.near(path, tifffile.imread(path))
+
+    def test_tables_of_jpeg_that_tiles_share(self):
+        path = self.folder / "tables.tif"
+        data = pixels("u1", (64, 96, 3))
+        Image.fromarray(data).save(path, compression="jpeg", quality=80)
+        with tifffile.TiffFile(path) as file:
+            self.assertIn("JPEGTables", file.pages[0].tags)
+        self.assertIn("grid_head", trilith("layout", "from", path).decode())
+        self.near(path, tifffile.imread(path))
+        layout = self.folder / "tables.dud"
+        layout.write_bytes(trilith("layout", "from", path))
+        self.assertEqual(trilith("digest", path, "--layout", layout), trilith("digest", path))
+        cut = bytearray(path.read_bytes())
+        with tifffile.TiffFile(path) as file:
+            at, size = file.pages[0].dataoffsets[0], file.pages[0].databytecounts[0]
+        cut[at + size // 2 : at + size] = (b"\xff\xc1" * size)[: size - size // 2]
+        path.write_bytes(cut)
+        trilith("digest", path, status=1)
+
+    def near(self, path, wanted):
+        out = self.folder / "jpeg.npy"
+        out.unlink(missing_ok=True)
+        trilith("get", f"{path}#/image", "-o", out)
+        found = np.load(out)
+        self.assertEqual((found.shape, found.dtype), (wanted.shape, wanted.dtype))
+        off = np.abs(found.astype(int) - wanted)
+        self.assertLess(off.mean(), 1)
+        self.assertLessEqual(off.max(), 8)

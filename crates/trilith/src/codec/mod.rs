@@ -32,6 +32,8 @@ pub(crate) mod collection;
 pub(crate) mod filter;
 mod framed;
 mod input;
+#[cfg(feature = "jpeg")]
+pub(crate) mod jpeg;
 mod left_out;
 #[cfg(feature = "lz4")]
 mod lz4;

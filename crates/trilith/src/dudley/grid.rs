@@ -50,6 +50,8 @@ pub(crate) struct GridArray {
     filters: Filters,
     /// The filters as they are written.
     words: String,
+    /// Bytes that go before those of each chunk.
+    head: Arc<Vec<u8>>,
     mask: Arc<Vec<u64>>,
     fill: Vec<u8>,
     columns: bool,
@@ -197,6 +199,7 @@ impl Spec<'_> {
             places,
             filters: Filters::parse(words)?,
             words: words.to_owned(),
+            head: Arc::new(self.head()?),
             mask: Arc::new(if self.has_masks() { self.lengths("grid_mask")? } else { Vec::new() }),
             columns: self.word("grid_order", &["C", "F"])? == 1,
             strings,
@@ -276,6 +279,12 @@ impl Spec<'_> {
         known.ok_or_else(|| Error::malformed(format!("{name} is {text:?}, expected {}", words.join(" or "))))
     }
 
+    /// The bytes that go before those of each chunk.
+    fn head(&self) -> Result<Vec<u8>> {
+        let Some(text) = self.text("grid_head")? else { return Ok(Vec::new()) };
+        bytes_of(text).ok_or_else(|| Error::malformed("grid_head is not written as \"0x\" and the digits of bytes"))
+    }
+
     /// The bytes of an element that was never written.
     fn fill(&self, datatype: &Datatype, order: Byteorder) -> Result<Vec<u8>> {
         let size = crate::bytes::to_usize(datatype.item_size())?;
@@ -286,12 +295,9 @@ impl Spec<'_> {
             Some(_) => return Err(Error::malformed("grid_fill is not one value")),
         };
         if let Literal::Text(text) = said
-            && let Some(digits) = text.strip_prefix("0x")
+            && text.starts_with("0x")
         {
-            let bytes: Option<Vec<u8>> = (0..digits.len().div_ceil(2))
-                .map(|n| digits.get(2 * n..2 * n + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
-                .collect();
-            return bytes.filter(|bytes| bytes.len() == size).ok_or_else(|| wrong(said));
+            return bytes_of(text).filter(|bytes| bytes.len() == size).ok_or_else(|| wrong(said));
         }
         let float = match said {
             Literal::Integer(value) => *value as f64,
@@ -310,6 +316,13 @@ impl Spec<'_> {
         };
         Ok(if order == Byteorder::Big { bytes.into_iter().rev().collect() } else { bytes })
     }
+}
+
+/// The bytes of digits such as `0x00ff`.
+fn bytes_of(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_prefix("0x")?;
+    let pair = |n: usize| digits.get(2 * n..2 * n + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    (0..digits.len().div_ceil(2)).map(pair).collect()
 }
 
 /// A type as the layout language writes it, with the dimensions after it.
@@ -335,7 +348,7 @@ impl GridArray {
         let limits = Arc::new(limits.clone());
         let (datatype, shape) = (self.datatype.clone(), self.cut.shape.clone());
         let read = self.places.read(source, &self.mask, &limits)?;
-        if let ([piece], true) = (read.pieces.as_slice(), self.filters.is_empty())
+        if let ([piece], true) = (read.pieces.as_slice(), self.filters.is_empty() && self.head.is_empty())
             && self.cut.shape == self.cut.chunk
             && piece.len > 0
             && self.strings.is_none()
@@ -355,6 +368,7 @@ impl GridArray {
             mask: read.masks,
             columns: self.columns.then(|| self.cut.clone()),
             strings: self.strings.clone(),
+            head: Arc::clone(&self.head),
             limits: Arc::clone(&limits),
         };
         let grid = Grid::new(self.cut.clone(), Box::new(stored), self.fill.clone(), Arc::clone(&limits))?;
@@ -383,6 +397,7 @@ struct Stored {
     mask: Arc<Vec<u64>>,
     columns: Option<Cut>,
     strings: Option<Arc<Strings>>,
+    head: Arc<Vec<u8>>,
     limits: Arc<Limits>,
 }
 
@@ -394,7 +409,10 @@ impl Chunks for Stored {
 
     fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>> {
         let place = self.place(number)?.unwrap_or(0..0);
-        let bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
+        let mut bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
+        if !self.head.is_empty() {
+            bytes.splice(0..0, self.head.iter().copied());
+        }
         let mask = usize::try_from(number).ok().and_then(|number| self.mask.get(number)).copied().unwrap_or(0);
         let stored = self.strings.as_ref().map_or(size, |strings| strings.stored_size(size));
         let bytes = self.filters.decode(bytes, mask, stored, &self.limits)?;
@@ -410,7 +428,10 @@ impl Chunks for Stored {
     }
 
     fn unpadded(&self, number: u64) -> Option<Result<Vec<u8>>> {
-        let filters = self.filters.without_padding().filter(|_| self.columns.is_none() && self.strings.is_none())?;
+        let filters = self
+            .filters
+            .without_padding()
+            .filter(|_| self.columns.is_none() && self.strings.is_none() && self.head.is_empty())?;
         let read = || {
             let place = self.place(number)?.unwrap_or(0..0);
             let bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
@@ -424,7 +445,7 @@ impl Chunks for Stored {
     }
 
     fn steps(&self) -> Option<(Vec<Step>, Vec<u64>)> {
-        self.strings.is_none().then(|| (self.filters.steps(), self.mask.to_vec()))
+        (self.strings.is_none() && self.head.is_empty()).then(|| (self.filters.steps(), self.mask.to_vec()))
     }
 
     fn is_in_columns(&self) -> bool {

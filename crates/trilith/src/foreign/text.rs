@@ -312,6 +312,15 @@ impl Said {
     }
 }
 
+/// Bytes as `grid_fill` and `grid_head` have them.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    let mut text = "0x".to_owned();
+    bytes.iter().for_each(|byte| {
+        let _ = write!(text, "{byte:02x}");
+    });
+    text
+}
+
 /// A whole number, as text if it is larger than the language has.
 pub(crate) fn integer(value: i128) -> Literal {
     i64::try_from(value).map_or_else(|_| Literal::Text(value.to_string()), Literal::Integer)

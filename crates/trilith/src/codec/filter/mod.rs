@@ -240,11 +240,21 @@ impl Filter {
                 let stored = std::sync::Arc::new(crate::bytes::MemorySource::new(bytes.to_vec(), "a chunk"));
                 crate::bytes::read_vec(&*super::blsc::decode(stored, len, limits)?, 0, len, limits)
             }
+            #[cfg(feature = "jpeg")]
+            "jpeg" => {
+                let (columns, samples) = (self.argument(0)?, self.argument(1)?);
+                let colors = if self.argument(2)? == 0 { super::jpeg::Colors::Meant } else { super::jpeg::Colors::Stored };
+                let rows = (room.most as u64).checked_div(columns.saturating_mul(samples)).unwrap_or(0);
+                let expected = super::jpeg::Expected { rows, columns, samples, colors, may_be_longer: true };
+                super::jpeg::decode(bytes, &expected, limits)
+            }
             "lzf" => room.fill(|into| Ok(lzf::undo(bytes, into))),
             #[cfg(not(feature = "zlib"))]
             "deflate" | "rawdeflate" | "gzip" => Err(super::left_out::feature("zlib")),
             #[cfg(not(feature = "zstd"))]
             "zstd" => Err(super::left_out::feature("zstd")),
+            #[cfg(not(feature = "jpeg"))]
+            "jpeg" => Err(super::left_out::feature("jpeg")),
             #[cfg(not(feature = "lz4"))]
             "lz4" | "lz4size" | "lz4h5" => Err(super::left_out::feature("lz4")),
             #[cfg(not(feature = "bzip2"))]
@@ -272,6 +282,7 @@ const NAMES: &[(&str, &str)] = &[
     ("tiff:ccitt", "CCITT run lengths"),
     ("tiff:fax3", "CCITT group 3"),
     ("tiff:fax4", "CCITT group 4"),
+    ("tiff:jpeg6", "JPEG as TIFF 6.0 had it first"),
 ];
 
 /// The name of a filter in brackets, if its word is a number.

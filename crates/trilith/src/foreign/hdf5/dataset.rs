@@ -14,7 +14,7 @@ use crate::array::{Byteorder, Datatype};
 use crate::bytes::{Source, SourceRef, read_vec, to_usize};
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
-use crate::foreign::text::{LayoutText, spell};
+use crate::foreign::text::{LayoutText, hexadecimal, spell};
 use crate::foreign::unset::fill_value;
 use crate::layout::{Literal, MISSING};
 
@@ -330,11 +330,6 @@ impl Dataset {
             Special::None | Special::Text | Special::Sequence(_) => Ok(()),
         }
     }
-}
-
-/// Bytes as `grid_fill` has them.
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 fn is_virtual() -> Error {

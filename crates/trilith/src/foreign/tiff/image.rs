@@ -7,7 +7,7 @@ use super::id;
 use crate::array::grid::Cut;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
-use crate::foreign::text::{LayoutText, Said, integer};
+use crate::foreign::text::{LayoutText, Said, hexadecimal, integer};
 use crate::layout::Literal;
 use crate::limits::Limits;
 
@@ -25,14 +25,20 @@ const COMPRESSIONS: &[(u64, &str)] = &[
     (2, "tiff:ccitt"),
     (3, "tiff:fax3"),
     (4, "tiff:fax4"),
-    (6, "tiff:jpeg"),
-    (7, "tiff:jpeg"),
+    (6, "tiff:jpeg6"),
     (34712, "tiff:jpeg2000"),
     (34887, "tiff:lerc"),
     (34925, "tiff:lzma"),
+    (34933, "tiff:png"),
     (50001, "tiff:webp"),
     (50002, "tiff:jpegxl"),
 ];
+
+/// The compression that keeps whole JPEG images.
+const JPEG: u64 = 7;
+
+/// The most bytes of tables of JPEG: four of quantization and eight of Huffman codes take fewer.
+const TABLES: u64 = 1 << 14;
 
 /// The tags of an image.
 #[derive(Clone)]
@@ -44,6 +50,8 @@ pub(super) struct Image {
     datatype: Datatype,
     order: Byteorder,
     filters: String,
+    /// Bytes that go before those of each strip or tile.
+    head: Vec<u8>,
     is_tiled: bool,
     /// Number of images in one directory, as ImageJ writes large stacks: all of them follow the first.
     pages: u64,
@@ -76,6 +84,7 @@ impl Image {
             datatype,
             order: file.order,
             filters: String::new(),
+            head: Vec::new(),
             is_tiled,
             pages: 1,
         };
@@ -146,6 +155,15 @@ impl Image {
         }
         let compression = tags.number(file, id::COMPRESSION, 1)?;
         match COMPRESSIONS.iter().find(|row| row.0 == compression) {
+            None if compression == JPEG => {
+                if (&self.datatype, form, predictor) != (&Datatype::Uint8, Samples::Plain, 1) {
+                    return Err(Error::unsupported("a JPEG image of samples that do not have 8 bits"));
+                }
+                // Samples that are red, green and blue, or something that JPEG does not know, are stored as they are.
+                let is_stored = !matches!(tags.number(file, id::PHOTOMETRIC, 1)?, 0 | 1 | 6);
+                words.push(format!("jpeg({columns},{beside},{})", u8::from(is_stored)));
+                self.head = tables(file, tags)?;
+            }
             Some((_, "")) => {}
             Some((_, word)) => words.push((*word).to_owned()),
             None => words.push(format!("tiff:{compression}")),
@@ -229,6 +247,9 @@ impl Image {
         if !self.filters.is_empty() {
             text.attribute("grid_filters", self.filters.as_str())?;
         }
+        if !self.head.is_empty() {
+            text.attribute("grid_head", hexadecimal(&self.head).as_str())?;
+        }
         if !self.is_tiled {
             text.attribute("grid_edge", "cut")?;
         }
@@ -307,7 +328,18 @@ pub(super) struct Written {
     pub why: Option<Error>,
 }
 
-/// How samples are stored.
+/// The tables that the JPEG images of a directory share: a JPEG file without an image.
+fn tables(file: &Tiff<'_>, tags: &Directory) -> Result<Vec<u8>> {
+    let Some(tag) = tags.tag(id::JPEG_TABLES) else { return Ok(Vec::new()) };
+    let wrong = || Error::malformed("the tables of JPEG are no bytes");
+    if tag.count > TABLES {
+        return Err(Error::malformed(format!("{} bytes of tables of JPEG, more than {TABLES}", tag.count)));
+    }
+    let numbers = tags.numbers(file, id::JPEG_TABLES)?.unwrap_or_default();
+    numbers.into_iter().map(|number| u8::try_from(number).map_err(|_| wrong())).collect()
+}
+
+/// The form in which samples are stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Samples {
     /// As they are read.

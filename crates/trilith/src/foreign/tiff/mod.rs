@@ -32,6 +32,7 @@ mod id {
     pub const STRIP_ROWS: u64 = 278;
     pub const STRIP_BYTES: u64 = 279;
     pub const PLANAR: u64 = 284;
+    pub const PHOTOMETRIC: u64 = 262;
     pub const PREDICTOR: u64 = 317;
     pub const TILE_WIDTH: u64 = 322;
     pub const TILE_HEIGHT: u64 = 323;
@@ -39,6 +40,7 @@ mod id {
     pub const TILE_BYTES: u64 = 325;
     pub const SMALLER: u64 = 330;
     pub const FORMAT: u64 = 339;
+    pub const JPEG_TABLES: u64 = 347;
     pub const DEPTH: u64 = 32997;
     pub const TILE_DEPTH: u64 = 32998;
 }
@@ -70,7 +72,7 @@ const STRUCTURE: &[u64] = &[
 const NAMES: &[(u64, &str)] = &[
     (254, "NewSubfileType"),
     (255, "SubfileType"),
-    (262, "PhotometricInterpretation"),
+    (id::PHOTOMETRIC, "PhotometricInterpretation"),
     (269, "DocumentName"),
     (id::DESCRIPTION, "ImageDescription"),
     (271, "Make"),
@@ -95,7 +97,7 @@ const NAMES: &[(u64, &str)] = &[
     (338, "ExtraSamples"),
     (340, "SMinSampleValue"),
     (341, "SMaxSampleValue"),
-    (347, "JPEGTables"),
+    (id::JPEG_TABLES, "JPEGTables"),
     (529, "YCbCrCoefficients"),
     (530, "YCbCrSubSampling"),
     (531, "YCbCrPositioning"),
