@@ -212,3 +212,56 @@ def test_xarray_gets_what_the_library_of_netcdf_gives(tmp_path, kind):
     assert set(ours) == set(theirs)
     for name, group in theirs.items():
         xarray.testing.assert_identical(ours[name], group)
+
+
+def test_files_that_refer_to_other_files(tmp_path, monkeypatch):
+    h5py = pytest.importorskip("h5py")
+    monkeypatch.chdir(tmp_path)
+    data, inside = np.arange(24.0).reshape(4, 6), tmp_path / "in"
+    inside.mkdir()
+    with h5py.File("in/source.h5", "w") as file:
+        file.create_dataset("packed", data=data, chunks=(2, 4), compression="gzip")
+        file["packed"].attrs["units"] = "K"
+    with h5py.File("outside.h5", "w") as file:
+        file["secret"] = data
+    with h5py.File("in/x.h5", "w") as file:
+        file["linked"] = h5py.ExternalLink("source.h5", "/packed")
+        file["secret"] = h5py.ExternalLink("../outside.h5", "/secret")
+        file.create_dataset("raw", data=data, external=[("raw.bin", 0, 100), ("raw.bin", 200, 92)])
+        layout = h5py.VirtualLayout((3, 6), "f8")
+        layout[:2] = h5py.VirtualSource("source.h5", "packed", (4, 6))[1:4:2]
+        file.create_virtual_dataset("virtual", layout, fillvalue=-1)
+    # h5py takes the names of files of raw data from the folder of the process.
+    with h5py.File("in/x.h5") as file:
+        wanted = {name: file[name][()] for name in ("linked", "raw", "virtual")}
+    (tmp_path / "raw.bin").rename(inside / "raw.bin")
+    with trilith.open(inside / "x.h5") as file:
+        for name, array in wanted.items():
+            np.testing.assert_array_equal(file[name][...], array)
+            np.testing.assert_array_equal(file[name][1:, ::-2], array[1:, ::-2])
+        assert set(file) == {"linked", "raw", "secret", "virtual"} and file["linked"].unit == "K"
+        with pytest.raises(Exception, match="outside.h5"):
+            file["secret"][...]
+    with trilith.open(inside / "x.h5", allow=[f"{tmp_path}/"]) as file:
+        np.testing.assert_array_equal(file["secret"][...], data)
+    with xarray.open_dataset(inside / "x.h5", engine="trilith", drop_variables=["secret"]) as ours:
+        for name, array in wanted.items():
+            np.testing.assert_array_equal(ours[name], array)
+
+
+def test_long_doubles_and_dates_in_structs(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    table = np.zeros(3, [("n", "i4"), ("x", np.longdouble), ("z", np.clongdouble, (2,))])
+    table["n"], table["x"], table["z"] = [1, 2, 3], [0.5, -2, np.pi], 1 - 2j
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["table"] = table
+        file["table"].attrs["x"] = table["x"]
+    dated = np.zeros(2, [("when", "M8[s]"), ("x", np.longdouble)])
+    dated["when"], dated["x"] = np.datetime64("2020-02-29T12:00:00"), 1.5
+    np.save(tmp_path / "x.npy", dated)
+    found = trilith.open(tmp_path / "x.h5")["table"]
+    assert found.attributes["x"] == [0.5, -2, float(np.pi)]
+    for name, dtype in {"n": "i4", "x": "f8", "z": "c16"}.items():
+        np.testing.assert_array_equal(found[...][name], table[name].astype(dtype))
+    found = trilith.open(tmp_path / "x.npy")["data"][...]
+    assert found["when"].tolist() == [b"2020-02-29T12:00:00"] * 2 and found["x"].tolist() == [1.5, 1.5]

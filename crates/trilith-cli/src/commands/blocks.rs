@@ -57,7 +57,7 @@ fn blocks(job: &mut Job<'_>, file: &AsdfFile) -> Result<()> {
 /// The items of a stream, parameters among them.
 fn entries(job: &mut Job<'_>, file: &DudleyFile) -> Result<()> {
     let items = file.items()?;
-    let place = |entry: &Entry| entry.address.and_then(|address| address.checked_add(file.base()));
+    let place = |entry: &Entry| file.offset_of(entry);
     if job.options.json {
         let mut list = Vec::new();
         for entry in items.entries() {

@@ -238,7 +238,7 @@ pub(crate) struct Named {
     pub kind: NamedKind,
 }
 
-/// What the elements are.
+/// The kind of such elements.
 pub(crate) enum NamedKind {
     /// Dates as whole numbers: how many units a number counts, and the unit.
     Dates(u64, String),

@@ -4,6 +4,7 @@
 //! Positions in a file are `u64`; a `usize` comes out of [`to_usize`] or a bounds check only.
 //! This module and `file.rs` are the only ones that open files.
 
+mod annexed;
 mod base;
 mod base64;
 mod before;
@@ -45,6 +46,7 @@ mod write_path;
 #[cfg(feature = "remote")]
 use system::read_exact_at;
 
+pub(crate) use annexed::{Annex, Annexed};
 pub(crate) use base::folder_named;
 pub use base::is_url;
 #[doc(hidden)]

@@ -49,11 +49,11 @@ pub(super) fn of_stream(
         done.notes.splice(0..0, notes);
         return Ok(done);
     };
-    // A layout has the byte offsets of chunks and the columns of a table in this file only, so in another one such an array is
-    // written as a whole.
+    // A layout has the byte offsets of chunks, the columns of a table and what is in other files for this file only, so in another
+    // one such an array is written as a whole.
     let outline = file.outline()?;
     let is_whole = |(id, entry): (_, &Entry)| !outline.is_grid(id) && file.layout().column(entry.item).is_none();
-    if physical || !outline.arrays().all(is_whole) {
+    if physical || file.has_others() || !outline.arrays().all(is_whole) {
         return through_asdf(file.source().name(), file.limits(), options, &write, |file| of_asdf(file, dialect, options, out));
     }
     if options.stack {

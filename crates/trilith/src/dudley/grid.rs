@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::datatype::datatype_of;
+use super::mapped::{Mapped, Slab};
 use super::strings::Strings;
 use super::table::{Column, Piece, Places, Table};
 use crate::array::grid::{Chunks, Cut, Grid, from_columns};
@@ -17,7 +18,7 @@ use crate::bytes::{SourceRef, Step, read_vec};
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
 use crate::layout::{
-    Attribute, Dialect, Entry, EntryKind, ItemId, Kind, Layout, Literal, Options, ParseOptions, ResolvedType, parse,
+    Attribute, Dialect, Entry, EntryKind, ItemId, Kind, Layout, Literal, Options, ParseOptions, ResolvedType, parse, read_own,
 };
 use crate::limits::Limits;
 
@@ -55,6 +56,10 @@ pub(crate) struct GridArray {
     mask: Arc<Vec<u64>>,
     fill: Vec<u8>,
     columns: bool,
+    /// The number of axes that the array has besides those of its elements.
+    axes: usize,
+    /// The arrays of which it is put together, instead of chunks.
+    slabs: Vec<Slab>,
     /// Elements whose strings are elsewhere, or are padded.
     strings: Option<Arc<Strings>>,
 }
@@ -174,7 +179,7 @@ impl Spec<'_> {
         shape.extend(&dims);
         chunk.extend(&dims);
         whole.shape.clone_from(&shape);
-        let axes = shape.len();
+        let (own, axes) = (self.lengths(SHAPE)?.len(), shape.len());
         let (datatype, order) = datatype_of(&whole.typed, &mut shape)?;
         if shape.len() < axes && chunk.pop() != whole.shape.last().copied() {
             return Err(Error::malformed("the chunks of a grid cut its strings"));
@@ -202,6 +207,8 @@ impl Spec<'_> {
             head: Arc::new(self.head()?),
             mask: Arc::new(if self.has_masks() { self.lengths("grid_mask")? } else { Vec::new() }),
             columns: self.word("grid_order", &["C", "F"])? == 1,
+            axes: own,
+            slabs: self.slabs(own)?,
             strings,
         })
     }
@@ -242,6 +249,21 @@ impl Spec<'_> {
             _ => Err(Error::malformed("the place of a chunk is not known")),
         };
         Ok(Places::Listed(Arc::new(entries.iter().map(piece).collect::<Result<Vec<_>>>()?)))
+    }
+
+    /// The arrays of which the grid is put together.
+    fn slabs(&self, axes: usize) -> Result<Vec<Slab>> {
+        let wrong = || Error::malformed("grid_sources is not a list of paths");
+        let path = |value: &Literal| match value {
+            Literal::Text(path) => Ok(read_own(path).into_owned()),
+            _ => Err(wrong()),
+        };
+        let paths = match self.said.get("grid_sources") {
+            None => return Ok(Vec::new()),
+            Some(Attribute::List(list)) => list.iter().map(path).collect::<Result<_>>()?,
+            Some(_) => return Err(wrong()),
+        };
+        Slab::all(paths, &self.lengths("grid_slabs")?, axes)
     }
 
     /// Returns `true` if the masks are in the layout, and not in a column.
@@ -375,8 +397,50 @@ impl GridArray {
         Ok(Array::new(Arc::new(grid), 0, datatype, self.order, shape)?.with_limits(limits))
     }
 
+    /// Returns `true` if it is put together of other arrays.
+    pub fn is_mapped(&self) -> bool {
+        !self.slabs.is_empty()
+    }
+
+    /// Returns a byte of the layout before which all chunks end, and what their elements lead to.
+    pub fn end(&self) -> u64 {
+        let strings = self.strings.as_ref().map_or(0, |strings| strings.base());
+        match &self.places {
+            Places::Listed(pieces) => pieces.iter().map(|piece| piece.at.saturating_add(piece.len)).fold(strings, u64::max),
+            Places::Table(_) => strings,
+        }
+    }
+
+    /// The array that is put together of others, each of which `find` returns by its path.
+    ///
+    /// # Errors
+    /// Returns `Malformed` if the elements of a source are others, `Unsupported` if they are not in rows.
+    pub fn mapped(&self, name: &str, limits: &Limits, find: &mut dyn FnMut(&str) -> Result<Array>) -> Result<Array> {
+        let shape = self.cut.shape.get(..self.axes).unwrap_or(&self.cut.shape);
+        let inner = self.cut.shape.get(self.axes..).unwrap_or(&[]);
+        // An element may have axes; each of its parts is filled.
+        let count = inner.iter().try_fold(1u64, |n, len| n.checked_mul(*len)).unwrap_or(u64::MAX);
+        limits.charge_memory(count.saturating_mul(self.datatype.item_size()), "an element")?;
+        let mut mapped = Mapped::new(name, shape, self.fill.repeat(crate::bytes::to_usize(count)?))?;
+        for slab in &self.slabs {
+            let array = find(&slab.path)?;
+            let own = array.shape().strip_suffix(inner);
+            let is_same =
+                *array.datatype() == self.datatype && (array.byteorder() == self.order || self.datatype.item_size() == 1);
+            let (Some(own), true, true) = (own, is_same, array.is_c_contiguous()) else {
+                return Err(Error::malformed(format!("the elements of {} are not those of what is made of them", slab.path)));
+            };
+            mapped.push(slab, shape, Arc::clone(array.source()), (array.offset(), own))?;
+        }
+        let array = Array::new(Arc::new(mapped), 0, self.datatype.clone(), self.order, self.cut.shape.clone())?;
+        Ok(array.with_limits(Arc::new(limits.clone())))
+    }
+
     /// Describes its storage, in a few words.
     pub fn storage(&self) -> String {
+        if self.is_mapped() {
+            return format!("parts of {} arrays", self.slabs.len());
+        }
         let chunk: Vec<String> = self.cut.chunk.iter().map(u64::to_string).collect();
         let count = self.count;
         let plural = if count == 1 { "" } else { "s" };

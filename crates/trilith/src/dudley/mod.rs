@@ -6,6 +6,7 @@
 //!
 //! [`Array`]: crate::array::Array
 
+mod annex;
 mod append;
 mod arranged;
 mod datatype;
@@ -21,6 +22,7 @@ mod joined;
 #[cfg(feature = "jpeg")]
 mod jpeg;
 mod listing;
+mod mapped;
 mod meaning;
 mod origin;
 mod outline;

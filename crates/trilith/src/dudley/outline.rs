@@ -58,6 +58,8 @@ struct Node {
     is_grid: bool,
     /// `true` if the layout marks it as unreadable. It is then an array whose elements are an error.
     is_unreadable: bool,
+    /// `true` if it is only a part of another array, which users do not see.
+    is_part: bool,
 }
 
 /// The items of a stream as a tree.
@@ -73,6 +75,9 @@ pub struct Outline {
     /// The arrays in chunks, by their paths.
     grids: HashMap<String, Result<GridArray>>,
 }
+
+/// The attribute of an item that is only a part of another one.
+const PART: &str = "grid_part";
 
 /// About as many bytes as a node takes, with its names and its places.
 const NODE: u64 = 400;
@@ -133,6 +138,7 @@ impl Outline {
     /// The items outside of lists, in the order of their declaration: also those that take no space.
     fn declare(&mut self, layout: &Layout) {
         let mut of_item = HashMap::from([(ItemId::ROOT, 0usize)]);
+        let may_have_parts = layout.text().contains(PART);
         let referenced: HashSet<ItemId> = layout.references().map(|(id, _)| id).collect();
         for id in (1..layout.item_count()).filter_map(|at| layout.item_at(at)) {
             let Some(parent) = layout.parent(id) else { continue };
@@ -146,6 +152,7 @@ impl Outline {
             if let Some(node) = self.nodes.get_mut(node) {
                 node.item = Some(id);
                 node.is_list = kind == Kind::List;
+                node.is_part = may_have_parts && layout.attributes(id).any(|(name, _)| name == PART);
                 node.fixed = layout.param_of(id).and_then(|param| param.fixed);
             }
             of_item.insert(id, node);
@@ -271,7 +278,10 @@ impl Outline {
 
     /// The items that have a place in the file, in the order of the text.
     pub fn entries(&self) -> impl Iterator<Item = (OutlineId, &Entry)> {
-        self.order.iter().filter_map(|&id| Some((OutlineId(id), self.nodes.get(id)?.entry.as_deref()?)))
+        self.order.iter().filter_map(|&id| {
+            let node = self.nodes.get(id).filter(|node| !node.is_part)?;
+            Some((OutlineId(id), node.entry.as_deref()?))
+        })
     }
 
     /// The children of a dict, with their names, or of a list, in order.
@@ -280,7 +290,7 @@ impl Outline {
         node.children
             .iter()
             .filter_map(|&child| {
-                let of = self.nodes.get(child)?;
+                let of = self.nodes.get(child).filter(|of| !of.is_part)?;
                 let name = match &of.step {
                     Step::Name(name) | Step::Member(name) => Some(name.as_str()),
                     _ => None,
@@ -366,6 +376,7 @@ impl Node {
             is_list: false,
             is_grid: false,
             is_unreadable: false,
+            is_part: false,
         }
     }
 }

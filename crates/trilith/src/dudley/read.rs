@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use super::annex::annexed;
 use super::datatype::datatype_of;
 use super::grid::{self, GridArray};
 use super::inflate::{Form, inflated};
@@ -17,6 +18,9 @@ use crate::layout::{
     ParseOptions, ResolvedType, Supply, attribute_name, parse, read_value,
 };
 use crate::limits::Limits;
+
+/// Maximum depth of arrays that are put together of arrays that are put together themselves.
+const MAPPED: usize = 5;
 
 /// Facts about a stream before it is opened.
 #[derive(Debug, Clone, Default)]
@@ -60,6 +64,8 @@ pub enum LayoutOrigin {
 /// ```
 pub struct DudleyFile {
     source: SourceRef,
+    /// The file with the parts of other files behind it, if the layout has any.
+    whole: Option<SourceRef>,
     layout: Layout,
     origin: LayoutOrigin,
     /// Length of its text in bytes, if it was found in the file.
@@ -113,8 +119,10 @@ impl DudleyFile {
         let order = signature.map(|signature| signature.order).or(options.order);
         let options = Options { native: signature.is_some(), order, limits: limits.clone() };
         let (has_grids, outline, is_cut) = (grid::may_be_in(&layout), OnceLock::new(), false);
+        let whole = annexed(&source, &layout, resolve)?;
         Ok(Self {
             source,
+            whole,
             layout,
             origin,
             text_len,
@@ -135,8 +143,8 @@ impl DudleyFile {
     /// Returns the errors of [`DudleyFile::open_with`].
     pub(crate) fn open_derived(
         source: SourceRef,
-        format: &'static str,
-        text: &str,
+        (format, text): (&'static str, &str),
+        resolve: &dyn Resolve,
         order: Option<Byteorder>,
         limits: &Limits,
     ) -> Result<Self> {
@@ -145,7 +153,7 @@ impl DudleyFile {
         let said = |e: Error| e.context(format!("the layout derived from {}", source.name()));
         let layout = parse(text.as_bytes(), &how).map_err(said)?.into_layout().map_err(said)?;
         let options = StreamOptions { layout: Some(layout), order, ..StreamOptions::default() };
-        let file = Self::open_with(source, &NoReferences, options, limits)?;
+        let file = Self::open_with(source, resolve, options, limits)?;
         Ok(Self { origin: LayoutOrigin::Derived(format), ..file })
     }
 
@@ -174,6 +182,29 @@ impl DudleyFile {
     /// The bytes.
     pub fn source(&self) -> &SourceRef {
         &self.source
+    }
+
+    /// Returns `true` if items are in other files.
+    pub(crate) fn has_others(&self) -> bool {
+        self.whole.is_some()
+    }
+
+    /// Returns the byte of the file at which an entry begins; `None` if that is not known, or if it is in another file.
+    #[doc(hidden)]
+    pub fn offset_of(&self, entry: &Entry) -> Option<u64> {
+        let at = entry.address.and_then(|address| address.checked_add(self.base()))?;
+        (!self.has_others() || at < self.source.len()).then_some(at)
+    }
+
+    /// Returns the first byte after all that an item may have: the length of the file, or that of the parts of other files that are
+    /// behind it.
+    pub(crate) fn length(&self) -> u64 {
+        self.whole.as_ref().unwrap_or(&self.source).len()
+    }
+
+    /// The bytes in which what ends at a byte of the layout is: those of the file, unless it goes on in another one.
+    pub(super) fn home(&self, end: u64) -> &SourceRef {
+        self.whole.as_ref().filter(|_| end > self.source.len()).unwrap_or(&self.source)
     }
 
     /// The layout.
@@ -317,12 +348,27 @@ impl DudleyFile {
     /// # Errors
     /// Returns the errors of [`DudleyFile::array_at`].
     pub fn stored_array_of(&self, entry: &Entry) -> Result<Array> {
+        self.array_inside(entry, 0)
+    }
+
+    /// As [`DudleyFile::stored_array_of`], of a source in so many arrays that are put together of others.
+    fn array_inside(&self, entry: &Entry, depth: usize) -> Result<Array> {
         if let Some(why) = self.unreadable(entry) {
             return Err(why.context(entry.path.clone()));
         }
         if let Some(grid) = self.grid(&entry.path)? {
             let array = match grid {
-                Ok(grid) => grid.array(&self.source, self.limits()),
+                Ok(grid) if grid.is_mapped() => grid.mapped(self.source.name(), self.limits(), &mut |path| {
+                    // Sources are declared after what is made of them, so that none is a source of itself.
+                    let outline = self.outline()?;
+                    match outline.find(path)?.map(|id| outline.thing(id)) {
+                        Some(Thing::Data(source)) if source.item.index() > entry.item.index() && depth < MAPPED => {
+                            self.array_inside(source, depth + 1)
+                        }
+                        _ => Err(Error::malformed(format!("no array {path} after it, of which it is made"))),
+                    }
+                }),
+                Ok(grid) => grid.array(self.home(grid.end()), self.limits()),
                 Err(why) => Err(Error::new(why.kind(), why.message())),
             };
             return array.map_err(|e| e.context(entry.path.clone()));
@@ -365,10 +411,10 @@ impl DudleyFile {
         let Some(filter) = filter else {
             // The existing part of a truncated array can be read.
             let end = start.saturating_add(entry.nbytes.unwrap_or(0));
-            return Ok((Truncated::up_to(file.source.clone(), end), start));
+            return Ok((Truncated::up_to(file.home(end).clone(), end), start));
         };
         let stored = entry.nbytes.ok_or_else(|| Error::malformed("the length of the compressed array is not known"))?;
-        let window = Window::new(file.source.clone(), start, stored)?;
+        let window = Window::new(file.home(start.saturating_add(stored)).clone(), start, stored)?;
         Ok((inflated(filter, Arc::new(window), &Form::of(entry)?, file.limits())?, 0))
     }
 }

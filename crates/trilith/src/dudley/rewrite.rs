@@ -45,6 +45,9 @@ impl DudleyFile {
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for filters that are not available, an
     /// error if an item cannot be read, and the errors of [`NewStream::write`].
     pub fn rewrite<W: Write + Seek>(&self, how: &Rewrite, out: &mut W) -> Result<Vec<Diagnostic>> {
+        if self.has_others() {
+            return Err(Error::unsupported("some of its items are in other files, to which it refers"));
+        }
         let items = self.items()?;
         let to = how.dialect.unwrap_or(self.layout().dialect());
         let compact = self.layout().compacted_as(to, how.order.is_some(), &how.stored);

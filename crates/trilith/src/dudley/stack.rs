@@ -48,7 +48,7 @@ impl Items<'_> {
             [only] => {
                 let (start, last) = (place(only)?, only.stride.saturating_mul(only.count.saturating_sub(1)));
                 let end = start.saturating_add(last).saturating_add(span);
-                (Truncated::up_to(Arc::clone(self.file().source()), end), start, only.stride)
+                (Truncated::up_to(Arc::clone(self.file().home(end)), end), start, only.stride)
             }
             runs => {
                 self.file()
@@ -61,7 +61,12 @@ impl Items<'_> {
                     index = index.saturating_add(run.count);
                 }
                 let len = span.checked_mul(index).ok_or_else(too_large)?;
-                (Arc::new(Elements { source: Arc::clone(self.file().source()), span, len, pieces }), 0, span)
+                let last = pieces.iter().map(|piece| piece.offset.saturating_add(piece.stride)).max().unwrap_or(0);
+                (
+                    Arc::new(Elements { source: Arc::clone(self.file().home(last.saturating_add(span))), span, len, pieces }),
+                    0,
+                    span,
+                )
             }
         };
         let mut all = vec![i64::try_from(step).map_err(|_| too_large())?];

@@ -91,7 +91,12 @@ impl Strings {
         Ok(Self { stored, read, addresses, lengths, base: *base, moves, numbers: filters, known: Mutex::default() })
     }
 
-    /// Returns the number of stored bytes for a number of read ones.
+    /// Returns the byte of the layout that is address 0.
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Returns how many bytes are stored for so many bytes that are read.
     pub fn stored_size(&self, size: u64) -> u64 {
         (size / (self.read as u64).max(1)).saturating_mul(self.stored as u64)
     }

@@ -56,11 +56,6 @@ impl DudleyFile {
         told.map(|member| said(way(&member.way), member.item)).collect()
     }
 
-    /// The place of an entry in the file.
-    fn offset(&self, entry: &Entry) -> Option<u64> {
-        entry.address.and_then(|address| address.checked_add(self.base()))
-    }
-
     /// Finds the item at an item path.
     fn find_item(&self, path: &str) -> Result<Destination> {
         let found = |array, is_list| Destination::here(Place::Located { path: path.into(), array: Box::new(array), is_list });
@@ -142,9 +137,13 @@ impl DudleyFile {
                 members,
             });
         }
-        let offset = self.offset(entry);
+        let offset = self.offset_of(entry);
         let every = entry.stride.map_or(String::new(), |stride| format!(", every {stride} B"));
-        let storage = offset.map_or_else(|| "no data".to_owned(), |at| format!("at byte {at}{every}"));
+        let storage = match (offset, entry.address) {
+            (Some(at), _) => format!("at byte {at}{every}"),
+            (None, Some(_)) => "in another file".to_owned(),
+            (None, None) => "no data".to_owned(),
+        };
         Ok(Description { datatype, shape, byteorder, storage, offset, nbytes, filter, remarks, doc, unit, members })
     }
 }

@@ -239,28 +239,34 @@ impl OpenOptions {
             start = first_bytes(&source)?;
         }
         if FileKind::detect(&start).is_none()
-            && let Some(derived) = foreign::derive(&source, &self.limits)?
+            && let Some(derived) = foreign::derive_with(&source, &*resolve, &self.limits)?
         {
-            let file = DudleyFile::open_derived(source, derived.format, &derived.text, self.byteorder, &self.limits)?;
+            let file = DudleyFile::open_derived(
+                source,
+                (derived.format, derived.text.as_str()),
+                &*resolve,
+                self.byteorder,
+                &self.limits,
+            )?;
             return Ok(File::new(file.with_physical(!self.stored && !self.encoded)));
         }
         asdf_of(source, &start, resolve, &self.limits, self.stored).map(File::new)
     }
 
     /// Returns the layout of a file of a foreign format, from its own metadata: that under which
-    /// [`OpenOptions::open`] reads it.
+    /// [`OpenOptions::open`] reads it; `resolve` opens the files that it refers to.
     ///
     /// # Errors
     /// Returns the errors of [`foreign::derive`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for
     /// a file of any other format.
-    pub fn layout_from(&self, source: &SourceRef) -> Result<foreign::Derived> {
+    pub fn layout_from(&self, source: &SourceRef, resolve: &dyn Resolve) -> Result<foreign::Derived> {
         let start = first_bytes(source)?;
         let name = source.name();
         let hint = match FileKind::detect(&start) {
             Some(FileKind::Dudley) => "trilith layout print FILE.dud prints a layout, trilith tree FILE the content of a file",
             Some(_) => "trilith layout describe FILE prints the byte offsets of its arrays",
             None if bytes::is_gzip(&start) => "unpack it first: addresses count in the unpacked file",
-            None => match foreign::derive(source, &self.limits)? {
+            None => match foreign::derive_with(source, resolve, &self.limits)? {
                 Some(derived) => return Ok(derived),
                 None => return Err(foreign::refusal(&**source)?),
             },

@@ -1,7 +1,7 @@
 //! The table of foreign formats: what a file is, and what is done with it.
 
 use super::recognise;
-use crate::bytes::{Source, SourceRef};
+use crate::bytes::{Resolve, Source, SourceRef};
 use crate::error::Result;
 use crate::limits::Limits;
 
@@ -9,7 +9,7 @@ use crate::limits::Limits;
 type At = &'static [usize];
 
 /// Gives the text of the layout of a file.
-pub(super) type Derivation = fn(&SourceRef, &Limits) -> Result<String>;
+pub(super) type Derivation = fn(&SourceRef, &dyn Resolve, &Limits) -> Result<String>;
 
 /// Treatment of the files of a format.
 #[derive(Clone, Copy)]
@@ -44,9 +44,22 @@ const PICTURE: &str = "open it with an image viewer or Pillow";
 pub(super) const PROGRAM: &str = "name a data file";
 const TABLE: &str = "read it with pandas, polars or DuckDB";
 
-/// A format whose layout is derived by the module of that name.
-const fn derived(name: &'static str, what: &'static str, mark: Mark, derivation: Derivation) -> Format {
-    Format { what, mark, handled: Handled::Derived(name, derivation) }
+/// A format whose layout is derived by the module of that name, if the build has the feature.
+macro_rules! derived {
+    // Only an HDF5 file refers to other files.
+    (@ hdf5) => {
+        super::hdf5::derive
+    };
+    (@ $module:ident) => {
+        |source, _, limits| super::$module::derive(source, limits)
+    };
+    ($feature:literal, $name:literal, $what:literal, $mark:expr, $module:ident) => {{
+        #[cfg(feature = $feature)]
+    const HANDLED: Handled = Handled::Derived($name, derived!(@ $module));
+        #[cfg(not(feature = $feature))]
+        const HANDLED: Handled = Handled::LeftOut($feature);
+        Format { what: $what, mark: $mark, handled: HANDLED }
+    }};
 }
 
 /// A format that is refused.

@@ -23,8 +23,8 @@ mod tiff;
 mod unset;
 
 use self::formats::{FORMATS, Format, Handled, Mark};
-use crate::bytes::{Source, SourceRef, read_vec};
-use crate::error::Result;
+use crate::bytes::{NoReferences, Resolve, Source, SourceRef, read_vec};
+use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 pub(crate) use named::refusal;
@@ -44,7 +44,7 @@ pub struct Derived {
 }
 
 /// The layout of a file of a foreign format, from its own metadata; None if it is of none whose layout can be derived.
-/// Elements are not read.
+/// Elements are not read, and no other file is opened: [`derive_with`] does that.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -61,11 +61,20 @@ pub struct Derived {
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the metadata of the file are damaged,
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for what no layout can say, and the errors of reading.
 pub fn derive(source: &SourceRef, limits: &Limits) -> Result<Option<Derived>> {
+    derive_with(source, &NoReferences, limits)
+}
+
+/// Does the same as [`derive`]; `resolve` opens the files that an HDF5 file refers to.
+///
+/// # Errors
+/// Returns the errors of [`derive`]. A file that cannot be opened makes the items unreadable that need it.
+pub fn derive_with(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Option<Derived>> {
     let start = first(&**source)?;
     let Some(format) = recognised(&start, &**source) else { return Ok(None) };
     match format.handled {
         Handled::Derived(name, derivation) => {
-            let text = derivation(source, limits).map_err(|e| e.context(format!("{}, {}", source.name(), format.what)))?;
+            let text =
+                derivation(source, resolve, limits).map_err(|e| e.context(format!("{}, {}", source.name(), format.what)))?;
             Ok(Some(Derived { format: name, text }))
         }
         Handled::Refused(_) => Ok(None),

@@ -66,7 +66,7 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// What becomes of the elements of an array.
+    /// Finds how the elements of an array are made.
     ///
     /// # Errors
     /// Returns `Unsupported` for dates in units that are not known, and for structs of too many parts.

@@ -1,7 +1,7 @@
 //! The text of a derived layout, in the dialect of 2025: names quoted if they need it, a byte order at every type, an
 //! address at every item, one attribute a line.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use crate::array::{Byteorder, Datatype, StructType};
@@ -20,8 +20,12 @@ pub(crate) struct LayoutText {
     limits: Limits,
     /// The names of each dict that is open, with how often each was there, the root first.
     open: Vec<HashMap<String, u64>>,
-    /// The names that were given since a place was marked.
-    since: Vec<String>,
+    /// The names that were given since a place was marked, and whether each was reserved.
+    since: Vec<(String, bool)>,
+    /// The dicts that are open, as a path spells them.
+    at: Vec<String>,
+    /// Names of the dict that is open which were reserved for items that come later.
+    reserved: HashSet<String>,
 }
 
 #[allow(dead_code, reason = "no format uses all of it, and which formats there are is a choice of the build")]
@@ -33,6 +37,8 @@ impl LayoutText {
             limits: limits.clone(),
             open: vec![HashMap::new()],
             since: Vec::new(),
+            at: Vec::new(),
+            reserved: HashSet::new(),
         }
     }
 
@@ -45,6 +51,7 @@ impl LayoutText {
         self.limits.charge_depth(self.open.len(), "the layout")?;
         self.line(&format!("{name}/"))?;
         self.open.push(HashMap::new());
+        self.at.push(name);
         Ok(())
     }
 
@@ -55,6 +62,7 @@ impl LayoutText {
     pub fn leave(&mut self) -> Result<()> {
         if self.open.len() > 1 {
             self.open.pop();
+            self.at.pop();
             // The dict that is gone back to may have no more items: an attribute would be its.
             self.line("..")?;
         }
@@ -134,6 +142,40 @@ impl LayoutText {
             self.line(&format!("  {item},"))?;
         }
         self.line("]")
+    }
+
+    /// Reserves a name for an item of the dict that is open, and returns it with its path. It is as given, or somewhat longer if
+    /// another item has that name.
+    pub fn reserve(&mut self, name: &str) -> (String, String) {
+        let mut name = name.to_owned();
+        let is_taken = |name: &str| self.open.last().is_some_and(|names| names.contains_key(&*own_name(name)));
+        while is_taken(&name) {
+            name.push('\'');
+        }
+        let own = own_name(&name).into_owned();
+        if let Some(names) = self.open.last_mut() {
+            names.insert(own.clone(), 1);
+        }
+        let steps = self.at.iter().cloned().chain([quoted_name(&own)]);
+        let path = steps.fold(String::new(), |path, step| format!("{path}/{step}"));
+        self.reserved.insert(own);
+        (name, path)
+    }
+
+    /// Says which parts of other files are behind the file, each with its first byte here, its first byte there and its length.
+    /// Goes before all items, whenever it is said.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutText::enter`].
+    pub fn files(&mut self, parts: &[(String, [u64; 3])]) -> Result<()> {
+        let rest = self.out.split_off(self.out.find('\n').map_or(0, |end| end + 1));
+        let open = std::mem::take(&mut self.open);
+        let files: Vec<Literal> = parts.iter().map(|(file, _)| Literal::Text(file.clone())).collect();
+        let places: Vec<u64> = parts.iter().flat_map(|(_, place)| *place).collect();
+        let said = self.attribute("grid_files", files).and_then(|()| self.attribute("grid_files_at", places.as_slice()));
+        self.open = open;
+        self.out.push_str(&rest);
+        said
     }
 
     /// A parameter of this value, such as the length of a dimension.
@@ -222,8 +264,12 @@ impl LayoutText {
     /// Takes back what was written since a place was marked.
     pub fn back_to(&mut self, mark: usize) {
         if let Some(names) = self.open.last_mut() {
-            for name in &self.since {
-                names.remove(name);
+            for (name, was_reserved) in self.since.drain(..) {
+                if was_reserved {
+                    self.reserved.insert(name);
+                } else {
+                    names.remove(&name);
+                }
             }
         }
         self.out.truncate(mark);
@@ -258,13 +304,17 @@ impl LayoutText {
     /// A name as the layout spells it. No two items of a dict have one: the second gets a number.
     fn name(&mut self, name: &str) -> String {
         let mut name = own_name(name).into_owned();
+        if self.reserved.remove(&name) {
+            self.since.push((name.clone(), true));
+            return quoted_name(&name);
+        }
         if let Some(names) = self.open.last_mut() {
             while let Some(count) = names.get_mut(&name) {
                 *count += 1;
                 name = format!("{name} ({count})");
             }
             names.insert(name.clone(), 1);
-            self.since.push(name.clone());
+            self.since.push((name.clone(), false));
         }
         quoted_name(&name)
     }

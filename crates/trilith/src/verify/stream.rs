@@ -73,9 +73,9 @@ fn check_item(items: &Items<'_>, entry: &Entry, deep: bool, progress: Progress<'
         return Err(Error::malformed(message).at_byte(at));
     }
     if let Some((at, size)) = place
-        && at.checked_add(size).is_none_or(|end| end > file.source().len())
+        && at.checked_add(size).is_none_or(|end| end > file.length())
     {
-        let message = format!("its bytes {at}..{} end after the file of {} bytes", at.saturating_add(size), file.source().len());
+        let message = format!("its bytes {at}..{} end after the file of {} bytes", at.saturating_add(size), file.length());
         return Err(Error::malformed(message).at_byte(at));
     }
     if entry.kind != EntryKind::Data || entry.typed == ResolvedType::Dynamic {

@@ -25,8 +25,8 @@ pub struct From {
 impl From {
     /// Writes the layout.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let source = options.open(&self.input)?;
-        let derived = options.opening()?.layout_from(&source)?;
+        let (source, resolve) = options.open_with(&self.input, &options.limits()?)?;
+        let derived = options.opening()?.layout_from(&source, &*resolve)?;
         let report = json!({"format": derived.format, "dialect": "2025", "text": derived.text});
         write_layout(self.output.as_deref(), &derived.text, &[], report, options)?;
         Ok(Outcome::Yes)

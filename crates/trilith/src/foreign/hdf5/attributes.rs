@@ -183,7 +183,7 @@ impl Attribute {
             _ if self.address == 0 => return Err(Error::unsupported("the value of the attribute has no place in the file")),
             _ => {}
         }
-        let (at, all) = (self.address.saturating_add(file.base), [shape, &self.typed.dims].concat());
+        let (at, all) = (file.place(self.address), [shape, &self.typed.dims].concat());
         if !self.typed.has_strings() && self.typed.decoded.is_none() {
             return text.array(name, &self.typed.datatype, self.typed.order, &all, at);
         }

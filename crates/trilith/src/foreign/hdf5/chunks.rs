@@ -1,6 +1,8 @@
 //! Places of the elements of a dataset: data layouts, and every index of chunks.
 
 use super::file::{Fields, H5};
+use super::heaps::LocalHeap;
+use super::others::Slot;
 use super::trees;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -14,8 +16,13 @@ pub(super) enum Storage {
     Contiguous(Option<u64>),
     /// In chunks of this shape.
     Chunked(Chunked),
-    /// Put together from other datasets.
-    Virtual,
+    /// Put together from other datasets, as the object of a heap at this address and with this number says; None if there are
+    /// no others.
+    Virtual(Option<(u64, u64)>),
+    /// In other files.
+    External(Vec<Slot>),
+    /// At a byte of the layout, which is in another file.
+    Outside(u64),
 }
 
 /// The index of the chunks.
@@ -67,11 +74,32 @@ impl Storage {
                     Ok(Storage::Chunked(Chunked { chunk, plain_edges: false, index: Index::Tree, address }))
                 }
                 2 => Self::indexed(&mut at),
-                3 => Ok(Storage::Virtual),
+                3 => {
+                    let (heap, number) = (at.address()?, at.uint(4)?);
+                    Ok(Storage::Virtual(heap.map(|heap| (heap, number))))
+                }
                 other => Err(Error::unsupported(format!("a data layout of class {other}"))),
             },
             other => Err(Error::unsupported(format!("a data layout of version {other}, known are 1 to 5"))),
         }
+    }
+
+    /// Reads the list of the files that hold the data.
+    pub fn external(file: &H5, data: &[u8], address: u64) -> Result<Self> {
+        let mut at = file.fields(data, address);
+        let version = at.uint(1)?;
+        if version != 1 {
+            return Err(Error::unsupported(format!("a list of files of version {version}, known is 1")));
+        }
+        at.skip(5)?;
+        let (count, heap) = (at.uint(2)?, at.defined("the names of the files of a dataset")?);
+        let names = LocalHeap::read(file, heap)?;
+        let unlimited = u64::MAX >> (64 - 8 * file.length_size());
+        let slots = (0..count).map(|_| {
+            let (name, offset, len) = (at.length()?, at.length()?, at.length()?);
+            Ok(Slot { file: names.name(file, name)?, offset, len: (len != unlimited).then_some(len) })
+        });
+        Ok(Storage::External(slots.collect::<Result<_>>()?))
     }
 
     fn old(at: &mut Fields<'_>, message: u64) -> Result<Self> {

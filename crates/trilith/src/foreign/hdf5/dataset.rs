@@ -8,6 +8,8 @@ use super::elsewhere::Elsewhere;
 use super::file::H5;
 use super::header::{Header, kind};
 use super::heaps::GlobalHeaps;
+use super::others::Others;
+use super::pipeline::{fill, filters};
 use super::types::{Space, Special, Typed};
 use crate::array::grid::{Chunks, Cut, Grid};
 use crate::array::{Byteorder, Datatype};
@@ -25,7 +27,7 @@ const MOST: u64 = 1 << 20;
 pub(super) struct Dataset {
     pub typed: Typed,
     pub space: Space,
-    storage: Storage,
+    pub storage: Storage,
     /// The words of its filters.
     filters: String,
     count: usize,
@@ -40,14 +42,14 @@ impl Dataset {
     pub fn read(file: &H5, header: &Header) -> Result<Self> {
         let message =
             |kind, what: &str| header.message(kind).ok_or_else(|| Error::malformed(format!("a dataset without {what}")));
-        if header.message(kind::EXTERNAL).is_some() {
-            return Err(Error::unsupported("its data are in other files"));
-        }
         let datatype = message(kind::DATATYPE, "a datatype")?;
         let typed = Typed::read(file, &datatype.data, datatype.address)?;
         let space = message(kind::DATASPACE, "a shape")?;
         let layout = message(kind::LAYOUT, "a place")?;
-        let storage = Storage::read(file, &layout.data, layout.address)?;
+        let storage = match header.message(kind::EXTERNAL) {
+            Some(list) => Storage::external(file, &list.data, list.address)?,
+            None => Storage::read(file, &layout.data, layout.address)?,
+        };
         let (filters, count) = match header.message(kind::FILTERS) {
             Some(message) => filters(file, &message.data, message.address, typed.size)?,
             None => (String::new(), 0),
@@ -65,14 +67,30 @@ impl Dataset {
         Ok(Self { typed, space: Space::read(file, &space.data, space.address)?, storage, filters, count, fill })
     }
 
+    /// Finds the files that hold the data, as a file in a folder names them.
+    pub fn find_data(&mut self, others: &mut Others<'_>, folder: &str) -> Result<()> {
+        if let (Storage::External(slots), Some(shape)) = (&self.storage, &self.space.shape) {
+            let size = shape.iter().fold(self.typed.size, |n, len| n.saturating_mul(*len));
+            self.storage = Storage::Outside(others.bytes(folder, slots, size)?);
+        }
+        Ok(())
+    }
+
+    /// Returns `true` if its elements are read as they are stored.
+    pub fn is_plain(&self) -> bool {
+        let typed = &self.typed;
+        let is_elsewhere = matches!(typed.special, Special::Text | Special::Sequence(_)) || typed.has_strings();
+        !is_elsewhere && typed.decoded.is_none()
+    }
+
     /// Writes the items.
-    pub fn write(&self, file: &H5, source: &SourceRef, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
+    pub fn write(&self, file: &H5, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
         let Some(shape) = &self.space.shape else {
             text.item(name, "{}")?;
             return text.doc("an empty dataset: it has a datatype, but no elements");
         };
         let is_elsewhere = matches!(self.typed.special, Special::Text | Special::Sequence(_)) || self.typed.has_elsewhere();
-        let bytes = if is_elsewhere && !shape.contains(&0) { self.descriptors(file, source, shape)? } else { Vec::new() };
+        let bytes = if is_elsewhere && !shape.contains(&0) { self.descriptors(file, shape)? } else { Vec::new() };
         let here = Elsewhere { file, heaps, typed: &self.typed, shape, bytes: &bytes };
         match &self.typed.special {
             Special::Text => return here.texts(name, text),
@@ -90,8 +108,9 @@ impl Dataset {
             return text.item(name, &typed);
         }
         match &self.storage {
-            Storage::Compact(at) => text.item(name, &format!("{typed} @{}", at.saturating_add(file.base))),
-            Storage::Contiguous(Some(at)) => text.item(name, &format!("{typed} @{}", at.saturating_add(file.base))),
+            Storage::Compact(at) => text.item(name, &format!("{typed} @{}", file.place(*at))),
+            Storage::Contiguous(Some(at)) => text.item(name, &format!("{typed} @{}", file.place(*at))),
+            Storage::Outside(at) => text.item(name, &format!("{typed} @{at}")),
             Storage::Contiguous(None) => self.unwritten(name, shape, text),
             Storage::Chunked(chunked) => {
                 let pieces = self.pieces(file, chunked, shape)?;
@@ -100,14 +119,14 @@ impl Dataset {
                 }
                 self.grid(file, (name, shape), chunked, &pieces, text)
             }
-            Storage::Virtual => Err(is_virtual()),
+            Storage::Virtual(..) | Storage::External(_) => Err(not_here()),
         }
     }
 
     /// Writes the members of structs that are lists of variable length, each as an item.
-    pub fn members(&self, file: &H5, source: &SourceRef, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
+    pub fn members(&self, file: &H5, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
         let (Some(shape), false) = (&self.space.shape, self.typed.lists.is_empty()) else { return Ok(()) };
-        let Ok(bytes) = self.descriptors(file, source, shape) else { return Ok(()) };
+        let Ok(bytes) = self.descriptors(file, shape) else { return Ok(()) };
         Elsewhere { file, heaps, typed: &self.typed, shape, bytes: &bytes }.members(name, text)
     }
 
@@ -147,8 +166,8 @@ impl Dataset {
         spell(&self.typed.datatype, self.typed.order, &lengths, &mut whole)?;
         let spelled = |piece: &Option<Chunk>| match piece {
             None => "u1[0]".to_owned(),
-            Some(chunk) if self.count == 0 => format!("{whole} @{}", chunk.address.saturating_add(file.base)),
-            Some(chunk) => format!("u1[{}] @{}", chunk.size, chunk.address.saturating_add(file.base)),
+            Some(chunk) if self.count == 0 => format!("{whole} @{}", file.place(chunk.address)),
+            Some(chunk) => format!("u1[{}] @{}", chunk.size, file.place(chunk.address)),
         };
         self.chunks((name, shape), chunked, pieces, spelled, "", text)?;
         text.elements(&self.typed.datatype, self.typed.order, &self.typed.dims)?;
@@ -194,7 +213,7 @@ impl Dataset {
         }
     }
 
-    fn write_fill(&self, text: &mut LayoutText) -> Result<()> {
+    pub fn write_fill(&self, text: &mut LayoutText) -> Result<()> {
         let Some(fill) = &self.fill else { return Ok(()) };
         let digits = hexadecimal(fill);
         // Elements with separate axes are filled one by one.
@@ -208,7 +227,7 @@ impl Dataset {
     }
 
     /// The stored elements, in C order: descriptors of what is elsewhere.
-    fn descriptors(&self, file: &H5, source: &SourceRef, shape: &[u64]) -> Result<Vec<u8>> {
+    fn descriptors(&self, file: &H5, shape: &[u64]) -> Result<Vec<u8>> {
         let count = shape.iter().try_fold(1u64, |n, len| n.checked_mul(*len)).filter(|count| *count <= MOST);
         let count = count.ok_or_else(|| Error::unsupported(format!("more than {MOST} elements of variable length")))?;
         let size = count.saturating_mul(self.typed.size);
@@ -221,7 +240,7 @@ impl Dataset {
             Storage::Chunked(chunked) => {
                 let stored = Stored {
                     pieces: self.pieces(file, chunked, shape)?,
-                    source: source.clone(),
+                    source: file.source().clone(),
                     base: file.base,
                     filters: Filters::parse(&self.filters)?,
                     limits: file.limits.clone(),
@@ -231,7 +250,7 @@ impl Dataset {
                 let grid = Grid::new(cut, Box::new(stored), self.unset()?, Arc::new(file.limits.clone()))?;
                 read_vec(&grid, 0, grid.len().min(size), &file.limits)
             }
-            Storage::Virtual => Err(is_virtual()),
+            Storage::Virtual(..) | Storage::External(_) | Storage::Outside(_) => Err(not_here()),
         }
     }
 
@@ -282,19 +301,20 @@ impl Dataset {
         }
         let size = shape.iter().fold(self.typed.size, |n, len| n.saturating_mul(*len));
         let whole = match &self.storage {
-            Storage::Compact(at) | Storage::Contiguous(Some(at)) => format!("u1[{size}] @{}", at.saturating_add(file.base)),
+            Storage::Compact(at) | Storage::Contiguous(Some(at)) => format!("u1[{size}] @{}", file.place(*at)),
             Storage::Contiguous(None) => "u1[0]".to_owned(),
+            Storage::Outside(at) => format!("u1[{size}] @{at}"),
             Storage::Chunked(chunked) => {
                 let pieces = self.pieces(file, chunked, shape)?;
                 let spelled = |piece: &Option<Chunk>| match piece {
                     None => "u1[0]".to_owned(),
-                    Some(chunk) => format!("u1[{}] @{}", chunk.size, chunk.address.saturating_add(file.base)),
+                    Some(chunk) => format!("u1[{}] @{}", chunk.size, file.place(chunk.address)),
                 };
                 self.chunks((name, shape), chunked, &pieces, spelled, first, text)?;
                 text.elements(datatype, self.typed.order, dims)?;
                 return Ok(true);
             }
-            Storage::Virtual => return Err(is_virtual()),
+            Storage::Virtual(..) | Storage::External(_) => return Err(not_here()),
         };
         text.item(name, &whole)?;
         text.grid(shape, shape)?;
@@ -332,8 +352,8 @@ impl Dataset {
     }
 }
 
-fn is_virtual() -> Error {
-    Error::unsupported("it is put together from other datasets (a virtual dataset)")
+fn not_here() -> Error {
+    Error::unsupported("elements that are not read as they are stored, in a virtual dataset or in other files")
 }
 
 /// The chunks of a dataset in its file.
@@ -367,68 +387,4 @@ impl Chunks for Stored {
     fn source(&self) -> &SourceRef {
         &self.source
     }
-}
-
-/// The words of a filter pipeline, and how many filters it has.
-fn filters(file: &H5, data: &[u8], address: u64, size: u64) -> Result<(String, usize)> {
-    let mut at = file.fields(data, address);
-    let (version, count) = (at.uint(1)?, at.uint(1)?);
-    if !(1..=2).contains(&version) {
-        return Err(Error::unsupported(format!("a filter pipeline of version {version}, known are 1 and 2")));
-    }
-    at.skip(if version == 1 { 6 } else { 0 })?;
-    let mut words = Vec::new();
-    for _ in 0..count {
-        let id = at.uint(2)?;
-        let name = if version == 1 || id >= 256 { at.uint(2)? as usize } else { 0 };
-        at.skip(2)?;
-        let values = at.uint(2)? as usize;
-        at.skip(if version == 1 { name.next_multiple_of(8) } else { name })?;
-        let arguments = (0..values).map(|_| at.uint(4)).collect::<Result<Vec<_>>>()?;
-        at.skip(if version == 1 && values % 2 == 1 { 4 } else { 0 })?;
-        words.push(match id {
-            1 => "deflate".to_owned(),
-            2 => format!("shuffle({})", arguments.first().copied().unwrap_or(size)),
-            3 => "fletcher32".to_owned(),
-            307 => "bzip2".to_owned(),
-            32000 => "lzf".to_owned(),
-            32001 => "blosc".to_owned(),
-            32004 => "lz4h5".to_owned(),
-            32008 => {
-                let arguments: Vec<String> = arguments.iter().map(u64::to_string).collect();
-                format!("bitshuffleh5({})", arguments.join(","))
-            }
-            32015 => "zstd".to_owned(),
-            other => {
-                let arguments: Vec<String> = arguments.iter().map(u64::to_string).collect();
-                let name = match other {
-                    4 => "szip".to_owned(),
-                    5 => "nbit".to_owned(),
-                    6 => "scaleoffset".to_owned(),
-                    other => format!("hdf5:{other}"),
-                };
-                format!("{name}({})", arguments.join(","))
-            }
-        });
-    }
-    Ok((words.join(" "), words.len()))
-}
-
-/// The value of what was never written, if one was set.
-fn fill(file: &H5, data: &[u8], address: u64) -> Result<Option<Vec<u8>>> {
-    let mut at = file.fields(data, address);
-    let version = at.uint(1)?;
-    let is_there = match version {
-        1 | 2 => {
-            at.skip(2)?;
-            at.uint(1)? != 0 || version == 1
-        }
-        3 => at.uint(1)? & 0x20 != 0,
-        other => return Err(Error::unsupported(format!("a fill value of version {other}, known are 1 to 3"))),
-    };
-    if !is_there {
-        return Ok(None);
-    }
-    let len = at.uint(4)?;
-    Ok(Some(at.take(to_usize(len)?.min(at.rest().len()))?.to_vec()))
 }

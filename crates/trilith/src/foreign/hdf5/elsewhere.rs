@@ -53,7 +53,7 @@ impl Elsewhere<'_> {
             places.push(match heap.filter(|heap| *heap != 0 && count > 0) {
                 Some(heap) => {
                     let (address, _) = self.heaps.object(self.file, heap, index)?;
-                    (count, address.saturating_add(self.file.base))
+                    (count, self.file.place(address))
                 }
                 None => (0, 0),
             });
@@ -135,7 +135,7 @@ impl Elsewhere<'_> {
     pub fn shown(&self) -> Result<Shown> {
         let file = self.file;
         let stored = self.typed.datatype.item_size();
-        let mut strings = vec![stored, file.offset_size() as u64, file.length_size() as u64, file.base];
+        let mut strings = vec![stored, file.offset_size() as u64, file.length_size() as u64, file.place(0)];
         let datatype = match (&self.typed.datatype, self.typed.pads.first()) {
             (Datatype::Struct(fields), _) => {
                 let mut all = BTreeMap::new();
@@ -208,7 +208,7 @@ impl Elsewhere<'_> {
         field.count() / self.descriptor()
     }
 
-    /// What becomes of the member of a struct at a byte of an element.
+    /// Returns the treatment of the member of a struct at a byte of an element.
     fn member(&self, field: &Field, at: u64, lengths: &BTreeMap<u64, u64>) -> Result<Member> {
         let is_bytes = field.datatype == Datatype::Uint8;
         if is_bytes && self.typed.lists.iter().any(|list| list.offset == at) {

@@ -24,6 +24,8 @@ pub(super) struct H5 {
     pub limits: Limits,
     /// The byte of the file that is address 0.
     pub base: u64,
+    /// The byte of the layout that is the first of the file; 0 for the file itself.
+    pub shift: u64,
     /// Bytes of an address and of a length.
     offsets: usize,
     lengths: usize,
@@ -52,7 +54,7 @@ impl H5 {
         let blocks = RefCell::default();
         let (offsets, lengths) = (8, 8);
         let mut file =
-            Self { source: source.clone(), limits: limits.clone(), base, offsets, lengths, root: 0, end: None, blocks };
+            Self { source: source.clone(), limits: limits.clone(), base, shift: 0, offsets, lengths, root: 0, end: None, blocks };
         file.superblock()?;
         Ok(file)
     }
@@ -86,6 +88,16 @@ impl H5 {
             other => return Err(Error::unsupported(format!("a superblock of version {other}, known are 0 to 3"))),
         }
         Ok(())
+    }
+
+    /// The bytes of the file.
+    pub fn source(&self) -> &SourceRef {
+        &self.source
+    }
+
+    /// The byte of the layout that is at an address.
+    pub fn place(&self, address: u64) -> u64 {
+        address.saturating_add(self.base).saturating_add(self.shift)
     }
 
     /// Bytes after address 0.

@@ -2,7 +2,8 @@
 //!
 //! Read are superblocks of version 0 to 3, old and new groups, and compact, contiguous and chunked storage with every index.
 //! Groups become dicts, datasets arrays (in chunks, if they are), attributes `#:` comments. A part that cannot be read is an
-//! unreadable item; an attribute is then the item `OWNER@NAME`. A soft link to a dataset is that dataset again.
+//! unreadable item; an attribute is then the item `OWNER@NAME`. A soft link to a dataset is that dataset again, and so is one to
+//! another file. A virtual dataset is made of items that are not shown.
 
 mod attributes;
 mod chunks;
@@ -13,22 +14,26 @@ mod file;
 mod header;
 mod heaps;
 mod links;
+mod mapped;
+mod others;
+mod pipeline;
+mod place;
 mod trees;
 mod types;
 
-use std::cell::OnceCell;
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use self::attributes::{Attribute, Refused, Value};
 use self::dataset::Dataset;
 use self::file::H5;
 use self::header::{Header, kind};
-use self::heaps::GlobalHeaps;
 use self::links::{Link, Target, members};
+use self::mapped::sources;
+use self::others::{Others, about};
+use self::place::Place;
 use super::text::LayoutText;
 use crate::array::Datatype;
-use crate::bytes::SourceRef;
+use crate::bytes::{Resolve, SourceRef};
 use crate::error::{Error, Result};
 use crate::layout::Literal;
 use crate::limits::Limits;
@@ -42,54 +47,37 @@ const NOT_COORDINATES: &str = "_nc4_non_coord_";
 /// Attributes by which HDF5 keeps dimensions; what they say is in `grid_dims`.
 const OF_SCALES: &[&str] = &["CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates"];
 
-/// The layout of an HDF5 file.
-pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
+/// The layout of an HDF5 file; `resolve` opens the files that it refers to.
+pub(super) fn derive(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<String> {
     let file = H5::open(source, limits)?;
-    let text = LayoutText::new("an HDF5 file", limits);
-    let heaps = GlobalHeaps::default();
-    let mut writer = Writer {
-        source,
-        file,
-        heaps,
-        text,
-        open: Vec::new(),
-        paths: OnceCell::new(),
-        links: HashMap::new(),
-        items: 0,
-        here: String::new(),
-        is_netcdf: false,
-    };
-    let root = writer.file.root;
-    writer.file.cut_short().iter().try_for_each(|why| writer.text.damaged(why))?;
-    let header = Header::read(&writer.file, root)?;
-    let links = members(&writer.file, &header)?;
-    writer.is_netcdf = attributes::all(&writer.file, &header).0.iter().any(|attribute| attribute.name == "_NCProperties");
+    let mut text = LayoutText::new("an HDF5 file", limits);
+    file.cut_short().iter().try_for_each(|why| text.damaged(why))?;
+    let (root, others) = (file.root, Others::new(resolve, source.len(), limits));
+    let at = Rc::new(Place::new(file, 0, String::new())?);
+    let mut writer = Writer { at: Rc::clone(&at), others, text, open: Vec::new(), items: 0, here: String::new() };
+    let header = Header::read(&at.file, root)?;
+    let links = members(&at.file, &header)?;
     writer.group(&header, &links, root, "")?;
+    writer.others.write(&mut writer.text)?;
     writer.text.finish()
 }
 
 struct Writer<'s> {
-    source: &'s SourceRef,
-    file: H5,
-    heaps: GlobalHeaps,
+    /// The file that is being read.
+    at: Rc<Place>,
+    others: Others<'s>,
     text: LayoutText,
-    /// The groups that are being written, from the root on: the addresses of their headers, and their paths.
-    open: Vec<(u64, String)>,
-    /// The paths of all objects, once somebody refers to one.
-    paths: OnceCell<HashMap<u64, String>>,
-    /// The links of the groups through which a soft link leads, by their addresses.
-    links: HashMap<u64, HashMap<String, Target>>,
+    /// The groups that are being written, from the root on: their files, the addresses of their headers, and their paths.
+    open: Vec<(usize, u64, String)>,
     items: u64,
     /// The path of the group that is being written.
     here: String,
-    /// `true` if the library of netCDF wrote the file.
-    is_netcdf: bool,
 }
 
 impl Writer<'_> {
     /// The members of a group; the text limits how deep they nest.
     fn group(&mut self, header: &Header, links: &[Link], address: u64, path: &str) -> Result<()> {
-        self.open.push((address, if path.is_empty() { "/".to_owned() } else { path.to_owned() }));
+        self.open.push((self.at.number, address, if path.is_empty() { "/".to_owned() } else { path.to_owned() }));
         let above = std::mem::replace(&mut self.here, path.to_owned());
         let done = self.group_members(header, links, address, path);
         self.open.pop();
@@ -99,21 +87,17 @@ impl Writer<'_> {
 
     fn group_members(&mut self, header: &Header, links: &[Link], address: u64, path: &str) -> Result<()> {
         self.all_attributes("", header)?;
+        let at = Rc::clone(&self.at);
         for (number, link) in links.iter().enumerate() {
-            self.file.announce(links.iter().skip(number).filter_map(Link::object))?;
+            at.file.announce(links.iter().skip(number).filter_map(Link::object))?;
             self.items += 1;
-            if self.items > self.file.limits.items {
-                return Err(Limits::exceeded("items", self.file.limits.items, "the file has more groups and datasets"));
+            if self.items > at.file.limits.items {
+                return Err(Limits::exceeded("items", at.file.limits.items, "the file has more groups and datasets"));
             }
             match &link.target {
                 Target::Hard(address) => self.object(&link.name, *address, &format!("{path}/{}", link.name))?,
                 Target::Soft(to) => self.soft(&link.name, to, address, &format!("{path}/{}", link.name))?,
-                Target::External(file, to) => {
-                    let why = Error::unsupported(format!("a link to {to} in the file {file}"))
-                        .hint("open that file; links to other files are not followed");
-                    self.text.unreadable(&link.name, &why)?;
-                    self.text.attribute("hdf5_external_link", format!("{file}:{to}").as_str())?;
-                }
+                Target::External(file, to) => self.external(&link.name, (file, to), &format!("{path}/{}", link.name))?,
                 Target::Other(kind) => {
                     self.text.unreadable(&link.name, &Error::unsupported(format!("a link of the user-defined kind {kind}")))?;
                 }
@@ -122,10 +106,11 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A link to a path of the same file, from the group at an address: what it leads to is written again.
+    /// A link to a path, from the group at an address: what it leads to is written again.
     fn soft(&mut self, name: &str, to: &str, group: u64, path: &str) -> Result<()> {
-        match self.led(to, group) {
-            Ok(address) => self.object(name, address, path),
+        match self.others.follow(&self.at, to, group) {
+            Ok(found) => self.object_in(found, name, path),
+            Err(error) if error.kind().is_passing() => Err(error),
             Err(why) => {
                 self.text.unreadable(name, &why)?;
                 self.text.attribute("hdf5_link", to)
@@ -133,62 +118,43 @@ impl Writer<'_> {
         }
     }
 
-    /// Returns the address of the object header to which a path leads from the group at an address.
-    fn led(&mut self, to: &str, group: u64) -> Result<u64> {
-        /// Links that lead to links: h5py follows as many.
-        const HOPS: usize = 16;
-        let steps = |path: &str| -> Vec<String> {
-            path.rsplit('/').filter(|step| !matches!(*step, "" | ".")).map(str::to_owned).collect()
-        };
-        let (mut at, mut todo, mut hops) = (if to.starts_with('/') { self.file.root } else { group }, steps(to), 0);
-        while let Some(step) = todo.pop() {
-            match self.links_of(at)?.get(&step) {
-                Some(Target::Hard(address)) => at = *address,
-                Some(Target::Soft(next)) if hops < HOPS => {
-                    hops += 1;
-                    todo.extend(steps(next));
-                    if next.starts_with('/') {
-                        at = self.file.root;
-                    }
-                }
-                Some(Target::Soft(_)) => {
-                    return Err(Error::malformed(format!("a link to {to}, which leads to more than {HOPS} links")));
-                }
-                Some(_) => return Err(Error::unsupported(format!("a link to {to}, which leads to another file"))),
-                None => return Err(Error::malformed(format!("a link to {to}, which is not in the file"))),
-            }
-        }
-        Ok(at)
+    /// An object of a file, which may be another one.
+    fn object_in(&mut self, (place, address): (Rc<Place>, u64), name: &str, path: &str) -> Result<()> {
+        let here = std::mem::replace(&mut self.at, place);
+        let done = self.object(name, address, path);
+        self.at = here;
+        done
     }
 
-    /// The links of a group, by their names.
-    fn links_of(&mut self, group: u64) -> Result<&HashMap<String, Target>> {
-        match self.links.entry(group) {
-            Entry::Occupied(known) => Ok(known.into_mut()),
-            Entry::Vacant(place) => {
-                let links = members(&self.file, &Header::read(&self.file, group)?)?;
-                // The names and a place for each.
-                let size = links.iter().fold(0u64, |sum, link| sum.saturating_add(link.name.len() as u64 + 96));
-                self.file.limits.charge_memory(size, "the links of a group")?;
-                Ok(place.insert(links.into_iter().map(|link| (link.name, link.target)).collect()))
+    /// A link to a path of another file: what it leads to is written here.
+    fn external(&mut self, name: &str, (file, to): (&str, &str), path: &str) -> Result<()> {
+        let other = self.others.file(&self.at.folder, file);
+        match other.and_then(|other| self.others.follow(&other, to, other.file.root)) {
+            Ok(found) => self.object_in(found, name, path),
+            Err(error) if error.kind().is_passing() => Err(error),
+            Err(why) => {
+                self.text.unreadable(name, &about(&format!("a link to {to} in the file {file}"), &why, why.kind()))?;
+                self.text.attribute("hdf5_external_link", format!("{file}:{to}").as_str())
             }
         }
     }
 
     /// A group, a dataset or a datatype.
     fn object(&mut self, name: &str, address: u64, path: &str) -> Result<()> {
-        let header = match Header::read(&self.file, address) {
+        let at = Rc::clone(&self.at);
+        let header = match Header::read(&at.file, address) {
             Ok(header) => header,
             Err(why) => return self.text.unreadable(name, &why),
         };
         if header.is_group() {
             // A group that is linked from elsewhere is written again, but not inside of itself.
-            if let Some((_, known)) = self.open.iter().find(|(open, _)| *open == address).cloned() {
+            if let Some((_, _, known)) = self.open.iter().find(|(file, open, _)| (*file, *open) == (at.number, address)).cloned()
+            {
                 let why = Error::unsupported(format!("a link back to {known}, the group that it is in"));
                 self.text.unreadable(name, &why.hint(format!("read {known} itself")))?;
                 return self.text.attribute("hdf5_link", known.as_str());
             }
-            let links = match members(&self.file, &header) {
+            let links = match members(&at.file, &header) {
                 Ok(links) => links,
                 Err(why) => return self.text.unreadable(name, &why),
             };
@@ -206,8 +172,9 @@ impl Writer<'_> {
 
     fn dataset(&mut self, name: &str, header: &Header) -> Result<()> {
         let name = name.strip_prefix(NOT_COORDINATES).unwrap_or(name);
-        let (attributes, mut refused) = attributes::all(&self.file, header);
-        let mut dataset = match Dataset::read(&self.file, header) {
+        let at = Rc::clone(&self.at);
+        let (attributes, mut refused) = attributes::all(&at.file, header);
+        let mut dataset = match Dataset::read(&at.file, header) {
             Ok(dataset) => dataset,
             Err(why) => return self.text.unreadable(name, &why),
         };
@@ -221,13 +188,22 @@ impl Writer<'_> {
             None if is_scale && has_one_axis => Some(vec![(name.to_owned(), true)]),
             dims => dims,
         };
-        if self.is_netcdf {
+        if at.is_netcdf {
             self.grow(&attributes, &mut dataset)?;
         }
-        let (file, source, heaps) = (&self.file, self.source, &self.heaps);
-        self.text.or_unreadable(name, |text| dataset.write(file, source, heaps, name, text))?;
+        let (mut parts, others) = (Vec::new(), &mut self.others);
+        self.text.or_unreadable(name, |text| {
+            dataset.find_data(others, &at.folder)?;
+            match sources(&at, &dataset, others)? {
+                Some(found) => {
+                    parts = found.write(&dataset, name, text)?;
+                    Ok(())
+                }
+                None => dataset.write(&at.file, &at.heaps, name, text),
+            }
+        })?;
         dataset.remarks(&mut self.text)?;
-        if self.is_netcdf && !attributes.iter().any(|attribute| attribute.name == "_FillValue") {
+        if at.is_netcdf && !attributes.iter().any(|attribute| attribute.name == "_FillValue") {
             dataset.library_fill(&mut self.text)?;
         }
         if let Some(dims) = dims {
@@ -245,12 +221,13 @@ impl Writer<'_> {
         refused.retain(|refused| !hidden.contains(&refused.name.as_str()));
         refused.extend(more);
         self.attribute_items(name, items, refused)?;
-        dataset.members(&self.file, self.source, &self.heaps, name, &mut self.text)
+        dataset.members(&at.file, &at.heaps, name, &mut self.text)?;
+        parts.into_iter().try_for_each(|part| part.write(&mut self.others, &mut self.text, 0))
     }
 
     /// The attributes of a group or a datatype, whose item is written already.
     fn all_attributes(&mut self, owner: &str, header: &Header) -> Result<()> {
-        let (attributes, mut refused) = attributes::all(&self.file, header);
+        let (attributes, mut refused) = attributes::all(&self.at.file, header);
         let (items, more) = self.attributes(&attributes, &[])?;
         refused.extend(more);
         self.attribute_items(owner, items, refused)
@@ -259,7 +236,7 @@ impl Writer<'_> {
     /// The text of an attribute.
     fn said(&self, attributes: &[Attribute], name: &str) -> Option<String> {
         let attribute = attributes.iter().find(|attribute| attribute.name == name)?;
-        match attribute.value(&self.file, &self.heaps, &|_| String::new()) {
+        match attribute.value(&self.at.file, &self.at.heaps, &|_| String::new()) {
             Ok(Value::One(Literal::Text(text))) => Some(text),
             _ => None,
         }
@@ -276,7 +253,7 @@ impl Writer<'_> {
         let axes = space.shape.iter_mut().flatten().zip(&space.most);
         for ((length, most), scale) in axes.zip(scales.unwrap_or_default()) {
             let Some(address) = scale.filter(|_| is_short(most)) else { continue };
-            let scale = Header::read(&self.file, address).and_then(|header| Dataset::read(&self.file, &header));
+            let scale = Header::read(&self.at.file, address).and_then(|header| Dataset::read(&self.at.file, &header));
             if let Ok(Some([longer])) = scale.as_ref().map(|scale| scale.space.shape.as_deref()) {
                 *length = (*length).max(*longer);
             }
@@ -287,9 +264,9 @@ impl Writer<'_> {
     /// Returns the addresses of the scales that are attached to the axes of a dataset.
     fn scales(&self, attributes: &[Attribute]) -> Result<Option<Vec<Option<u64>>>> {
         let Some(list) = attributes.iter().find(|attribute| attribute.name == "DIMENSION_LIST") else { return Ok(None) };
-        let Ok(lists) = list.sequences(&self.file, &self.heaps) else { return Ok(None) };
+        let Ok(lists) = list.sequences(&self.at.file, &self.at.heaps) else { return Ok(None) };
         let address = |references: &Vec<Vec<u8>>| {
-            references.first().map(|bytes| self.file.fields(bytes, 0).address()).transpose().map(Option::flatten)
+            references.first().map(|bytes| self.at.file.fields(bytes, 0).address()).transpose().map(Option::flatten)
         };
         lists.iter().map(address).collect::<Result<_>>().map(Some)
     }
@@ -301,7 +278,7 @@ impl Writer<'_> {
         let rank = dataset.space.shape.as_ref().map_or(0, Vec::len);
         let mut names = Vec::new();
         for address in scales {
-            let path = address.and_then(|address| self.paths().get(&address));
+            let path = address.and_then(|address| self.at.paths().get(&address));
             let (group, name) = path.and_then(|path| path.rsplit_once('/')).unwrap_or(("?", ""));
             names.push((name.strip_prefix(NOT_COORDINATES).unwrap_or(name).to_owned(), group == self.here));
         }
@@ -312,8 +289,8 @@ impl Writer<'_> {
     fn attributes<'a>(&mut self, attributes: &'a [Attribute], hidden: &[&str]) -> Result<(Vec<&'a Attribute>, Vec<Refused>)> {
         let (mut items, mut refused) = (Vec::new(), Vec::new());
         for attribute in attributes.iter().filter(|attribute| !hidden.contains(&attribute.name.as_str())) {
-            let paths = |address: u64| self.paths().get(&address).cloned().unwrap_or_else(|| format!("address {address}"));
-            match attribute.value(&self.file, &self.heaps, &paths) {
+            let paths = |address: u64| self.at.paths().get(&address).cloned().unwrap_or_else(|| format!("address {address}"));
+            match attribute.value(&self.at.file, &self.at.heaps, &paths) {
                 Ok(Value::One(value)) => self.text.own(&attribute.name, value)?,
                 Ok(Value::List(values)) => self.text.own(&attribute.name, values)?,
                 Ok(Value::Item) => items.push(attribute),
@@ -327,7 +304,7 @@ impl Writer<'_> {
     fn attribute_items(&mut self, owner: &str, attributes: Vec<&Attribute>, refused: Vec<Refused>) -> Result<()> {
         for attribute in attributes {
             let name = format!("{owner}@{}", attribute.name);
-            let (file, heaps) = (&self.file, &self.heaps);
+            let (file, heaps) = (&self.at.file, &self.at.heaps);
             self.text.or_unreadable(&name, |text| attribute.write(file, heaps, &name, text))?;
         }
         for Refused { name, why } in refused {
@@ -335,31 +312,5 @@ impl Writer<'_> {
             self.text.unreadable(&format!("{owner}@{name}"), &why)?;
         }
         Ok(())
-    }
-
-    /// The paths of all objects, found once.
-    fn paths(&self) -> &HashMap<u64, String> {
-        self.paths.get_or_init(|| {
-            let mut paths = HashMap::from([(self.file.root, "/".to_owned())]);
-            let mut todo = vec![(self.file.root, String::new())];
-            let mut seen = HashSet::new();
-            while let Some((address, path)) = todo.pop() {
-                if !seen.insert(address) || paths.len() as u64 > self.file.limits.items {
-                    continue;
-                }
-                let Ok(header) = Header::read(&self.file, address) else { continue };
-                if !header.is_group() {
-                    continue;
-                }
-                for link in members(&self.file, &header).unwrap_or_default() {
-                    if let Target::Hard(address) = link.target {
-                        let path = format!("{path}/{}", link.name);
-                        paths.entry(address).or_insert_with(|| path.clone());
-                        todo.push((address, path));
-                    }
-                }
-            }
-            paths
-        })
     }
 }

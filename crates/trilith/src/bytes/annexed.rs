@@ -1,0 +1,138 @@
+//! A file with parts of other files behind it, as one space of bytes: what a file says of its own data and of data that are in
+//! other files is then said in the same way.
+
+use std::ops::Range;
+
+use super::form::Form;
+use super::source::{Access, Source, SourceRef};
+use super::to_usize;
+use crate::error::{Error, Result};
+
+/// A part of another file.
+pub(crate) struct Annex {
+    /// Its first byte in the space.
+    pub at: u64,
+    /// Its first byte in its file.
+    pub offset: u64,
+    pub len: u64,
+    pub source: SourceRef,
+}
+
+/// The space: the bytes of the file itself, then the parts, which may have gaps between them.
+pub(crate) struct Annexed {
+    own: SourceRef,
+    others: Vec<Annex>,
+    len: u64,
+}
+
+impl Annexed {
+    /// Puts parts behind a file.
+    ///
+    /// # Errors
+    /// Returns `Malformed` if two parts overlap, or if one is longer than its file.
+    pub fn new(own: SourceRef, mut others: Vec<Annex>) -> Result<Self> {
+        others.sort_by_key(|annex| annex.at);
+        let mut len = own.len();
+        for annex in &others {
+            let end = annex.offset.checked_add(annex.len);
+            if annex.at < len || end.is_none_or(|end| end > annex.source.len()) {
+                let name = annex.source.name();
+                return Err(Error::malformed(format!("{} bytes from byte {} of {name} on do not fit", annex.len, annex.offset)));
+            }
+            len = annex.at.checked_add(annex.len).ok_or_else(|| Error::malformed("more than 2^64 bytes"))?;
+        }
+        Ok(Self { own, others, len })
+    }
+
+    /// The source and the byte of it that a byte of the space is, and how many follow there.
+    fn place(&self, at: u64) -> Result<(&SourceRef, u64, u64)> {
+        if at < self.own.len() {
+            return Ok((&self.own, at, self.own.len() - at));
+        }
+        let number = self.others.partition_point(|annex| annex.at <= at);
+        let annex = number.checked_sub(1).and_then(|number| self.others.get(number));
+        let found = annex.map(|annex| (annex, at - annex.at)).filter(|(annex, inside)| *inside < annex.len);
+        let (annex, inside) = found.ok_or_else(|| Error::malformed("no file has these bytes").at_byte(at))?;
+        Ok((&annex.source, annex.offset.saturating_add(inside), annex.len - inside))
+    }
+}
+
+impl Source for Annexed {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let (mut at, mut rest) = (offset, into);
+        while !rest.is_empty() {
+            let (source, from, count) = self.place(at)?;
+            let taken = to_usize(count.min(rest.len() as u64))?;
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(taken);
+            source.read_at(from, now)?;
+            at = at.saturating_add(now.len() as u64);
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        let inside = |from: u64, len: u64, shift: u64| -> Vec<Range<u64>> {
+            let end = from.saturating_add(len);
+            let cut =
+                ranges.iter().map(|range| range.start.max(from)..range.end.min(end)).filter(|range| range.start < range.end);
+            cut.map(|range| range.start - from + shift..range.end - from + shift).collect()
+        };
+        self.own.prefetch(&inside(0, self.own.len(), 0))?;
+        for annex in self.others.iter().filter(|annex| annex.source.access() == Access::Requests) {
+            annex.source.prefetch(&inside(annex.at, annex.len, annex.offset))?;
+        }
+        Ok(())
+    }
+
+    fn form(&self) -> Result<Form> {
+        Err(Error::unsupported("the data are in other files, to which the file refers"))
+    }
+
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.own)
+    }
+
+    fn is_apart(&self) -> bool {
+        true
+    }
+
+    fn is_changed(&self) -> bool {
+        self.own.is_changed() || self.others.iter().any(|annex| annex.source.is_changed())
+    }
+
+    fn access(&self) -> Access {
+        let is_far = |source: &SourceRef| source.access() == Access::Requests;
+        if is_far(&self.own) || self.others.iter().any(|annex| is_far(&annex.source)) { Access::Requests } else { Access::Random }
+    }
+
+    fn name(&self) -> &str {
+        self.own.name()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::bytes::{MemorySource, read_vec};
+    use crate::limits::Limits;
+
+    #[test]
+    fn parts_of_other_files_are_behind_the_file() {
+        let memory = |bytes: &[u8]| -> SourceRef { Arc::new(MemorySource::new(bytes.to_vec(), "x")) };
+        let annex = |at, offset, len| Annex { at, offset, len, source: memory(b"abcdef") };
+        let space = Annexed::new(memory(b"01"), vec![annex(8, 0, 1), annex(2, 1, 3), annex(5, 5, 1)]).unwrap();
+        assert_eq!(read_vec(&space, 0, 6, &Limits::default()).unwrap(), b"01bcdf");
+        assert_eq!((read_vec(&space, 8, 1, &Limits::default()).unwrap(), space.len()), (b"a".to_vec(), 9));
+        assert!(read_vec(&space, 5, 2, &Limits::default()).is_err() && space.form().is_err());
+        for wrong in [vec![annex(1, 0, 1)], vec![annex(2, 4, 3)], vec![annex(2, 0, 2), annex(3, 0, 1)]] {
+            assert!(Annexed::new(memory(b"01"), wrong).is_err());
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The filters of a dataset, and the value of its elements that were never written.
+
+use super::file::H5;
+use crate::bytes::to_usize;
+use crate::error::{Error, Result};
+
+/// The words of a filter pipeline, and how many filters it has.
+pub(super) fn filters(file: &H5, data: &[u8], address: u64, size: u64) -> Result<(String, usize)> {
+    let mut at = file.fields(data, address);
+    let (version, count) = (at.uint(1)?, at.uint(1)?);
+    if !(1..=2).contains(&version) {
+        return Err(Error::unsupported(format!("a filter pipeline of version {version}, known are 1 and 2")));
+    }
+    at.skip(if version == 1 { 6 } else { 0 })?;
+    let mut words = Vec::new();
+    for _ in 0..count {
+        let id = at.uint(2)?;
+        let name = if version == 1 || id >= 256 { at.uint(2)? as usize } else { 0 };
+        at.skip(2)?;
+        let values = at.uint(2)? as usize;
+        at.skip(if version == 1 { name.next_multiple_of(8) } else { name })?;
+        let arguments = (0..values).map(|_| at.uint(4)).collect::<Result<Vec<_>>>()?;
+        at.skip(if version == 1 && values % 2 == 1 { 4 } else { 0 })?;
+        words.push(match id {
+            1 => "deflate".to_owned(),
+            2 => format!("shuffle({})", arguments.first().copied().unwrap_or(size)),
+            3 => "fletcher32".to_owned(),
+            307 => "bzip2".to_owned(),
+            32000 => "lzf".to_owned(),
+            32001 => "blosc".to_owned(),
+            32004 => "lz4h5".to_owned(),
+            32008 => {
+                let arguments: Vec<String> = arguments.iter().map(u64::to_string).collect();
+                format!("bitshuffleh5({})", arguments.join(","))
+            }
+            32015 => "zstd".to_owned(),
+            other => {
+                let arguments: Vec<String> = arguments.iter().map(u64::to_string).collect();
+                let name = match other {
+                    4 => "szip".to_owned(),
+                    5 => "nbit".to_owned(),
+                    6 => "scaleoffset".to_owned(),
+                    other => format!("hdf5:{other}"),
+                };
+                format!("{name}({})", arguments.join(","))
+            }
+        });
+    }
+    Ok((words.join(" "), words.len()))
+}
+
+/// The value of what was never written, if one was set.
+pub(super) fn fill(file: &H5, data: &[u8], address: u64) -> Result<Option<Vec<u8>>> {
+    let mut at = file.fields(data, address);
+    let version = at.uint(1)?;
+    let is_there = match version {
+        1 | 2 => {
+            at.skip(2)?;
+            at.uint(1)? != 0 || version == 1
+        }
+        3 => at.uint(1)? & 0x20 != 0,
+        other => return Err(Error::unsupported(format!("a fill value of version {other}, known are 1 to 3"))),
+    };
+    if !is_there {
+        return Ok(None);
+    }
+    let len = at.uint(4)?;
+    Ok(Some(at.take(to_usize(len)?.min(at.rest().len()))?.to_vec()))
+}

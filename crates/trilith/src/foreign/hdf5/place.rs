@@ -1,0 +1,127 @@
+//! One HDF5 file that is read, with what was found in it: the file itself, or one that it refers to.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::attributes;
+use super::file::H5;
+use super::header::Header;
+use super::heaps::GlobalHeaps;
+use super::links::{Target, members};
+use crate::error::{Error, Result};
+
+/// Links that lead to links: h5py follows as many.
+pub(super) const HOPS: usize = 16;
+
+/// To what a path leads.
+pub(super) enum Led {
+    /// The address of an object header in the file.
+    Here(u64),
+    /// A path in another file.
+    Elsewhere { file: String, path: String },
+}
+
+/// The links of a group, by their names.
+type Links = Rc<HashMap<String, Target>>;
+
+/// A file.
+pub(super) struct Place {
+    pub file: H5,
+    pub heaps: GlobalHeaps,
+    /// 0 for the file itself.
+    pub number: usize,
+    /// The folder of the file as a relative reference, with a slash at its end; empty for that of the file itself.
+    pub folder: String,
+    /// `true` if the library of netCDF wrote the file.
+    pub is_netcdf: bool,
+    /// The paths of all objects, once somebody refers to one.
+    paths: OnceCell<HashMap<u64, String>>,
+    /// The links of the groups through which a soft link leads, by their addresses.
+    links: RefCell<HashMap<u64, Links>>,
+}
+
+impl Place {
+    /// A file that is open.
+    pub fn new(file: H5, number: usize, folder: String) -> Result<Self> {
+        let header = Header::read(&file, file.root)?;
+        let is_netcdf = attributes::all(&file, &header).0.iter().any(|attribute| attribute.name == "_NCProperties");
+        let (heaps, paths, links) = (GlobalHeaps::default(), OnceCell::new(), RefCell::default());
+        Ok(Self { file, heaps, number, folder, is_netcdf, paths, links })
+    }
+
+    /// Returns to what a path leads from the group at an address. The links on the way are taken off `hops`.
+    pub fn led(&self, to: &str, group: u64, hops: &mut usize) -> Result<Led> {
+        let steps = |path: &str| -> Vec<String> {
+            path.rsplit('/').filter(|step| !matches!(*step, "" | ".")).map(str::to_owned).collect()
+        };
+        let (mut at, mut todo) = (if to.starts_with('/') { self.file.root } else { group }, steps(to));
+        while let Some(step) = todo.pop() {
+            match self.links_of(at)?.get(&step) {
+                Some(Target::Hard(address)) => at = *address,
+                Some(Target::Soft(_) | Target::External(..)) if *hops == 0 => {
+                    return Err(Error::malformed(format!("a link to {to}, which leads to more than {HOPS} links")));
+                }
+                Some(Target::Soft(next)) => {
+                    *hops -= 1;
+                    todo.extend(steps(next));
+                    if next.starts_with('/') {
+                        at = self.file.root;
+                    }
+                }
+                Some(Target::External(file, next)) => {
+                    *hops -= 1;
+                    let rest: Vec<&str> =
+                        std::iter::once(next.trim_end_matches('/')).chain(todo.iter().rev().map(String::as_str)).collect();
+                    return Ok(Led::Elsewhere { file: file.clone(), path: rest.join("/") });
+                }
+                Some(Target::Other(kind)) => {
+                    return Err(Error::unsupported(format!(
+                        "a link to {to}, which leads to one of the user-defined kind {kind}"
+                    )));
+                }
+                None => return Err(Error::malformed(format!("a link to {to}, which is not in the file"))),
+            }
+        }
+        Ok(Led::Here(at))
+    }
+
+    fn links_of(&self, group: u64) -> Result<Links> {
+        if let Some(known) = self.links.borrow().get(&group) {
+            return Ok(Rc::clone(known));
+        }
+        let links = members(&self.file, &Header::read(&self.file, group)?)?;
+        // The names and a place for each.
+        let size = links.iter().fold(0u64, |sum, link| sum.saturating_add(link.name.len() as u64 + 96));
+        self.file.limits.charge_memory(size, "the links of a group")?;
+        let links = Rc::new(links.into_iter().map(|link| (link.name, link.target)).collect());
+        self.links.borrow_mut().insert(group, Rc::clone(&links));
+        Ok(links)
+    }
+
+    /// The paths of all objects, found once.
+    pub fn paths(&self) -> &HashMap<u64, String> {
+        self.paths.get_or_init(|| {
+            let mut paths = HashMap::from([(self.file.root, "/".to_owned())]);
+            let mut todo = vec![(self.file.root, String::new())];
+            let mut seen = HashSet::new();
+            while let Some((address, path)) = todo.pop() {
+                if !seen.insert(address) || paths.len() as u64 > self.file.limits.items {
+                    continue;
+                }
+                let Ok(header) = Header::read(&self.file, address) else { continue };
+                if !header.is_group() {
+                    continue;
+                }
+                for link in members(&self.file, &header).unwrap_or_default() {
+                    if let Target::Hard(address) = link.target {
+                        let path = format!("{path}/{}", link.name);
+                        paths.entry(address).or_insert_with(|| path.clone());
+                        todo.push((address, path));
+                    }
+                }
+            }
+            paths
+        })
+    }
+}
