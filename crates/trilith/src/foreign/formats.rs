@@ -44,22 +44,16 @@ const PICTURE: &str = "open it with an image viewer or Pillow";
 pub(super) const PROGRAM: &str = "name a data file";
 const TABLE: &str = "read it with pandas, polars or DuckDB";
 
-/// A format whose layout is derived by the module of that name, if the build has the feature.
-macro_rules! derived {
-    // Only an HDF5 file refers to other files.
-    (@ hdf5) => {
-        super::hdf5::derive
-    };
-    (@ $module:ident) => {
+/// A format whose layout is derived by the module of that name.
+const fn derived(name: &'static str, what: &'static str, mark: Mark, derivation: Derivation) -> Format {
+    Format { what, mark, handled: Handled::Derived(name, derivation) }
+}
+
+/// The derivation of a module whose files refer to no others.
+macro_rules! alone {
+    ($module:ident) => {
         |source, _, limits| super::$module::derive(source, limits)
     };
-    ($feature:literal, $name:literal, $what:literal, $mark:expr, $module:ident) => {{
-        #[cfg(feature = $feature)]
-    const HANDLED: Handled = Handled::Derived($name, derived!(@ $module));
-        #[cfg(not(feature = $feature))]
-        const HANDLED: Handled = Handled::LeftOut($feature);
-        Format { what: $what, mark: $mark, handled: HANDLED }
-    }};
 }
 
 /// A format that is refused.
@@ -71,17 +65,17 @@ const fn row(what: &'static str, mark: &'static [u8], at: At, advice: &'static s
 pub(super) const FORMATS: &[Format] = &[
     derived("HDF5", "an HDF5 file (as netCDF-4 files are)", Mark::Bytes(b"\x89HDF\r\n\x1a\n", HDF5), super::hdf5::derive),
     row("an HDF4 file", b"\x0e\x03\x13\x01", START, "read it with pyhdf, or convert it to HDF5 with h4toh5"),
-    derived("netCDF-3", "a netCDF-3 file", Mark::Bytes(b"CDF\x01", START), super::netcdf3::derive),
-    derived("netCDF-3", "a netCDF-3 file (CDF-2)", Mark::Bytes(b"CDF\x02", START), super::netcdf3::derive),
-    derived("netCDF-3", "a netCDF-3 file (CDF-5)", Mark::Bytes(b"CDF\x05", START), super::netcdf3::derive),
-    derived("safetensors", "a safetensors file", Mark::Check(recognise::is_safetensors), super::safetensors::derive),
-    derived("NPZ", "a numpy .npz archive", Mark::Check(recognise::is_npz), super::npz::derive),
-    derived("PDB", "a PDB file", Mark::Bytes(b"!<<PDB:", START), super::pdb::derive),
-    derived("NPY", "a numpy .npy file", Mark::Bytes(b"\x93NUMPY", START), super::npy::derive),
-    derived("TIFF", "a TIFF image", Mark::Bytes(b"II*\0", START), super::tiff::derive),
-    derived("TIFF", "a TIFF image", Mark::Bytes(b"MM\0*", START), super::tiff::derive),
-    derived("BigTIFF", "a BigTIFF image", Mark::Bytes(b"II+\0", START), super::tiff::derive),
-    derived("BigTIFF", "a BigTIFF image", Mark::Bytes(b"MM\0+", START), super::tiff::derive),
+    derived("netCDF-3", "a netCDF-3 file", Mark::Bytes(b"CDF\x01", START), alone!(netcdf3)),
+    derived("netCDF-3", "a netCDF-3 file (CDF-2)", Mark::Bytes(b"CDF\x02", START), alone!(netcdf3)),
+    derived("netCDF-3", "a netCDF-3 file (CDF-5)", Mark::Bytes(b"CDF\x05", START), alone!(netcdf3)),
+    derived("safetensors", "a safetensors file", Mark::Check(recognise::is_safetensors), alone!(safetensors)),
+    derived("NPZ", "a numpy .npz archive", Mark::Check(recognise::is_npz), alone!(npz)),
+    derived("PDB", "a PDB file", Mark::Bytes(b"!<<PDB:", START), alone!(pdb)),
+    derived("NPY", "a numpy .npy file", Mark::Bytes(b"\x93NUMPY", START), alone!(npy)),
+    derived("TIFF", "a TIFF image", Mark::Bytes(b"II*\0", START), alone!(tiff)),
+    derived("TIFF", "a TIFF image", Mark::Bytes(b"MM\0*", START), alone!(tiff)),
+    derived("BigTIFF", "a BigTIFF image", Mark::Bytes(b"II+\0", START), alone!(tiff)),
+    derived("BigTIFF", "a BigTIFF image", Mark::Bytes(b"MM\0+", START), alone!(tiff)),
     row("a PNG image", b"\x89PNG\r\n\x1a\n", START, PICTURE),
     row("a GIF image", b"GIF8", START, PICTURE),
     row("a JPEG image", b"\xff\xd8\xff", START, PICTURE),
@@ -124,10 +118,5 @@ pub(super) const FORMATS: &[Format] = &[
     // A longer header of somebody else is seldom, so that all others come first.
     derived("HDF5", "an HDF5 file (as netCDF-4 files are)", Mark::Check(recognise::is_hdf5), super::hdf5::derive),
     // It has no mark: nothing else may fit.
-    derived(
-        "Fortran records",
-        "a file of unformatted Fortran records",
-        Mark::Check(recognise::is_fortran),
-        super::fortran::derive,
-    ),
+    derived("Fortran records", "a file of unformatted Fortran records", Mark::Check(recognise::is_fortran), alone!(fortran)),
 ];

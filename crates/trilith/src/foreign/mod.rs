@@ -24,7 +24,7 @@ mod unset;
 
 use self::formats::{FORMATS, Format, Handled, Mark};
 use crate::bytes::{NoReferences, Resolve, Source, SourceRef, read_vec};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::limits::Limits;
 
 pub(crate) use named::refusal;

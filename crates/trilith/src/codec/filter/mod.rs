@@ -267,18 +267,34 @@ impl Filter {
     }
 }
 
-/// Names of filters that have no word here.
+/// Names of filters that have no word here: those of HDF5 as its register of filters has them.
 const NAMES: &[(&str, &str)] = &[
     ("hdf5:305", "LZO"),
-    ("hdf5:32012", "JPEG-XR"),
+    ("hdf5:32002", "MAFISC"),
+    ("hdf5:32003", "Snappy"),
+    ("hdf5:32006", "CBF"),
+    ("hdf5:32007", "JPEG-XR"),
+    ("hdf5:32009", "SPDP"),
+    ("hdf5:32010", "LPC-Rice"),
+    ("hdf5:32011", "CCSDS-123"),
+    ("hdf5:32012", "JPEG-LS"),
     ("hdf5:32013", "ZFP"),
+    ("hdf5:32014", "fpzip"),
+    ("hdf5:32016", "B3D"),
     ("hdf5:32017", "SZ"),
-    ("hdf5:32018", "FCIDECOMP"),
+    ("hdf5:32018", "FCIDECOMP, which is JPEG-LS"),
     ("hdf5:32019", "JPEG"),
+    ("hdf5:32020", "VBZ"),
+    ("hdf5:32021", "FAPEC"),
+    ("hdf5:32022", "BitGroom"),
     ("hdf5:32023", "Granular BitRound"),
     ("hdf5:32024", "SZ3"),
+    ("hdf5:32025", "Delta-Rice"),
     ("hdf5:32026", "Blosc2"),
+    ("hdf5:32027", "FLAC"),
     ("hdf5:32028", "SPERR"),
+    ("hdf5:32029", "TERSE/PROLIX"),
+    ("hdf5:32030", "FFmpeg"),
     ("tiff:ccitt", "CCITT run lengths"),
     ("tiff:fax3", "CCITT group 3"),
     ("tiff:fax4", "CCITT group 4"),
