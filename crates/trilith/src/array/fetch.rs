@@ -13,6 +13,8 @@ use crate::threads::{ahead, each, threads};
 
 /// Gaps up to this size are read, too: one large read costs about as much as two small ones.
 const GAP: u64 = 4096;
+/// Rows far apart that are read together.
+const ROWS: usize = 1024;
 /// Bytes read at once if elements must be picked out of them.
 const SCRATCH: u64 = 8 << 20;
 /// Bytes that one thread converts at once.
@@ -484,6 +486,9 @@ impl Reader<'_> {
         if dense && span(axes, size) <= SCRATCH {
             return self.read_gather(at, axes, into, to);
         }
+        if let (false, Some(How::Copy), Some(len)) = (dense, self.program.whole(), run_length(&rest, self.program.packed)) {
+            return self.read_rows(at, *axis, len, into.get_mut(to..).unwrap_or_default());
+        }
         let group = if dense { to_usize(SCRATCH.saturating_sub(inner) / stride + 1)? } else { 1 };
         let mut part = axes.to_vec();
         for start in (0..axis.len).step_by(group) {
@@ -492,6 +497,20 @@ impl Reader<'_> {
             self.read(at, if group == 1 { &rest } else { &part }, into, to)?;
         }
         Ok(())
+    }
+
+    /// Rows that are far apart in the source, each of `len` bytes.
+    fn read_rows(&self, at: u64, axis: Axis, len: usize, into: &mut [u8]) -> Result<()> {
+        let place = |row: usize| at.wrapping_add_signed(axis.from as i64 * row as i64);
+        let mut rows = into.chunks_mut(axis.to.max(1)).take(axis.len).enumerate();
+        loop {
+            let some = rows.by_ref().take(ROWS).map(|(row, part)| (place(row), part.get_mut(..len).unwrap_or_default()));
+            let mut parts: Vec<_> = some.collect();
+            if parts.is_empty() {
+                return Ok(());
+            }
+            self.source.read_parts(&mut parts)?;
+        }
     }
 
     /// Elements that are one after the other on both sides.

@@ -111,6 +111,10 @@ impl Source for Stated {
         self.stored.read_at(offset, into)
     }
 
+    fn read_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
+        self.stored.read_parts(parts)
+    }
+
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
         self.stored.view(offset, len)
     }

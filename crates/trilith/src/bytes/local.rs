@@ -205,6 +205,25 @@ impl Source for LocalFile {
         if self.reader.is_unchanged(&self.file, range) { Ok(()) } else { Err(self.was_changed().at_byte(offset)) }
     }
 
+    fn read_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
+        let (mut from, mut to) = (u64::MAX, 0);
+        for (offset, into) in parts.iter_mut() {
+            let end = offset.checked_add(into.len() as u64).filter(|end| *end <= self.size);
+            to = to.max(end.ok_or_else(|| past_end(*offset, into.len() as u64, self.size))?);
+            from = from.min(*offset);
+            crate::interrupt::check()?;
+            self.read(*offset, into)?;
+        }
+        if from > to || self.reader.is_unchanged(&self.file, from..to) {
+            return Ok(());
+        }
+        // The change may be between them.
+        let is_touched = |(offset, into): &&(u64, &mut [u8])| {
+            !self.reader.is_unchanged(&self.file, *offset..offset.saturating_add(into.len() as u64))
+        };
+        parts.iter().find(is_touched).map_or(Ok(()), |(offset, _)| Err(self.was_changed().at_byte(*offset)))
+    }
+
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
         let range = offset..offset.checked_add(len)?;
         if !self.options.map || self.size == 0 || !self.reader.is_unchanged(&self.file, range) {

@@ -45,6 +45,15 @@ pub trait Source: Send + Sync {
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if they cannot be read.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()>;
 
+    /// Fills each of these buffers with the bytes from the offset next to it on, as [`Source::read_at`] does; a file checks once
+    /// for all of them that it is unchanged.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Source::read_at`].
+    fn read_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
+        parts.iter_mut().try_for_each(|(offset, into)| self.read_at(*offset, into))
+    }
+
     /// Returns the number of leading bytes that are there: fewer than [`Source::len`] if the end is missing.
     fn present(&self) -> u64 {
         self.through().map_or_else(|| self.len(), Source::present)
@@ -264,6 +273,17 @@ impl Source for Window {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         end_in_file(offset, into.len() as u64, self.len)?;
         self.inner.read_at(self.start + offset, into)
+    }
+
+    fn read_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
+        let mut moved = Vec::with_capacity(parts.len());
+        for (offset, into) in parts {
+            match offset.checked_add(into.len() as u64) {
+                Some(end) if end <= self.len => moved.push((self.start + *offset, &mut **into)),
+                _ => return Err(past_end(*offset, into.len() as u64, self.len)),
+            }
+        }
+        self.inner.read_parts(&mut moved)
     }
 
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
