@@ -1,24 +1,25 @@
 //! Cutouts: the pixels around a position on the sky, with their coordinates.
 
 mod fill;
+mod image;
 mod tags;
 
-use std::collections::HashSet;
+use std::sync::Arc;
 
 use self::fill::{copy, fill_bytes};
+use self::image::Image;
 use self::tags::{Tags, plain};
 use crate::array::{Array, Byteorder, Datatype, Mask, announce_all};
-use crate::asdf::{ArrayOptions, AsdfFile, WriteOptions, ndarray};
+use crate::asdf::{ArrayOptions, AsdfFile, WriteOptions};
 use crate::bytes::WriteSeek;
 use crate::change::Change;
 use crate::convert::{ConvertOptions, To};
 use crate::error::{Error, Result};
 use crate::file::{File, Form, OpenOptions};
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
-use crate::wcs::{Found, PixelBox, Size, described_at};
+use crate::wcs::{Found, PixelBox, Size};
+pub use image::CutoutImage;
 
-/// Arrays of another shape than the image stay in a cutout up to this many bytes.
-const SMALL: u64 = 64 << 10;
 /// Byte ranges of a remote file that are closer than this are one request.
 const GAP: u64 = 64 << 10;
 /// A part of an array that is read before it is written, in bytes.
@@ -52,10 +53,7 @@ pub struct CutoutOptions {
 /// Pixels around a position.
 #[derive(Debug)]
 pub struct Cutout<'f> {
-    file: &'f File,
-    found: Found,
-    path: String,
-    shape: Vec<u64>,
+    image: Arc<Image<'f>>,
     pixels: PixelBox,
     options: CutoutOptions,
 }
@@ -81,51 +79,19 @@ impl File {
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the image has no coordinates, and as [`File::wcs`] and
     /// [`Found::pixel_box`].
     pub fn cutout(&self, path: &str, position: [f64; 2], size: Size, options: CutoutOptions) -> Result<Option<Cutout<'_>>> {
-        let (path, found, shape) = self.image_at(path)?;
-        let Some(mut pixels) = found.pixel_box(position, size)? else { return Ok(None) };
-        let Some(inside) = pixels.inside(&shape) else { return Ok(None) };
-        let axes = pixels.start.len();
-        let is_whole = inside.iter().rev().zip(pixels.length.iter()).all(|(range, length)| range.end - range.start == *length);
-        match options.edge {
-            Edge::Skip if !is_whole => return Ok(None),
-            Edge::Trim => {
-                for (axis, range) in inside.iter().rev().take(axes).enumerate() {
-                    pixels.start[axis] = range.start as i64;
-                    pixels.length[axis] = range.end - range.start;
-                }
-            }
-            _ => {}
-        }
-        Ok(Some(Cutout { file: self, found, path, shape, pixels, options }))
-    }
-
-    /// The image at a path, with its coordinates and its shape.
-    fn image_at(&self, path: &str) -> Result<(String, Found, Vec<u64>)> {
-        let none = || {
-            let name = self.source().name();
-            Error::unsupported(format!("cannot cut out of {name}: no image with coordinates"))
-                .hint("name the path of an array: FILE#/path")
-        };
-        let mut found = self.wcs(path)?.ok_or_else(none)?;
-        if found.array.is_none() {
-            // The coordinates are named, or what holds them.
-            found = self.every_wcs()?.into_iter().flatten().find(|other| other.path == found.path).ok_or_else(none)?;
-        }
-        let array = found.array.clone().ok_or_else(none)?;
-        let shape = self.item(&array)?.describe()?.shape;
-        Ok((array, found, shape))
+        self.cutout_image(path)?.cutout(position, size, options)
     }
 }
 
 impl<'f> Cutout<'f> {
     /// Path of the image.
     pub fn path(&self) -> &str {
-        &self.path
+        &self.image.path
     }
 
     /// Returns the format that keeps most of the file: FITS for a FITS file without ASDF, else ASDF.
     pub fn form(&self) -> Form {
-        let around = self.file.as_asdf().and_then(AsdfFile::container);
+        let around = self.image.file.as_asdf().and_then(AsdfFile::container);
         if around.is_some_and(|container| container.hdu == 0) { Form::Fits } else { Form::Asdf }
     }
 
@@ -136,7 +102,7 @@ impl<'f> Cutout<'f> {
 
     /// Coordinates of the image, not of the cutout.
     pub fn coordinates(&self) -> &Found {
-        &self.found
+        &self.image.found
     }
 
     /// Returns the pixels of the image. Those of a large cutout without filled pixels are read when they are used.
@@ -145,12 +111,12 @@ impl<'f> Cutout<'f> {
     /// Returns an error if the array cannot be read, and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if its datatype does not
     /// hold the value to fill with.
     pub fn array(&self) -> Result<Array> {
-        self.cut(&self.file.array(&self.path)?)
+        self.cut(&self.image.file.array(&self.image.path)?)
     }
 
     /// The part of an array of the shape of the image.
     fn cut(&self, array: &Array) -> Result<Array> {
-        let wrong = || Error::unsupported(format!("cannot cut out of {}: its shape is {:?}", self.path, array.shape()));
+        let wrong = || Error::unsupported(format!("cannot cut out of {}: its shape is {:?}", self.image.path, array.shape()));
         let part = self.pixels.slice(array)?.ok_or_else(wrong)?;
         let more = array.shape().len() - self.pixels.start.len();
         let lengths = self.pixels.length.iter().rev().copied();
@@ -167,7 +133,7 @@ impl<'f> Cutout<'f> {
     fn filled(&self, part: &Array, shape: &[u64]) -> Result<Array> {
         let datatype = part.datatype().clone();
         let item = usize::try_from(datatype.packed_size()).unwrap_or(usize::MAX);
-        let limits = self.file.limits();
+        let limits = self.image.file.limits();
         let count = shape.iter().try_fold(1u64, |product, length| product.checked_mul(*length)).unwrap_or(u64::MAX);
         limits.charge_memory(count.saturating_mul(item as u64), "the filled pixels of a cutout")?;
         let fill = fill_bytes(&datatype, self.options.fill)?;
@@ -184,7 +150,7 @@ impl<'f> Cutout<'f> {
         let mut whole = vec![1u8; count];
         copy(&mask, part.shape(), &mut whole, shape, &begin, 1);
         let mask = Array::from_bytes(whole, Datatype::Bool8, Byteorder::Little, shape.to_vec())?;
-        made.with_mask(Mask::Array(std::sync::Arc::new(mask)))
+        made.with_mask(Mask::Array(Arc::new(mask)))
     }
 
     /// Returns the file as a change: its arrays of the shape of the image cut out, and its coordinates moved. Larger arrays of
@@ -197,12 +163,19 @@ impl<'f> Cutout<'f> {
     /// [`Cutout::array`].
     pub fn edit(&self) -> Result<(Change<'f>, Vec<String>)> {
         let wrong = || {
-            let message =
-                format!("cannot write a cutout of {} as ASDF: it is a {} file", self.file.source().name(), self.file.family());
+            let message = format!(
+                "cannot write a cutout of {} as ASDF: it is a {} file",
+                self.image.file.source().name(),
+                self.image.file.family()
+            );
             Error::unsupported(message).hint("write it as .npy or .png")
         };
-        let file =
-            self.file.as_asdf().filter(|file| file.container().is_none_or(|container| container.hdu != 0)).ok_or_else(wrong)?;
+        let file = self
+            .image
+            .file
+            .as_asdf()
+            .filter(|file| file.container().is_none_or(|container| container.hdu != 0))
+            .ok_or_else(wrong)?;
         let mut change = Change::new(file);
         let Arrays { cut, left, unlike } = self.arrays(file)?;
         self.announce(file, &cut)?;
@@ -216,9 +189,9 @@ impl<'f> Cutout<'f> {
             "Cutout of {} pixels (x first) from pixel {:?} of {}",
             pixels.length.iter().map(u64::to_string).collect::<Vec<_>>().join(" x "),
             pixels.start,
-            self.path
+            self.image.path
         ));
-        let coordinates = TreePath::parse(&self.found.path)?;
+        let coordinates = TreePath::parse(&self.image.found.path)?;
         let node =
             file.tree().find(&coordinates).ok_or_else(|| Error::unsupported("coordinates in another file than the image"))?;
         let step = if node.get("steps").is_some() { Some(self.step(node, file.limits())?) } else { None };
@@ -261,11 +234,11 @@ impl<'f> Cutout<'f> {
                 Ok((masked > 0).then(|| format!("{masked} masked elements are written without the mask")).into_iter().collect())
             }
             Form::Asdf => self.write_asdf(out),
-            Form::Fits if self.file.as_asdf().is_some_and(|file| file.container().is_some()) => self.write_hdus(out),
+            Form::Fits if self.image.file.as_asdf().is_some_and(|file| file.container().is_some()) => self.write_hdus(out),
             Form::Fits => {
                 let mut asdf = std::io::Cursor::new(Vec::new());
                 let mut notes = self.write_asdf(&mut asdf)?;
-                let file = OpenOptions::new().limits(self.file.limits().clone()).open_bytes(asdf.into_inner())?;
+                let file = OpenOptions::new().limits(self.image.file.limits().clone()).open_bytes(asdf.into_inner())?;
                 let mut options = options.clone();
                 (options.to, options.allow_loss) = (To::Fits, true);
                 let done = file.convert_into(&options, out, crate::Progress::default())?;
@@ -279,17 +252,16 @@ impl<'f> Cutout<'f> {
     }
 
     fn write_asdf(&self, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
-        let around = self.file.as_asdf().and_then(AsdfFile::container).filter(|container| container.hdu != 0);
+        let around = self.image.file.as_asdf().and_then(AsdfFile::container).filter(|container| container.hdu != 0);
         if around.is_some() {
             // The arrays of an ASDF file in a FITS file may be HDUs: it is taken out first.
             let mut options = ConvertOptions::default();
             (options.to, options.allow_loss) = (To::Asdf, true);
             let mut whole = std::io::Cursor::new(Vec::new());
-            self.file.convert_into(&options, &mut whole, crate::Progress::default())?;
-            let file = OpenOptions::new().limits(self.file.limits().clone()).open_bytes(whole.into_inner())?;
-            let (path, found, shape) = file.image_at(&self.path)?;
-            let (pixels, options) = (self.pixels.clone(), self.options.clone());
-            return Cutout { file: &file, found, path, shape, pixels, options }.write_asdf(out);
+            self.image.file.convert_into(&options, &mut whole, crate::Progress::default())?;
+            let file = OpenOptions::new().limits(self.image.file.limits().clone()).open_bytes(whole.into_inner())?;
+            let image = file.cutout_image(&self.image.path)?;
+            return image.of_pixels(self.pixels.clone(), self.options.clone()).write_asdf(out);
         }
         let (mut change, left) = self.edit()?;
         let damaged = change.write(out, &WriteOptions::default())?;
@@ -305,14 +277,14 @@ impl<'f> Cutout<'f> {
     fn write_hdus(&self, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
         use crate::fits::{self, Card, HduKind, Header, Part};
 
-        let around = self.file.as_asdf().and_then(crate::file::fits_around);
-        let fits = around.ok_or_else(|| Error::unsupported(format!("{} is in no FITS file", self.path)))?;
+        let around = self.image.file.as_asdf().and_then(crate::file::fits_around);
+        let fits = around.ok_or_else(|| Error::unsupported(format!("{} is in no FITS file", self.image.path)))?;
         let (mut parts, mut left) = (Vec::new(), 0usize);
         for hdu in fits.hdus() {
             let stored = if hdu.kind() == HduKind::Image { fits.stored(hdu)? } else { None };
             let is_chosen =
                 self.options.only.is_empty() || self.options.only.iter().any(|name| name.eq_ignore_ascii_case(hdu.name()));
-            let stored = stored.filter(|array| self.has_shape(array.shape()) && is_chosen);
+            let stored = stored.filter(|array| self.image.has_shape(array.shape()) && is_chosen);
             let Some(stored) = stored else {
                 if hdu.number() == 0 {
                     let mut part = Part::primary(None)?;
@@ -343,7 +315,7 @@ impl<'f> Cutout<'f> {
         if parts.iter().all(|part| part.data.is_none()) {
             return Err(Error::unsupported(format!(
                 "cannot write a cutout of {} as FITS: no HDU holds its pixels unchanged",
-                self.path
+                self.image.path
             ))
             .hint("write it as .npy or .png, or decode the file first: trilith convert --physical"));
         }
@@ -354,36 +326,21 @@ impl<'f> Cutout<'f> {
             .collect())
     }
 
-    /// Returns `true` if an array ends with the axes of the image.
-    fn has_shape(&self, shape: &[u64]) -> bool {
-        let axes = self.pixels.start.len();
-        shape.len() >= axes && shape.iter().rev().zip(self.shape.iter().rev()).take(axes).all(|(a, b)| a == b)
-    }
-
     /// The arrays of a file: those to cut, and those to leave out.
     fn arrays(&self, file: &AsdfFile) -> Result<Arrays> {
         let mut arrays = Arrays { cut: Vec::new(), left: Vec::new(), unlike: Vec::new() };
-        let mut seen = HashSet::new();
-        let root = self.file.root();
-        // Another image with separate coordinates is not cut with those of this one.
-        let is_placed = |path: &str| path == self.path || described_at(&root, path).is_none_or(|place| place == self.found.path);
-        for listed in crate::asdf::walk::arrays(file)? {
-            let Ok(found) = listed.found else { continue };
-            let node = found.node(file);
-            // An array of another file, or one that an alias leads to, is not written here.
-            if !std::ptr::eq(found.file(file), file) || !seen.insert(node.id()) {
-                continue;
-            }
-            let path = TreePath::parse(&listed.path)?;
-            let Ok(array) = file.array(node) else { continue };
-            let is_coordinate = listed.path.starts_with(&format!("{}/", self.found.path));
-            if self.has_shape(array.shape()) && !is_coordinate && is_placed(&listed.path) {
-                let name = path.keys().last().cloned().unwrap_or_default();
-                let is_chosen =
-                    self.options.only.is_empty() || self.options.only.contains(&name) || self.options.only.contains(&listed.path);
-                if is_chosen { arrays.cut.push((path, array)) } else { arrays.left.push(path) }
-            } else if array.nbytes() > SMALL && !is_coordinate && ndarray::is_ndarray(node) {
-                arrays.unlike.push(listed.path);
+        let only = &self.options.only;
+        for member in self.image.members(file)? {
+            let path = member.path.clone();
+            if !member.is_image {
+                arrays.unlike.push(path.to_string());
+                arrays.left.push(path);
+            } else if only.is_empty()
+                || path.keys().last().is_some_and(|name| only.contains(name))
+                || only.contains(&path.to_string())
+            {
+                arrays.cut.push((path, member.array.clone()));
+            } else {
                 arrays.left.push(path);
             }
         }
@@ -391,7 +348,7 @@ impl<'f> Cutout<'f> {
             return Err(Error::invalid_input(format!(
                 "cannot cut out {}: no array of the shape {:?} has this name",
                 self.options.only.join(", "),
-                self.shape
+                self.image.shape
             ))
             .hint("leave --only out to take all"));
         }
@@ -492,8 +449,9 @@ impl<'f> Cutout<'f> {
 
     /// Moves the reference pixel of keywords.
     fn move_keywords(&self, edit: &mut Edit<'_>, node: Option<Node<'_>>) -> Result<()> {
-        let wrong =
-            || Error::unsupported(format!("cannot move the coordinates at {}: they have no reference pixel", self.found.path));
+        let wrong = || {
+            Error::unsupported(format!("cannot move the coordinates at {}: they have no reference pixel", self.image.found.path))
+        };
         let node = node.filter(|node| node.is_mapping()).ok_or_else(wrong)?;
         let mut moved = 0;
         for (key, value) in node.entries() {
@@ -510,7 +468,7 @@ impl<'f> Cutout<'f> {
             else {
                 continue;
             };
-            let path = TreePath::parse(&self.found.path)?.join(&*name);
+            let path = TreePath::parse(&self.image.found.path)?.join(&*name);
             if is_length {
                 edit.set(&path, &Value::from(*length))?;
                 continue;
@@ -538,5 +496,5 @@ fn in_memory(part: &Array) -> Result<Array> {
     let made = Array::from_bytes(part.read_bytes(order)?, part.datatype().clone(), order, shape.clone())?;
     let Some(mask) = part.mask_bytes()? else { return Ok(made) };
     let mask = Array::from_bytes(mask, Datatype::Bool8, Byteorder::Little, shape)?;
-    made.with_mask(Mask::Array(std::sync::Arc::new(mask)))
+    made.with_mask(Mask::Array(Arc::new(mask)))
 }

@@ -213,7 +213,7 @@ pub use array::{Array, Datatype, Index};
 pub use asdf::{ArrayOptions, AsdfFile, Builder, Target};
 pub use change::{Added, Change, Output, RowOptions, RowWriter, SaveOptions, Saved, Syntax};
 pub use codec::CodecId;
-pub use cutout::{Cutout, CutoutOptions, Edge};
+pub use cutout::{Cutout, CutoutImage, CutoutOptions, Edge};
 pub use diagnostic::{Diagnostic, Severity};
 pub use error::{Error, ErrorKind, Location, Result};
 pub use file::{File, Item, ItemKind, OpenOptions, open, open_asdf, open_asdf_bytes};

@@ -83,17 +83,21 @@ impl Cutout {
             let file = job.open()?;
             let path = job.path.clone().unwrap_or_default();
             job.options.check_inputs(&outputs.nth(0, &job.name, &path).unwrap_or_default(), &[])?;
-            let mut outcome = Outcome::Yes;
+            let (mut outcome, mut image) = (Outcome::Yes, None);
             for (number, at) in positions.iter().enumerate() {
                 if at.iter().any(|value| value.is_nan()) {
                     job.note(&format!("trilith: position {number} of {} is missing", self.points.as_deref().unwrap_or_default()));
                     outcome = Outcome::No;
                     continue;
                 }
-                let Some(found) = file.cutout(&path, *at, size, self.options())? else {
+                let image = match &image {
+                    Some(known) => known,
+                    None => &*image.insert(file.cutout_image(&path)?),
+                };
+                let Some(found) = image.cutout(*at, size, self.options())? else {
                     let ([lon, lat], mut all) = (at, self.options());
                     all.edge = Edge::Trim;
-                    let is_over = self.edge == AtEdge::Skip && file.cutout(&path, *at, size, all)?.is_some();
+                    let is_over = self.edge == AtEdge::Skip && image.cutout(*at, size, all)?.is_some();
                     let why = if is_over { "it reaches beyond the edge of the image" } else { "the position is outside of the image" };
                     job.note(&format!("trilith: {}: no cutout at {lon},{lat}: {why}", job.name));
                     outcome = if is_over { outcome } else { Outcome::No };

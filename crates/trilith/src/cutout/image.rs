@@ -1,0 +1,143 @@
+//! Images that are cut out: their coordinates, and the arrays of their file.
+
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
+
+use super::{Cutout, CutoutOptions, Edge};
+use crate::array::Array;
+use crate::asdf::{AsdfFile, ndarray};
+use crate::error::{Error, Result};
+use crate::file::File;
+use crate::tree::TreePath;
+use crate::wcs::{Found, PixelBox, Size, described_at};
+
+/// Arrays of another shape than the image stay in a cutout up to this many bytes.
+const SMALL: u64 = 64 << 10;
+
+/// An image of a file, to be cut out at many positions: its coordinates are built once, and the arrays of the file listed once.
+///
+/// ```
+/// # let text = "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
+/// #     data: !core/ndarray-1.1.0 [[1, 2, 3], [4, 5, 6], [7, 8, 9]]\n\
+/// #     meta: {ctype1: RA---TAN, ctype2: DEC--TAN, crpix1: 2, crpix2: 2, crval1: 10.0, crval2: 20.0, cdelt1: -0.001, cdelt2: 0.001}\n...\n";
+/// # let file = trilith::OpenOptions::new().open_bytes(text.as_bytes().to_vec())?;
+/// let image = file.cutout_image("/data")?;
+/// for (position, pixel) in [([10.0, 20.0], 5), ([10.0, 20.001], 8), ([10.0, 19.999], 2)] {
+///     let cutout = image.cutout(position, "1px".parse()?, Default::default())?;
+///     assert_eq!(cutout.expect("the position is in the image").array()?.load::<i64>()?, [pixel]);
+/// }
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct CutoutImage<'f> {
+    image: Arc<Image<'f>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Image<'f> {
+    pub file: &'f File,
+    pub found: Found,
+    pub path: String,
+    pub shape: Vec<u64>,
+    /// The arrays of the file, once they are listed.
+    members: OnceLock<Vec<Member>>,
+}
+
+/// An array of a file, as a cutout sees it.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub path: TreePath,
+    pub array: Array,
+    /// It has the shape and the coordinates of the image; else it is large and has another shape.
+    pub is_image: bool,
+}
+
+impl File {
+    /// Returns the image at a path for cutouts at many positions. [`File::cutout`] says which image an empty path means.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the image has no coordinates, and as [`File::wcs`].
+    pub fn cutout_image(&self, path: &str) -> Result<CutoutImage<'_>> {
+        let none = || {
+            let name = self.source().name();
+            Error::unsupported(format!("cannot cut out of {name}: no image with coordinates"))
+                .hint("name the path of an array: FILE#/path")
+        };
+        let mut found = self.wcs(path)?.ok_or_else(none)?;
+        if found.array.is_none() {
+            // The coordinates are named, or what holds them.
+            found = self.every_wcs()?.into_iter().flatten().find(|other| other.path == found.path).ok_or_else(none)?;
+        }
+        let path = found.array.clone().ok_or_else(none)?;
+        let shape = self.item(&path)?.describe()?.shape;
+        let image = Arc::new(Image { file: self, found, path, shape, members: OnceLock::new() });
+        Ok(CutoutImage { image })
+    }
+}
+
+impl<'f> CutoutImage<'f> {
+    /// Returns the pixels around a position, as [`File::cutout`].
+    ///
+    /// # Errors
+    /// Returns the errors of [`Found::pixel_box`].
+    pub fn cutout(&self, position: [f64; 2], size: Size, options: CutoutOptions) -> Result<Option<Cutout<'f>>> {
+        let image = &self.image;
+        let Some(mut pixels) = image.found.pixel_box(position, size)? else { return Ok(None) };
+        let Some(inside) = pixels.inside(&image.shape) else { return Ok(None) };
+        let axes = pixels.start.len();
+        let is_whole = inside.iter().rev().zip(pixels.length.iter()).all(|(range, length)| range.end - range.start == *length);
+        match options.edge {
+            Edge::Skip if !is_whole => return Ok(None),
+            Edge::Trim => {
+                for (axis, range) in inside.iter().rev().take(axes).enumerate() {
+                    pixels.start[axis] = range.start as i64;
+                    pixels.length[axis] = range.end - range.start;
+                }
+            }
+            _ => {}
+        }
+        Ok(Some(self.of_pixels(pixels, options)))
+    }
+
+    /// The cutout of these pixels.
+    pub(super) fn of_pixels(&self, pixels: PixelBox, options: CutoutOptions) -> Cutout<'f> {
+        Cutout { image: self.image.clone(), pixels, options }
+    }
+}
+
+impl Image<'_> {
+    /// Returns `true` if an array ends with the axes of the image.
+    pub fn has_shape(&self, shape: &[u64]) -> bool {
+        let axes = self.found.wcs.pixel_axes();
+        shape.len() >= axes && shape.iter().rev().zip(self.shape.iter().rev()).take(axes).all(|(a, b)| a == b)
+    }
+
+    /// The arrays of a file that a cutout has or leaves out.
+    pub fn members(&self, file: &AsdfFile) -> Result<&[Member]> {
+        if let Some(known) = self.members.get() {
+            return Ok(known);
+        }
+        let (mut members, mut seen) = (Vec::new(), HashSet::new());
+        let root = self.file.root();
+        // Another image with separate coordinates is not cut with those of this one.
+        let is_placed = |path: &str| path == self.path || described_at(&root, path).is_none_or(|place| place == self.found.path);
+        for listed in crate::asdf::walk::arrays(file)? {
+            let Ok(found) = listed.found else { continue };
+            let node = found.node(file);
+            // An array of another file, or one that an alias leads to, is not written here.
+            if !std::ptr::eq(found.file(file), file) || !seen.insert(node.id()) {
+                continue;
+            }
+            let path = TreePath::parse(&listed.path)?;
+            let Ok(array) = file.array(node) else { continue };
+            if listed.path.starts_with(&format!("{}/", self.found.path)) {
+                continue;
+            }
+            let is_image = self.has_shape(array.shape()) && is_placed(&listed.path);
+            if is_image || (array.nbytes() > SMALL && ndarray::is_ndarray(node)) {
+                members.push(Member { path, array, is_image });
+            }
+        }
+        Ok(self.members.get_or_init(|| members))
+    }
+}
