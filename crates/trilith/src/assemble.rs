@@ -20,8 +20,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::file::write_around;
 use crate::limits::Limits;
-use crate::tree::{Node, NodeId, Tree, TreePath, Value};
-use crate::yaml::ValueBuilder;
+use crate::tree::{Node, NodeId, Style, Tree, TreePath, Value};
 
 pub use exploding::ExplodedFiles;
 pub use series::Parts;
@@ -42,23 +41,52 @@ pub enum NewSource {
 /// # Errors
 /// Returns the errors of [`Edit::finish`](crate::tree::Edit::finish).
 pub fn with_sources(file: &AsdfFile, sources: &BTreeMap<NodeId, NewSource>) -> Result<String> {
-    tree_with_sources(file.tree(), file.limits(), sources)
+    let nodes = walk::sourced(file)?;
+    let new: Vec<_> = nodes.iter().filter_map(|(node, source)| Some((*source, sources.get(&node.id())?.clone()))).collect();
+    tree_with_sources(file.tree(), file.limits(), &new)
 }
 
-/// Does the same as [`with_sources`], for a tree.
+/// The text of a tree in which these nodes, the sources of ndarrays, say something else.
 ///
 /// # Errors
 /// Returns the errors of [`with_sources`].
-pub fn tree_with_sources(tree: &Tree, limits: &Limits, sources: &BTreeMap<NodeId, NewSource>) -> Result<String> {
+pub(crate) fn tree_with_sources<'t>(tree: &'t Tree, limits: &Limits, sources: &[(Node<'t>, NewSource)]) -> Result<String> {
+    if let Some(text) = renumbered(tree, sources) {
+        return Ok(text);
+    }
     let mut edit = tree.edit();
-    for (node, source) in walk::sourced_in(tree, limits)? {
-        match sources.get(&node.id()) {
-            Some(NewSource::Block(number)) => edit.replace_node(source, &Value::from(*number as u64)),
-            Some(NewSource::External(uri)) => edit.replace_node(source, &Value::from(uri.as_str())),
-            None => {}
-        }
+    for (source, new) in sources {
+        let value = match new {
+            NewSource::Block(number) => Value::from(*number as u64),
+            NewSource::External(uri) => Value::from(uri.as_str()),
+        };
+        edit.replace_node(*source, &value);
     }
     Ok(edit.finish(limits)?.into_text())
+}
+
+/// The same without an edit, if only numbers take the place of numbers: wherever one can stand, so can another, and nothing
+/// else of the text can mean anything new.
+fn renumbered(tree: &Tree, sources: &[(Node<'_>, NewSource)]) -> Option<String> {
+    let is_number = |text: &str| text == "0" || (!text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()));
+    let mut numbers = Vec::with_capacity(sources.len());
+    for (source, new) in sources {
+        let NewSource::Block(number) = new else { return None };
+        let is_plain = !source.is_alias() && source.tag().is_none() && source.anchor().is_none();
+        if !is_plain || source.style() != Some(Style::Plain) || source.raw().is_empty() || !is_number(source.raw()) {
+            return None;
+        }
+        numbers.push((source.span(), *number));
+    }
+    numbers.sort_unstable_by_key(|(span, _)| span.start);
+    let (mut text, mut at) = (String::with_capacity(tree.text().len() + 8 * numbers.len()), 0);
+    for (span, number) in numbers {
+        text.push_str(tree.text().get(at..span.start as usize)?);
+        text.push_str(&number.to_string());
+        at = span.end as usize;
+    }
+    text.push_str(tree.text().get(at..)?);
+    Some(text)
 }
 
 /// Writes a file of the same header line with this tree and these blocks, copied in their stored form.
@@ -193,6 +221,8 @@ fn write_alone<W: Write + Seek>(
             let mut how = BlockOptions::default();
             how.codec = codec.flatten();
             writer.block(&*data, &how)
+        } else if let Copied::New(new) = copied {
+            writer.add(new)
         } else {
             writer.copy(&stored, block)
         }
@@ -503,4 +533,32 @@ pub fn reordered(file: &AsdfFile, order: Order, drop_unnamed: bool) -> Result<(S
         }
     }
     Ok((with_sources(file, &sources)?, kept.into_iter().map(|block| block.index).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_take_the_place_of_numbers_without_an_edit() {
+        let limits = Limits::default();
+        let renumber = |source: &str, by_edit: bool| {
+            let text =
+                format!("%TAG ! tag:stsci.edu:asdf/\n---\na: !core/ndarray-1.1.0\n  source: {source} # 3\n  shape: [3]\n...\n");
+            let tree = Tree::parse(text, &limits).unwrap();
+            let (_, node) = walk::sourced_in(&tree, &limits).unwrap()[0];
+            if by_edit {
+                let mut edit = tree.edit();
+                edit.replace_node(node, &Value::from(12u64));
+                return Some(edit.finish(&limits).unwrap().into_text());
+            }
+            renumbered(&tree, &[(node, NewSource::Block(12))])
+        };
+        for plain in ["3", "0", "123456"] {
+            assert_eq!(renumber(plain, false), renumber(plain, true), "{plain}");
+        }
+        for other in ["&n 3", "!!int 3", "'3'", "0x3", "03", "-1", "file.asdf"] {
+            assert_eq!(renumber(other, false), None, "{other}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! ASDF 1.x, "Block header"; ASDF 0.1.0, "Block header" and "Block encoding"; FINF 0.1, "Blocks".
 
 use super::checksum::{Stated, Sum};
-use super::generation::{self, Generation, VERSION};
+use super::generation::{self, BlockFields, Generation, Slot, VERSION};
 use crate::bytes::{Cursor, Source, SourceRef, Window, read_vec};
 use crate::codec::CodecId;
 use crate::error::{Error, Result};
@@ -336,12 +336,12 @@ fn parse(
     size: u64,
 ) -> Result<Block> {
     let f = &row.fields;
-    let field = |slot: generation::Slot| {
+    let field = |slot: Slot| {
         bytes.get(usize::from(slot.at)..usize::from(slot.at) + usize::from(slot.len)).ok_or_else(|| {
             Error::malformed(format!("the file ends inside a block header: {} bytes, expected {}", bytes.len(), f.size))
         })
     };
-    let number = |slot: generation::Slot| field(slot).map(|b| b.iter().fold(0u64, |n, b| n << 8 | u64::from(*b)));
+    let number = |slot: Slot| field(slot).map(|b| b.iter().fold(0u64, |n, b| n << 8 | u64::from(*b)));
     let flags = f.flags.map(number).transpose()?.unwrap_or(0) as u32;
     let used = number(f.used)?;
     let mut block = Block {
@@ -400,6 +400,33 @@ fn is_plausible(block: &Block, source: &dyn Source) -> bool {
         return false;
     }
     magic_len(&next[..ahead]).is_some() || next.starts_with(b"#ASDF BL") || next[..ahead].iter().all(|b| *b == 0)
+}
+
+/// The bytes after `header_size`: flags, codec and codes; sizes allocated, used and decoded; the checksum.
+pub(super) fn fill_fields(
+    fields: &BlockFields,
+    header_size: u16,
+    (flags, compression, codes): (u32, [u8; 4], [u8; 16]),
+    (allocated, used, data_size): (u64, u64, u64),
+    checksum: Option<&[u8]>,
+) -> Vec<u8> {
+    let mut bytes = vec![0; usize::from(header_size)];
+    let mut set = |slot: Option<Slot>, value: &[u8]| {
+        if let Some(place) = slot.and_then(|s| bytes.get_mut(usize::from(s.at)..usize::from(s.at) + usize::from(s.len))) {
+            place.copy_from_slice(value);
+        }
+    };
+    set(fields.version, &VERSION);
+    set(fields.flags, &flags.to_be_bytes());
+    set(fields.compression, &compression);
+    set(Some(fields.allocated), &allocated.to_be_bytes());
+    set(Some(fields.used), &used.to_be_bytes());
+    set(fields.encoding, &codes);
+    set(fields.data_size, &data_size.to_be_bytes());
+    if let Some(checksum) = checksum.filter(|checksum| checksum.len() == usize::from(fields.checksum.len)) {
+        set(Some(fields.checksum), checksum);
+    }
+    bytes
 }
 
 #[cfg(test)]

@@ -48,6 +48,8 @@ pub struct AsdfFile {
     notes: Notes,
     /// `true` if the tree may hold references.
     references: OnceLock<bool>,
+    /// The ndarrays of the tree that have a source, and these sources, by their numbers as they are written.
+    sources: OnceLock<Vec<(u32, u32)>>,
 }
 
 /// For whom a block is decoded, which decides the byte order of floats that its encoding chain makes.
@@ -124,6 +126,7 @@ impl AsdfFile {
             external: Mutex::default(),
             notes: Notes::default(),
             references: OnceLock::new(),
+            sources: OnceLock::new(),
         })
     }
 
@@ -214,8 +217,13 @@ impl AsdfFile {
     /// With another tree for the same blocks, whose references `resolve` resolves.
     pub(crate) fn with_tree(mut self, tree: Tree, resolve: Arc<dyn Resolve>) -> Self {
         (self.tree, self.resolve, self.external) = (tree, resolve, Mutex::default());
-        self.references = OnceLock::new();
+        (self.references, self.sources) = (OnceLock::new(), OnceLock::new());
         self
+    }
+
+    /// The results of [`walk::sourced`], if it was called before.
+    pub(super) fn known_sources(&self) -> &OnceLock<Vec<(u32, u32)>> {
+        &self.sources
     }
 
     /// The names of the steps of a block's encoding chain (generations E0 and E); None without one.

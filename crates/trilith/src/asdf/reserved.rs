@@ -1,7 +1,6 @@
 //! Headers of blocks that other processes write into, before and after.
 
-use super::block::Block;
-use super::write::fill_fields;
+use super::block::{Block, fill_fields};
 
 /// Returns the offset of the fields of a block, and their bytes while it is written.
 pub(crate) fn unsealed(block: &Block) -> (u64, Vec<u8>) {

@@ -136,6 +136,8 @@ pub struct StoredBlock {
     pub block: Block,
     /// Its used bytes.
     pub stored: SourceRef,
+    /// `true` if they are in memory, where they were hashed.
+    pub(super) is_in_memory: bool,
 }
 
 impl std::fmt::Debug for StoredBlock {
@@ -154,8 +156,9 @@ impl StoredBlock {
         let (mut encoding, mut out) = (Encoding::of(row, options)?, Spooled::default());
         pieces(&mut |bytes| encoding.write(bytes, &mut out))?;
         let checksum = encoding.finish(&mut out)?;
-        let stored = out.into_source("a new block")?;
-        Ok(Self { block: header(row, encoding.compression, stored.len(), encoding.data_size, checksum), stored })
+        let (is_in_memory, stored) = (out.is_in_memory(), out.into_source("a new block")?);
+        let block = header(row, encoding.compression, stored.len(), encoding.data_size, checksum);
+        Ok(Self { block, stored, is_in_memory })
     }
 
     /// The elements of an array where they are, if they are in a file on this machine just as they are to be stored, and
@@ -185,7 +188,7 @@ impl StoredBlock {
         array.limits().charge_work(len)?;
         let stored: SourceRef = Arc::new(Window::new(source.clone(), array.offset(), len)?);
         let checksum = if row.fields.checksum.len == 16 { Some(md5_of(&*stored)?) } else { None };
-        Ok(Some(Self { block: header(row, [0; 4], len, len, checksum), stored }))
+        Ok(Some(Self { block: header(row, [0; 4], len, len, checksum), stored, is_in_memory: false }))
     }
 }
 

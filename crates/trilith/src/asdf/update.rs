@@ -11,13 +11,12 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::ops::Range;
 
-use super::block::Block;
+use super::block::{Block, fill_fields};
 use super::generation::Generation;
 use super::index;
 use super::read::AsdfFile;
 use super::sections::{Sections, find_content};
 use super::stored::StoredBlock;
-use super::write::fill_fields;
 use crate::bytes::{Source, Update, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;

@@ -255,7 +255,17 @@ pub(crate) fn is_integer_tag(tag: &str) -> bool {
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
 pub fn sourced(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
-    sourced_in(file.tree(), file.limits())
+    let tree = file.tree();
+    let known = match file.known_sources().get() {
+        Some(known) => known,
+        None => {
+            let found = sourced_in(tree, file.limits())?;
+            let numbers = found.iter().map(|(node, source)| (node.written_id(), source.written_id())).collect();
+            file.known_sources().get_or_init(|| numbers)
+        }
+    };
+    let node = |number: u32| tree.node_at(number as usize);
+    Ok(known.iter().filter_map(|(array, source)| Some((node(*array)?, node(*source)?))).collect())
 }
 
 /// The first array of a file whose elements cannot be found, though they are in the file: None if all can.

@@ -6,12 +6,12 @@
 
 use std::io::{Seek, SeekFrom, Write};
 
-use super::block::{Block, ENCODED, RESERVED, STREAMED};
+use super::block::{Block, ENCODED, RESERVED, STREAMED, fill_fields};
 use super::checksum::{self, UNDAMAGED};
-use super::generation::{BlockFields, Generation, Slot, VERSION};
+use super::generation::{Generation, VERSION};
 use super::index;
 use super::sections::Sections;
-use super::stored::{BlockOptions, Encoding};
+use super::stored::{BlockOptions, Encoding, StoredBlock};
 use crate::bytes::{Source, SourceRef};
 use crate::codec;
 use crate::diagnostic::Diagnostic;
@@ -202,6 +202,21 @@ impl<W: Write + Seek> FileWriter<W> {
     /// differ from its checksum and this generation has no place for one, [`ErrorKind::Io`], and what reading `stored` returns.
     pub fn copy(&mut self, stored: &SourceRef, block: &Block) -> Result<Written> {
         self.copy_as(stored, block, false)
+    }
+
+    /// Writes a block that is in no file yet. One in memory is not hashed again.
+    ///
+    /// # Errors
+    /// Returns the errors of [`FileWriter::copy`].
+    pub(crate) fn add(&mut self, new: &StoredBlock) -> Result<Written> {
+        let block = &new.block;
+        let bytes = if new.is_in_memory { new.stored.view(0, new.stored.len()) } else { None };
+        let Some(bytes) = bytes.filter(|_| block.generation == self.generation) else { return self.copy(&new.stored, block) };
+        let checksum = block.checksum.as_deref().filter(|_| self.options.checksums);
+        let mut copy = self.begin_with(Encoding::new(block.compression, block.flags, None, false), &[])?;
+        copy.store(bytes).map_err(failed)?;
+        copy.encoding.data_size = block.data_size;
+        copy.close(checksum)
     }
 
     /// The same for the last block of a file: if it is streamed, it stays so.
@@ -550,33 +565,6 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
         self.file.spare = Spare::Block { field, allocated: used };
         Ok(Written { offset: self.offset, used, data_size })
     }
-}
-
-/// The bytes after `header_size`: flags, codec and codes; sizes allocated, used and decoded; the checksum.
-pub(super) fn fill_fields(
-    fields: &BlockFields,
-    header_size: u16,
-    (flags, compression, codes): (u32, [u8; 4], [u8; 16]),
-    (allocated, used, data_size): (u64, u64, u64),
-    checksum: Option<&[u8]>,
-) -> Vec<u8> {
-    let mut bytes = vec![0; usize::from(header_size)];
-    let mut set = |slot: Option<Slot>, value: &[u8]| {
-        if let Some(place) = slot.and_then(|s| bytes.get_mut(usize::from(s.at)..usize::from(s.at) + usize::from(s.len))) {
-            place.copy_from_slice(value);
-        }
-    };
-    set(fields.version, &VERSION);
-    set(fields.flags, &flags.to_be_bytes());
-    set(fields.compression, &compression);
-    set(Some(fields.allocated), &allocated.to_be_bytes());
-    set(Some(fields.used), &used.to_be_bytes());
-    set(fields.encoding, &codes);
-    set(fields.data_size, &data_size.to_be_bytes());
-    if let Some(checksum) = checksum.filter(|checksum| checksum.len() == usize::from(fields.checksum.len)) {
-        set(Some(fields.checksum), checksum);
-    }
-    bytes
 }
 
 /// The end of a file, to be written to.

@@ -43,6 +43,11 @@ impl Spooled {
         self.len
     }
 
+    /// Returns `true` if no byte is in a file.
+    pub fn is_in_memory(&self) -> bool {
+        self.file.is_none()
+    }
+
     /// Fills `into` with what was written from `at` on.
     ///
     /// # Errors

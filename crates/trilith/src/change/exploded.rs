@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use super::{Change, refuse_damaged};
-use crate::asdf::{FileWriter, StoredBlock, WriteOptions, walk};
+use crate::asdf::{FileWriter, StoredBlock, WriteOptions};
 use crate::assemble::{Parts, Series, is_own_part};
 use crate::bytes::{self, AtomicFile, Basis};
 use crate::error::Result;
@@ -43,7 +43,7 @@ impl Change<'_> {
     pub(super) fn remove_beside(&self) -> Result<Parts> {
         let Some(tree) = self.tree.as_ref().filter(|_| !self.keeps_blocks) else { return Ok(Parts::default()) };
         let names = |tree: &Tree| -> Result<BTreeSet<String>> {
-            let nodes = walk::sourced_in(tree, self.file.limits())?;
+            let nodes = self.sourced(tree)?;
             let external = nodes.iter().filter(|(_, source)| source.as_i64().is_none());
             Ok(external.filter_map(|(_, source)| bytes::percent_decode(&source.text())).collect())
         };

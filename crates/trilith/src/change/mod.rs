@@ -64,6 +64,9 @@ impl File {
 /// The numbers that blocks of the file, and new ones after them, have once a change is saved.
 type Places = BTreeMap<i64, usize>;
 
+/// The ndarrays of a tree that have a source, with these sources.
+type Sourced<'t> = Vec<(Node<'t>, Node<'t>)>;
+
 /// Changes to an open file that were not saved yet.
 ///
 /// ```
@@ -391,14 +394,13 @@ impl<'f> Change<'f> {
         if self.count > 0 {
             return Ok(false);
         }
-        let nodes = walk::sourced_in(self.settled(), self.file.limits())?;
+        let nodes = self.sourced(self.settled())?;
         Ok(nodes.iter().any(|(node, _)| is_external(*node)))
     }
 
     /// Spells a node as the ndarrays of the file are spelt.
     fn spell(&self, node: &mut Value) {
-        let limits = self.file.limits();
-        let Ok(known) = walk::sourced_in(self.file.tree(), limits) else { return };
+        let Ok(known) = walk::sourced(self.file) else { return };
         if let Some(tag) = known.iter().find_map(|(known, _)| known.tag()) {
             node.tag = Some(tag.to_owned());
             if let Some(mut mask) = node.get("mask").filter(|mask| mask.get("source").is_some()).cloned() {
@@ -418,15 +420,16 @@ impl<'f> Change<'f> {
         parent.filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_path_buf()
     }
 
+    /// The ndarrays of a tree that have a source: see [`walk::sourced`].
+    fn sourced<'t>(&'t self, tree: &'t Tree) -> Result<Sourced<'t>> {
+        if std::ptr::eq(tree, self.file.tree()) { walk::sourced(self.file) } else { walk::sourced_in(tree, self.file.limits()) }
+    }
+
     /// Numbers of the blocks that a tree of the file refers to.
-    fn used(&self, tree: &Tree) -> Result<BTreeSet<i64>> {
+    fn used(&self, tree: &Tree, sourced: &Sourced<'_>) -> Result<BTreeSet<i64>> {
         let in_chunks = zarr::Named::of(self.file, tree)?.blocks;
         let mut used: BTreeSet<i64> = in_chunks.into_iter().map(|number| number as i64).collect();
-        for (_, source) in walk::sourced_in(tree, self.file.limits())? {
-            if let Some(number) = source.as_i64() {
-                used.insert(self.absolute(number));
-            }
-        }
+        used.extend(sourced.iter().filter_map(|(_, source)| source.as_i64()).map(|number| self.absolute(number)));
         Ok(used)
     }
 
@@ -440,27 +443,34 @@ impl<'f> Change<'f> {
 
     /// Blocks that the old tree refers to and the new one does not.
     fn freed(&self) -> Result<BTreeSet<usize>> {
-        let Some(tree) = self.tree.as_ref().filter(|_| !self.keeps_blocks) else { return Ok(BTreeSet::new()) };
-        if zarr::Named::of(self.file, tree)?.unknown.is_some() {
-            // The blocks of those chunks are unknown.
+        match &self.tree {
+            Some(tree) if !self.keeps_blocks => self.freed_by(tree, &self.sourced(tree)?),
+            _ => Ok(BTreeSet::new()),
+        }
+    }
+
+    /// Those, by the new tree and its sources.
+    fn freed_by(&self, tree: &Tree, sourced: &Sourced<'_>) -> Result<BTreeSet<usize>> {
+        if self.tree.is_none() || self.keeps_blocks || zarr::Named::of(self.file, tree)?.unknown.is_some() {
+            // The blocks of chunks may be unknown.
             return Ok(BTreeSet::new());
         }
-        let (old, new) = (self.used(self.file.tree())?, self.used(tree)?);
+        let (old, new) = (self.used(self.file.tree(), &walk::sourced(self.file)?)?, self.used(tree, sourced)?);
         let known = self.file.sections().blocks()?.len();
         let freed = old.difference(&new).filter_map(|number| usize::try_from(*number).ok());
         Ok(freed.filter(|number| *number < known).collect())
     }
 
     /// The text of the tree in which the blocks have the numbers of `places`.
-    fn text(&self, tree: &Tree, places: &Places) -> Result<String> {
-        let mut sources = BTreeMap::new();
-        for (node, source) in walk::sourced_in(tree, self.file.limits())? {
+    fn text<'t>(&self, tree: &'t Tree, sourced: &Sourced<'t>, places: &Places) -> Result<String> {
+        let mut sources = Vec::new();
+        for (_, source) in sourced {
             let Some(number) = source.as_i64() else { continue };
             if let Some(place) = places.get(&self.absolute(number))
                 && number != *place as i64
                 && !(number < 0 && self.file.sections().block(number).is_ok_and(Block::is_streamed))
             {
-                sources.insert(node.id(), NewSource::Block(*place));
+                sources.push((*source, NewSource::Block(*place)));
             }
         }
         if sources.is_empty() {
@@ -483,7 +493,7 @@ impl<'f> Change<'f> {
         let mut places = self.unmoved();
         places.retain(|number, _| usize::try_from(*number).is_ok_and(|number| number < known && !freed.contains(&number)));
         let new: Places = placement.numbers.iter().enumerate().map(|(i, number)| ((known + i) as i64, *number)).collect();
-        let text = self.text(self.settled(), &new)?;
+        let text = self.text(self.settled(), &self.sourced(self.settled())?, &new)?;
         places.extend(new);
         let is_done = self.beside_first(|| placement.apply(self.file, &text), |is_done| *is_done)?;
         Ok(is_done.then_some(places))
@@ -513,7 +523,8 @@ impl<'f> Change<'f> {
     /// Does the same as [`Change::write`], with a tree in which only the spelling of references differs. Returns
     /// the numbers of the blocks, and those that are damaged.
     fn write_with<W: Write + Seek>(&self, tree: &Tree, out: W, options: &WriteOptions) -> Result<(Places, Vec<Diagnostic>)> {
-        let (freed, used) = (self.freed()?, self.used(self.file.tree())?);
+        let (sourced, old) = (self.sourced(tree)?, walk::sourced(self.file)?);
+        let (freed, used) = (self.freed_by(tree, &sourced)?, self.used(self.file.tree(), &old)?);
         let old = self.file.sections().all_blocks()?;
         let is_used = |block: &&Block| used.contains(&(block.index as i64));
         let keeps_numbers = !walk::unnamed(self.file)?.is_empty() || zarr::Named::of(self.file, tree)?.any;
@@ -530,7 +541,7 @@ impl<'f> Change<'f> {
         sized.into_iter().for_each(|block| take(block.index as i64, Copied::Of(self.file, block)));
         self.added.iter().enumerate().for_each(|(i, new)| take((old.len() + i) as i64, Copied::New(new)));
         streamed.into_iter().for_each(|block| take(block.index as i64, Copied::Of(self.file, block)));
-        let text = self.text(tree, &places)?;
+        let text = self.text(tree, &sourced, &places)?;
         let text = self.file.sections().tree().map(|_| text.as_str());
         let damaged = assemble::write_copied(self.file, text, &blocks, out, options, None)?;
         Ok((places, damaged))
