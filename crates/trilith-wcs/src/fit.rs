@@ -388,12 +388,14 @@ fn powers(degree: usize) -> Vec<(usize, usize)> {
 
 /// The values of monomials at a point.
 fn monomials(terms: &[(usize, usize)], u: f64, v: f64) -> impl Iterator<Item = f64> + '_ {
-    terms.iter().map(move |(p, q)| u.powi(*p as i32) * v.powi(*q as i32))
+    let table = |value: f64| -> [f64; MOST + 1] { std::array::from_fn(|power| value.powi(power as i32)) };
+    let (us, vs) = (table(u), table(v));
+    terms.iter().map(move |(p, q)| us[*p] * vs[*q])
 }
 
 fn solve(terms: &[(usize, usize)], at: &[Vec<f64>; 2], values: [Vec<f64>; 2]) -> Option<[Vec<f64>; 2]> {
-    let matrix = at[0].iter().zip(&at[1]).flat_map(|(u, v)| monomials(terms, *u, *v)).collect();
-    least_squares(terms.len(), matrix, values)
+    let matrix: Vec<f64> = at[0].iter().zip(&at[1]).flat_map(|(u, v)| monomials(terms, *u, *v)).collect();
+    least_squares(terms.len(), &matrix, values)
 }
 
 /// From pixels to the tangent plane: a matrix, and what is added to pixels before it.
