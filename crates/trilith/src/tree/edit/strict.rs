@@ -1,11 +1,15 @@
 //! Constructs that plain readers of YAML 1.1 cannot read, though this library can: no edit brings them into a file.
 
+use super::super::build::{KIND, SCALAR};
 use super::super::node::Node;
 use super::super::{Layout, Tree};
 use crate::limits::Limits;
 
 /// The first node of a tree that PyYAML refuses, and why; `None` if there is none.
 pub(super) fn refused<'t>(tree: &'t Tree, limits: &Limits) -> Option<(Node<'t>, &'static str)> {
+    if !may_have_any(tree) {
+        return None;
+    }
     let mut walk = tree.root().walk(limits).as_written();
     while let Ok(Some(visit)) = walk.step() {
         let node = visit.node;
@@ -23,4 +27,11 @@ pub(super) fn refused<'t>(tree: &'t Tree, limits: &Limits) -> Option<(Node<'t>, 
         }
     }
     None
+}
+
+/// Returns `false` if a tree has neither a merge key nor a scalar of no characters.
+fn may_have_any(tree: &Tree) -> bool {
+    tree.tags().any(|tag| tag == "tag:yaml.org,2002:merge")
+        || memchr::memmem::find(tree.text().as_bytes(), b"<<").is_some()
+        || tree.records.iter().any(|record| record.meta & KIND == SCALAR && record.start == record.end)
 }
