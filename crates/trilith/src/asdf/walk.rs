@@ -171,6 +171,16 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
     let mut budget = limit;
     let (mut path, mut text) = (String::new(), 0);
     let mut inside: Vec<Found> = Vec::new();
+    // Most metadata lead to no array: they are not entered.
+    let landmarks = file.tree().landmarks(ndarray::is_ndarray_tag);
+    let leads_on = |step: &Step, node: Node<'_>| {
+        let numbers = node.written_ids();
+        let next = landmarks.get(landmarks.partition_point(|number| *number < numbers.start));
+        let is_near = step.found.other.is_some() || next.is_some_and(|number| *number < numbers.end);
+        is_near && (!node.is_scalar() || ndarray::is_ndarray(node))
+    };
+    // Nodes that are not entered count all the same, and keys are nodes, too.
+    let passed = |node: Node<'_>| (node.written_ids().len() as u64 / 2).max(1);
     let mut stack = vec![Step { found: Found::root(file), parent: 0, key: Key::Root, depth: 0, by_reference: false }];
     while let Some(step) = stack.pop() {
         budget = budget
@@ -224,19 +234,21 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
         };
         if node.is_sequence() {
             for (index, item) in node.items().enumerate() {
-                if !item.is_scalar() || ndarray::is_ndarray(item) {
+                let is_entered = leads_on(&step, item);
+                if is_entered {
                     push(&mut stack, item, Key::Index(index));
                 }
-                budget = budget.saturating_sub(1);
+                budget = budget.saturating_sub(if is_entered { 1 } else { passed(item) });
             }
         } else {
             let merges = node.entries().any(|(key, _)| key.raw() == "<<");
             let entries = if merges { node.merged_entries() } else { node.entries().collect() };
             for (key, value) in entries {
-                if !value.is_scalar() || ndarray::is_ndarray(value) {
+                let is_entered = leads_on(&step, value);
+                if is_entered {
                     push(&mut stack, value, Key::Name(step.found.with(key)));
                 }
-                budget = budget.saturating_sub(1);
+                budget = budget.saturating_sub(if is_entered { 1 } else { passed(value) });
             }
         }
         // Last in, first out: turned round, the children come in the order of the document.
@@ -287,17 +299,13 @@ pub(crate) fn first_broken(file: &AsdfFile) -> Result<Option<Error>> {
 ///
 /// # Errors
 /// Returns the errors of [`sourced`].
-pub fn sourced_in<'t>(tree: &'t Tree, limits: &'t Limits) -> Result<Vec<(Node<'t>, Node<'t>)>> {
-    let mut found = Vec::new();
-    let mut walk = tree.root().walk(limits).as_written();
-    while let Some(visit) = walk.step()? {
-        if !visit.node.is_alias()
-            && let Some(source) = source_of(visit.node)
-        {
-            found.push((visit.node, source));
-        }
+pub fn sourced_in<'t>(tree: &'t Tree, limits: &Limits) -> Result<Vec<(Node<'t>, Node<'t>)>> {
+    // Keys are nodes, too.
+    if tree.node_count() as u64 / 2 > limits.nodes {
+        return Err(Limits::exceeded("nodes", limits.nodes, "the tree has more nodes to visit"));
     }
-    Ok(found)
+    let arrays = tree.tagged(ndarray::is_ndarray_tag);
+    Ok(arrays.filter_map(|node| Some((node, source_of(node)?))).collect())
 }
 
 /// The `source` of a node that is an ndarray.

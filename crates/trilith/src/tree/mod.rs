@@ -247,6 +247,31 @@ impl Tree {
         self.tags.iter().skip(1).map(String::as_str).filter(|tag| *tag != "!")
     }
 
+    /// The nodes as they are written, keys too, whose tag is one that `is_wanted` accepts.
+    pub(crate) fn tagged(&self, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = Node<'_>> {
+        let wanted: Vec<bool> = self.tags.iter().map(|tag| is_wanted(tag)).collect();
+        let is_one = move |record: &Record| {
+            record.meta & build::KIND != build::ALIAS && wanted.get(record.tag_number() as usize) == Some(&true)
+        };
+        let found = self.records.iter().enumerate().filter(move |&(_, record)| is_one(record));
+        found.map(move |(number, _)| Node::new(self, number as u32))
+    }
+
+    /// The numbers, in order, of all nodes that have such a tag or lead elsewhere: aliases, and the keys of references.
+    pub(crate) fn landmarks(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<u32> {
+        let wanted: Vec<bool> = self.tags.iter().map(|tag| is_wanted(tag)).collect();
+        let is_one = |number: &u32| {
+            let Some(record) = self.records.get(*number as usize) else { return false };
+            let leads_elsewhere = match record.meta & build::KIND {
+                build::ALIAS => true,
+                build::SCALAR => Node::new(self, *number).is_key("$ref"),
+                _ => false,
+            };
+            leads_elsewhere || wanted.get(record.tag_number() as usize) == Some(&true)
+        };
+        (0..self.records.len() as u32).filter(is_one).collect()
+    }
+
     /// The line and column, from 1, of a byte of the text, counted within the file.
     pub fn line_column(&self, byte: usize) -> (u32, u32) {
         let (line, column) = line_column(&self.text, byte);

@@ -92,6 +92,11 @@ impl<'t> Node<'t> {
         self.written
     }
 
+    /// The numbers of this node and all below it, as written.
+    pub(crate) fn written_ids(self) -> std::ops::Range<u32> {
+        self.written..self.after()
+    }
+
     /// The record after this node, as written.
     #[inline]
     pub(super) fn after(self) -> u32 {
