@@ -21,6 +21,7 @@ use crate::error::{Context, Error, ErrorKind, Result};
 use crate::file::write_around;
 use crate::limits::Limits;
 use crate::tree::{Node, NodeId, Style, Tree, TreePath, Value};
+use crate::yaml::ValueBuilder;
 
 pub use exploding::ExplodedFiles;
 pub use series::Parts;

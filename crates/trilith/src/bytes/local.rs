@@ -208,8 +208,7 @@ impl Source for LocalFile {
     fn read_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
         let (mut from, mut to) = (u64::MAX, 0);
         for (offset, into) in parts.iter_mut() {
-            let end = offset.checked_add(into.len() as u64).filter(|end| *end <= self.size);
-            to = to.max(end.ok_or_else(|| past_end(*offset, into.len() as u64, self.size))?);
+            to = to.max(end_in_file(*offset, into.len() as u64, self.size)?);
             from = from.min(*offset);
             crate::interrupt::check()?;
             self.read(*offset, into)?;

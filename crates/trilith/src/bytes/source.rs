@@ -278,10 +278,8 @@ impl Source for Window {
     fn read_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
         let mut moved = Vec::with_capacity(parts.len());
         for (offset, into) in parts {
-            match offset.checked_add(into.len() as u64) {
-                Some(end) if end <= self.len => moved.push((self.start + *offset, &mut **into)),
-                _ => return Err(past_end(*offset, into.len() as u64, self.len)),
-            }
+            end_in_file(*offset, into.len() as u64, self.len)?;
+            moved.push((self.start + *offset, &mut **into));
         }
         self.inner.read_parts(&mut moved)
     }
