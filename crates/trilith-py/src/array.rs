@@ -61,8 +61,29 @@ impl Array {
     }
 }
 
+/// The dtype of the elements as they are read. Strings that padding would multiply are Python's.
+fn dtype_of<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
+    if array.is_padded() { numpy(py)?.call_method1(intern!(py, "dtype"), ("O",)) } else { to_numpy(py, array.datatype()) }
+}
+
+/// Bytes of one element when it is read.
+fn item_size(array: &Described) -> u64 {
+    if array.is_padded() { size_of::<usize>() as u64 } else { array.datatype().packed_size() }
+}
+
+/// Strings of variable length as Python's.
+fn strings<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
+    let texts = calm(py, || array.load_texts())?.or_raise(About::Argument)?;
+    let dtype = dtype_of(py, array)?;
+    let made = numpy(py)?.call_method1(intern!(py, "array"), (PyList::new(py, texts)?, dtype))?;
+    made.call_method1(intern!(py, "reshape"), (PyTuple::new(py, array.shape())?,))
+}
+
 /// A copy of the elements: a fresh array in C order and this machine's byte order.
 pub fn load<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
+    if array.is_padded() {
+        return strings(py, array);
+    }
     let dtype = to_numpy(py, array.datatype())?;
     array.charge().or_raise(About::Argument)?;
     let shape = PyTuple::new(py, array.shape())?;
@@ -211,10 +232,11 @@ impl Array {
         PyTuple::new(py, self.array.shape())
     }
 
-    /// The numpy dtype of the elements as they are read: in the byte order of this machine.
+    /// The numpy dtype of the elements as they are read: in the byte order of this machine. It is `object` for strings of
+    /// variable length that would take many times as much memory if all were as long as the longest.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_numpy(py, self.array.datatype())
+        dtype_of(py, &self.array)
     }
 
     /// Number of axes.
@@ -232,7 +254,7 @@ impl Array {
     /// Bytes of all elements when they are read.
     #[getter]
     fn nbytes(&self) -> u64 {
-        self.array.nbytes()
+        self.array.len().saturating_mul(item_size(&self.array))
     }
 
     /// The byte order in the file: "little" or "big".
@@ -250,7 +272,7 @@ impl Array {
     /// Bytes of one element when it is read.
     #[getter]
     fn itemsize(&self) -> u64 {
-        self.array.datatype().packed_size()
+        item_size(&self.array)
     }
 
     /// Path of the node that describes the array, from the top of the tree; None if there is none.
@@ -364,11 +386,12 @@ impl Array {
         if shape != self.array.shape() {
             return Err(PyValueError::new_err(format!("out has shape {shape:?}, the array {:?}", self.array.shape())));
         }
-        let dtype = to_numpy(py, self.array.datatype())?;
+        let dtype = dtype_of(py, &self.array)?;
         let flags = out.getattr(intern!(py, "flags"))?;
         let direct = flags.getattr(intern!(py, "c_contiguous"))?.is_truthy()?
             && flags.getattr(intern!(py, "writeable"))?.is_truthy()?
-            && out.getattr(intern!(py, "dtype"))?.eq(&dtype)?;
+            && out.getattr(intern!(py, "dtype"))?.eq(&dtype)?
+            && !self.array.is_padded();
         if direct {
             fill(&self.array, &out)?;
         } else {

@@ -82,7 +82,7 @@ impl Place {
 
     /// The array that the item is.
     fn array(self, py: Python<'_>) -> PyResult<Array> {
-        let array = py.detach(|| self.item.presented(self.item.array()?)).or_raise(About::Key)?;
+        let array = py.detach(|| self.item.legible()).or_raise(About::Key)?;
         Ok(Array::new(array, Some(Way::to(self))))
     }
 

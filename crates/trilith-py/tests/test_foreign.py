@@ -1,6 +1,8 @@
 """Files of other formats in Python: what xarray's own engines make of HDF5 and netCDF, and attributes."""
 
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -149,6 +151,31 @@ def test_safetensors_and_npz_have_no_names(tmp_path):
 def test_attributes_of_trees_are_beside_their_arrays(tmp_path):
     trilith.write(tmp_path / "x.asdf", {"a": np.arange(3)})
     assert trilith.open(tmp_path / "x.asdf")["a"].attributes == {}
+
+
+STRINGS = """
+import resource, sys
+import numpy, trilith
+resource.setrlimit(resource.RLIMIT_DATA, (400 << 20, 400 << 20))
+with trilith.open(sys.argv[1]) as f:
+    array, texts = f["text"], [f"x{i}" for i in range(20_000)] + ["\u00e9" * 250_000]
+    assert array.dtype == object and array.shape == (20_001,) and array.nbytes == 20_001 * array.itemsize < 1 << 20
+    for read in (array[...], numpy.asarray(array), array.read(), numpy.array(list(array), object)):
+        assert read.dtype == object and read.tolist() == texts
+    assert array[5] == "x5" and array[-1] == texts[-1] and array[3:5].tolist() == ["x3", "x4"] and array[0:0].dtype == object
+    assert array[[7, 1]].tolist() == ["x7", "x1"] and array.read(out=numpy.empty(20_001, object)).tolist() == texts
+    assert len(f.digest()["/text"]) == 64 and f.to_dict()["text"].tolist() == texts
+    assert "20001" in repr(array)
+"""
+
+
+def test_strings_of_variable_length_cost_what_they_hold(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("text", data=[f"x{i}" for i in range(20_000)] + ["\u00e9" * 250_000], dtype=h5py.string_dtype())
+    subprocess.run([sys.executable, "-c", STRINGS, tmp_path / "x.h5"], check=True, timeout=60)
+    with xarray.open_dataset(tmp_path / "x.h5", engine="trilith") as ours:
+        assert ours["text"].values[19_999] == "x19999"
 
 
 def conventions(path, kind):

@@ -142,7 +142,7 @@ impl Get {
         let is_text = format != Format::Raw;
         match item.array() {
             Ok(array) if self.widen => return item.widened(array).map(Some),
-            Ok(array) if is_text && !self.explain && array.much_padded()?.is_none() => return item.presented(array).map(Some),
+            Ok(_) if is_text && !self.explain => return item.legible().map(Some),
             Ok(array) => return Ok(Some(array)),
             Err(error) if !is_no(&error) || item.kind() == ItemKind::Array => return Err(error),
             Err(_) => {}

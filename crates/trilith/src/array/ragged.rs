@@ -2,24 +2,28 @@
 
 use std::ops::Range;
 
+use super::fetch::RowBlocks;
 use super::handle::Array;
-use super::scalar::{ElementValue, string};
+use super::scalar::{ElementValue, SCALAR, string};
 use super::shape::unravel;
+use super::{Byteorder, Datatype};
 use crate::bytes::{Access, to_usize};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Elements that are read together.
 const TOGETHER: u64 = 4096;
+/// Bytes of elements without padding that are read together.
+const PIECE: u64 = 1 << 20;
 /// Padding of fewer bytes than this is no reason to do without an array.
 const LITTLE: u64 = 1 << 20;
 /// Padding is much if it makes strings this many times as large.
 const TIMES: u64 = 4;
 
 impl Array {
-    /// Returns `true` if its elements are strings that the source pads.
-    pub(super) fn is_padded(&self) -> bool {
-        let size = self.datatype.item_size();
-        self.datatype.is_text() && !self.is_empty() && self.source.unpadded(self.offset, size).is_some()
+    /// Returns `true` if its elements are strings of variable length, which the source pads to the length of the longest.
+    pub fn is_padded(&self) -> bool {
+        let at = if self.is_empty() { 0 } else { self.offset };
+        self.datatype.is_text() && self.source.unpadded(at, self.datatype.item_size()).is_some()
     }
 
     /// Returns how many bytes the strings of the array take without padding, if the array is that of a file with strings of
@@ -28,7 +32,7 @@ impl Array {
     /// # Errors
     /// Returns the errors of [`Array::cost`].
     pub fn much_padded(&self) -> Result<Option<u64>> {
-        if self.nbytes() <= LITTLE || !self.is_padded() {
+        if self.nbytes() <= LITTLE || self.is_empty() || !self.is_padded() {
             return Ok(None);
         }
         let mut sum = 0u64;
@@ -39,44 +43,137 @@ impl Array {
             }
             Ok(())
         })?;
+        Ok(self.is_many_times(sum).then_some(sum))
+    }
+
+    /// Returns `true` if the elements are UTF-8 strings, and padding makes several times as many bytes of them. That depends
+    /// on the strings alone, not on the form in which the file stores them.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Array::load`].
+    pub(crate) fn is_mostly_padding(&self) -> Result<bool> {
+        if self.nbytes() <= LITTLE || !matches!(self.datatype, Datatype::Utf8(_)) {
+            return Ok(false);
+        }
+        let sum = self.strings().try_fold(0u64, |sum, text| Ok::<_, Error>(sum.saturating_add(text?.len() as u64)))?;
+        Ok(self.is_many_times(sum))
+    }
+
+    /// Returns `true` if the array has several times as many bytes as its strings.
+    fn is_many_times(&self, strings: u64) -> bool {
         // Each element needs some bytes, however short it is.
-        let needed = sum.saturating_add(self.len().saturating_mul(8));
-        Ok((self.nbytes() > needed.saturating_mul(TIMES).saturating_add(LITTLE)).then_some(sum))
+        let needed = strings.saturating_add(self.len().saturating_mul(8));
+        self.nbytes() > needed.saturating_mul(TIMES).saturating_add(LITTLE)
+    }
+
+    /// Returns the strings in C order, each without the NULs at its end. Strings that the source pads are read without
+    /// padding. The mask does not count.
+    pub(crate) fn strings(&self) -> Strings {
+        let array = self.clone().without_mask();
+        let blocks = (!self.is_padded()).then(|| array.row_blocks(PIECE));
+        Strings { array, blocks, bytes: Vec::new().into_iter(), offsets: Vec::new().into_iter(), next: 0 }
+    }
+
+    /// Reads all elements, and calls `progress` with the number of bytes of each part. Strings that the source pads are
+    /// read without padding.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Array::load`].
+    pub(crate) fn read_through(&self, mut progress: impl FnMut(u64)) -> Result<()> {
+        if self.is_padded() {
+            return self.strings().try_for_each(|text| text.map(|text| progress(text.len() as u64)));
+        }
+        self.for_each_piece(to_usize(PIECE)?, |piece| {
+            progress(piece.len() as u64);
+            Ok(())
+        })
     }
 
     /// Hands the offsets of the elements in the source to `take`, some at a time, in C order.
     fn for_each_offset(&self, take: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
-        let mut offsets = Vec::new();
         for first in (0..self.len()).step_by(to_usize(TOGETHER)?) {
-            offsets.clear();
-            for number in first..self.len().min(first + TOGETHER) {
-                let index = unravel(number, &self.shape);
-                let steps =
-                    index.iter().zip(&self.strides).map(|(at, stride)| i64::try_from(*at).unwrap_or(0).wrapping_mul(*stride));
-                offsets.push(self.offset.wrapping_add_signed(steps.fold(0, i64::wrapping_add)));
-            }
-            take(&offsets)?;
+            take(&self.offsets(first..self.len().min(first + TOGETHER)))?;
         }
         Ok(())
+    }
+
+    /// Returns the offsets in the source of elements, which are counted in C order.
+    fn offsets(&self, numbers: Range<u64>) -> Vec<u64> {
+        let offset = |number| {
+            let index = unravel(number, &self.shape);
+            let steps = index.iter().zip(&self.strides).map(|(at, stride)| i64::try_from(*at).unwrap_or(0).wrapping_mul(*stride));
+            self.offset.wrapping_add_signed(steps.fold(0, i64::wrapping_add))
+        };
+        numbers.map(offset).collect()
     }
 
     /// As [`Array::for_each_scalar`] of strings that the source pads: each costs what it holds.
     pub(super) fn for_each_unpadded(&self, take: &mut dyn FnMut(ElementValue, bool) -> Result<()>) -> Result<()> {
         let mask = self.mask_bytes()?;
-        let (size, mut number) = (self.datatype.item_size(), 0usize);
-        self.for_each_offset(&mut |offsets| {
-            if self.source.access() == Access::Requests {
+        for (number, bytes) in self.strings().enumerate() {
+            let is_masked = mask.as_ref().and_then(|mask| mask.get(number)) == Some(&1);
+            take(string(&self.datatype, bytes?), is_masked)?;
+        }
+        Ok(())
+    }
+}
+
+/// The strings of an array, as [`Array::strings`] returns them.
+#[derive(Debug)]
+pub(crate) struct Strings {
+    array: Array,
+    /// The parts of an array that the source does not pad.
+    blocks: Option<RowBlocks>,
+    /// The elements of the present part that are left.
+    bytes: std::vec::IntoIter<u8>,
+    /// The offsets of the next padded elements.
+    offsets: std::vec::IntoIter<u64>,
+    /// The number of the first element after these.
+    next: u64,
+}
+
+impl Strings {
+    /// Returns the next string of an array that the source does not pad.
+    fn stored(&mut self) -> Result<Option<Vec<u8>>> {
+        let size = to_usize(self.array.datatype.packed_size())?;
+        if self.bytes.len() == 0 {
+            let Some(block) = self.blocks.as_mut().and_then(Iterator::next) else { return Ok(None) };
+            self.bytes = block.read_bytes(Byteorder::Little)?.into_iter();
+        }
+        let text: Vec<u8> = self.bytes.by_ref().take(size).collect();
+        Ok(Some(text).filter(|_| size > 0))
+    }
+
+    /// Returns the next string of an array that the source pads.
+    fn unpadded(&mut self) -> Result<Option<Vec<u8>>> {
+        let (array, size) = (&self.array, self.array.datatype.item_size());
+        if self.offsets.len() == 0 {
+            let end = array.len().min(self.next.saturating_add(TOGETHER));
+            let offsets = array.offsets(self.next..end);
+            if array.source.access() == Access::Requests {
                 let ranges: Vec<Range<u64>> = offsets.iter().map(|at| *at..at.saturating_add(size)).collect();
-                self.source.prefetch(&ranges)?;
+                array.source.prefetch(&ranges)?;
             }
-            for offset in offsets {
-                let bytes = self.source.unpadded(*offset, size).transpose()?.unwrap_or_default();
-                self.limits.charge_work(bytes.len() as u64)?;
-                let is_masked = mask.as_ref().and_then(|mask| mask.get(number)) == Some(&1);
-                take(string(&self.datatype, bytes), is_masked)?;
-                number += 1;
-            }
-            Ok(())
+            (self.offsets, self.next) = (offsets.into_iter(), end);
+        }
+        let Some(offset) = self.offsets.next() else { return Ok(None) };
+        let bytes = array.source.unpadded(offset, size).transpose()?.unwrap_or_default();
+        // A string that is read by itself costs many times more than its bytes.
+        array.limits.charge_work(SCALAR.saturating_add(bytes.len() as u64))?;
+        Ok(Some(bytes))
+    }
+}
+
+impl Iterator for Strings {
+    type Item = Result<Vec<u8>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let text = if self.blocks.is_some() { self.stored() } else { self.unpadded() };
+        text.transpose().map(|text| {
+            text.map(|mut text| {
+                text.truncate(text.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
+                text
+            })
         })
     }
 }

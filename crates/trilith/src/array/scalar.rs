@@ -274,7 +274,7 @@ pub(super) fn string(datatype: &Datatype, bytes: Vec<u8>) -> ElementValue {
 }
 
 /// Bytes of work that an element is worth which is taken by itself: it costs many times more than its bytes do.
-const SCALAR: u64 = 16;
+pub(super) const SCALAR: u64 = 16;
 
 impl Array {
     /// The only element of an array without axes (or of one with a single element).

@@ -29,27 +29,34 @@ pub(crate) fn check_texts(array: &Array, kind: Text) -> Result<()> {
     if places.is_empty() || item == 0 {
         return Ok(());
     }
+    if array.is_padded() {
+        return array.strings().try_for_each(|text| check(kind, std::iter::once(&text?[..])));
+    }
     array.clone().without_mask().for_each_piece(1 << 20, |piece| {
-        let texts = piece.chunks_exact(item).flat_map(|element| places.iter().filter_map(|place| element.get(place.clone())));
-        let wrong = match kind {
-            Text::Ascii => texts
-                .flatten()
-                .find(|byte| **byte >= 0x80)
-                .map(|byte| format!("the byte {byte:#04x} in a text of the datatype ascii, expected less than 0x80")),
-            Text::Ucs4 => {
-                let mut points = texts.flat_map(|text| text.as_chunks::<4>().0).map(|bytes| u32::from_le_bytes(*bytes));
-                let wrong = points.find(|point| char::from_u32(*point).is_none());
-                wrong.map(|point| format!("the number {point:#x} in a ucs4 string, which is not a Unicode character"))
-            }
-            Text::Utf8 => {
-                // NULs pad it.
-                let ended = |text: &[u8]| text.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-                let mut wrong = texts.filter_map(|text| str::from_utf8(text.get(..ended(text))?).err().map(|_| text));
-                wrong.next().map(|text| format!("the bytes \"{}\" in a string, which are not UTF-8", text.escape_ascii()))
-            }
-        };
-        wrong.map_or(Ok(()), |wrong| Err(Error::malformed(wrong)))
+        check(kind, piece.chunks_exact(item).flat_map(|element| places.iter().filter_map(|place| element.get(place.clone()))))
     })
+}
+
+/// Checks strings of one kind.
+fn check<'t>(kind: Text, texts: impl Iterator<Item = &'t [u8]>) -> Result<()> {
+    let wrong = match kind {
+        Text::Ascii => texts
+            .flatten()
+            .find(|byte| **byte >= 0x80)
+            .map(|byte| format!("the byte {byte:#04x} in a text of the datatype ascii, expected less than 0x80")),
+        Text::Ucs4 => {
+            let mut points = texts.flat_map(|text| text.as_chunks::<4>().0).map(|bytes| u32::from_le_bytes(*bytes));
+            let wrong = points.find(|point| char::from_u32(*point).is_none());
+            wrong.map(|point| format!("the number {point:#x} in a ucs4 string, which is not a Unicode character"))
+        }
+        Text::Utf8 => {
+            // NULs pad it.
+            let ended = |text: &[u8]| text.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            let mut wrong = texts.filter_map(|text| str::from_utf8(text.get(..ended(text))?).err().map(|_| text));
+            wrong.next().map(|text| format!("the bytes \"{}\" in a string, which are not UTF-8", text.escape_ascii()))
+        }
+    };
+    wrong.map_or(Ok(()), |wrong| Err(Error::malformed(wrong)))
 }
 
 /// Collects the places of the strings of one packed element.

@@ -273,7 +273,7 @@ impl ToTree<'_, '_, '_> {
     /// The array of an item, in a datatype that ASDF has.
     fn array(&mut self, entry: &Entry, path: &str) -> Result<Held> {
         let array = if self.reading.physical { self.items.file().array_of(entry)? } else { self.items.array(entry)? };
-        if matches!(self.arrays, Stored::Blocks(..)) && is_list(&array)? {
+        if is_list(&array)? {
             return asdf::outline::nested(&array, "").map(Held::Strings);
         }
         let array = self.held(&array, path)?;

@@ -357,6 +357,16 @@ pub trait Backend: Any + Debug + Send + Sync {
         Ok(array)
     }
 
+    /// Returns the array of an item as people read it. Strings of variable length stay as they are if padding would
+    /// multiply them.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Backend::array`] and [`Backend::presented`].
+    fn legible(&self, at: &Place) -> Result<Array> {
+        let array = self.array(at)?;
+        if array.much_padded()?.is_some() { Ok(array) } else { self.presented(array) }
+    }
+
     /// The array of an item as 32-bit floats, if it has the bits of floats that are no datatype here.
     ///
     /// # Errors

@@ -63,7 +63,7 @@ pub(super) fn expand<B: Backend + ?Sized>(backend: &B, at: &Place, options: Expa
             match backend.kind(&place) {
                 ItemKind::Array => {
                     let read = match options.inline {
-                        true => backend.array(&place).and_then(|array| backend.presented(array)).map(Read::Elements),
+                        true => backend.legible(&place).map(Read::Elements),
                         false => backend.describe(&place).map(Read::Description),
                     };
                     match read {

@@ -572,6 +572,15 @@ impl<'f> Item<'f> {
         self.backend().presented(array)
     }
 
+    /// Returns the array that the item is with its text decoded. Strings of variable length stay as they are if padding
+    /// each to the length of the longest would multiply them ([`Array::much_padded`]).
+    ///
+    /// # Errors
+    /// Returns the errors of [`Item::array`] and [`Item::presented`].
+    pub fn legible(&self) -> Result<Array> {
+        self.backend().legible(&self.place)
+    }
+
     /// The array of the item as 32-bit floats, if it has the bits of floats of 8 or 16 bits that are no datatype here
     /// (bfloat16, the kinds of float8); any other unchanged.
     ///

@@ -41,12 +41,7 @@ fn check_grids(file: &DudleyFile, deep: bool, progress: Progress<'_>, report: &m
     for (_, entry) in outline.entries().filter(|(id, _)| outline.is_grid(*id)) {
         let checked = file.array_of(entry).and_then(|array| match deep {
             false => Ok(()),
-            true => check_strings(&array).and_then(|()| {
-                array.for_each_piece(1 << 20, |piece| {
-                    progress.add(piece.len() as u64);
-                    Ok(())
-                })
-            }),
+            true => check_strings(&array).and_then(|()| array.read_through(|bytes| progress.add(bytes))),
         });
         if let Err(error) = checked {
             report.arrays.push((entry.path.clone(), error));
@@ -86,10 +81,7 @@ fn check_item(items: &Items<'_>, entry: &Entry, deep: bool, progress: Progress<'
         check_strings(&array)?;
     }
     if deep && file.layout().filter_of(entry.item).is_some_and(|filter| filter.compresses) {
-        array.for_each_piece(1 << 20, |piece| {
-            progress.add(piece.len() as u64);
-            Ok(())
-        })?;
+        array.read_through(|bytes| progress.add(bytes))?;
     }
     Ok(())
 }
