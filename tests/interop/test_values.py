@@ -1,6 +1,7 @@
 """What files declare about their numbers, by every way of declaring it: the values that astropy, netCDF4 and tifffile give."""
 
 import io
+import itertools
 import json
 import unittest
 import warnings
@@ -320,6 +321,57 @@ class Values(peer.CaseWithoutAstropy):
                         self.assertEqual(mask.tolist(), np.ma.getmaskarray(want).tolist())
                         self.assertEqual(data.dtype.newbyteorder("="), want.dtype.newbyteorder("="))
                         np.testing.assert_array_equal(data[~mask], np.ma.getdata(want)[~mask])
+
+    def test_types_of_factors(self):
+        """The type of elements and factors, as netCDF4 has it, for each type of both."""
+        codes = "i1 i2 i4 i8 u1 u2 u4 u8 f4 f8".split()
+        ways = {
+            "scale": (2, None), "offset": (None, 3), "both": (2, 3), "neutral": (1, 0), "one": (1, None), "zero": (None, 0),
+        }
+        for form in ("NETCDF4", "NETCDF3_64BIT_DATA"):
+            path = self.folder / f"{form}.nc"
+            with netCDF4.Dataset(path, "w", format=form) as made:
+                made.createDimension("x", 4)
+                for code, kind in itertools.product(codes, codes):
+                    pairs = {}
+                    for way, both in ways.items():
+                        named = zip(("scale_factor", "add_offset"), both, strict=True)
+                        pairs[way] = {key: np.array(value, kind)[()] for key, value in named if value is not None}
+                    for other in ("i2", "u1", "f4", "f8"):
+                        pairs[f"with_{other}"] = {"scale_factor": np.array(2, kind)[()], "add_offset": np.array(3, other)[()]}
+                    for way, said in pairs.items():
+                        variable = made.createVariable(f"{code}_{kind}_{way}", code, ("x",))
+                        variable.set_auto_maskandscale(False)
+                        variable.setncatts(said)
+                        variable[:] = np.array([0, 1, 7, 50], code)
+            found = peer.trilith_json("digest", path)
+            self.assertEqual(found["errors"], {})
+            count = 0
+            with netCDF4.Dataset(path) as opened:
+                for name, variable in opened.variables.items():
+                    want = np.ma.getdata(variable[:])
+                    stored, kind, way = name.split("_", 2)
+                    if way == "neutral" and not (np.dtype(kind).kind == "f" or np.result_type(stored, kind) == kind):
+                        # That type does not have all stored numbers, and netCDF4 changes those.
+                        want = want.astype(stored)
+                    with self.subTest(name, form=form):
+                        one = found["arrays"][f"/{name}"]
+                        self.assertEqual((one["datatype"], one["sha256"]), (want.dtype.name, peer.sha256(want)))
+                        count += 1
+            self.assertEqual(count, 1000)
+
+    def test_factors_that_are_too_large_for_their_type(self):
+        """netCDF4 lets such numbers wrap around."""
+        path = self.folder / "x.nc"
+        with netCDF4.Dataset(path, "w") as made:
+            made.createDimension("x", 2)
+            variable = made.createVariable("a", "i1", ("x",))
+            variable.set_auto_maskandscale(False)
+            variable.scale_factor = np.int8(2)
+            variable[:] = [1, 100]
+        self.assertEqual(peer.trilith_json("get", f"{path}#/a", "--stored"), [1, 100])
+        with self.assertRaisesRegex(AssertionError, "100 . 2 . 0 is beyond int8.*--stored"):
+            peer.trilith("get", f"{path}#/a")
 
     def test_tiff_nodata(self):
         path = self.folder / "n.tif"

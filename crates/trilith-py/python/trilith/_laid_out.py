@@ -22,13 +22,16 @@ _DATATYPES = {"enum_names", "enum_values"}
 def attributes(what):
     """The attributes of an array or a dict, as the library of its format has them."""
     dtype = getattr(what, "dtype", None)
-    single = () if dtype is None else what._words.get("grid_float32") or ()
+    words = {} if dtype is None else what._words
+    types = dict.fromkeys(words.get("grid_float32") or (), "f4")
+    integers = words.get("grid_integers") or ()
+    types |= dict(zip(integers[::2], integers[1::2], strict=True))
     found = {}
     for name, value in what.attrs.items():
         if name in (_OWN if dtype is None else _DATATYPES):
             continue
         if name in _FACTORS:
-            value = _typed(value, numpy.dtype("f4" if name in single else "f8"))
+            value = _typed(value, numpy.dtype(types.get(name, "f8")))
         elif name in _ELEMENTS and dtype is not None and dtype.kind in "iufb":
             value = _typed(value, dtype)
         elif name == "GDAL_NODATA" and dtype is not None and dtype.kind in "iuf" and "_FillValue" not in what.attrs:

@@ -53,8 +53,8 @@ pub(crate) enum Reading {
     Flipped(Datatype),
     /// `stored * scale + offset`, computed in the type that comes out: `float32`, `float64` or `complex128`.
     Linear { scale: f64, offset: f64, into: Datatype },
-    /// The same in whole numbers, as `int64`.
-    Whole { scale: i64, offset: i64 },
+    /// The same in whole numbers, of an integer type.
+    Whole { scale: i64, offset: i64, into: Datatype },
     /// A boolean: `T` is true.
     Logical,
     /// Truth values, the highest bit of a byte first.
@@ -93,10 +93,11 @@ impl Meaning {
     pub fn type_of(&self, datatype: &Datatype, shape: &[u64]) -> (Datatype, Vec<u64>) {
         let datatype = match &self.reading {
             Reading::Stored | Reading::Text | Reading::Trimmed => datatype.packed(Byteorder::NATIVE),
-            Reading::Bits(into) | Reading::Flipped(into) | Reading::Linear { into, .. } | Reading::Written { into, .. } => {
-                into.clone()
-            }
-            Reading::Whole { .. } => Datatype::Int64,
+            Reading::Bits(into)
+            | Reading::Flipped(into)
+            | Reading::Linear { into, .. }
+            | Reading::Whole { into, .. }
+            | Reading::Written { into, .. } => into.clone(),
             Reading::Logical => Datatype::Bool8,
             Reading::Flags { shape } => return (Datatype::Bool8, shape.clone()),
         };
@@ -157,7 +158,12 @@ impl Part {
                 linear(&self.stored, (*scale, *offset), into, from, to);
                 self.void(from, to, into);
             }
-            Reading::Whole { scale, offset } => whole(&self.stored, (*scale, *offset), from, to)?,
+            Reading::Whole { scale, offset, into } => {
+                // Elements that are missing have no value that could be too large.
+                let mut marks = vec![0; self.marks_in(from)];
+                self.mark(from, &mut marks)?;
+                whole(&self.stored, (*scale, *offset), into, (from, to), &marks)?;
+            }
             Reading::Logical => to.iter_mut().zip(from).for_each(|(to, from)| *to = u8::from(*from == b'T')),
             Reading::Flags { .. } => {
                 for (i, bit) in to.iter_mut().enumerate() {
@@ -352,13 +358,23 @@ fn linear(stored: &Datatype, (scale, offset): (f64, f64), into: &Datatype, from:
     }
 }
 
-fn whole(stored: &Datatype, (scale, offset): (i64, i64), from: &[u8], to: &mut [u8]) -> Result<()> {
+fn whole(
+    stored: &Datatype,
+    (scale, offset): (i64, i64),
+    into: &Datatype,
+    (from, to): (&[u8], &mut [u8]),
+    marks: &[u8],
+) -> Result<()> {
     let (scale, offset) = (i128::from(scale), i128::from(offset));
-    stored_numbers!(stored, from, |values: Number| {
-        for (to, n) in to.as_chunks_mut::<8>().0.iter_mut().zip(values) {
-            let value = (n as i128).checked_mul(scale).and_then(|n| n.checked_add(offset)).and_then(|n| i64::try_from(n).ok());
-            let value = value.ok_or_else(|| Error::unsupported(format!("{n} * {scale} + {offset} is beyond 64 bits")))?;
-            *to = value.to_ne_bytes();
+    let size = to_usize(into.item_size())?.max(1);
+    stored_numbers!(stored, from, |values: Stored| {
+        for ((to, n), mark) in to.chunks_exact_mut(size).zip(values).zip(marks) {
+            let value = (n as i128).checked_mul(scale).and_then(|n| n.checked_add(offset));
+            let done = value.and_then(|value| Number::Whole(value).put(1.0, 0.0, into, to));
+            if done.is_none() && *mark == 0 {
+                let message = format!("{n} * {scale} + {offset} is beyond {into}, the type of elements and factors");
+                return Err(Error::unsupported(message).hint("--stored (Python: stored=True) gives the stored numbers"));
+            }
         }
     }, else {});
     Ok(())
@@ -392,9 +408,14 @@ impl Number {
             }};
         }
         match into {
+            Datatype::Int8 => put!(i8),
             Datatype::Int16 => put!(i16),
             Datatype::Int32 => put!(i32),
             Datatype::Int64 => put!(i64),
+            Datatype::Uint8 => put!(u8),
+            Datatype::Uint16 => put!(u16),
+            Datatype::Uint32 => put!(u32),
+            Datatype::Uint64 => put!(u64),
             _ => {
                 let value = match self {
                     Self::Whole(n) => n as f64,

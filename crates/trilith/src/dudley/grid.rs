@@ -29,7 +29,7 @@ const SHAPE: &str = "grid_shape";
 pub(super) const PREFIX: &str = "grid_";
 
 /// The attributes about the meaning of the elements.
-pub(crate) const MEANING: &[&str] = &["grid_dims", "grid_float32"];
+pub(crate) const MEANING: &[&str] = &["grid_dims", "grid_float32", "grid_integers"];
 
 /// The attributes about the axes in the file: the one that became the length of strings, and those without an end.
 pub(super) const AXES: &[&str] = &["grid_chars", "grid_unlimited"];

@@ -84,6 +84,7 @@ const APPLIED: &[&str] = &[
     "_Unsigned",
     "GDAL_NODATA",
     "grid_float32",
+    "grid_integers",
     MISSING,
 ];
 
@@ -156,25 +157,37 @@ impl Said<'_> {
         }
     }
 
+    /// The datatype of a factor in the file.
+    fn type_of(&self, name: &str, factor: Declared) -> Datatype {
+        let is = |literal: &Literal| matches!(literal, Literal::Text(text) if text == name);
+        let integers = self.literals("grid_integers").as_chunks::<2>().0;
+        let integer = integers.iter().find(|[known, _]| is(known)).and_then(|[_, typed]| match typed {
+            Literal::Text(typed) => Datatype::from_name(typed).filter(Datatype::is_integer),
+            _ => None,
+        });
+        match factor {
+            Declared::Int(_) => integer.unwrap_or(Datatype::Int64),
+            Declared::Float(_) if self.literals("grid_float32").iter().any(is) => Datatype::Float32,
+            Declared::Float(_) => Datatype::Float64,
+        }
+    }
+
+    /// The datatype of `elements * scale_factor + add_offset`: the one that numpy has for elements and factors.
     fn reading(&self, elements: &Datatype) -> Reading {
         let (Ok(scale), Ok(offset)) = (self.factor("scale_factor"), self.factor("add_offset")) else { return Reading::Stored };
-        let singles = self.literals("grid_float32");
-        let is_single = |name: &str| singles.iter().any(|one| matches!(one, Literal::Text(text) if text == name));
         let is_neutral = scale.is_none_or(|n| n.float() == 1.0) && offset.is_none_or(|n| n.float() == 0.0);
-        let into = match (scale, offset) {
-            // Elements get the type of the factor, although it changes no value.
-            (Some(Declared::Float(_)), Some(_)) if is_neutral && is_single("scale_factor") => Datatype::Float32,
-            (Some(Declared::Float(_)), Some(_)) if is_neutral => Datatype::Float64,
-            _ if is_neutral => return Reading::Stored,
-            _ => {
-                // As numpy has it: the type that holds elements and factors.
-                let is_short =
-                    matches!(elements, Datatype::Int8 | Datatype::Uint8 | Datatype::Int16 | Datatype::Uint16 | Datatype::Float32);
-                let wide =
-                    |declared: Option<Declared>, name: &str| matches!(declared, Some(Declared::Float(_))) && !is_single(name);
-                let is_wide = wide(scale, "scale_factor") || wide(offset, "add_offset") || !is_short;
-                if is_wide { Datatype::Float64 } else { Datatype::Float32 }
+        let (by, plus) = (scale.map(|n| self.type_of("scale_factor", n)), offset.map(|n| self.type_of("add_offset", n)));
+        let into = match (by, plus) {
+            // Elements get the type of the factor, although it changes no value, if that type has them.
+            (Some(by), Some(_)) if is_neutral => {
+                if by.is_float() || common(elements, &by) == by {
+                    by
+                } else {
+                    return Reading::Stored;
+                }
             }
+            _ if is_neutral => return Reading::Stored,
+            (by, plus) => by.into_iter().chain(plus).fold(elements.clone(), |into, factor| common(&into, &factor)),
         };
         if is_neutral && into == *elements {
             return Reading::Stored;
@@ -185,8 +198,11 @@ impl Said<'_> {
             None => Some(neutral),
         };
         match (whole(scale, 1), whole(offset, 0)) {
-            (Some(scale), Some(offset)) if elements.is_integer() => Reading::Whole { scale, offset },
-            _ => Reading::Linear { scale: scale.map_or(1.0, Declared::float), offset: offset.map_or(0.0, Declared::float), into },
+            (Some(scale), Some(offset)) if into.is_integer() => Reading::Whole { scale, offset, into },
+            _ => {
+                let (scale, offset) = (scale.map_or(1.0, Declared::float), offset.map_or(0.0, Declared::float));
+                Reading::Linear { scale, offset, into: if into.is_integer() { Datatype::Float64 } else { into } }
+            }
         }
     }
 
@@ -213,6 +229,29 @@ impl Said<'_> {
         missing.extend(low.map(Missing::Below));
         missing.extend(high.map(Missing::Above));
         missing
+    }
+}
+
+/// The datatype that numpy has for results of two numbers: the smallest that holds both, where 64 bits of a float hold any
+/// integer.
+fn common(a: &Datatype, b: &Datatype) -> Datatype {
+    if a == b {
+        return a.clone();
+    }
+    let is_signed = |datatype: &Datatype| datatype.name().starts_with("int");
+    let (wide, narrow) = if a.item_size() >= b.item_size() { (a, b) } else { (b, a) };
+    match (a.is_float() || b.is_float(), wide.item_size()) {
+        (true, _) => {
+            let is_short =
+                |datatype: &Datatype| *datatype == Datatype::Float32 || datatype.is_integer() && datatype.item_size() <= 2;
+            if is_short(a) && is_short(b) { Datatype::Float32 } else { Datatype::Float64 }
+        }
+        (false, _) if is_signed(wide) == is_signed(narrow) => wide.clone(),
+        (false, size) if is_signed(wide) && size > narrow.item_size() => wide.clone(),
+        (false, 1) => Datatype::Int16,
+        (false, 2) => Datatype::Int32,
+        (false, 4) => Datatype::Int64,
+        (false, _) => Datatype::Float64,
     }
 }
 

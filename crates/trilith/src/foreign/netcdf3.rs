@@ -119,7 +119,7 @@ struct Variable {
     dimensions: Vec<usize>,
     attributes: Vec<(String, Attribute)>,
     /// The names of those that are floats of 32 bits.
-    singles: Vec<String>,
+    typed: Vec<(String, Datatype)>,
     datatype: Type,
     begin: u64,
 }
@@ -260,7 +260,7 @@ impl Cdf {
         if let Some(fill) = variable.datatype.number().and_then(|datatype| unset::fill_value(&datatype)) {
             text.attribute(MISSING, fill)?;
         }
-        text.singles(variable.singles.iter().map(String::as_str))?;
+        text.factors(variable.typed.iter().map(|(name, typed)| (name.as_str(), typed.clone())))?;
         if let Some(chars) = chars {
             text.attribute("grid_chars", chars)?;
         }
@@ -354,17 +354,15 @@ impl<'s> Parser<'s> {
             .ok_or_else(|| Error::malformed(format!("data type {code} is not one of netCDF-3")).at_byte(at))
     }
 
-    /// Attributes, and the names of those that are floats of 32 bits.
-    fn attributes(&mut self, singles: &mut Vec<String>) -> Result<Vec<(String, Attribute)>> {
+    /// Attributes, and the datatypes of those that are numbers.
+    fn attributes(&mut self, typed: &mut Vec<(String, Datatype)>) -> Result<Vec<(String, Attribute)>> {
         let mut attributes = Vec::new();
         for _ in 0..self.list(12, 12, "attributes")? {
             let (name, datatype, count) = (self.name()?, self.datatype()?, self.number()?);
             let size = datatype.size();
             let count = self.header.count(count, size, "values of an attribute")? as u64;
             let bytes = self.padded(count * size)?;
-            if datatype == Type::Float {
-                singles.push(name.clone());
-            }
+            typed.extend(datatype.number().map(|number| (name.clone(), number)));
             attributes.push((name, value(datatype, &bytes)));
         }
         Ok(attributes)
@@ -393,11 +391,11 @@ impl<'s> Parser<'s> {
                 }
             }
         }
-        let mut singles = Vec::new();
-        let (attributes, datatype) = (self.attributes(&mut singles)?, self.datatype()?);
+        let mut typed = Vec::new();
+        let (attributes, datatype) = (self.attributes(&mut typed)?, self.datatype()?);
         // The size is redundant, and wrong where it does not fit: it follows from the shape.
         self.number()?;
-        Ok(Variable { name, dimensions: numbers, attributes, singles, datatype, begin: self.header.big(self.address)? })
+        Ok(Variable { name, dimensions: numbers, attributes, typed, datatype, begin: self.header.big(self.address)? })
     }
 }
 

@@ -208,14 +208,26 @@ impl LayoutText {
     }
 
     /// Lists the attributes, among those that decode the elements of the preceding item, that are 32-bit floats in
-    /// their file. Code that applies them computes in that precision.
+    /// their file, and those that are integers, each with its datatype. The type of decoded elements depends on it.
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn singles<'n>(&mut self, names: impl Iterator<Item = &'n str>) -> Result<()> {
-        let names: Vec<Literal> =
-            names.filter(|name| DECODING.contains(name)).map(|name| Literal::Text(name.to_owned())).collect();
-        if names.is_empty() { Ok(()) } else { self.attribute("grid_float32", names) }
+    pub fn factors<'n>(&mut self, typed: impl Iterator<Item = (&'n str, Datatype)>) -> Result<()> {
+        let (mut singles, mut integers) = (Vec::new(), Vec::new());
+        for (name, datatype) in typed.filter(|(name, _)| DECODING.contains(name)) {
+            let name = Literal::Text(name.to_owned());
+            match datatype {
+                Datatype::Float32 => singles.push(name),
+                datatype if datatype.is_integer() => integers.extend([name, Literal::Text(datatype.name().to_owned())]),
+                _ => {}
+            }
+        }
+        for (word, list) in [("grid_float32", singles), ("grid_integers", integers)] {
+            if !list.is_empty() {
+                self.attribute(word, list)?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes an attribute that the file itself has. No name of it is a word of layouts.

@@ -32,7 +32,6 @@ use self::mapped::sources;
 use self::others::{Others, about};
 use self::place::Place;
 use super::text::LayoutText;
-use crate::array::Datatype;
 use crate::bytes::{Resolve, SourceRef};
 use crate::error::{Error, Result};
 use crate::layout::Literal;
@@ -214,8 +213,7 @@ impl Writer<'_> {
                 self.text.attribute("grid_unlimited", unlimited)?;
             }
         }
-        let singles = attributes.iter().filter(|attribute| attribute.typed.datatype == Datatype::Float32);
-        self.text.singles(singles.map(|attribute| attribute.name.as_str()))?;
+        self.text.factors(attributes.iter().map(|attribute| (attribute.name.as_str(), attribute.typed.datatype.clone())))?;
         let hidden = if is_scale { OF_SCALES } else { OF_SCALES.get(2..).unwrap_or(&[]) };
         let (items, more) = self.attributes(&attributes, hidden)?;
         refused.retain(|refused| !hidden.contains(&refused.name.as_str()));
