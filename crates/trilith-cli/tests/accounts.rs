@@ -543,3 +543,42 @@ fn a_name_with_signs_of_urls_or_patterns_is_an_output_of_its_own() {
         assert_eq!(npy.len(), 128 + n + 1, "{name}");
     }
 }
+
+/// A name that is not UTF-8: refused by commands with a message, and no other file is harmed.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_name_that_is_not_utf_8_is_reported_by_every_command() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    put(folder, "good.asdf", "a: 1\n");
+    let bad = folder.join(std::ffi::OsStr::from_bytes(b"bad\xff.asdf"));
+    std::fs::copy(folder.join("good.asdf"), &bad).unwrap();
+    let before = std::fs::read(&bad).unwrap();
+    for words in [
+        &["info"][..],
+        &["tree"],
+        &["get"],
+        &["blocks"],
+        &["digest"],
+        &["verify"],
+        &["validate"],
+        &["search", "--key", "a"],
+        &["refs"],
+        &["table", "-c", "a=/a"],
+    ] {
+        let ended = ran(folder, &[words, &["."]].concat());
+        assert_eq!(ended.status, Ok(2), "{words:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains("its name is not UTF-8"), "{words:?}: {}", ended.stderr);
+        let alone = std::process::Command::new(env!("CARGO_BIN_EXE_trilith")).current_dir(folder).args(words).arg(&bad).output();
+        let alone = alone.unwrap();
+        assert_eq!(alone.status.code(), Some(2), "{words:?}");
+        assert!(String::from_utf8_lossy(&alone.stderr).contains("UTF-8"), "{words:?}");
+    }
+    for words in [&["convert", "good.asdf"][..], &["repack", "good.asdf"], &["repair", "good.asdf", "-o"]] {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_trilith")).current_dir(folder).args(words).arg(&bad).output();
+        assert_eq!(output.unwrap().status.code(), Some(2), "{words:?}");
+    }
+    assert_eq!(std::fs::read(&bad).unwrap(), before);
+}

@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import pathlib
+import sys
 
 import asdf
 import numpy as np
@@ -35,7 +36,15 @@ WRITERS = {
     "write zlib": lambda out, path: trilith.write(out, {"a": np.arange(5000)}, codec="zlib"),
     "write bd": lambda out, path: trilith.write(out, {"a": np.arange(5000)}, version="dudley-2025"),
     "write_to": lambda out, path: trilith.open(path).write_to(out),
+    "bridge": lambda out, path: bridge().write_to(out),
+    "bridge zlib": lambda out, path: bridge().write_to(out, all_array_compression="zlib"),
+    "bridge inline": lambda out, path: bridge().write_to(out, all_array_storage="inline"),
 }
+
+
+def bridge():
+    """A file of the asdf package that Trilith writes, always with the same history."""
+    return trilith.asdf.AsdfFile({"a": np.arange(5000), "t": "text"})
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -58,6 +67,19 @@ def test_a_file_object_that_takes_nothing_is_an_error(tmp_path, name, answer, er
     trilith.write(path, {"a": np.arange(50)})
     with pytest.raises(error):
         WRITERS[name](Short(10, answer), path)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no such names")
+def test_a_name_that_is_not_utf_8_is_read_and_written(tmp_path):
+    path = os.path.join(tmp_path, os.fsdecode(b"bad\xff.asdf"))
+    trilith.write(path, {"a": np.arange(3)})
+    with trilith.open(path) as f:
+        assert f["a"][...].tolist() == [0, 1, 2]
+        f["b"] = 1
+        f.update()
+    with asdf.open(path) as af:
+        assert af["b"] == 1
+    assert os.listdir(os.fsencode(tmp_path)) == [b"bad\xff.asdf"]
 
 
 def test_a_pipe_that_does_not_block_is_an_error():

@@ -24,6 +24,26 @@ COLUMNS = {
 }
 
 
+@pytest.mark.parametrize("extension", ["parquet", "arrow"])
+def test_integers_beyond_2_to_the_53_are_exact_in_binary_tables(tmp_path, extension):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet, ipc = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow.ipc")
+    numbers = {"odd": 2**53 + 1, "negative": -(2**53) - 1, "most": 2**63 - 1, "half": 0.5, "unsigned": 2**64 - 1, "long": 3**50}
+    for name, number in numbers.items():
+        (tmp_path / f"{name}.asdf").write_text(f"#ASDF 1.0.0\n%YAML 1.1\n--- {{n: {number}}}\n...\n")
+    # A column of numbers that no type has together is text, with all digits.
+    chosen = [("odd", "negative", "most"), ("odd", "half"), ("odd", "unsigned"), ("unsigned",), ("long", "negative"), ("most", "half")]
+    for names in chosen:
+        out = tmp_path / f"out.{extension}"
+        files = [str(tmp_path / f"{name}.asdf") for name in names]
+        subprocess.run([sys.executable, "-m", "trilith", "table", *files, "-c", "n=/n", "-o", out], check=True, capture_output=True)
+        made = parquet.read_table(out) if extension == "parquet" else ipc.open_file(out).read_all()
+        found = made["n"].to_pylist()
+        want = [numbers[name] for name in names]
+        assert found == (want if made["n"].type == pyarrow.int64() else [str(number) for number in want]), names
+        assert made["n"].type == (pyarrow.int64() if set(names) <= {"odd", "negative", "most"} else pyarrow.string())
+
+
 @pytest.fixture
 def archive(tmp_path):
     folder = tmp_path / "archive"

@@ -110,13 +110,20 @@ def _serial_write(self, fd, pad_blocks, include_block_index, write_checksums):
         _refuse_chunks(self)
         options = {"include_block_index": include_block_index, "write_checksums": write_checksums}
         try:
-            _put(fd, self, _prepare(self, fd, pad_blocks), options)
+            _put(_held(fd), self, _prepare(self, fd, pad_blocks), options)
             _asdf_use.note("write_to", fd.uri)
             return None
         except Left as why:
             _asdf_use.note("write_to", fd.uri, str(why))
         _refuse_damage(self, fd)
     return _serial_before(self, fd, pad_blocks, include_block_index, write_checksums)
+
+
+def _held(fd):
+    """The file object that one of asdf's holds. That of asdf does not return how many bytes it took, which may be fewer."""
+    while isinstance(fd, (generic_io.GenericFile, generic_io.GenericWrapper)) and hasattr(fd, "_fd"):
+        fd = fd._fd
+    return fd
 
 
 def _update(self, *args, **kwargs):
