@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::interop::{core_environment, environment, environment_for, older_environment, pytest_on_all_cores};
-use crate::shell::{PUBLISHED, build_libraries, root, run, target};
+use crate::shell::{PUBLISHED, build_libraries, build_program, root, run, target};
 use crate::suite::{Done, Share};
 
 /// Modules that need nothing but numpy, asdf and pytest.
@@ -65,8 +65,12 @@ pub fn develop(python: &Path) -> Result<(), String> {
 
 /// Runs tests with what is installed.
 fn run_tests(python: &Path, package: &Path, what: &[PathBuf], only: &[String]) -> Result<(), String> {
+    // Tests that run the command many hundred times do so without starting Python each time.
+    let program = build_program()?;
     // Not from the package's folder, so that what is tested is what was installed.
-    run(pytest_on_all_cores(python).current_dir(target()).arg("--rootdir").arg(package).args(what).args(only))
+    let mut tests = pytest_on_all_cores(python);
+    tests.current_dir(target()).env("TRILITH_BIN", program).arg("--rootdir").arg(package).args(what).args(only);
+    run(&mut tests)
 }
 
 /// The wheel, as it is released.
