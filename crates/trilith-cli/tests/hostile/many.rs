@@ -70,7 +70,7 @@ fn commands_on_very_many_items_stay_within_a_gib() {
     let levels = 10_000;
     let deep = format!("#ASDF 1.0.0\n%YAML 1.1\n--- {{a: {}{}}}\n...\n", "[".repeat(levels), "]".repeat(levels));
     std::fs::write(folder.join("deep.asdf"), deep).unwrap();
-    let all: [&[&str]; 9] = [
+    let all: [&[&str]; 13] = [
         &["tree", "--json", "deep.asdf", "--limit", "depth=100000"],
         &["get", "deep.asdf#/a", "--limit", "depth=100000"],
         &["tree", "t.safetensors"],
@@ -80,6 +80,10 @@ fn commands_on_very_many_items_stay_within_a_gib() {
         &["tree", "--layout", "r.dud", "r.bin"],
         &["info", "--layout", "r.dud", "r.bin"],
         &["verify", "--layout", "r.dud", "r.bin"],
+        &["convert", "--layout", "r.dud", "r.bin", "r.asdf"],
+        &["digest", "--layout", "r.dud", "r.bin"],
+        &["digest", "t.safetensors"],
+        &["diff", "t.safetensors", "t.safetensors"],
     ];
     let all = common::sample("commands on very many items", all.to_vec(), 8);
     let (mut largest, mut faults) = (0, Vec::new());

@@ -52,7 +52,6 @@ struct Node {
     children: Vec<usize>,
     /// Apart, since most of the nodes above items have none.
     entry: Option<Box<Entry>>,
-    fixed: Option<i64>,
     item: Option<ItemId>,
     is_list: bool,
     is_grid: bool,
@@ -60,6 +59,8 @@ struct Node {
     is_unreadable: bool,
     /// `true` if it is only a part of another array, which users do not see.
     is_part: bool,
+    /// `true` if its children are in [`Outline::found`].
+    is_indexed: bool,
 }
 
 /// The items of a stream as a tree.
@@ -69,7 +70,10 @@ struct Node {
 #[derive(Debug)]
 pub struct Outline {
     nodes: Vec<Node>,
+    /// The children of nodes that have many, but for the elements of lists in their order.
     found: HashMap<(usize, Step, bool), usize>,
+    /// The values of fixed parameters.
+    fixed: HashMap<usize, i64>,
     /// The nodes with entries, in the order of the text.
     order: Vec<usize>,
     /// The arrays in chunks, by their paths.
@@ -82,12 +86,16 @@ const PART: &str = "grid_part";
 /// About as many bytes as a node takes, with its names and its places.
 const NODE: u64 = 400;
 
+/// Number of children that are looked through one by one.
+const FEW: usize = 8;
+
 /// The children of a node: name or None, and node.
 pub type Children<'o> = Vec<(Option<&'o str>, OutlineId)>;
 
 impl Outline {
     pub(super) fn of(items: &Items<'_>) -> Result<Self> {
-        let mut outline = Self { nodes: Vec::new(), found: HashMap::new(), order: Vec::new(), grids: HashMap::new() };
+        let mut outline =
+            Self { nodes: Vec::new(), found: HashMap::new(), fixed: HashMap::new(), order: Vec::new(), grids: HashMap::new() };
         outline.nodes.push(Node::new(Step::Name(String::new()), 0, false));
         if let Some(root) = outline.nodes.first_mut() {
             root.item = Some(ItemId::ROOT);
@@ -153,30 +161,76 @@ impl Outline {
                 node.item = Some(id);
                 node.is_list = kind == Kind::List;
                 node.is_part = may_have_parts && layout.attributes(id).any(|(name, _)| name == PART);
-                node.fixed = layout.param_of(id).and_then(|param| param.fixed);
+            }
+            if let Some(value) = layout.param_of(id).and_then(|param| param.fixed) {
+                self.fixed.insert(node, value);
             }
             of_item.insert(id, node);
         }
     }
 
+    /// The child of a node at a step.
+    fn known(&self, parent: usize, step: &Step, is_param: bool) -> Option<usize> {
+        let node = self.nodes.get(parent)?;
+        if node.is_indexed {
+            return self.found.get(&(parent, step.clone(), is_param)).copied();
+        }
+        let of = |child: usize| self.nodes.get(child).filter(|of| of.is_param == is_param).map(|of| &of.step);
+        if node.children.len() <= FEW {
+            return node.children.iter().copied().find(|child| of(*child) == Some(step));
+        }
+        // They are elements in their order.
+        let Step::Element(index) = step else { return None };
+        let number = |child: &usize| match of(*child) {
+            Some(Step::Element(number)) => *number,
+            _ => u64::MAX,
+        };
+        node.children.binary_search_by_key(index, number).ok().and_then(|at| node.children.get(at)).copied()
+    }
+
+    /// Returns `true` if a new child can be found without an index: among few, or as the next element of a list.
+    fn is_in_order(&self, parent: &Node, step: &Step, is_param: bool) -> bool {
+        let element = |step: &Step, is_param: bool| match step {
+            Step::Element(index) if !is_param => Some(*index),
+            _ => None,
+        };
+        let of = |child: &usize| self.nodes.get(*child).and_then(|of| element(&of.step, of.is_param));
+        match parent.children.len() {
+            count if count < FEW => true,
+            FEW => {
+                let numbers: Vec<Option<u64>> = parent.children.iter().map(of).chain([element(step, is_param)]).collect();
+                numbers.iter().all(Option::is_some) && numbers.is_sorted_by(|a, b| a < b)
+            }
+            _ => element(step, is_param).is_some_and(|index| parent.children.last().and_then(of) < Some(index)),
+        }
+    }
+
     /// The child of a node, made if it is missing.
     fn child(&mut self, parent: usize, step: Step, is_param: bool) -> usize {
-        let key = (parent, step, is_param);
-        if let Some(&known) = self.found.get(&key) {
+        if let Some(known) = self.known(parent, &step, is_param) {
             return known;
         }
         let id = self.nodes.len();
-        self.nodes.push(Node::new(key.1.clone(), parent, is_param));
-        if let Some(parent) = self.nodes.get_mut(parent) {
-            parent.children.push(id);
-            // A long list of equal dicts is seen as one dict of arrays.
-            parent.is_list = matches!(key.1, Step::Element(_)) || (parent.is_list && !matches!(key.1, Step::Name(_)));
+        let Some(above) = self.nodes.get(parent) else { return id };
+        let is_indexed = above.is_indexed || !self.is_in_order(above, &step, is_param);
+        if is_indexed && !above.is_indexed {
+            let of = |child: usize| self.nodes.get(child).map(|of| ((parent, of.step.clone(), of.is_param), child));
+            self.found.extend(above.children.iter().filter_map(|child| of(*child)));
         }
-        self.found.insert(key, id);
+        if is_indexed {
+            self.found.insert((parent, step.clone(), is_param), id);
+        }
+        if let Some(above) = self.nodes.get_mut(parent) {
+            above.is_indexed = is_indexed;
+            above.children.push(id);
+            // A long list of equal dicts is seen as one dict of arrays.
+            above.is_list = matches!(step, Step::Element(_)) || (above.is_list && !matches!(step, Step::Name(_)));
+        }
+        self.nodes.push(Node::new(step, parent, is_param));
         id
     }
 
-    fn enter(&mut self, entry: Entry, layout: &Layout) -> Result<()> {
+    fn enter(&mut self, mut entry: Entry, layout: &Layout) -> Result<()> {
         let mut at = 0;
         let mut way = Vec::new();
         let path = steps(&entry.path)?;
@@ -211,6 +265,9 @@ impl Outline {
             node.item = Some(entry.item);
             node.is_list |= entry.typed == ResolvedType::Dynamic && !entry.shape.is_empty();
             node.is_unreadable = entry.kind == EntryKind::Null && layout.unreadable(entry.item).is_some();
+            // There may be very many of them.
+            entry.path.shrink_to_fit();
+            entry.datatype.shrink_to_fit();
             node.entry = Some(Box::new(entry));
             self.order.push(at);
         }
@@ -235,7 +292,7 @@ impl Outline {
                 step => vec![step],
             };
             for step in indices {
-                let is_there = |is_param| self.found.get(&(at, step.clone(), is_param)).copied();
+                let is_there = |is_param| self.known(at, &step, is_param);
                 match is_there(false).or_else(|| is_there(true)) {
                     Some(next) => at = next,
                     None => return Ok(None),
@@ -247,8 +304,9 @@ impl Outline {
 
     /// Returns the kind of a node. A struct whose only data is its member `""` represents that member.
     pub fn thing(&self, id: OutlineId) -> Thing<'_> {
-        let Some(node) = self.nodes.get(self.presented(id.0)) else { return Thing::Null };
-        match (node.entry.as_deref(), node.fixed) {
+        let at = self.presented(id.0);
+        let Some(node) = self.nodes.get(at) else { return Thing::Null };
+        match (node.entry.as_deref(), self.fixed.get(&at).copied()) {
             (Some(entry), _) if entry.typed == ResolvedType::Dynamic => {
                 if node.is_list {
                     Thing::List
@@ -303,7 +361,7 @@ impl Outline {
     /// The child of a dict with a name: a parameter if nothing else has it.
     pub fn named(&self, id: OutlineId, name: &str) -> Option<OutlineId> {
         let parent = self.presented(id.0);
-        let find = |step: Step, is_param| self.found.get(&(parent, step, is_param)).copied().map(OutlineId);
+        let find = |step: Step, is_param| self.known(parent, &step, is_param).map(OutlineId);
         let step = || Step::Name(name.to_owned());
         let found = find(step(), false).or_else(|| find(step(), true));
         let member = || Step::Member(name.to_owned());
@@ -345,7 +403,7 @@ impl Outline {
     /// Returns `true` if a node is a parameter whose name an array, dict or list of the same dict has too.
     pub fn is_shadowed(&self, parent: OutlineId, id: OutlineId) -> bool {
         let Some(node) = self.nodes.get(id.0).filter(|node| node.is_param) else { return false };
-        self.found.contains_key(&(self.presented(parent.0), node.step.clone(), false))
+        self.known(self.presented(parent.0), &node.step, false).is_some()
     }
 
     /// Section 5.9: a typedef with stored parameters is presented as its one member without a name.
@@ -371,12 +429,12 @@ impl Node {
             is_param,
             children: Vec::new(),
             entry: None,
-            fixed: None,
             item: None,
             is_list: false,
             is_grid: false,
             is_unreadable: false,
             is_part: false,
+            is_indexed: false,
         }
     }
 }
