@@ -204,9 +204,6 @@ def attributes_of(node):
     found = dict(node.attributes)
     if node.array is None:
         return found
-    # A layout spells the unit as it likes, the conventions of CF do not.
-    if isinstance(unit := found.get("unit"), str) and "units" not in found:
-        found["units"] = unit.strip()
     if "_FillValue" not in found:
         return found
     value = found["_FillValue"]

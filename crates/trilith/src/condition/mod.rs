@@ -14,10 +14,12 @@ use std::cmp::Ordering;
 pub use self::cell::{Cell, CellType};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::spelling::nearest;
+use crate::spelling::offer;
 
 /// No condition that somebody writes nests deeper.
 const DEPTH: usize = 100;
+/// Number of names that a message lists.
+const LISTED: usize = 12;
 
 /// A condition on the rows of a table.
 #[derive(Debug, Clone)]
@@ -45,9 +47,9 @@ pub(crate) enum Comparison {
 }
 
 impl Filter {
-    /// Reads a condition on columns of these names.
-    pub fn parse(text: &str, names: &[String]) -> Result<Self> {
-        let mut parser = Parser { words: words(text)?, at: 0, names, end: text.chars().count() };
+    /// Reads a condition on values of these names; `what` is the word for such a value, as `column`.
+    pub fn parse(text: &str, what: &'static str, names: &[String]) -> Result<Self> {
+        let mut parser = Parser { words: words(text)?, at: 0, what, names, end: text.chars().count() };
         let filter = parser.either(0)?;
         match parser.peek() {
             None => Ok(filter),
@@ -208,6 +210,8 @@ fn wrong(at: usize, message: &str) -> Error {
 struct Parser<'p> {
     words: Vec<(Word, usize)>,
     at: usize,
+    /// The word for a value with a name.
+    what: &'static str,
     names: &'p [String],
     /// Number of characters of the condition.
     end: usize,
@@ -292,18 +296,17 @@ impl Parser<'_> {
                 Some(column) => Operand::Column(column),
                 None => return Err(self.unknown(name)),
             },
-            _ => return Err(self.expected("a column or a value")),
+            _ => return Err(self.expected(&format!("a {} or a value", self.what))),
         };
         self.at += 1;
         Ok(found)
     }
 
     fn unknown(&self, name: &str) -> Error {
-        let error = wrong(self.place(), &format!("there is no column {name:?}"));
-        match nearest(name, self.names.iter().map(String::as_str)) {
-            Some(known) => error.hint(format!("did you mean {known}?")),
-            None => error.hint(format!("there are {}; text is written in double quotes", self.names.join(", "))),
-        }
+        let error = wrong(self.place(), &format!("there is no {} {name:?}", self.what));
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        let known = format!("the {}s are ", self.what);
+        error.hint(format!("{}; text is written in double quotes", offer(name, &known, &names, LISTED)))
     }
 }
 
@@ -331,7 +334,7 @@ mod tests {
     }
 
     fn holds(text: &str) -> bool {
-        Filter::parse(text, &names()).unwrap().holds(&row())
+        Filter::parse(text, "column", &names()).unwrap().holds(&row())
     }
 
     #[test]
@@ -367,17 +370,17 @@ mod tests {
             ("exp = 3", 5, "not a comparison"),
             ("(exp > 3", 9, "expected )"),
             ("exp > 3 exp < 4", 9, "and, or, or the end"),
-            ("filtre == 3", 1, "did you mean filter?"),
+            ("filtre == 3", 1, "did you mean \"filter\"?"),
             ("filter == F158", 11, "text is written in double quotes"),
             ("filter == \"F158", 11, "ends this"),
             ("exp > 3x", 7, "not a number"),
             ("", 1, "a column or a value"),
         ] {
-            let error = Filter::parse(text, &names()).unwrap_err().to_string();
+            let error = Filter::parse(text, "column", &names()).unwrap_err().to_string();
             assert!(error.contains(part) && error.contains(&format!("column {column})")), "{text}: {error}");
         }
         for deep in ["(".repeat(100_000), "not ".repeat(100_000)] {
-            assert!(Filter::parse(&deep, &names()).is_err());
+            assert!(Filter::parse(&deep, "column", &names()).is_err());
         }
     }
 
@@ -409,7 +412,7 @@ mod tests {
 
         #[test]
         fn any_text_is_read_or_refused(text in "\\PC{0,60}") {
-            let _ = Filter::parse(&text, &names());
+            let _ = Filter::parse(&text, "column", &names());
         }
     }
 }

@@ -140,7 +140,7 @@ impl Series {
             let message = "the layout of the files has no value in its summary block that a condition could use";
             return Err(Error::invalid_input(message).hint("choose files by their numbers"));
         }
-        let filter = Filter::parse(condition, &names)?;
+        let filter = Filter::parse(condition, "variable", &names)?;
         let mut columns = Vec::new();
         for (at, name) in names.iter().enumerate() {
             let used = filter.uses(at).then(|| self.array_at(&format!("/{}", quoted_name(name))));

@@ -53,8 +53,8 @@ impl Leaf {
         {
             attributes.push(("long_name".to_owned(), Json::Text(doc.trim().to_owned())));
         }
-        let is_named =
-            |attributes: &[(String, Json)]| attributes.iter().any(|(name, _)| matches!(name.as_str(), "unit" | "units"));
+        // A layout spells the unit as it likes, the conventions of CF do not.
+        let is_named = |attributes: &[(String, Json)]| attributes.iter().any(|(name, _)| name == "units");
         match (unit, notes.tag) {
             (Some(unit), _) if !is_named(&attributes) => attributes.push(("units".to_owned(), Json::Text(unit))),
             (_, Some(tag)) if attributes.is_empty() && !is_ndarray_tag(tag) => {

@@ -106,7 +106,7 @@ impl Query {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the place in the text, and
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for one that nests too deep.
     pub fn filter(mut self, condition: &str) -> Result<Self> {
-        self.filter = Some(Filter::parse(condition, &self.names)?);
+        self.filter = Some(Filter::parse(condition, "column", &self.names)?);
         Ok(self)
     }
 
