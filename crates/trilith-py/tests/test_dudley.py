@@ -414,7 +414,7 @@ def test_a_condition_chooses_files(meshes):
     f = trilith.open(meshes, where="time > 0.5 and nx == 4")
     assert f["cycle"][:].tolist() == [20, 30] and f["rho"][:, 0, 0].tolist() == [200, 300]
     assert pickle.loads(pickle.dumps(f["rho"]))[:, 0, 0].tolist() == [200, 300]
-    for wrong, why in [("tim > 1", "did you mean time"), ("time > 9", "none of the 4 files"), ("time >", "a value")]:
+    for wrong, why in [("tim > 1", 'did you mean "time"'), ("time > 9", "none of the 4 files"), ("time >", "a value")]:
         with pytest.raises(ValueError, match=why):
             trilith.open(meshes, where=wrong)
 

@@ -117,8 +117,11 @@ fn repeating_nothing_for_ever_is_a_limit_and_not_a_wait() {
     let Some(Err(Fault::Other(error))) = found.entries().next() else { panic!() };
     assert_eq!(error.kind(), ErrorKind::Limit);
     assert_eq!(found.find("/x").unwrap().unwrap().address, Some(0));
-    // Structs of no length with stored parameters in them, of which there are none.
+    // Structs of no length with stored parameters in them, of which there are none: one array, or too many steps if a length may
+    // follow from them.
     let layout = Layout::read(b"s = {a = {n : i1}[0]}[1000000000000]").unwrap();
+    assert_eq!(layout.evaluate_with(&options, &[]).unwrap().total(), Some(0));
+    let layout = Layout::read(b"s = {a = {n : i1  x = u1[n]}[0]}[1000000000000]").unwrap();
     assert!(matches!(layout.evaluate_with(&options, &[]), Err(Fault::Other(error)) if error.kind() == ErrorKind::Limit));
 }
 

@@ -75,7 +75,8 @@ class Array:
     @property
     def dtype(self) -> numpy.dtype[Any]:
         """The numpy dtype of the elements as they are read: in the byte order of this machine. It is `object` for strings of
-        variable length that would take many times as much memory if all were as long as the longest."""
+        variable length that would take many times as much memory if all were as long as the longest.
+        """
     @property
     def ndim(self) -> int:
         """Number of axes."""
