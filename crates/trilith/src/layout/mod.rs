@@ -22,6 +22,7 @@
 mod alike;
 mod code;
 mod compare;
+mod correct;
 #[doc(hidden)]
 pub mod decision;
 mod detect;
@@ -51,6 +52,7 @@ mod walk;
 
 pub use crate::array::Byteorder;
 pub use code::Language;
+pub use correct::Correction;
 pub use detect::{ParseOptions, Parsed, parse};
 #[doc(hidden)]
 pub use diagnostic::Code;

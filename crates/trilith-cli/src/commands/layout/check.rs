@@ -1,20 +1,37 @@
 //! `trilith layout check FILE.dud`: all errors and warnings of a layout.
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use trilith::{Diagnostic, Severity};
 use trilith::Result;
 use trilith::error::counted;
-use trilith::layout::{Code, Dialect, Fault, Options as Evaluate, Supply};
+use trilith::layout::{Code, Correction, Dialect, Fault, Options as Evaluate, Supply};
 
-use super::{Input, list};
+use super::{Input, diagnostic};
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::Out;
+use crate::output::{Out, clean};
+
+/// A diagnostic, and the correction of what is wrong.
+type Corrected = (Diagnostic, Option<Correction>);
+
+/// Diagnostics as a list of objects, those that can be corrected with the corrected line.
+fn objects(all: &[Corrected]) -> Vec<Value> {
+    let object = |(found, correction): &Corrected| {
+        let mut object = diagnostic(found);
+        if let (Some(made), Some(object)) = (correction, object.as_object_mut()) {
+            object.insert("write".to_owned(), json!({"line": made.line, "text": clean(&made.text)}));
+        }
+        object
+    };
+    all.iter().map(object).collect()
+}
 
 /// Show all errors and warnings of a layout
 ///
 /// Exit status 1 if there are errors. Layouts that need no parameters are also searched for items that overlap.
+///
+/// After `write:` is the corrected line, if only one correction of a common mistake makes the layout right.
 #[derive(Debug, Args)]
 pub struct Check {
     #[command(flatten)]
@@ -40,16 +57,23 @@ impl Check {
             }
         }
         let has_errors = parsed.has_errors();
-        let (warnings, errors): (Vec<Diagnostic>, Vec<Diagnostic>) =
-            parsed.diagnostics.into_iter().partition(|diagnostic| diagnostic.severity == Severity::Warning);
+        let corrections = parsed.corrections(&options.limits()?)?;
+        let all: Vec<Corrected> = parsed.diagnostics.into_iter().zip(corrections).collect();
+        let (warnings, errors): (Vec<Corrected>, Vec<Corrected>) =
+            all.into_iter().partition(|(diagnostic, _)| diagnostic.severity == Severity::Warning);
         let mut out = Out::new();
         if options.json {
-            out.json(&json!({"dialect": parsed.dialect.name(), "errors": list(&errors), "warnings": list(&warnings)}))?;
+            out.json(&json!({"dialect": parsed.dialect.name(), "errors": objects(&errors), "warnings": objects(&warnings)}))?;
         } else {
             let shown = errors.iter().chain(warnings.iter().filter(|_| !options.quiet));
-            for diagnostic in shown {
+            for (diagnostic, correction) in shown {
                 for line in diagnostic.render(&parsed.text, &self.input.file).lines() {
                     out.line(line)?;
+                }
+                if let Some(made) = correction {
+                    let place = if made.line == diagnostic.line { String::new() } else { format!(" in line {}", made.line) };
+                    let margin = " ".repeat(diagnostic.line.to_string().len());
+                    out.line(&format!("{margin} = write{place}: {}", clean(&made.text)))?;
                 }
             }
             if has_errors && parsed.is_guessed && !options.quiet {

@@ -21,12 +21,17 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ("S1", &["char", "string", "str", "ascii"]),
 ];
 
+/// Returns the primitive that goes by another name elsewhere.
+pub(in crate::layout) fn primitive_elsewhere(name: &str) -> Option<&'static str> {
+    let lower = name.to_ascii_lowercase();
+    ELSEWHERE.iter().find(|(_, names)| names.contains(&lower.as_str())).map(|(own, _)| *own)
+}
+
 /// Returns the right form for the name of a datatype of another language.
 pub(super) fn foreign_type(name: &str, dialect: Dialect) -> Option<String> {
     let (open, close) = if dialect == Dialect::D2025 { ('[', ']') } else { ('(', ')') };
-    let lower = name.to_ascii_lowercase();
-    if let Some((own, _)) = ELSEWHERE.iter().find(|(_, names)| names.contains(&lower.as_str())) {
-        let text = if *own == "S1" { format!(", its length is a dimension: `S1{open}80{close}`") } else { String::new() };
+    if let Some(own) = primitive_elsewhere(name) {
+        let text = if own == "S1" { format!(", its length is a dimension: `S1{open}80{close}`") } else { String::new() };
         return Some(format!("`{name}` is called `{own}` here{text}"));
     }
     let (letter, digits) = name.split_at_checked(1)?;
@@ -90,6 +95,9 @@ impl Parser<'_> {
             (T::OpenBracket, _) if code == Code::E203 => {
                 "a list is an item of a dict; a member has a shape after its datatype, as `f8[3]`, of numbers or parameters"
                     .to_owned()
+            }
+            (T::Colon, _) if code == Code::E204 => {
+                "a dimension is a number of elements, without a first and a last one; indices begin with 0".to_owned()
             }
             (T::Star, _) if code == Code::E204 => "a dimension is a number, or a parameter with + or - suffixes".to_owned(),
             _ => String::new(),

@@ -8,6 +8,7 @@ mod attribute;
 mod commit;
 mod data;
 mod hints;
+pub(super) use hints::primitive_elsewhere;
 mod lists;
 mod recover;
 mod scope;
