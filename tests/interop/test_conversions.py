@@ -56,18 +56,27 @@ class Conversions(Case):
         copy, changed = path.with_suffix(".asdf"), self.folder / "changed.asdf"
         trilith("convert", path, copy)
         trilith("validate", copy)
-        with asdf.open(copy) as file:
-            file.validate()
-            file["added"] = np.arange(3)
-            file.add_history_entry("changed")
-            file.write_to(changed)
-        trilith("validate", changed)
+        # asdf-astropy makes HDUs of a FITS file, and writes them with physical values and tables of columns.
+        if path.suffix == ".fits":
+            self.change(copy, changed)
+            self.sums(changed)
+        with asdf.config_context() as config:
+            config.remove_extension(package="asdf-astropy")
+            self.change(copy, changed)
         kept, again = self.sums(copy), self.sums(changed)
         again.remove(peer.expected(np.arange(3))["sha256"])
         self.assertEqual(again, kept)
         # A FITS file becomes its headers and the bytes of its data.
         if path.suffix != ".fits":
             self.assertEqual(kept, self.sums(path, "--stored"))
+
+    def change(self, copy, changed):
+        with asdf.open(copy) as file:
+            file.validate()
+            file["added"] = np.arange(3)
+            file.add_history_entry("changed")
+            file.write_to(changed)
+        trilith("validate", changed)
 
     def sums(self, path, *options):
         """The digests of all arrays but those of strings, which have other datatypes in trees; paths are spelled differently there."""
