@@ -158,13 +158,13 @@ import resource, sys
 import numpy, trilith
 resource.setrlimit(resource.RLIMIT_DATA, (400 << 20, 400 << 20))
 with trilith.open(sys.argv[1]) as f:
-    array, texts = f["text"], [f"x{i}" for i in range(20_000)] + ["\u00e9" * 250_000]
+    array, strings = f["text"], [f"x{i}" for i in range(20_000)] + ["\u00e9" * 250_000]
     assert array.dtype == object and array.shape == (20_001,) and array.nbytes == 20_001 * array.itemsize < 1 << 20
     for read in (array[...], numpy.asarray(array), array.read(), numpy.array(list(array), object)):
-        assert read.dtype == object and read.tolist() == texts
-    assert array[5] == "x5" and array[-1] == texts[-1] and array[3:5].tolist() == ["x3", "x4"] and array[0:0].dtype == object
-    assert array[[7, 1]].tolist() == ["x7", "x1"] and array.read(out=numpy.empty(20_001, object)).tolist() == texts
-    assert len(f.digest()["/text"]) == 64 and f.to_dict()["text"].tolist() == texts
+        assert read.dtype == object and read.tolist() == strings
+    assert array[5] == "x5" and array[-1] == strings[-1] and array[3:5].tolist() == ["x3", "x4"] and array[0:0].dtype == object
+    assert array[[7, 1]].tolist() == ["x7", "x1"] and array.read(out=numpy.empty(20_001, object)).tolist() == strings
+    assert len(f.digest()["/text"]) == 64 and f.to_dict()["text"].tolist() == strings
     assert "20001" in repr(array)
 """
 

@@ -244,7 +244,7 @@ pub(crate) enum NamedKind {
     Dates(u64, String),
     /// Durations as whole numbers.
     Durations,
-    /// Long doubles of so many bytes, which are strings here, and whether two of them are a complex number.
+    /// Long doubles as strings: the number of bytes of each, and whether two of them are a complex number.
     Long(u64, bool),
 }
 

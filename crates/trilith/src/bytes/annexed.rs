@@ -1,5 +1,5 @@
-//! A file with parts of other files behind it, as one space of bytes: what a file says of its own data and of data that are in
-//! other files is then said in the same way.
+//! A file, followed by parts of other files, as one space of bytes: its metadata describe data in the file and data in other files
+//! in the same way.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ pub(crate) struct Annexed {
 }
 
 impl Annexed {
-    /// Puts parts behind a file.
+    /// Puts parts after a file.
     ///
     /// # Errors
     /// Returns `Malformed` if two parts overlap, or if one is longer than its file.

@@ -83,7 +83,7 @@ impl Selection {
                 span = Span { block: span.block.saturating_mul(span.count), count: 1, stride: 1, ..span };
             }
             merged = Some(match merged {
-                // All of the axes behind: rows follow each other.
+                // All of the following axes: rows follow each other.
                 Some((behind, length)) if behind.count == 1 && behind.block == length => {
                     let wide = |n: u64| n.saturating_mul(length);
                     let count = span.count;

@@ -64,7 +64,7 @@ pub enum LayoutOrigin {
 /// ```
 pub struct DudleyFile {
     source: SourceRef,
-    /// The file with the parts of other files behind it, if the layout has any.
+    /// The file, followed by the parts of other files, if the layout has any.
     whole: Option<SourceRef>,
     layout: Layout,
     origin: LayoutOrigin,
@@ -196,8 +196,8 @@ impl DudleyFile {
         (!self.has_others() || at < self.source.len()).then_some(at)
     }
 
-    /// Returns the first byte after all that an item may have: the length of the file, or that of the parts of other files that are
-    /// behind it.
+    /// Returns the first byte after those that an item may have: the length of the file, together with the parts of other files that
+    /// follow it.
     pub(crate) fn length(&self) -> u64 {
         self.whole.as_ref().unwrap_or(&self.source).len()
     }
@@ -351,7 +351,7 @@ impl DudleyFile {
         self.array_inside(entry, 0)
     }
 
-    /// As [`DudleyFile::stored_array_of`], of a source in so many arrays that are put together of others.
+    /// As [`DudleyFile::stored_array_of`], of a source at this depth of arrays that are put together of others.
     fn array_inside(&self, entry: &Entry, depth: usize) -> Result<Array> {
         if let Some(why) = self.unreadable(entry) {
             return Err(why.context(entry.path.clone()));

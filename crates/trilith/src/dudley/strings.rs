@@ -52,7 +52,7 @@ enum Kind {
 }
 
 impl Strings {
-    /// Reads the numbers of the attribute, for elements that have so many bytes when they are read. `words` are the filters of
+    /// Reads the numbers of the attribute, for elements of this number of bytes after reading. `words` are the filters of
     /// `grid_numbers`.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl Strings {
         self.base
     }
 
-    /// Returns how many bytes are stored for so many bytes that are read.
+    /// Returns the number of stored bytes for a number of bytes after reading.
     pub fn stored_size(&self, size: u64) -> u64 {
         (size / (self.read as u64).max(1)).saturating_mul(self.stored as u64)
     }
@@ -141,7 +141,7 @@ impl Strings {
         Ok(())
     }
 
-    /// Returns the string to which a descriptor leads, at most so many bytes of it. The descriptor has the number of bytes, the
+    /// Returns the string to which a descriptor leads, up to a number of bytes. The descriptor has the number of bytes, the
     /// collection, and the object.
     fn string(&self, descriptor: &[u8], most: u64, source: &SourceRef, limits: &Limits) -> Result<Vec<u8>> {
         let field = |at, len| uint(descriptor, at, len).unwrap_or(0);

@@ -162,7 +162,7 @@ impl LayoutText {
         (name, path)
     }
 
-    /// Says which parts of other files are behind the file, each with its first byte here, its first byte there and its length.
+    /// Writes the parts of other files that follow the file: for each its first byte here, its first byte there and its length.
     /// Goes before all items, whenever it is said.
     ///
     /// # Errors

@@ -77,7 +77,7 @@ impl Parsed {
             if after.len() >= before.len() || after.iter().any(is_new) || parsed.terminated != self.terminated {
                 continue;
             }
-            // What is left of this error at its place is no correction.
+            // An edit after which this error is still at its place is no correction.
             let this = (found.code, found.message.as_str());
             if count(&after, &this) >= count(&before, &this) || best.iter().any(|(.., known)| is_same(known, &layout)) {
                 continue;
@@ -100,7 +100,7 @@ fn told(parsed: &Parsed) -> Vec<(&str, &str)> {
     parsed.diagnostics.iter().map(|found| (found.code, place_free(&found.message))).collect()
 }
 
-/// Returns `true` if two texts differ in blanks only.
+/// Returns `true` if two layouts differ in blanks only.
 fn is_same(a: &str, b: &str) -> bool {
     a.split_ascii_whitespace().flat_map(str::chars).eq(b.split_ascii_whitespace().flat_map(str::chars))
 }
@@ -226,7 +226,7 @@ fn meant(word: &str, code: &str) -> Vec<String> {
     let all = || names.iter().copied().chain(primitives.iter().copied());
     let mut found: Vec<&str> = all().filter(|name| name.eq_ignore_ascii_case(bare)).collect();
     found.extend(super::grammar::primitive_elsewhere(bare));
-    // What follows a name tells its kind: `{` a type, `:` and `=` a parameter.
+    // The next character tells the kind of a name: `{` a type, `:` and `=` a parameter.
     for signs in [['{', '{'], [':', '=']] {
         let declares = |name: &&str| {
             code.match_indices(*name).any(|(at, _)| {

@@ -1,6 +1,6 @@
 //! Laws of writing in parallel: any partition in any order gives the array; nothing else is taken for complete.
 
-#![allow(clippy::disallowed_methods, reason = "a test lays out files of its own")]
+#![allow(clippy::disallowed_methods, reason = "a test lays out separate files")]
 
 use std::path::PathBuf;
 

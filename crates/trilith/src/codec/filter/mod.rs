@@ -77,7 +77,7 @@ impl Filters {
         self.0.into_iter().map(|filter| Self(vec![filter])).collect()
     }
 
-    /// Returns the number of bytes that become so many when a chunk is decoded, if that is known.
+    /// Returns the number of stored bytes of which a chunk of this decoded length is made, if it is known.
     pub fn stored_size(&self, size: u64) -> Option<u64> {
         self.0.iter().try_fold(size, |size, filter| filter.stored_size(size))
     }
@@ -135,7 +135,7 @@ impl Filter {
         }
     }
 
-    /// Returns the number of bytes that become so many, if that is known.
+    /// Returns the number of stored bytes for this decoded length, if it is known.
     fn stored_size(&self, size: u64) -> Option<u64> {
         match self.grows() {
             Grows::By(more) => size.checked_add(more),

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::foreign::parts::{self, Member};
 use crate::foreign::text::{LayoutText, spell};
 
-/// Elements with parts that lie elsewhere.
+/// Elements with parts that are stored elsewhere.
 pub(super) struct Elsewhere<'a> {
     pub file: &'a H5,
     pub heaps: &'a GlobalHeaps,

@@ -1,5 +1,5 @@
 //! Files that a file refers to: those of its links, of its data, and of the sources of its virtual datasets. Their bytes are
-//! behind those of the file in the addresses of the layout.
+//! after those of the file in the byte offsets of the layout.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ const ALIGN: u64 = 4096;
 pub(super) struct Slot {
     pub file: String,
     pub offset: u64,
-    /// The number of bytes; None for all that follow.
+    /// The number of bytes; None for the rest of the file.
     pub len: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Others<'r> {
 }
 
 impl<'r> Others<'r> {
-    /// No files; the layout has so many bytes of the file itself.
+    /// No files; `len` is the number of bytes of the file itself in the layout.
     pub fn new(resolve: &'r dyn Resolve, len: u64, limits: &Limits) -> Self {
         let (known, files) = (HashMap::new(), HashMap::new());
         Self { resolve, limits: limits.clone(), known, files, parts: Vec::new(), end: len }
@@ -145,7 +145,7 @@ impl<'r> Others<'r> {
         Ok(source)
     }
 
-    /// Writes which files are behind the file itself.
+    /// Writes which files follow the file itself.
     pub fn write(&self, text: &mut LayoutText) -> Result<()> {
         if self.parts.is_empty() { Ok(()) } else { text.files(&self.parts) }
     }

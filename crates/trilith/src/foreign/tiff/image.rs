@@ -344,7 +344,7 @@ fn tables(file: &Tiff<'_>, tags: &Directory) -> Result<Vec<u8>> {
 enum Samples {
     /// As they are read.
     Plain,
-    /// Whole numbers of so many bits, which share bytes.
+    /// Whole numbers of this number of bits, which share bytes.
     Bits(u64),
     /// Floating-point numbers of 24 bits.
     Float24,
