@@ -1,7 +1,8 @@
 //! The connections that are open at once: a new one always gets a place, and the one that is needed least loses its own.
 //!
-//! Any program on the machine can connect. Connections that never made a request with the secret go first, then those
-//! that wait for the next request. A connection that waits for an answer stays.
+//! Any program on the machine can connect. Connections that never made a request with the secret go first, except the newest of them:
+//! their request may be under way, and a browser does not repeat it if the connection is closed. Then those that wait for the next
+//! request go. A connection that waits for an answer stays.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,6 +10,8 @@ use tokio::sync::Notify;
 
 /// Maximum number of open connections.
 const CONNECTIONS: usize = 64;
+/// Number of the newest connections without a request that stay: two pages open at most twelve at once.
+const NEW: usize = 16;
 
 /// The open connections, those that were used longest ago first.
 #[derive(Default)]
@@ -50,7 +53,9 @@ impl Shared {
             return true;
         }
         let idle = |is_known: bool| move |place: &Place| place.served == 0 && place.is_known == is_known;
-        match places.iter().position(idle(false)).or_else(|| places.iter().position(idle(true))) {
+        let has_old = places.iter().filter(|place| idle(false)(place)).count() > NEW;
+        let find = |is_known: bool| places.iter().position(idle(is_known));
+        match find(!has_old).or_else(|| find(has_old)) {
             Some(at) => {
                 // It may not have begun to wait yet: the permit is kept.
                 places.remove(at).away.notify_one();
@@ -110,5 +115,31 @@ impl Drop for Guest {
     fn drop(&mut self) {
         self.room.places().retain(|place| !Arc::ptr_eq(&place.away, &self.away));
         self.room.left.notify_one();
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may stop where things are not as expected")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_connections_do_not_displace_each_other() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let room = Room::default();
+            let mut guests = Vec::new();
+            for _ in 0..CONNECTIONS {
+                let guest = room.enter().await;
+                drop(guest.is_served());
+                guests.push(guest);
+            }
+            // The connections of a page that is opened beside many others.
+            let new = [room.enter().await, room.enter().await];
+            let places = room.0.places();
+            let has_place = |guest: &Guest| places.iter().any(|place| Arc::ptr_eq(&place.away, &guest.away));
+            assert!(new.iter().all(has_place));
+            assert_eq!(guests.iter().filter(|guest| !has_place(guest)).count(), 2);
+        });
     }
 }
