@@ -352,16 +352,16 @@ int32_t trilith_array_read(const trilith_array *array,
  Reads the mask into `size` bytes, one for each element in C order: 1 if the element is masked, else 0. An array
  without a mask gives zeros.
  */
-int32_t trilith_array_read_mask(const trilith_array *array,
-                                uint8_t *buffer,
-                                size_t size,
-                                trilith_error **error);
+int32_t trilith_array_read_mask(const trilith_array *array, uint8_t *buffer, size_t size, trilith_error **error);
 
 /*
  Returns one element as a string, by its number in C order: strings decoded, numbers in decimal, records as JSON. Free it with
  trilith_string_free.
  */
-int32_t trilith_array_text(const trilith_array *array, uint64_t index, char **out, trilith_error **error);
+int32_t trilith_array_text(const trilith_array *array,
+                           uint64_t index,
+                           char **out,
+                           trilith_error **error);
 
 /*
  Frees an array. Null is allowed.
@@ -393,10 +393,7 @@ int32_t trilith_change_new(const trilith_file *file, trilith_change **out, trili
  Sets an integer at a path. A missing key is added. The path is checked when the
  changes are saved, and so for all later calls.
  */
-int32_t trilith_change_int(trilith_change *change,
-                           const char *path,
-                           int64_t value,
-                           trilith_error **error);
+int32_t trilith_change_int(trilith_change *change, const char *path, int64_t value, trilith_error **error);
 
 /*
  Sets a number at a path.
@@ -510,7 +507,9 @@ int32_t trilith_item_kind(const trilith_item *item);
 /*
  Returns the target of a reference, which may be in another file. If the item is not a reference, returns a new handle of it.
  */
-int32_t trilith_item_follow(const trilith_item *item, trilith_item **out, trilith_error **error);
+int32_t trilith_item_follow(const trilith_item *item,
+                            trilith_item **out,
+                            trilith_error **error);
 
 /*
  Returns the children of a mapping or a list, in the order of the file; none for any other item.
@@ -639,10 +638,7 @@ void trilith_options_free(trilith_options *options);
 /*
  Opens a file by its path or its URL (`https://`, `s3://`, `gs://`, `az://`). Nothing is decoded. `options` may be null.
  */
-int32_t trilith_open(const char *path,
-                     const trilith_options *options,
-                     trilith_file **out,
-                     trilith_error **error);
+int32_t trilith_open(const char *path, const trilith_options *options, trilith_file **out, trilith_error **error);
 
 /*
  Opens a file in memory; the bytes are copied. `options` may be null.
