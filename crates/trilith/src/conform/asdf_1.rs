@@ -8,6 +8,8 @@ const LINE: &str = "write the header line as \"#ASDF 1.0.0\"";
 const TEXT: &str = "edit the text of the tree";
 const WRITER: &str = "the bytes are damaged: recover the rest with trilith repair";
 const INDEX: &str = "rewrite the index with trilith repack";
+/// There are bytes that belong to nothing, which only repair drops.
+const AROUND_INDEX: &str = "rewrite the index with trilith repair";
 const REFERENCE: &str = "correct the reference";
 
 /// ASDF 1.x.
@@ -63,12 +65,12 @@ static RULES: &[Rule] = &[
     rule("Block index", 6, Check::IndexPlace, "the block index follows the allocated space of the last block at once", INDEX),
     rule("Block index", 7, Check::IndexStreamed, "a file whose last block is streamed has no block index", INDEX),
     rule("Block index", 8, Check::IndexAlone, "a file without blocks has no block index", INDEX),
-    rule("Block index", 10, Check::IndexHeader, "the header of the block index is exactly #ASDF BLOCK INDEX", INDEX),
+    rule("Block index", 10, Check::IndexHeader, "the header of the block index is exactly #ASDF BLOCK INDEX", AROUND_INDEX),
     rule("Block index", 11, Check::IndexLineEnd, "the header of the block index ends with \\n or \\r\\n", INDEX),
     rule("Block index", 12, Check::IndexYaml, "the block index is a YAML 1.1 document with a list of integers", INDEX),
     rule("Block index", 12, Check::IndexOffsets, "the block index lists the first byte of each block", INDEX),
     rule("Block index", 14, Check::IndexOrder, "the offsets increase by a block header at least", INDEX),
-    rule("Block index", 16, Check::IndexEnd, "only zeros follow the block index", INDEX),
+    rule("Block index", 16, Check::IndexEnd, "only zeros follow the block index", AROUND_INDEX),
     rule("Restricted mapping keys", 6, Check::Keys, "keys of mappings are strings, integers or booleans", TEXT),
     rule("Tags", 4, Check::Root, "the tag of the root is that of core/asdf 1.x", "tag the root !core/asdf-1.1.0"),
     rule("References", 3, Check::ReferenceAlone, "a reference is a mapping whose one key is $ref", REFERENCE),
