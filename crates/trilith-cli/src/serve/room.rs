@@ -134,7 +134,7 @@ mod tests {
                 drop(guest.is_served());
                 guests.push(guest);
             }
-            // The connections of a page that is opened beside many others.
+            // The connections of a page that is opened in addition to many others.
             let new = [room.enter().await, room.enter().await];
             let places = room.0.places();
             let has_place = |guest: &Guest| places.iter().any(|place| Arc::ptr_eq(&place.away, &guest.away));
