@@ -106,8 +106,7 @@ impl Source for Annexed {
     }
 
     fn access(&self) -> Access {
-        let is_far = |source: &SourceRef| source.access() == Access::Requests;
-        if is_far(&self.own) || self.others.iter().any(|annex| is_far(&annex.source)) { Access::Requests } else { Access::Random }
+        Access::of_all(self.others.iter().map(|annex| &annex.source).chain([&self.own]))
     }
 
     fn name(&self) -> &str {

@@ -20,6 +20,13 @@ pub enum Access {
     Forward,
 }
 
+impl Access {
+    /// Returns the cost of reading what is put together of several sources.
+    pub(crate) fn of_all<'s>(mut sources: impl Iterator<Item = &'s SourceRef>) -> Self {
+        if sources.any(|source| source.access() == Self::Requests) { Self::Requests } else { Self::Random }
+    }
+}
+
 /// Bytes that can be read at any place: a slice, a file, a map, a remote object.
 ///
 /// Implementations hold no position, so one source serves many threads.

@@ -18,14 +18,9 @@ pub(super) const NAMES: [&str; 2] = ["extension_uri", "extension_class"];
 /// # Errors
 /// Returns an error if the node cannot be copied.
 pub(super) fn translated(node: Node<'_>, map: bool, limits: &Limits) -> Result<Option<Value>> {
-    if map && node.is_sequence() {
-        return Ok(Some(as_map(node.to_value(limits)?)));
-    }
-    let is_map = node.is_mapping() && (node.get("entries").is_some() || node.get("extensions").is_some() || node.is_empty());
-    if !map && is_map {
-        return Ok(Some(as_list(node.to_value(limits)?)));
-    }
-    Ok(None)
+    let is_map = || node.is_mapping() && (node.get("entries").is_some() || node.get("extensions").is_some() || node.is_empty());
+    let is_other = if map { node.is_sequence() } else { is_map() };
+    if is_other { Ok(Some(in_form(node.to_value(limits)?, map))) } else { Ok(None) }
 }
 
 /// A history in the form that a generation has.

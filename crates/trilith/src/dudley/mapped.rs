@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::array::element_count;
-use crate::bytes::{Access, Source, SourceRef, to_usize};
+use crate::bytes::{Access, Source, SourceRef, end_in, to_usize};
 use crate::error::{Error, Result};
 
 /// Elements along one axis: `count` blocks of `block`, the first one at `start`, each `stride` after the one before.
@@ -258,8 +258,7 @@ impl Source for Mapped {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let end = offset.checked_add(into.len() as u64).filter(|end| *end <= self.len);
-        let end = end.ok_or_else(|| Error::malformed(format!("bytes from {offset} on, of an array of {}", self.len)))?;
+        let end = end_in("array", offset, into.len() as u64, self.len)?;
         let item = self.item.max(1);
         if offset.is_multiple_of(item) && end.is_multiple_of(item) {
             return self.read(offset / item, into);
@@ -292,8 +291,7 @@ impl Source for Mapped {
     }
 
     fn access(&self) -> Access {
-        let is_far = self.pieces.iter().any(|piece| piece.source.access() == Access::Requests);
-        if is_far { Access::Requests } else { Access::Random }
+        Access::of_all(self.pieces.iter().map(|piece| &piece.source))
     }
 
     fn is_changed(&self) -> bool {
