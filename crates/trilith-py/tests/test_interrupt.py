@@ -23,6 +23,8 @@ import os, random, signal, sys, threading, time
 import numpy as np
 import trilith
 
+# A shell may have started the tests with SIGINT ignored, as it does for jobs in the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 path, what = sys.argv[1:]
 noise = np.random.default_rng(1).integers(0, 60, 24_000_000, "u1").reshape(-1, 4000)
 f = trilith.open(path)

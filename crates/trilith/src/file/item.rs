@@ -495,7 +495,7 @@ impl<'f> Item<'f> {
     ///
     /// ```
     /// use trilith::{OpenOptions, layout::Layout};
-    /// let layout = Layout::read(b"N : u1  x = u1[N-,2]")?;
+    /// let layout = Layout::read(b"N : i1  x = u1[N-,2]")?;
     /// let file = OpenOptions::new().layout(layout).open_bytes(vec![2, 5, 6])?;
     /// assert_eq!(file.item("/x")?.axes()?.names, [Some("N-1".to_owned()), None]);
     /// # Ok::<(), trilith::Error>(())

@@ -99,7 +99,15 @@ fn is_of_form(difference: &Difference, file: &File, back: &File) -> bool {
         after.get("own:dudley").is_some_and(|kept| Some(kept) == before.get("dudley"))
     };
     let is_of_stream = ["/dudley", "/own:dudley"].iter().any(|path| difference.path.starts_with(path)) && is_renamed();
-    let is_dialect = is_dialect || (difference.path == "/dudley/byteorder" && difference.kind.name() == "added") || is_of_stream;
+    // The dialect and the byte order that a description names are those of the stream it came from, not of the next one.
+    let dialect = |root: &Value| Some(["2025", "2026"].contains(&root.get("dudley")?.get("dialect")?.as_str()?));
+    let describes = |file: &File| root_of(file).as_ref().and_then(dialect) == Some(true);
+    let is_of_next = match difference.path.as_str() {
+        "/dudley/dialect" => describes(file) && describes(back),
+        "/dudley/byteorder" => difference.kind.name() == "added",
+        _ => false,
+    };
+    let is_dialect = is_dialect || is_of_next || is_of_stream;
     let is_said = is_said || (difference.path == "/history" && is_history());
     let is_root_tag = difference.path.is_empty() && difference.kind.name() == "tag";
     is_dialect || is_said || is_root_tag
