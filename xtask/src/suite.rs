@@ -49,7 +49,7 @@ struct Part {
 const PARTS: &[Part] = &[
     Part { name: "format", tier: Tier::First, run: format },
     Part { name: "lints", tier: Tier::First, run: lints },
-    Part { name: "tests", tier: Tier::Both("most cells of the matrices"), run: tests },
+    Part { name: "tests", tier: Tier::Both("most cells of the matrices, most random cases of properties"), run: tests },
     Part { name: "corpus", tier: Tier::Rest, run: corpus },
     Part { name: "documentation", tier: Tier::Rest, run: documentation },
     Part { name: "site", tier: Tier::Rest, run: site::site },
@@ -63,8 +63,20 @@ const PARTS: &[Part] = &[
     Part { name: "fuzz", tier: Tier::Rest, run: fuzz::smoke },
 ];
 
-/// Tests that the first tier runs as random samples: the test program, and the name of the test.
+/// Tests that the first tier runs as random samples: the test program or `lib`, and the name of the test.
 const MATRICES: &[(&str, &str)] = &[
+    ("lib", "every_variant_comes_back"),
+    ("lib", "one_thread_gives_the_same_bytes"),
+    ("letter", "enlarged_block_headers_are_read_with_any_checksum_and_any_first_block"),
+    ("repair", "of_a_file_cut_at_any_byte_a_second_repair_loses_nothing"),
+    ("repair", "whatever_byte_is_wrong_the_index_that_is_written_is_right"),
+    ("repair", "whatever_is_missing_of_the_head_what_is_written_opens"),
+    ("layout_code", "programs_for_random_layouts_write_the_bytes_of_the_library"),
+    ("accounts", "no_file_made_from_a_damaged_block_verifies"),
+    ("conformance", "what_is_written_conforms_to_the_document_of_its_name"),
+    ("exploded", "every_form_survives_being_taken_apart_and_put_together"),
+    ("fits", "every_writing_command_does_it_or_refuses"),
+    ("moved", "every_reference_leads_to_the_same_bytes_from_wherever_the_text_is_written"),
     ("accounts", "every_difference_after_the_way_back_was_listed_as_a_loss"),
     ("layout_model", "random_layouts_lie_are_written_appended_to_and_read_as_a_model_says"),
     ("writes", "every_writing_command_does_what_was_asked_or_refuses_and_loses_nothing"),
@@ -78,6 +90,9 @@ const MATRICES: &[(&str, &str)] = &[
     ("hostile", "commands_on_very_many_items_stay_within_a_gib"),
     ("hostile", "every_command_reads_every_hostile_file_and_lets_no_control_character_through"),
 ];
+
+/// The random cases of a property test in the first tier, if the test does not say how many it needs. Otherwise there are 256.
+const CASES: u32 = 64;
 
 /// The arguments of the task: the parts, their share, and the seed of the samples.
 struct Asked {
@@ -238,13 +253,20 @@ fn tests(share: Share) -> Result<Done, String> {
     if share == Share::Rest {
         let programs: BTreeSet<&str> = MATRICES.iter().map(|(program, _)| *program).collect();
         let mut command = cargo(["test", "--locked", "--workspace", "--no-fail-fast"]);
-        command.args(programs.iter().flat_map(|program| ["--test", program]));
+        for program in programs {
+            if program == "lib" {
+                command.arg("--lib")
+            } else {
+                command.args(["--test", program])
+            };
+        }
         command.arg("--").args(MATRICES.iter().map(|(_, name)| name));
         run(&mut command)?;
         return Ok(Done::Passed);
     }
-    let sample = SEED.get().filter(|_| share == Share::First).map(|seed| ("TRILITH_SAMPLE", seed.to_string()));
-    programs::run_all("corpus_", sample.as_slice())?;
+    let seed = SEED.get().filter(|_| share == Share::First);
+    let sample = seed.map(|seed| [("TRILITH_SAMPLE", seed.to_string()), ("PROPTEST_CASES", CASES.to_string())]);
+    programs::run_all("corpus_", sample.as_ref().map_or(&[], |sample| &sample[..]))?;
     Ok(Done::Passed)
 }
 

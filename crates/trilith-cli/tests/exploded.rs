@@ -66,7 +66,7 @@ fn rows() -> Vec<u8> {
 
 #[test]
 fn every_form_survives_being_taken_apart_and_put_together() {
-    for target in TARGETS {
+    for target in common::sample("forms taken apart", TARGETS.to_vec(), 4) {
         let scratch = tempfile::tempdir().unwrap();
         let folder = scratch.path();
         std::fs::write(folder.join("old.asdf"), sample()).unwrap();

@@ -323,6 +323,7 @@ fn every_writing_command_does_it_or_refuses() {
             }
         }
     }
+    let cells = common::sample("commands on FITS files", cells, 8);
     let done = common::in_parallel(&cells, |(line, name, bytes, fate, output, by_pipe)| {
         let desk = Desk::new(name, bytes.clone());
         if !by_pipe {

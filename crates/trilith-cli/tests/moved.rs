@@ -132,55 +132,55 @@ fn targets(root: &Path, file: &str) -> BTreeSet<String> {
 #[test]
 fn every_reference_leads_to_the_same_bytes_from_wherever_the_text_is_written() {
     let mut count = 0;
-    for target in TARGETS {
-        for place in ["same folder", "other folder", "deeper folder", "standard output"] {
-            let scratch = tempfile::tempdir().unwrap();
-            let root = &scratch.path().canonicalize().unwrap();
-            lay_out(root);
-            // `resolve` copies nodes from files of the same version only.
-            for file in ["in/deep/m.asdf", "in/deep/sub/leaf.asdf", "in/leaf.asdf"] {
-                say(root, &["convert", file, file, "--to", target]);
+    let places = ["same folder", "other folder", "deeper folder", "standard output"];
+    let cells = TARGETS.iter().flat_map(|target| places.map(|place| (*target, place))).collect();
+    for (target, place) in common::sample("places of moved references", cells, 8) {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = &scratch.path().canonicalize().unwrap();
+        lay_out(root);
+        // `resolve` copies nodes from files of the same version only.
+        for file in ["in/deep/m.asdf", "in/deep/sub/leaf.asdf", "in/leaf.asdf"] {
+            say(root, &["convert", file, file, "--to", target]);
+        }
+        let (expected, meant) = (digests(root, "in/deep/m.asdf"), targets(root, "in/deep/m.asdf"));
+        assert_eq!((expected.len(), meant.len()), (8, 7), "{target}: {expected:?} {meant:?}");
+        let above = format!("file://{}/in/blk.asdf", root.display());
+        assert!(meant.contains(&above), "{target}: {meant:?}");
+        std::fs::write(root.join("in/deep/TREE.yaml"), say(root, &["to-yaml", "in/deep/m.asdf"])).unwrap();
+        let folder = match place {
+            "same folder" => "in/deep",
+            "deeper folder" => "in/deep/sub/more",
+            _ => "out",
+        };
+        std::fs::create_dir_all(root.join(folder)).unwrap();
+        for (number, Work { words, takes_in, writes }) in WORKS.iter().enumerate() {
+            let written = writes.map_or_else(|| format!("{folder}/out.asdf"), |name| format!("{folder}/{name}"));
+            if place == "standard output" && writes.is_some() {
+                continue;
             }
-            let (expected, meant) = (digests(root, "in/deep/m.asdf"), targets(root, "in/deep/m.asdf"));
-            assert_eq!((expected.len(), meant.len()), (8, 7), "{target}: {expected:?} {meant:?}");
-            let above = format!("file://{}/in/blk.asdf", root.display());
-            assert!(meant.contains(&above), "{target}: {meant:?}");
-            std::fs::write(root.join("in/deep/TREE.yaml"), say(root, &["to-yaml", "in/deep/m.asdf"])).unwrap();
-            let folder = match place {
-                "same folder" => "in/deep",
-                "deeper folder" => "in/deep/sub/more",
-                _ => "out",
-            };
-            std::fs::create_dir_all(root.join(folder)).unwrap();
-            for (number, Work { words, takes_in, writes }) in WORKS.iter().enumerate() {
-                let written = writes.map_or_else(|| format!("{folder}/out.asdf"), |name| format!("{folder}/{name}"));
-                if place == "standard output" && writes.is_some() {
-                    continue;
-                }
-                let out = if place == "standard output" { "-" } else { &written };
-                let words: Vec<String> = words
-                    .iter()
-                    .map(|word| match *word {
-                        "OUT" => out.to_owned(),
-                        "DIR" => folder.to_owned(),
-                        "TREE" => "in/deep/TREE.yaml".to_owned(),
-                        word => word.replace("IN", "in/deep/m.asdf"),
-                    })
-                    .chain(["--allow".to_owned(), ".".to_owned()])
-                    .collect();
-                let what = format!("{target}, {place}, {words:?}, work {number}");
-                let said = say(root, &words.iter().map(String::as_str).collect::<Vec<_>>());
-                if out == "-" {
-                    std::fs::write(root.join(&written), said).unwrap();
-                }
-                assert_eq!(digests(root, &written), expected, "{what}");
-                let found = targets(root, &written);
-                if !takes_in {
-                    assert_eq!(found, meant, "{what}");
-                }
-                assert!(found.is_subset(&meant), "{what}: {found:?}");
-                count += 1;
+            let out = if place == "standard output" { "-" } else { &written };
+            let words: Vec<String> = words
+                .iter()
+                .map(|word| match *word {
+                    "OUT" => out.to_owned(),
+                    "DIR" => folder.to_owned(),
+                    "TREE" => "in/deep/TREE.yaml".to_owned(),
+                    word => word.replace("IN", "in/deep/m.asdf"),
+                })
+                .chain(["--allow".to_owned(), ".".to_owned()])
+                .collect();
+            let what = format!("{target}, {place}, {words:?}, work {number}");
+            let said = say(root, &words.iter().map(String::as_str).collect::<Vec<_>>());
+            if out == "-" {
+                std::fs::write(root.join(&written), said).unwrap();
             }
+            assert_eq!(digests(root, &written), expected, "{what}");
+            let found = targets(root, &written);
+            if !takes_in {
+                assert_eq!(found, meant, "{what}");
+            }
+            assert!(found.is_subset(&meant), "{what}: {found:?}");
+            count += 1;
         }
     }
     common::say(&format!("references moved: {count} writes, every one led to the same bytes"));

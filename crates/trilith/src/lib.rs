@@ -141,6 +141,9 @@ pub mod limits;
 mod percent;
 #[doc(hidden)]
 pub mod progress;
+#[cfg(test)]
+#[path = "../tests/sample/mod.rs"]
+mod sample;
 mod span;
 mod spelling;
 

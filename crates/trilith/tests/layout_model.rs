@@ -15,6 +15,7 @@
 mod document;
 #[path = "layout_model/maker.rs"]
 mod maker;
+mod sample;
 #[path = "layout_model/walk.rs"]
 mod walk;
 
@@ -202,8 +203,7 @@ fn check(seed: u64, is_old: bool, folder: &std::path::Path, used: &mut BTreeMap<
 
 #[test]
 fn random_layouts_lie_are_written_appended_to_and_read_as_a_model_says() {
-    let sample: Option<u64> = std::env::var("TRILITH_SAMPLE").ok().and_then(|seed| seed.parse().ok());
-    let seeds = sample.map_or(0..1500, |seed| seed % 10_000 * 1500..seed % 10_000 * 1500 + 150);
+    let seeds = sample::seed().map_or(0..1500, |seed| seed % 10_000 * 1500..seed % 10_000 * 1500 + 150);
     let folder = tempfile::tempdir().unwrap();
     let (mut layouts, mut items, mut used) = (0, 0, BTreeMap::new());
     for (seed, is_old) in seeds.flat_map(|seed| [(seed, true), (seed, false)]) {

@@ -7,6 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+#[path = "../../../trilith/tests/sample/mod.rs"]
+mod sample;
+#[allow(unused_imports, reason = "each test program uses a part of it")]
+pub use sample::{is_sampled, sample};
+
 /// No command of the tests has reason to take longer, however slow the machine.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 
@@ -111,37 +116,6 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
-}
-
-/// The seed of samples: `TRILITH_SAMPLE`, which the first tier of `cargo xtask test` sets. Without it every matrix is complete.
-fn seed() -> Option<u64> {
-    std::env::var("TRILITH_SAMPLE").ok()?.parse().ok()
-}
-
-/// Returns `true` if matrices are random samples.
-pub fn is_sampled() -> bool {
-    seed().is_some()
-}
-
-/// Returns one in so many cells of a matrix, in their order and at least one, or all if matrices are complete.
-pub fn sample<T>(matrix: &str, all: Vec<T>, one_in: usize) -> Vec<T> {
-    let Some(seed) = seed() else { return all };
-    let mut state = matrix.bytes().fold(seed, |state, byte| state.wrapping_mul(31).wrapping_add(byte.into()));
-    // SplitMix64.
-    let mut random = || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
-    let count = all.len().div_ceil(one_in);
-    let mut drawn: Vec<(u64, usize, T)> = all.into_iter().enumerate().map(|(at, cell)| (random(), at, cell)).collect();
-    drawn.sort_by_key(|(key, ..)| *key);
-    say(&format!("sample of the {matrix}: {count} of {} cells, seed {seed}; all: cargo xtask test --all", drawn.len()));
-    drawn.truncate(count);
-    drawn.sort_by_key(|(_, at, _)| *at);
-    drawn.into_iter().map(|(.., cell)| cell).collect()
 }
 
 /// Does `work` on every item, on as many threads as there are processors, and keeps the order.

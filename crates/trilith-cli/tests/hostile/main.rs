@@ -238,7 +238,7 @@ fn every_command_reads_every_hostile_file_and_lets_no_control_character_through(
     let program = Path::new(env!("CARGO_BIN_EXE_trilith"));
     let cases: Vec<Case> =
         cases().into_iter().filter(|case| case.bytes.len() < 3 << 20 && !case.name.starts_with("sandbox: source")).collect();
-    let cases = common::sample("hostile files for every command", cases, 24);
+    let cases = common::sample("hostile files for every command", cases, 48);
     let faults = common::in_parallel(&cases, |case| {
         let above = tempfile::tempdir().unwrap();
         let path = lay_out(case, above.path());

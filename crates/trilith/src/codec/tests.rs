@@ -6,6 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
+use crate::sample::{is_sampled, sample};
 
 fn ids() -> impl Strategy<Value = CodecId> {
     proptest::sample::select(CODECS.iter().map(|codec| codec.id).collect::<Vec<_>>())
@@ -247,7 +248,7 @@ fn variants() -> Vec<(CodecId, EncodeOptions)> {
 
 #[test]
 fn every_variant_comes_back() {
-    for (id, options) in variants() {
+    for (id, options) in sample("variants of codecs", variants(), 8) {
         for len in [0, 1, 127, 128, 1023, 4097, 262_144, 262_152, 900_001] {
             let data = mixed(len, 77 + len as u64);
             let stored = encode(id, &data, &options).unwrap();
@@ -262,7 +263,7 @@ fn every_variant_comes_back() {
 fn one_thread_gives_the_same_bytes() {
     // The number of threads is a property of the process: no other test depends on it.
     let data = mixed(12_000_000, 21);
-    for (id, options) in variants() {
+    for (id, options) in sample("variants of codecs by one thread", variants(), 8) {
         let many = encode(id, &data[..3_000_000], &options).unwrap();
         set_threads(Some(1));
         let one = encode(id, &data[..3_000_000], &options).unwrap();
@@ -461,5 +462,9 @@ fn hammer(seconds: u64) {
 /// Three seconds, or the number in TRILITH_SOAK.
 #[test]
 fn broken_bytes_give_the_same_with_any_threads() {
-    hammer(std::env::var("TRILITH_SOAK").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(3));
+    hammer(std::env::var("TRILITH_SOAK").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(if is_sampled() {
+        1
+    } else {
+        3
+    }));
 }

@@ -119,6 +119,9 @@ impl Outline {
         for (entry, grid) in grids.finish(&find, items.file().base(), items.file().limits())? {
             outline.replace(entry, grid)?;
         }
+        // It stays as long as the file is open, and a vector that grows has up to twice the space that it needs.
+        outline.nodes.shrink_to_fit();
+        outline.order.shrink_to_fit();
         Ok(outline)
     }
 
