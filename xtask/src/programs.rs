@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::Instant;
 
-use crate::shell::{cargo, root, run};
+use crate::shell::{linting_cargo, root, run};
 
 /// The number of programs that run at the same time. Each of them has a thread for each processor.
 const LANES: usize = 2;
@@ -41,7 +41,7 @@ pub fn run_all(skipped: &str, environment: &[(&str, String)]) -> Result<(), Stri
         }
     });
     let mut failures = failures.into_inner().map_err(|_| "a lane stopped")?;
-    if let Err(failure) = run(cargo(["test", "--locked", "--workspace", "--doc"]).envs(environment.iter().cloned())) {
+    if let Err(failure) = run(linting_cargo(["test", "--locked", "--workspace", "--doc"]).envs(environment.iter().cloned())) {
         failures.push(failure);
     }
     if failures.is_empty() { Ok(()) } else { Err(failures.join("; ")) }
@@ -66,7 +66,8 @@ fn run_one(program: &Program, skipped: &str, environment: &[(&str, String)]) -> 
 
 /// Builds the test programs, and the command that many of them run.
 fn build() -> Result<Vec<Program>, String> {
-    let mut command = cargo(["test", "--locked", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"]);
+    let mut command =
+        linting_cargo(["test", "--locked", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"]);
     let output = command.stderr(Stdio::inherit()).output().map_err(|error| format!("cargo test --no-run: {error}"))?;
     if !output.status.success() {
         return Err(format!("`cargo test --no-run` ended with {}", output.status));

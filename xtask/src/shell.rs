@@ -48,7 +48,7 @@ pub fn build_libraries() -> Result<PathBuf, String> {
 /// one package by itself cargo chooses other features and compiles most crates again, and so it does where cbindgen,
 /// which one test needs, is not among them.
 fn build() -> Result<(), String> {
-    run(&mut cargo([
+    run(&mut linting_cargo([
         "build",
         "--locked",
         "--workspace",
@@ -85,6 +85,26 @@ pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
         |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_", "CARGO_BIN_"].iter().any(|start| name.starts_with(start));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_this)) {
         command.env_remove(name);
+    }
+    command
+}
+
+/// The compiler that lints, of the component Clippy.
+const CLIPPY: &str = "clippy-driver";
+
+/// Returns `true` if Clippy is installed.
+pub fn has_clippy() -> bool {
+    static FOUND: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *FOUND.get_or_init(|| Command::new(CLIPPY).arg("--version").output().is_ok_and(|output| output.status.success()))
+}
+
+/// `cargo` with these arguments, for what the tests run: Clippy's driver compiles the crates of the workspace, so that they are
+/// linted on the way, and a warning is an error. `cargo clippy` by itself would check some hundred dependencies that are compiled
+/// for the tests anyway, which takes minutes. The driver does not optimize as the compiler does: not for what is measured.
+pub fn linting_cargo<const N: usize>(arguments: [&str; N]) -> Command {
+    let mut command = cargo(arguments);
+    if has_clippy() {
+        command.env("RUSTC_WORKSPACE_WRAPPER", CLIPPY).env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__");
     }
     command
 }
