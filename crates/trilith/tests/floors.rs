@@ -21,6 +21,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("percent", 0),
     ("interrupt", 0),
     ("progress", 0),
+    ("sample", 0),
     ("spelling", 0),
     ("threads", 0),
     ("bytes", 1),
