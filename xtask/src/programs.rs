@@ -22,8 +22,8 @@ struct Program {
     source: String,
 }
 
-/// Builds all test programs, runs them without the tests whose name holds `skipped`, and then the documentation tests.
-pub fn run_all(skipped: &str, environment: &[(&str, String)]) -> Result<(), String> {
+/// Builds all test programs, runs them without the tests whose name holds one of `skipped`, and then the documentation tests.
+pub fn run_all(skipped: &[&str], environment: &[(&str, String)]) -> Result<(), String> {
     let programs = build()?;
     let (queue, failures) = (Mutex::new(programs.iter()), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
@@ -48,10 +48,13 @@ pub fn run_all(skipped: &str, environment: &[(&str, String)]) -> Result<(), Stri
 }
 
 /// Runs one program, prints its output in one piece, and fails if one of its tests fails.
-fn run_one(program: &Program, skipped: &str, environment: &[(&str, String)]) -> Result<(), String> {
+fn run_one(program: &Program, skipped: &[&str], environment: &[(&str, String)]) -> Result<(), String> {
     let start = Instant::now();
     let mut command = Command::new(&program.executable);
-    command.args(["--skip", skipped]).current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
+    command
+        .args(skipped.iter().flat_map(|name| ["--skip", name]))
+        .current_dir(&program.folder)
+        .env("CARGO_MANIFEST_DIR", &program.folder);
     let output = command.envs(environment.iter().cloned()).stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("{}: {error}", program.executable.display()))?;
     println!(
