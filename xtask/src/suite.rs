@@ -59,7 +59,7 @@ const PARTS: &[Part] = &[
     Part { name: "site", tier: Tier::Rest, run: site::site },
     Part { name: "features", tier: Tier::Rest, run: features },
     Part { name: "interop", tier: Tier::Rest, run: interop::interop },
-    Part { name: "python", tier: Tier::Both("tests with other packages, and with asdf 5"), run: python::python },
+    Part { name: "python", tier: Tier::Both("tests with other packages, those of Ctrl-C, and with asdf 5"), run: python::python },
     Part { name: "remote", tier: Tier::Rest, run: remote::remote },
     Part { name: "c", tier: Tier::Both("C++, Fortran, and hostile files through C"), run: c::c },
     Part { name: "wasm", tier: Tier::Rest, run: wasm::wasm },
