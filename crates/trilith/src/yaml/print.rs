@@ -204,7 +204,7 @@ impl Printer<'_> {
                     Data::Str(text) => text.len() + 4,
                     Data::BigInt(text) | Data::Plain(text) | Data::Alias(text) => text.len() + 2,
                     _ => 8,
-                } + [&item.tag, &item.anchor].into_iter().flatten().map(String::len).sum::<usize>();
+                } + [item.tag.as_deref(), item.anchor.as_deref()].into_iter().flatten().map(str::len).sum::<usize>();
                 left = left.saturating_sub(width);
                 left > 0
             })

@@ -22,7 +22,7 @@ pub struct Value {
     /// Quotes or block style of a text, if that should not be left to the printer.
     pub style: Option<Style>,
     /// The name of its anchor, for [`Data::Alias`] to refer to; letters, digits, `-` and `_`.
-    pub anchor: Option<String>,
+    pub anchor: Option<Box<str>>,
 }
 
 /// The content of a [`Value`].
@@ -87,7 +87,7 @@ impl Value {
 
     /// The same with an anchor of this name.
     #[must_use]
-    pub fn anchored(mut self, name: impl Into<String>) -> Self {
+    pub fn anchored(mut self, name: impl Into<Box<str>>) -> Self {
         self.anchor = Some(name.into());
         self
     }
