@@ -21,6 +21,8 @@ myst_heading_anchors = 4
 # Pages are checked as GitHub shows them: a link to a folder or to a source file is one there, and text here.
 suppress_warnings = ["toc.not_included"]
 highlight_language = "none"
+# Messages are searched for as they are printed: "--" and straight quotes stay.
+smartquotes = False
 
 
 def source_read(app, docname, source):

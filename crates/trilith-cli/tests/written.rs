@@ -142,6 +142,56 @@ fn every_example_of_the_help_runs() {
     say(&format!("{} examples of --help ran", trilith_cli::examples().len()));
 }
 
+/// The words of each command and subcommand that is shown.
+fn paths(command: &clap::Command, above: &[String]) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
+        let mut path = above.to_vec();
+        path.push(sub.get_name().to_owned());
+        found.push(path.clone());
+        found.extend(paths(sub, &path));
+    }
+    found
+}
+
+/// clap replaces an n in braces by a line break, and a line may be cut in other ways.
+#[test]
+fn every_help_shows_its_examples_and_texts_whole() {
+    let (mut faults, mut shown) = (String::new(), 0);
+    let examples: Vec<&str> =
+        trilith_cli::examples().iter().map(|(line, _)| line.strip_prefix("EDITOR=true ").unwrap_or(line)).collect();
+    for path in paths(&trilith_cli::command(), &[]) {
+        for option in ["-h", "--help"] {
+            let mut command = trilith();
+            command.args(&path).arg(option);
+            let ended = run(command, None);
+            let help = String::from_utf8_lossy(&ended.stdout).into_owned();
+            let lines: Vec<&str> = help.lines().skip_while(|line| *line != "Examples:").skip(1).collect();
+            let lines: Vec<&str> = lines.into_iter().take_while(|line| !line.is_empty()).collect();
+            for pair in lines.chunks(2) {
+                shown += 1;
+                if !matches!(pair, [what, line] if what.starts_with("  ") && examples.contains(&line.trim_start())) {
+                    faults.push_str(&format!("trilith {} {option}: {pair:?}\n", path.join(" ")));
+                }
+            }
+        }
+    }
+    let mut command = trilith_cli::command();
+    command.build();
+    let mut open = vec![&command];
+    while let Some(command) = open.pop() {
+        open.extend(command.get_subcommands());
+        let about = [command.get_about(), command.get_long_about(), command.get_after_help(), command.get_after_long_help()];
+        let args = command.get_arguments().flat_map(|arg| [arg.get_help(), arg.get_long_help()]);
+        for text in about.into_iter().chain(args).flatten().filter(|text| text.to_string().contains("{n}")) {
+            faults.push_str(&format!("trilith {}: clap breaks the line in {text}\n", command.get_name()));
+        }
+    }
+    assert!(faults.is_empty(), "{faults}");
+    assert!(shown > 250, "{shown} examples are shown");
+    say(&format!("{shown} examples are whole in the help"));
+}
+
 /// Lines that show a form, not a command.
 const SCHEMES: &[&str] = &[
     "trilith info /dev/zero",
@@ -325,8 +375,8 @@ const BEFORE: &[(&str, &str)] = &[
         "trilith layout catalog L.dud *.bd -o C.bd",
         "rm -f *.bd; cp runs/restart.dud L.dud; cp runs/step0001.bd runs/step0002.bd .",
     ),
-    ("trilith get run.bd#/rho", "cp rho.bd run.bd"),
-    ("trilith append run.bd#/history/t", "cp history.bd run.bd; cp time.npy ROWS.npy"),
+    ("trilith get 'run.bd#/rho'", "cp rho.bd run.bd"),
+    ("trilith append 'run.bd#/history/t'", "cp history.bd run.bd; cp time.npy ROWS.npy"),
     ("trilith append 'run.bd#/\"\"' ROWS.npy", "cp records.bd run.bd; cp record.npy ROWS.npy"),
     ("trilith append run.bd te=te.npy time=t.npy", "cp lists.bd run.bd; cp time.npy te.npy; cp time.npy t.npy"),
     ("trilith convert x.bd", "cp observation.bd x.bd; rm -f x.asdf y.bd"),

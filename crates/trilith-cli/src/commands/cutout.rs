@@ -38,8 +38,9 @@ pub struct Cutout {
     /// Size of the cutout, one length or two: 30arcsec, 0.5arcmin, 201px or 201px,101px
     #[arg(long, value_name = "SIZE")]
     size: String,
-    /// Write to this file, .asdf, .fits, .npy or .png. {stem} is the name of the input, {n} for the number of the
-    /// position, from 0 on
+    // clap writes a line break for an n in braces.
+    /// Write to this file, .asdf, .fits, .npy or .png. In the name, {stem} is the input without its extension, and an n in
+    /// braces is the number of the position, from 0 on
     #[arg(short, long, value_name = "FILE")]
     output: String,
     /// At the edge of the image: fill the pixels beyond, end there, or write nothing
