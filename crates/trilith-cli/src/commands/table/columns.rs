@@ -3,18 +3,23 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use ::parquet::arrow::ArrowWriter;
-use ::parquet::basic::Compression;
+use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use ::parquet::column::writer::ColumnWriter;
+use ::parquet::data_type::ByteArray;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::writer::SerializedFileWriter;
+use ::parquet::schema::types::Type;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, NullArray, RecordBatch, StringArray};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use trilith::table::{Cell, CellType, Row, Table};
 use trilith::{Error, Result};
 
-/// Number of rows that are turned into columns at a time.
+/// Number of rows of a batch of an Arrow file.
 const BATCH: usize = 16 << 10;
+/// Number of rows of a row group of a Parquet file, as DuckDB writes and reads them.
+const GROUP: usize = 120 << 10;
 
 /// Both can be written.
 #[expect(clippy::unnecessary_wraps, reason = "a build without them refuses")]
@@ -26,19 +31,70 @@ pub fn check() -> Result<()> {
 pub fn parquet(out: &mut dyn Write, table: &Table) -> Result<()> {
     let failed = |error: ParquetError| Error::io("writing Parquet", io::Error::other(error));
     let written = |error| Error::io("writing", error);
-    let schema = schema(table);
+    let of = |(name, kind): (&String, CellType)| {
+        let (physical, logical) = match kind {
+            CellType::Bool => (Physical::BOOLEAN, None),
+            CellType::Int => (Physical::INT64, None),
+            CellType::Float => (Physical::DOUBLE, None),
+            CellType::Null => (Physical::INT32, Some(LogicalType::Unknown)),
+            _ => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        };
+        let column = Type::primitive_type_builder(name, physical).with_logical_type(logical);
+        column.with_repetition(Repetition::OPTIONAL).build().map(Arc::new)
+    };
+    let fields = table.names().iter().zip(table.types()).map(of).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let schema = Type::group_type_builder("table").with_fields(fields).build().map_err(failed)?;
     let how = WriterProperties::builder().set_compression(Compression::SNAPPY).set_created_by("trilith".to_owned()).build();
     // The library needs a writer that other threads may use, so it writes into memory first.
-    let mut writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(how)).map_err(failed)?;
+    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(how)).map_err(failed)?;
     let mut rows = table.rows();
     while rows.len() > 0 {
-        let rows: Vec<Row> = rows.by_ref().take(BATCH).collect();
-        writer.write(&batch(&schema, &rows)?).map_err(failed)?;
+        let rows: Vec<Row> = rows.by_ref().take(GROUP).collect();
+        let mut group = writer.next_row_group().map_err(failed)?;
+        let mut at = 0;
+        while let Some(mut column) = group.next_column().map_err(failed)? {
+            fill(column.untyped(), rows.iter().map(|row| row.get(at).unwrap_or(&Cell::Null))).map_err(failed)?;
+            column.close().map_err(failed)?;
+            at += 1;
+        }
+        group.close().map_err(failed)?;
         let bytes = std::mem::take(writer.inner_mut());
         out.write_all(&bytes).map_err(written)?;
     }
     let rest = writer.into_inner().map_err(failed)?;
     out.write_all(&rest).map_err(written)
+}
+
+/// Writes the cells of a column; a cell of another type is null.
+fn fill<'t>(column: &mut ColumnWriter<'_>, cells: impl Iterator<Item = &'t Cell> + Clone) -> Result<(), ParquetError> {
+    /// The values, and for each cell whether it has one, as Parquet separates them.
+    fn split<'t, T>(cells: impl Iterator<Item = &'t Cell>, of: impl Fn(&'t Cell) -> Option<T>) -> (Vec<T>, Vec<i16>) {
+        let mut values = Vec::new();
+        let levels = cells.map(|cell| of(cell).map_or(0, |value| (values.push(value), 1).1)).collect();
+        (values, levels)
+    }
+    match column {
+        ColumnWriter::BoolColumnWriter(column) => {
+            let (values, levels) = split(cells, flag);
+            column.write_batch(&values, Some(&levels), None)
+        }
+        ColumnWriter::Int64ColumnWriter(column) => {
+            let (values, levels) = split(cells, whole);
+            column.write_batch(&values, Some(&levels), None)
+        }
+        ColumnWriter::DoubleColumnWriter(column) => {
+            let (values, levels) = split(cells, number);
+            column.write_batch(&values, Some(&levels), None)
+        }
+        ColumnWriter::ByteArrayColumnWriter(column) => {
+            let (values, levels) = split(cells, |cell| text(cell).map(ByteArray::from));
+            column.write_batch(&values, Some(&levels), None)
+        }
+        // A column without any value.
+        ColumnWriter::Int32ColumnWriter(column) => column.write_batch(&[], Some(&vec![0; cells.count()]), None),
+        _ => return Err(ParquetError::NYI("a column of this type".to_owned())),
+    }?;
+    Ok(())
 }
 
 /// Writes an Arrow file.
@@ -73,15 +129,29 @@ fn batch(schema: &Arc<Schema>, rows: &[Row]) -> Result<RecordBatch> {
     let column = |(at, field): (usize, &Arc<Field>)| -> ArrayRef {
         let cells = rows.iter().map(|row| row.get(at).unwrap_or(&Cell::Null));
         match field.data_type() {
-            DataType::Boolean => Arc::new(cells.map(|cell| if let Cell::Bool(value) = cell { Some(*value) } else { None }).collect::<BooleanArray>()),
-            DataType::Int64 => Arc::new(cells.map(|cell| if let Cell::Int(value) = cell { Some(*value) } else { None }).collect::<Int64Array>()),
-            DataType::Float64 => {
-                Arc::new(cells.map(|cell| if let Cell::Float(value) = cell { Some(*value) } else { None }).collect::<Float64Array>())
-            }
+            DataType::Boolean => Arc::new(cells.map(flag).collect::<BooleanArray>()),
+            DataType::Int64 => Arc::new(cells.map(whole).collect::<Int64Array>()),
+            DataType::Float64 => Arc::new(cells.map(number).collect::<Float64Array>()),
             DataType::Null => Arc::new(NullArray::new(rows.len())),
-            _ => Arc::new(cells.map(|cell| if let Cell::Text(text) = cell { Some(text.as_str()) } else { None }).collect::<StringArray>()),
+            _ => Arc::new(cells.map(text).collect::<StringArray>()),
         }
     };
     let columns = schema.fields().iter().enumerate().map(column).collect();
     RecordBatch::try_new(schema.clone(), columns).map_err(|error| Error::io("making columns", io::Error::other(error)))
+}
+
+fn flag(cell: &Cell) -> Option<bool> {
+    if let Cell::Bool(value) = cell { Some(*value) } else { None }
+}
+
+fn whole(cell: &Cell) -> Option<i64> {
+    if let Cell::Int(value) = cell { Some(*value) } else { None }
+}
+
+fn number(cell: &Cell) -> Option<f64> {
+    if let Cell::Float(value) = cell { Some(*value) } else { None }
+}
+
+fn text(cell: &Cell) -> Option<&str> {
+    if let Cell::Text(value) = cell { Some(value) } else { None }
 }
