@@ -293,8 +293,8 @@ impl Numbers {
     /// Returns an error if the array cannot be read, and the errors of `work` and `take`.
     pub(crate) fn runs<R: Send>(
         &self,
-        work: impl Fn(&Run<'_>) -> Result<R> + Sync,
-        mut take: impl FnMut(R) -> Result<()>,
+        work: &(dyn Fn(&Run<'_>) -> Result<R> + Sync),
+        take: &mut dyn FnMut(R) -> Result<()>,
     ) -> Result<()> {
         let item = to_usize(self.array.datatype().packed_size().max(1))?;
         let mut at = 0u64;
@@ -305,9 +305,8 @@ impl Numbers {
             let (starts, parts) = ((at..).step_by(most), bytes.chunks(most * item));
             let jobs: Vec<_> = starts.zip(parts).zip(masks).collect();
             at += (bytes.len() / item) as u64;
-            each(jobs, |((start, bytes), mask)| self.as_kind(bytes, |bytes| work(&Run { start, bytes, mask })))?
-                .into_iter()
-                .try_for_each(&mut take)
+            let done = each(jobs, |((start, bytes), mask)| self.as_kind(bytes, &|bytes| work(&Run { start, bytes, mask })))?;
+            done.into_iter().try_for_each(&mut *take)
         };
         if self.array.mask().is_none() {
             let size = (BAND / item).max(1) * item;
@@ -324,7 +323,7 @@ impl Numbers {
     }
 
     /// The native bytes of elements as those of [`Numbers::kind`].
-    fn as_kind<R>(&self, bytes: &[u8], work: impl FnOnce(&[u8]) -> Result<R>) -> Result<R> {
+    fn as_kind<R>(&self, bytes: &[u8], work: &dyn Fn(&[u8]) -> Result<R>) -> Result<R> {
         let datatype = self.array.datatype();
         let copy = || {
             let count = bytes.len() as u64 / datatype.packed_size().max(1);

@@ -131,7 +131,7 @@ fn add_all<T: Sample>(numbers: &Numbers, sums: &mut [Sum]) -> Result<()> {
     let (count, points) = (u128::from(numbers.len()), sums.len() as u128);
     let place = |at: u64| (u128::from(at) * points / count.max(1)) as usize;
     numbers.runs(
-        |run| {
+        &|run| {
             let first = place(run.start);
             let len = T::all(run.bytes).len() as u64;
             let mut part = vec![Sum::NONE; place((run.start + len).saturating_sub(1)) + 1 - first];
@@ -143,7 +143,7 @@ fn add_all<T: Sample>(numbers: &Numbers, sums: &mut [Sum]) -> Result<()> {
             }
             Ok((first, part))
         },
-        |(first, part)| {
+        &mut |(first, part)| {
             sums.iter_mut().skip(first).zip(part).for_each(|(all, part)| all.add(part));
             Ok(())
         },

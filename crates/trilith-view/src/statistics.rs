@@ -199,13 +199,13 @@ fn of_type<T: Sample>(numbers: &Numbers, wanted: &Wanted) -> Result<Statistics> 
     let mut histogram = wanted.range.filter(|_| wanted.bins > 0).map(|range| Histogram::new(range, wanted.bins));
     let (begun, with_ranks) = (histogram.clone(), ranks.is_some());
     numbers.runs(
-        |run| {
+        &|run| {
             let moments = Moments::<T>::of(run);
             let counted = with_ranks.then(|| Ranks::<T>::count(run)).transpose()?;
             let histogram = begun.clone().map(|histogram| histogram.counted::<T>(run));
             Ok((moments, counted, histogram))
         },
-        |(part, counted, part_histogram)| {
+        &mut |(part, counted, part_histogram)| {
             moments.add(&part);
             if let (Some(ranks), Some(counted)) = (&mut ranks, counted) {
                 ranks.add(counted);
@@ -241,13 +241,10 @@ fn of_type<T: Sample>(numbers: &Numbers, wanted: &Wanted) -> Result<Statistics> 
 /// A histogram with the numbers in it.
 fn counted_in(numbers: &Numbers, mut histogram: Histogram) -> Result<Histogram> {
     let begun = histogram.clone();
-    with_type!(numbers, |T| numbers.runs(
-        |run| Ok(begun.clone().counted::<T>(run)),
-        |part| {
-            histogram.add(&part);
-            Ok(())
-        }
-    ))?;
+    with_type!(numbers, |T| numbers.runs(&|run| Ok(begun.clone().counted::<T>(run)), &mut |part| {
+        histogram.add(&part);
+        Ok(())
+    }))?;
     Ok(histogram)
 }
 

@@ -89,31 +89,54 @@ impl Drop for Permits {
 /// Returns the error of the first job that failed.
 pub fn each<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> Result<R> + Sync) -> Result<Vec<R>> {
     let permits = Permits::take(jobs.len().saturating_sub(1));
-    let work = |job| interrupt::check().and_then(|()| work(job));
     if permits.0 == 0 {
-        return jobs.into_iter().map(work).collect();
+        return jobs.into_iter().map(|job| interrupt::check().and_then(|()| work(job))).collect();
     }
-    let count = jobs.len();
-    let queue = Mutex::new(Some(jobs.into_iter().enumerate()));
-    let done = Mutex::new(Vec::with_capacity(count));
-    let run = || {
-        loop {
-            let Some((at, job)) = lock(&queue).as_mut().and_then(Iterator::next) else { return };
-            let result = work(job);
-            if result.is_err() {
-                *lock(&queue) = None;
-            }
-            lock(&done).push((at, result));
+    let done: Vec<_> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    begun_in_order(jobs, permits.0, |at, job| {
+        interrupt::check()?;
+        let result = work(job)?;
+        if let Some(done) = done.get(at) {
+            *lock(done) = Some(result);
         }
-    };
-    crew(permits.0, run);
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_unstable_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, result)| result).collect()
+        Ok(())
+    })?;
+    Ok(done.into_iter().filter_map(|done| done.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
+}
+
+/// Does every job, begun in their order, here and on this number of threads besides. After an error none is begun any more;
+/// of several errors that of the first job in order is given.
+fn begun_in_order<J: Send>(jobs: Vec<J>, besides: usize, work: impl Fn(usize, J) -> Result<()> + Sync) -> Result<()> {
+    let jobs: Vec<_> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
+    numbered(jobs.len(), besides, &|at| {
+        let job = jobs.get(at).and_then(|job| lock(job).take());
+        job.map_or(Ok(()), |job| work(at, job))
+    })
+}
+
+/// Does the work of each number below `count`, as [`begun_in_order`]. It is compiled once for all kinds of jobs.
+fn numbered(count: usize, besides: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(None::<(usize, crate::Error)>));
+    crew(besides, &|| {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= count {
+                return;
+            }
+            if let Err(error) = work(at) {
+                next.store(count, Ordering::Relaxed);
+                let mut failed = lock(&failed);
+                if failed.as_ref().is_none_or(|(first, _)| at < *first) {
+                    *failed = Some((at, error));
+                }
+            }
+        }
+    });
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
 }
 
 /// Runs `work` here and on this number of threads besides, until it returns everywhere.
-fn crew(besides: usize, work: impl Fn() + Copy + Send) {
+fn crew(besides: usize, work: &(dyn Fn() + Sync)) {
     let busy = Busy::default();
     within(|scope| {
         // If the system has no thread left, those that run do the work.
@@ -172,21 +195,7 @@ impl Drop for BusyOne<'_> {
 /// Returns the errors of `work`.
 pub(crate) fn side_by_side<J: Send>(jobs: Vec<J>, count: usize, work: impl Fn(J) -> Result<()> + Sync) -> Result<()> {
     let others = count.min(jobs.len()).saturating_sub(1);
-    let (queue, failed) = (Mutex::new(Some(jobs.into_iter().enumerate())), Mutex::new(None::<(usize, crate::Error)>));
-    let run = || {
-        loop {
-            let Some((at, job)) = lock(&queue).as_mut().and_then(Iterator::next) else { return };
-            if let Err(error) = work(job) {
-                *lock(&queue) = None;
-                let mut failed = lock(&failed);
-                if failed.as_ref().is_none_or(|(first, _)| at < *first) {
-                    *failed = Some((at, error));
-                }
-            }
-        }
-    };
-    crew(others, run);
-    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
+    begun_in_order(jobs, others, |_, job| work(job))
 }
 
 /// Does `work` here while `ahead` prepares the next step on a separate thread. The result of `ahead` is None if the

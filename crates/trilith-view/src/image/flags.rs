@@ -54,7 +54,7 @@ impl Flags {
         let numbers = Numbers::new(array)?;
         let mut counts = [0u64; 64];
         with_type!(numbers, |T| numbers.runs(
-            |run| {
+            &|run| {
                 let mut part = [0u64; 64];
                 for (_, number) in run.unmasked::<T>() {
                     let mut left = bits_of(number);
@@ -67,7 +67,7 @@ impl Flags {
                 }
                 Ok(part)
             },
-            |part| {
+            &mut |part| {
                 counts.iter_mut().zip(part).for_each(|(all, part)| *all += part);
                 Ok(())
             }
@@ -105,15 +105,12 @@ impl Flags {
         let plan =
             Plan { rows, pixels: (0..columns).map(|x| x * flags.width / columns).collect(), size: (flags.width, flags.height) };
         let numbers = Numbers::new(&part)?;
-        with_type!(numbers, |T| numbers.runs(
-            |run| plan.of_run::<T>(run, &join),
-            |(first, part)| {
-                for (all, part) in flags.values.iter_mut().skip(first * plan.size.0).zip(part) {
-                    *all = join(*all, part);
-                }
-                Ok(())
+        with_type!(numbers, |T| numbers.runs(&|run| plan.of_run::<T>(run, &join), &mut |(first, part)| {
+            for (all, part) in flags.values.iter_mut().skip(first * plan.size.0).zip(part) {
+                *all = join(*all, part);
             }
-        ))?;
+            Ok(())
+        }))?;
         let values = super::spread(&flags.values, (flags.width, flags.height), (width, height));
         Ok(Self { width, height, values })
     }

@@ -131,15 +131,12 @@ fn reduced_from<T: Sample, R: Reduce>(numbers: &Numbers, columns: usize, rows: u
     let (height, width) = (to_usize(height)?, to_usize(width)?);
     let plan = Plan { width, height, rows, bounds: bounds(width, columns) };
     let mut cells = vec![Cell::<R>::default(); columns * rows];
-    numbers.runs(
-        |run| plan.of_run::<T, R>(run),
-        |(first, part)| {
-            for (all, part) in cells.iter_mut().skip(first * columns).zip(&part) {
-                all.add(part);
-            }
-            Ok(())
-        },
-    )?;
+    numbers.runs(&|run| plan.of_run::<T, R>(run), &mut |(first, part)| {
+        for (all, part) in cells.iter_mut().skip(first * columns).zip(&part) {
+            all.add(part);
+        }
+        Ok(())
+    })?;
     let is_masked = |cell: &Cell<R>| cell.kept.value().is_none() && cell.other.is_none();
     let masked = if cells.iter().any(is_masked) { cells.iter().map(is_masked).collect() } else { Vec::new() };
     let values = cells.iter().map(|cell| cell.kept.value().or(cell.other).unwrap_or(f64::NAN)).collect();

@@ -48,7 +48,7 @@ fn samples<T: Sample>(numbers: &Numbers) -> Result<Option<Vec<T>>> {
     let stride = (total / SAMPLES as u64).max(1);
     let mut samples = Vec::with_capacity(SAMPLES);
     numbers.runs(
-        |run| {
+        &|run| {
             let all = T::all(run.bytes);
             let known = match &firsts {
                 Some((_, firsts)) => firsts.get(&run.start).copied(),
@@ -64,7 +64,7 @@ fn samples<T: Sample>(numbers: &Numbers) -> Result<Option<Vec<T>>> {
             let finite = run.unmasked::<T>().map(|(_, number)| number).filter(|number| number.is_finite());
             Ok(finite.skip(over).step_by(step).collect::<Vec<T>>())
         },
-        |mut found| {
+        &mut |mut found| {
             samples.append(&mut found);
             Ok(())
         },
@@ -79,14 +79,11 @@ type Counts = HashMap<u64, (u64, u64)>;
 /// Counts the finite numbers: all, and by the start of each run those before it and in it.
 fn counted<T: Sample>(numbers: &Numbers) -> Result<(u64, Counts)> {
     let (mut total, mut firsts) = (0, HashMap::new());
-    numbers.runs(
-        |run| Ok((run.start, run.finite::<T>() as u64)),
-        |(start, finite)| {
-            firsts.insert(start, (total, finite));
-            total += finite;
-            Ok(())
-        },
-    )?;
+    numbers.runs(&|run| Ok((run.start, run.finite::<T>() as u64)), &mut |(start, finite)| {
+        firsts.insert(start, (total, finite));
+        total += finite;
+        Ok(())
+    })?;
     Ok((total, firsts))
 }
 

@@ -181,7 +181,7 @@ fn narrowed<T: Sample>(numbers: &Numbers, groups: &[Group], known: u32, ranks: &
     let next = known + DIGIT;
     let mut tables = vec![vec![0u64; VALUES]; groups.len()];
     numbers.runs(
-        |run| {
+        &|run| {
             let mut counts = vec![vec![0u32; VALUES]; groups.len()];
             for (_, number) in run.unmasked::<T>().filter(|(_, number)| number.is_finite()) {
                 let key = number.key();
@@ -192,7 +192,7 @@ fn narrowed<T: Sample>(numbers: &Numbers, groups: &[Group], known: u32, ranks: &
             }
             Ok(counts)
         },
-        |counts| {
+        &mut |counts| {
             for (table, counts) in tables.iter_mut().zip(counts) {
                 table.iter_mut().zip(counts).for_each(|(all, part)| *all += u64::from(part));
             }
@@ -211,7 +211,7 @@ fn collected<T: Sample>(numbers: &Numbers, groups: &[Group], known: u32, ranks: 
     let finder = Finder::new::<T>(groups, known);
     let mut keys: Vec<Vec<u64>> = groups.iter().map(|_| Vec::new()).collect();
     numbers.runs(
-        |run| {
+        &|run| {
             let mut keys: Vec<Vec<u64>> = groups.iter().map(|_| Vec::new()).collect();
             let mut add = |number: T| {
                 let key = number.key();
@@ -228,7 +228,7 @@ fn collected<T: Sample>(numbers: &Numbers, groups: &[Group], known: u32, ranks: 
             }
             Ok(keys)
         },
-        |part| {
+        &mut |part| {
             keys.iter_mut().zip(part).for_each(|(all, mut part)| all.append(&mut part));
             Ok(())
         },
