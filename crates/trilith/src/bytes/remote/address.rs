@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use url::{Position, Url};
+use url::{ParseError, Position, Url};
 
 use super::super::base::percent_decode;
 use super::bucket::{self, Bucket, Service};
@@ -32,7 +32,12 @@ impl Address {
             Some(Err(why)) => return Err(bad(why)),
             None => {}
         }
-        let mut url = Url::parse(text).map_err(|e| bad(&e.to_string()))?;
+        let mut url = Url::parse(text).map_err(|error| match error {
+            ParseError::IdnaError => {
+                bad("its host is not ASCII").hint("write the host in its ASCII form, as in https://xn--mller-kva.example/x.asdf")
+            }
+            error => bad(&error.to_string()),
+        })?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(bad("expected http://, https://, s3://, gs:// or az://"));
         }
@@ -329,6 +334,9 @@ mod tests {
         assert_eq!(file.join("../y").unwrap(), at("s3://bucket/a b/y"));
         assert!(!file.join("../y").unwrap().is_in_folder_of(&file));
         assert!(!file.join("s3://other/a b/100%25/y").unwrap().is_in_folder_of(&file));
+        // Tables of all scripts would be larger than what reads the files.
+        assert!(Address::parse("https://m\u{fc}ller.example/x").is_err_and(|error| error.to_string().contains("not ASCII")));
+        assert!(Address::parse("https://xn--mller-kva.example/x").is_ok());
         for bad in ["s3://", "s3://bucket", "s3://bucket/", "s3://b/../c/k", "s3://b:80/k", "s3://u@b/k", "ftp://a/b", "https://"]
         {
             assert!(Address::parse(bad).is_err(), "{bad}");
