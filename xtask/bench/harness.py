@@ -287,18 +287,20 @@ def main():
     sys.modules["harness"] = sys.modules["__main__"]
     bench = Bench(chosen.program, chosen.folder, chosen.small, chosen.runs)
     clear(bench.out)
-    named = [group for group in chosen.what if group in GROUPS]
+    # `remote` names remote_objects, too.
+    of = {word: [group for group in GROUPS if group == word or group.startswith(f"{word}_")] for word in chosen.what}
+    named = [group for groups in of.values() for group in groups]
     works, tables = [], []
     for group in GROUPS:
         # A name that is no group is a work of any of them.
-        if chosen.what and group not in named and len(named) == len(chosen.what):
+        if chosen.what and group not in named and all(of.values()):
             continue
         module = importlib.import_module(group)
         found = module.works(bench) if hasattr(module, "works") else []
         works += [work for work in found if not chosen.what or group in named or work.name in chosen.what]
         if hasattr(module, "tables") and (not chosen.what or group in named) and not chosen.callgrind:
             tables.append(module.tables)
-    unknown = [name for name in chosen.what if name not in named and name not in [work.name for work in works]]
+    unknown = [name for name in chosen.what if not of[name] and name not in [work.name for work in works]]
     if unknown:
         options.error(f"no work or group {unknown[0]!r}; the groups are {', '.join(GROUPS)}")
     report = {

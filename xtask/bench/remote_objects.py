@@ -84,7 +84,7 @@ def tables(bench):
     import servers
 
     if not servers.NGINX:
-        return [Table("cloud: no nginx on this machine", [], [])]
+        return [Table("remote: no nginx on this machine", [], [])]
     table, images = (200, 20) if bench.small else (2000, 200)
     root = bench.folder / f"bucket-{table}"
     if not root.exists():
@@ -124,4 +124,4 @@ def tables(bench):
                 rows.append([what, who, len(requests), f"{sent:.2f}", f"{wall:.2f}", f"{figures['cpu_s']:.2f}"])
     finally:
         server.stop()
-    return [Table("cloud: objects of a bucket, one run", ["work", "who", "requests", "MB", "wall s", "CPU s"], rows)]
+    return [Table("remote: objects of a bucket, one run", ["work", "who", "requests", "MB", "wall s", "CPU s"], rows)]
