@@ -330,6 +330,67 @@ fn of_four_writers_at_once_none_loses_the_work_of_another() {
     common::say(&format!("four writers at once: {} changes made, 0 lost", said.len()));
 }
 
+#[test]
+fn several_processes_append_to_one_dudley_file_while_others_read() {
+    const EACH: u32 = 8;
+    let folder = tempfile::tempdir().unwrap();
+    let layout = trilith::layout::Layout::read(b"who = [i4]\nt = [f8]\n").unwrap();
+    let who = |who: i32| Array::from_slice(&[who], &[1]).unwrap();
+    let t = |who: i32| Array::from_slice(&[f64::from(who)], &[1]).unwrap();
+    let mut filling = trilith::dudley::Filling::default();
+    filling.data.extend([("who".to_owned(), who(0)), ("t".to_owned(), t(0))]);
+    let mut out = std::io::Cursor::new(Vec::new());
+    filling.write(&layout, trilith::array::Byteorder::Little, true, &trilith::Limits::default(), &mut out).unwrap();
+    std::fs::write(folder.path().join("x.bd"), out.into_inner()).unwrap();
+    for number in 1..4 {
+        for (name, rows) in [("who", who(number)), ("t", t(number))] {
+            let mut bytes = Vec::new();
+            rows.write_npy(&mut bytes).unwrap();
+            std::fs::write(folder.path().join(format!("{name}{number}.npy")), bytes).unwrap();
+        }
+    }
+    let writer = |who: u32| {
+        let folder = folder.path();
+        move || {
+            for _ in 0..EACH {
+                let mut command = common::trilith();
+                command.current_dir(folder).args([
+                    "--quiet",
+                    "append",
+                    "x.bd",
+                    &format!("who=who{who}.npy"),
+                    &format!("t=t{who}.npy"),
+                ]);
+                let done = common::run(command, None);
+                assert_eq!(done.status, Ok(0), "{}", done.stderr);
+            }
+        }
+    };
+    let mut reads = 0;
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (1..4).map(|who| scope.spawn(writer(who))).collect();
+        while writers.iter().any(|writer| !writer.is_finished()) {
+            // A reader sees whole records, or that the file was changed.
+            let both = trilith::open(folder.path().join("x.bd"))
+                .and_then(|file| Ok((file.array("/who")?.load_as::<f64>()?, file.array("/t")?.load_as::<f64>()?)));
+            match both {
+                Ok((who, t)) => {
+                    assert_eq!(who, t);
+                    reads += 1;
+                }
+                Err(error) => assert!(error.to_string().contains("changed by another process"), "{error}"),
+            }
+        }
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+    });
+    let who = trilith::open(folder.path().join("x.bd")).unwrap().array("/who").unwrap().load::<i32>().unwrap();
+    for name in 1..4 {
+        assert_eq!(who.iter().filter(|one| **one == name).count() as u32, EACH);
+    }
+    assert!(reads > 0);
+    common::say(&format!("three writers of records at once: {} records, {reads} reads meanwhile", who.len()));
+}
+
 /// The signals among these that end a program here: one that the shell ignores (SIGINT of a job in the background) is ignored
 /// by the programs that it starts, too.
 fn ending<'a>(signals: &[(&'a str, u32)]) -> Vec<&'a str> {

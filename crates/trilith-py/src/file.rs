@@ -227,7 +227,7 @@ impl File {
             let path: String = path.extract()?;
             all.push((format!("/{}", path.trim_start_matches('/')), drafts::array(&rows)?));
         }
-        self.grow(py, |file| append_variables(file, &all, StreamOptions::default(), &Limits::from_env()?).map(drop))
+        self.grow(py, |file| append_variables(file, &all, &StreamOptions::default(), &Limits::from_env()?).map(drop))
     }
 
     /// Appends to a file without a tree, which is then opened again.
@@ -238,7 +238,7 @@ impl File {
         let done = calm(py, || {
             let _turn = self.held.turn();
             make(&home.path)?;
-            self.held.reopen(&home.path)
+            trilith::bytes::retried(|| self.held.reopen(&home.path))
         });
         done?.or_raise(About::Argument)
     }

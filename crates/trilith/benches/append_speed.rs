@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use trilith::array::{Byteorder, Datatype, Field, StructType};
 use trilith::asdf::append_rows;
-use trilith::dudley::{Draft, Filling, append_variables};
+use trilith::dudley::{Draft, Filling, StreamOptions, append_variables};
 use trilith::layout::Layout;
 use trilith::{Array, Limits, OpenOptions, Result, Writer};
 
@@ -76,7 +76,7 @@ fn file(path: &Path, layout: &[u8], params: &[(&str, i64)], data: Vec<(&str, Arr
 
 fn append(path: &Path, variables: &[(&str, Array)]) -> Result<()> {
     let variables: Vec<_> = variables.iter().map(|(name, array)| ((*name).to_owned(), array.clone())).collect();
-    append_variables(path, &variables, Default::default(), &Limits::default()).map(drop)
+    append_variables(path, &variables, &StreamOptions::default(), &Limits::default()).map(drop)
 }
 
 fn plain(path: &Path, n: u64) -> Result<()> {

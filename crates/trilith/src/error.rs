@@ -186,6 +186,8 @@ struct Inner {
     hint: Option<String>,
     setting: Option<(&'static str, Setting)>,
     source: Option<std::io::Error>,
+    /// Another process was at the file at the same time.
+    is_contended: bool,
 }
 
 impl Error {
@@ -200,7 +202,18 @@ impl Error {
             hint: None,
             setting: None,
             source: None,
+            is_contended: false,
         }))
+    }
+
+    /// Notes that another process was at the file at the same time, so that the same work may succeed later.
+    pub(crate) fn contended(mut self) -> Self {
+        self.0.is_contended = true;
+        self
+    }
+
+    pub(crate) fn is_contended(&self) -> bool {
+        self.0.is_contended
     }
 
     /// The file breaks the rules of its format.

@@ -7,6 +7,7 @@ use serde_json::json;
 use trilith::array::Array;
 use trilith::error::counted;
 use trilith::asdf::append_rows;
+use trilith::bytes::retried;
 use trilith::dudley::{DudleyFile, LayoutOrigin, Signature, StreamOptions, append_variables};
 use trilith::{Error, Result};
 
@@ -21,7 +22,7 @@ use crate::outputs::told;
 /// An exploded file gets the rows in the file of the array. In a Dudley file, name a list, which gets an item for each
 /// row, or the last array, if its first dimension is a stored parameter, such as `"" = {…}[NREC]` (`x.bd#/""`).
 /// NAME=ROWS.npy appends several variables, all or none of them: lists, the members of `"" = {…}[NREC]`, or (with the
-/// path of a list) the items of its elements.
+/// path of a list) the items of its elements. Several processes may append to one Dudley file: each waits for the others.
 #[derive(Debug, Args)]
 pub struct Append {
     /// The file and the path of a streamed array; leave the path out if the rows have names
@@ -37,7 +38,7 @@ impl Append {
     /// Adds the rows.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
-        let file = options.open_file(&item.file)?;
+        let file = retried(|| options.open_file(&item.file))?;
         if file.as_dudley().is_some() {
             return self.to_stream(file.into_dudley()?, &item, options);
         }
@@ -80,7 +81,7 @@ impl Append {
         let mut how = StreamOptions::default();
         how.layout = options.under.as_deref().map(|path| options.read_layout(path, &limits)).transpose()?;
         how.order = options.order();
-        let written = append_variables(Path::new(&item.file), &variables, how, &limits)?;
+        let written = append_variables(Path::new(&item.file), &variables, &how, &limits)?;
         let count = variables.first().and_then(|(_, rows)| rows.shape().first().copied()).unwrap_or(0);
         let report = json!({"file": item.file, "added": count, "size": written});
         let line = format!("{}: {} added, {}", item.file, counted(count, "record"), size(written));

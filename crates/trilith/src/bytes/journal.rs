@@ -204,7 +204,7 @@ impl Journal {
         let old_len = file.file().metadata().map_err(fail)?.len();
         if old_len != read.len() || !expected.is_in(file.file()) {
             let message = format!("{} was changed by another process since it was read", lock.given.display());
-            return Err(Error::new(ErrorKind::Io, message).hint("try again"));
+            return Err(Error::new(ErrorKind::Io, message).hint("try again").contended());
         }
         let path = journal_path(&lock.path);
         let saved = write_journal(&update, &file, &lock, old_len)?;

@@ -170,7 +170,9 @@ impl LocalFile {
     fn was_changed(&self) -> Error {
         // If the whole file is the work of this process, so are these bytes.
         let by = if self.reader.is_own(&self.file) { "an update of this process" } else { "another process" };
-        Error::new(crate::ErrorKind::Io, format!("{} was changed by {by} while it was open", self.name)).hint("open it again")
+        Error::new(crate::ErrorKind::Io, format!("{} was changed by {by} while it was open", self.name))
+            .hint("open it again")
+            .contended()
     }
 }
 

@@ -230,12 +230,35 @@ fn lock_in_place(path: &Path) -> std::io::Result<Option<Locked>> {
 pub(super) fn busy(path: &Path) -> Error {
     Error::new(ErrorKind::Io, format!("{} is being changed by another process", path.display()))
         .hint("wait until it is done, then try again")
+        .contended()
 }
 
 /// The error for a file that is no longer what was read.
 #[cold]
 fn changed(path: &Path) -> Error {
-    Error::new(ErrorKind::Io, format!("{} was changed by another process since it was read", path.display())).hint("try again")
+    Error::new(ErrorKind::Io, format!("{} was changed by another process since it was read", path.display()))
+        .hint("try again")
+        .contended()
+}
+
+/// Does some work again while other processes change the file, for about ten seconds.
+///
+/// # Errors
+/// Returns the errors of the work, and [`ErrorKind::Cancelled`] if the caller gave it up.
+pub fn retried<T>(mut work: impl FnMut() -> Result<T>) -> Result<T> {
+    const TRIES: u64 = 100;
+    // Processes that wait for each other should not meet again.
+    let own = u64::from(super::system::process_number()) % 13;
+    for count in 1..TRIES {
+        match work() {
+            Err(error) if error.is_contended() => {
+                crate::interrupt::check()?;
+                std::thread::sleep(Duration::from_millis((2 * count).min(100) + (own + count) % 13));
+            }
+            done => return done,
+        }
+    }
+    work()
 }
 
 /// Longest name of a file that file systems take.

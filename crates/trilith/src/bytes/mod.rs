@@ -71,7 +71,7 @@ pub(crate) use local::uncounted;
 #[doc(hidden)]
 pub use local::{LocalFile, bytes_read, is_one_file};
 #[doc(hidden)]
-pub use lock::{Basis, remove_stale};
+pub use lock::{Basis, remove_stale, retried};
 #[doc(hidden)]
 pub use metered::Metered;
 pub(crate) use nearby::ReadAhead;

@@ -204,7 +204,7 @@ pub(super) fn write_past(update: &mut Update, at: u64, bytes: &[u8], start: u64)
 /// # Errors
 /// Returns the errors of [`append_variables`].
 pub fn append_records(path: &Path, list: &str, rows: &Array, limits: &Limits) -> Result<u64> {
-    append_variables(path, &[(list.to_owned(), rows.clone())], StreamOptions::default(), limits)
+    append_variables(path, &[(list.to_owned(), rows.clone())], &StreamOptions::default(), limits)
 }
 
 /// Appends records of several variables, all or none of them: to lists, to the items of a list whose
@@ -215,11 +215,17 @@ pub fn append_records(path: &Path, list: &str, rows: &Array, limits: &Limits) ->
 /// A list becomes longer by a count in the layout. A file whose layout is outside of it gets a layout at
 /// its end as soon as the layout has to change; that outside goes on describing what was there before.
 ///
+/// Several processes may append to one file: each waits for the others, and its records come after theirs.
+///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a path leads to nothing that can grow, or if records
 /// are missing or have another shape or datatype. Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported)
 /// for an array that cannot grow in its place, and the errors of [`append`].
-pub fn append_variables(path: &Path, variables: &[(String, Array)], how: StreamOptions, limits: &Limits) -> Result<u64> {
+pub fn append_variables(path: &Path, variables: &[(String, Array)], how: &StreamOptions, limits: &Limits) -> Result<u64> {
+    bytes::retried(|| append_once(path, variables, how.clone(), limits))
+}
+
+fn append_once(path: &Path, variables: &[(String, Array)], how: StreamOptions, limits: &Limits) -> Result<u64> {
     let file = open(path, how, limits)?;
     let items = file.items()?;
     if let [(item, rows)] = variables
