@@ -34,6 +34,18 @@ pub fn array(given: &Bound<'_, PyAny>) -> PyResult<Array> {
     collector.ready()?.whole(&value).or_raise(About::Argument)
 }
 
+/// Returns one array of Python's, or the space that a `trilith.Reserved` reserves.
+pub fn array_or_space(given: &Bound<'_, PyAny>) -> PyResult<Array> {
+    let kind = given.py().import("trilith._values")?.getattr("Reserved")?;
+    if !given.is_instance(&kind)? {
+        return array(given);
+    }
+    let mut collector = Collector::new(Target::newest(), 0);
+    let value = collector.value(given)?;
+    let space = collector.ready()?.reserved(&value);
+    space.unwrap_or_else(|| Err(Error::invalid_input("this is not a Reserved"))).or_raise(About::Argument)
+}
+
 impl Ready<'_> {
     /// Returns the items of a stream: integers are fixed parameters, other numbers and strings are arrays without
     /// axes. Below a list, if parameters are not seen again, integers are arrays as well.
@@ -46,7 +58,7 @@ impl Ready<'_> {
         if depth > 256 {
             return Err(Error::invalid_input("the items nest too deep"));
         }
-        if let Some(array) = self.stored(value) {
+        if let Some(array) = self.reserved(value).or_else(|| self.stored(value)) {
             return Ok(Draft::data(array?));
         }
         match &value.data {

@@ -9,11 +9,12 @@ use trilith::Limits;
 use trilith::bytes::{self, Basis, LocalOptions, NewFile, NoReferences, read_text};
 use trilith::dudley::{Catalog, DudleyFile, Filling, Listing, StreamOptions, native_order};
 use trilith::file::Gather;
-use trilith::layout::{Dialect, Kind, Layout as Parsed, ParseOptions, parse};
+use trilith::layout::{Byteorder, Dialect, Kind, Layout as Parsed, ParseOptions, parse};
 
 use crate::calm::calm;
 use crate::drafts;
 use crate::errors::{About, Raise, raise_at};
+use crate::parallel::{ParallelWriter, absolute};
 
 /// A layout: the byte offset of every array of a binary file, in the Dudley language.
 ///
@@ -127,18 +128,7 @@ impl Layout {
         byteorder: Option<&str>,
         items: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        let order = crate::source::order(byteorder)?.or(self.0.order()).unwrap_or(native_order());
-        let mut filling = Filling::default();
-        for given in values.into_iter().chain(items) {
-            for (name, value) in given {
-                let name: String = name.extract()?;
-                if Filling::is_param(&self.0, &name) {
-                    filling.params.push((name, value.extract()?));
-                } else {
-                    filling.data.push((name, drafts::array(&value)?));
-                }
-            }
-        }
+        let (filling, order) = self.filling(values, items, byteorder)?;
         let done = calm(py, || {
             let limits = Limits::from_env()?;
             let mut file = NewFile::create(&path, Basis::Nothing)?;
@@ -148,6 +138,60 @@ impl Layout {
         done.map_err(|error| raise_at(&error, Some(&path)))
     }
 
+    /// Begins a native file with this layout that many processes write, as `trilith.create` does.
+    ///
+    /// Each `trilith.Reserved` gets its space, and everything else is written at once. Then each process writes the blocks of
+    /// its domain with `write_region`.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str or os.PathLike
+    ///     The path of the finished file.
+    /// values : dict, optional
+    ///     Parameters and items by their paths, for names that are not keywords of Python.
+    /// byteorder : {"little", "big"}, optional
+    ///     The byte order, if the layout does not have it.
+    /// **items
+    ///     Parameters and items by their names, with `trilith.Reserved` for the arrays that processes write.
+    ///
+    /// Returns
+    /// -------
+    /// ParallelWriter
+    ///
+    /// Raises
+    /// ------
+    /// OSError
+    ///     If the file cannot be written, or if another writer has begun it.
+    /// ValueError
+    ///     If a value is missing or does not fit the layout, or if no `trilith.Reserved` is among them.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, tempfile, trilith
+    /// >>> layout = trilith.Layout("{ nx : i8  ny : i8 }  rho = f8[ny, nx]")
+    /// >>> path = tempfile.mkdtemp() + "/run.bd"
+    /// >>> work = layout.create(path, nx=4, ny=2, rho=trilith.Reserved((2, 4), "f8"))
+    /// >>> for rank in range(2):  # in as many processes
+    /// ...     work.write_region("rho", (slice(None), slice(2 * rank, 2 * rank + 2)), numpy.full((2, 2), float(rank)))
+    /// >>> work.finish()
+    /// >>> trilith.open(path)["rho"][0].tolist()
+    /// [0.0, 0.0, 1.0, 1.0]
+    #[pyo3(signature = (path, values=None, /, *, byteorder=None, **items))]
+    #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
+    fn create(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        values: Option<&Bound<'_, PyDict>>,
+        byteorder: Option<&str>,
+        items: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<ParallelWriter> {
+        let (filling, order) = self.filling(values, items, byteorder)?;
+        let path = absolute(path);
+        let begun = calm(py, || trilith::ParallelWriter::create_under(&path, &self.0, &filling, order))?;
+        Ok(ParallelWriter { writer: begun.map_err(|error| raise_at(&error, Some(&path)))? })
+    }
+
     /// Writes a catalog of files that have this layout, with the parameters of each file.
     ///
     /// The catalog holds the layout, so `trilith.open(path)` opens all files as one.
@@ -155,7 +199,8 @@ impl Layout {
     /// Parameters
     /// ----------
     /// files : str, os.PathLike, or list of these
-    ///     The files, in the folder of the catalog or below it: paths, folders and patterns such as `"runs/*.bd"`.
+    ///     The files: paths, folders and patterns such as `"runs/*.bd"` in the folder of the catalog or below it, and URLs. To
+    ///     read a catalog with URLs, allow them with `trilith.open(path, allow=["https://…/"])`.
     /// path : str or os.PathLike
     ///     The catalog to write.
     /// byteorder : {"little", "big"}, optional
@@ -202,7 +247,7 @@ impl Layout {
             let mut open = |path: &Path, layout: Option<&Parsed>| {
                 let mut how = StreamOptions::default();
                 (how.layout, how.order) = (layout.cloned(), order);
-                DudleyFile::open_with(bytes::open(path, LocalOptions::default())?, &NoReferences, how, &limits)
+                DudleyFile::open_with(trilith::OpenOptions::new().source(path)?.0, &NoReferences, how, &limits)
             };
             let listed = known.as_ref().map(Catalog::read).transpose()?;
             let named = Gather::new().all(true).all_named(files.iter().map(|file| file.to_string_lossy()), &path, add)?;
@@ -320,6 +365,30 @@ impl Layout {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, (Bound<'py, PyString>,)) {
         (slf.get_type().into_any(), (PyString::new(slf.py(), slf.get().0.text()),))
+    }
+}
+
+impl Layout {
+    /// The parameters and items that Python gave, and the byte order.
+    fn filling(
+        &self,
+        values: Option<&Bound<'_, PyDict>>,
+        items: Option<&Bound<'_, PyDict>>,
+        byteorder: Option<&str>,
+    ) -> PyResult<(Filling, Byteorder)> {
+        let order = crate::source::order(byteorder)?.or(self.0.order()).unwrap_or(native_order());
+        let mut filling = Filling::default();
+        for given in values.into_iter().chain(items) {
+            for (name, value) in given {
+                let name: String = name.extract()?;
+                if Filling::is_param(&self.0, &name) {
+                    filling.params.push((name, value.extract()?));
+                } else {
+                    filling.data.push((name, drafts::array_or_space(&value)?));
+                }
+            }
+        }
+        Ok((filling, order))
     }
 }
 

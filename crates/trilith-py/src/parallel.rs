@@ -7,7 +7,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trilith::ParallelWriter as Writer;
-use trilith::asdf::Builder;
+use trilith::asdf::{Builder, Target};
+use trilith::dudley::native_order;
 use trilith::tree::Data;
 
 use crate::array::{Wanted, wanted};
@@ -29,11 +30,12 @@ use crate::write::form;
 /// Parameters
 /// ----------
 /// path : str or os.PathLike
-///     The path of the finished file.
+///     The path of the finished file. Without `version` a path that ends in `.bd` becomes a native Dudley file. To write one
+///     under a layout of your own, use `Layout.create`.
 /// tree : dict
 ///     The tree, as in `write`, with `trilith.Reserved` for the arrays that processes write.
 /// version : str, optional
-///     Version of the ASDF standard.
+///     Version of the ASDF standard, or "dudley-2025" or "dudley-2026" for a native Dudley file.
 ///
 /// Returns
 /// -------
@@ -61,7 +63,10 @@ use crate::write::form;
 #[pyo3(signature = (path, tree, *, version=None))]
 pub fn create<'py>(py: Python<'py>, path: PathBuf, tree: &Bound<'py, PyAny>, version: Option<&str>) -> PyResult<ParallelWriter> {
     let path = absolute(path);
-    let form = form(version.unwrap_or("1.6"))?;
+    let is_stream = path.to_string_lossy().to_ascii_lowercase().ends_with(".bd");
+    let version = version.unwrap_or(if is_stream { "dudley-2025" } else { "1.6" });
+    let dialect = drafts::dialect(version);
+    let form = if dialect.is_some() { Target::newest() } else { form(version)? };
     let options = array_options(None, None)?;
     let mut collector = Collector::new(form, 0);
     let value = collector.value(tree)?;
@@ -70,6 +75,9 @@ pub fn create<'py>(py: Python<'py>, path: PathBuf, tree: &Bound<'py, PyAny>, ver
     }
     let ready = collector.ready()?;
     let done = calm(py, || {
+        if let Some(dialect) = dialect {
+            return Writer::create_draft(&path, &ready.draft(&value)?, dialect, native_order());
+        }
         let mut builder = Builder::new(form);
         let value = ready.place(&mut builder, &options, value)?;
         Writer::create_from(&path, builder, value)
@@ -117,7 +125,7 @@ pub fn resume(py: Python<'_>, path: PathBuf, id: Option<&str>) -> PyResult<Paral
 }
 
 /// Another process may have another working directory.
-fn absolute(path: PathBuf) -> PathBuf {
+pub fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 
@@ -130,7 +138,7 @@ fn place(path: &str) -> String {
 /// it if an exception is raised.
 #[pyclass(frozen, module = "trilith")]
 pub struct ParallelWriter {
-    writer: Writer,
+    pub writer: Writer,
 }
 
 #[pymethods]

@@ -437,6 +437,17 @@ impl<'a> Ready<'a> {
         Ok(value)
     }
 
+    /// The space of a placeholder, if it is one for elements that other processes write.
+    pub fn reserved(&self, value: &Value) -> Option<Result<Array>> {
+        let number = value.as_i64().filter(|_| value.tag.as_deref() == Some(PLACE))?;
+        match self.0.get(usize::try_from(number).ok()?)? {
+            Stored::Reserved { datatype, order, shape } => {
+                Some(trilith::dudley::reserved((*datatype).clone(), *order, shape.to_vec()))
+            }
+            _ => None,
+        }
+    }
+
     /// The array of a placeholder.
     pub fn stored(&self, value: &Value) -> Option<Result<Array>> {
         if value.tag.as_deref() != Some(PLACE) {

@@ -194,3 +194,17 @@ def test_workers_write_one_file_and_one_is_killed(client, tmp_path):
     assert f.verify(deep=True) == [] and f["meta/made"] == "by three"
     np.testing.assert_array_equal(f["a"].read(), expected)
     assert os.listdir(tmp_path) == ["out.asdf"]
+
+
+def test_workers_write_the_blocks_of_their_domains_into_a_dudley_file(client, tmp_path):
+    layout = trilith.Layout("{ nx : i8  ny : i8  time = f8 }\nrho = f8[ny, nx]  ## (g/cc) density\n")
+    data = da.random.default_rng(4).normal(size=(48, 900), chunks=(12, 300))
+    work = layout.create(tmp_path / "run.bd", nx=900, ny=48, time=1.5, rho=trilith.Reserved(data.shape, data.dtype))
+    future = client.compute(da.store(data.map_blocks(slow), work["rho"], lock=False, compute=False))
+    kill_one(client, 0.3)
+    future.result(timeout=240)
+    work.finish()
+    with xarray.open_dataset(tmp_path / "run.bd", engine="trilith") as ds:
+        np.testing.assert_array_equal(ds.rho, data.compute(scheduler="threads"))
+        assert ds.rho.dims == ("ny", "nx") and float(ds.time) == 1.5
+    assert os.listdir(tmp_path) == ["run.bd"]

@@ -170,6 +170,42 @@ def test_what_does_not_fit_is_an_error(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_blocks_of_a_domain_decomposition_in_a_dudley_file(tmp_path):
+    layout = trilith.Layout("{ nx : i8  ny : i4  time = f8 }\nx = f4[nx]\nrho = f8[ny, nx]  ## (g/cc) density\nz = c16[ny-]\n")
+    path, whole = tmp_path / "run.bd", np.arange(24.0).reshape(4, 6)
+    given = dict(nx=6, ny=4, time=0.5, x=np.arange(6, dtype="f4"))
+    work = layout.create(path, given, rho=trilith.Reserved(whole.shape, "f8"), z=trilith.Reserved(3, "c16"))
+    assert work.arrays == {"/rho": ((4, 6), np.dtype("f8")), "/z": ((3,), np.dtype("c16"))}
+    for region in (np.s_[:2, :4], np.s_[2:, 4:], np.s_[:2, 4:], np.s_[2:, :4]):
+        pickle.loads(pickle.dumps(work)).write_region("rho", region, whole[region].astype(">f8"))
+    work["z"][:2] = np.array([1j, 2j])
+    with pytest.raises(ValueError, match="1 element never written"):
+        work.finish()
+    with pytest.raises(FileNotFoundError, match="other processes are writing it"):
+        trilith.open(path)
+    with pytest.raises(NotImplementedError, match="unfinished"):
+        trilith.open(tmp_path / ".run.bd.trilith-unfinished")
+    work.finish(fill=0)
+    assert unfinished(path) == []
+    layout.write(tmp_path / "at-once.bd", given, rho=whole, z=np.array([1j, 2j, 0]))
+    assert path.read_bytes() == (tmp_path / "at-once.bd").read_bytes()
+    with pytest.raises(ValueError, match="no elements, only space"):
+        layout.write(tmp_path / "x.bd", given, rho=trilith.Reserved(whole.shape, "f8"), z=np.zeros(3, "c16"))
+    # Without a layout, as of write.
+    tree = {"n": 3, "g": {"a b": trilith.Reserved((2, 3), ">i2"), "t": np.arange(2.0)}, "l": [trilith.Reserved(2, "i1"), np.zeros(2, "i1")]}
+    for version in (None, "dudley-2026"):
+        work = trilith.create(tmp_path / "t.bd", tree, version=version)
+        assert list(work.arrays) == ['/g/"a b"', "/l[0]"]
+        work.write_region('/g/"a b"', np.s_[:, ::2], np.array([[1, 2], [3, 4]], "i2"))
+        work.write_region("l[0]", ..., np.array([5, 6], "i1"))
+        work.finish(fill=-1) if version is None else work.abort()
+    with trilith.open(tmp_path / "t.bd") as f:
+        assert f["g"]["a b"].tolist() == [[1, -1, 2], [3, -1, 4]] and f["l"][0].tolist() == [5, 6] and f["n"] == 3
+    with pytest.raises(ValueError, match="extension"):
+        trilith.create(tmp_path / "x.h5", {"a": trilith.Reserved(1, "i1")})
+    assert sorted(os.listdir(tmp_path)) == ["at-once.bd", "run.bd", "t.bd"]
+
+
 def test_dask_stores_into_it(tmp_path):
     da = pytest.importorskip("dask.array")
     data = np.random.default_rng(2).normal(size=(60, 40)).astype("f4")

@@ -1824,6 +1824,54 @@ class Layout:
         >>> trilith.open(path)["rho"][:].tolist()
         [1.5, 2.5]
         """
+    def create(
+        self,
+        path: str | os.PathLike[str],
+        values: dict[str, Any] | None = None,
+        /,
+        *,
+        byteorder: str | None = None,
+        **items: Any,
+    ) -> ParallelWriter:
+        """Begins a native file with this layout that many processes write, as `trilith.create` does.
+
+        Each `trilith.Reserved` gets its space, and everything else is written at once. Then each process writes the blocks of
+        its domain with `write_region`.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The path of the finished file.
+        values : dict, optional
+            Parameters and items by their paths, for names that are not keywords of Python.
+        byteorder : {"little", "big"}, optional
+            The byte order, if the layout does not have it.
+        **items
+            Parameters and items by their names, with `trilith.Reserved` for the arrays that processes write.
+
+        Returns
+        -------
+        ParallelWriter
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written, or if another writer has begun it.
+        ValueError
+            If a value is missing or does not fit the layout, or if no `trilith.Reserved` is among them.
+
+        Examples
+        --------
+        >>> import numpy, tempfile, trilith
+        >>> layout = trilith.Layout("{ nx : i8  ny : i8 }  rho = f8[ny, nx]")
+        >>> path = tempfile.mkdtemp() + "/run.bd"
+        >>> work = layout.create(path, nx=4, ny=2, rho=trilith.Reserved((2, 4), "f8"))
+        >>> for rank in range(2):  # in as many processes
+        ...     work.write_region("rho", (slice(None), slice(2 * rank, 2 * rank + 2)), numpy.full((2, 2), float(rank)))
+        >>> work.finish()
+        >>> trilith.open(path)["rho"][0].tolist()
+        [0.0, 0.0, 1.0, 1.0]
+        """
     def catalog(
         self,
         files: str | os.PathLike[str] | _Iterable[str | os.PathLike[str]],
@@ -1839,7 +1887,8 @@ class Layout:
         Parameters
         ----------
         files : str, os.PathLike, or list of these
-            The files, in the folder of the catalog or below it: paths, folders and patterns such as `"runs/*.bd"`.
+            The files: paths, folders and patterns such as `"runs/*.bd"` in the folder of the catalog or below it, and URLs. To
+            read a catalog with URLs, allow them with `trilith.open(path, allow=["https://…/"])`.
         path : str or os.PathLike
             The catalog to write.
         byteorder : {"little", "big"}, optional
@@ -2047,11 +2096,12 @@ def create(path: str | os.PathLike[str], tree: Any, *, version: str | None = Non
     Parameters
     ----------
     path : str or os.PathLike
-        The path of the finished file.
+        The path of the finished file. Without `version` a path that ends in `.bd` becomes a native Dudley file. To write one
+        under a layout of your own, use `Layout.create`.
     tree : dict
         The tree, as in `write`, with `trilith.Reserved` for the arrays that processes write.
     version : str, optional
-        Version of the ASDF standard.
+        Version of the ASDF standard, or "dudley-2025" or "dudley-2026" for a native Dudley file.
 
     Returns
     -------

@@ -104,7 +104,7 @@ pub use spool::{private_file, set_aside, spool};
 pub(crate) use temporary::Listed;
 #[doc(hidden)]
 pub use temporary::remove_temporary_files;
-pub(crate) use unfinished::{Draft, TARGET, Writing, new_id};
+pub(crate) use unfinished::{Draft, TARGET, TREE_DRAFT, Writing, new_id, stream_draft, stream_id};
 #[doc(hidden)]
 pub use update::{Content, Update};
 pub use write_path::WritePath;

@@ -2,7 +2,7 @@
 //!
 //! One process lays the draft out and puts it next to its target, under a separate name. Others write into it, each
 //! under a shared lock, and note in separate files what they have written, once it is on the disk. Finishing it
-//! takes the exclusive lock. The first byte belongs to no format until then, so readers refuse the draft.
+//! takes the exclusive lock. The first bytes belong to no format until then, so readers refuse the draft.
 //!
 //! The callers decide the content of the notes, and which process owns which part of the draft.
 
@@ -28,7 +28,33 @@ pub(crate) const TARGET: &str = "target";
 
 /// The first byte of a draft, in the place of the `#` of ASDF.
 const MARK: u8 = b'~';
-const FINISHED: u8 = b'#';
+/// Bytes at the start of a draft that may differ from those of the finished file.
+const HEAD: usize = 8;
+
+/// The first bytes of a draft of the ASDF family.
+pub(crate) const TREE_DRAFT: &[u8] = &[MARK];
+
+/// Returns the first bytes of a draft of a native Dudley file, in the place of its signature: its byte order and its number.
+pub(crate) fn stream_draft(sign: u8, id: &[u8; 16]) -> [u8; HEAD] {
+    [MARK, b'B', sign, id[0], id[1], id[2], id[3], id[4]]
+}
+
+/// Returns the number in the first bytes of a draft of a native Dudley file; None for any other file.
+pub(crate) fn stream_id(head: &[u8; HEAD]) -> Option<[u8; 16]> {
+    let [MARK, b'B', b'<' | b'>', number @ ..] = head else { return None };
+    let mut id = [0; 16];
+    id.iter_mut().zip(number).for_each(|(to, from)| *to = *from);
+    Some(id)
+}
+
+/// Returns the first bytes of a file when it is finished.
+fn finished(head: [u8; HEAD]) -> [u8; HEAD] {
+    match head {
+        [MARK, b'B', sign @ (b'<' | b'>'), ..] => [0x8d, sign, b'B', b'D', b'\r', b'\n', 0x1a, b'\n'],
+        [MARK, a, b, c, d, e, f, g] => [b'#', a, b, c, d, e, f, g],
+        done => done,
+    }
+}
 
 /// The draft of a file.
 #[derive(Debug, Clone)]
@@ -51,13 +77,13 @@ impl Draft {
         &self.target
     }
 
-    /// Puts a draft next to its target, with what `lay_out` writes. Also returns the [state](Draft::target_state) of the target
-    /// when it was begun.
+    /// Puts a draft next to its target, with what `lay_out` writes; it returns the first bytes of the draft. Also returns the
+    /// [state](Draft::target_state) of the target when it was begun.
     ///
     /// # Errors
     /// Returns the errors of [`AtomicFile::create`] and those of `lay_out`, and
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is a draft already.
-    pub fn create(target: &Path, lay_out: impl FnOnce(&mut AtomicFile) -> Result<()>) -> Result<(Self, String)> {
+    pub fn create(target: &Path, lay_out: impl FnOnce(&mut AtomicFile) -> Result<Vec<u8>>) -> Result<(Self, String)> {
         let draft = Self::of(target);
         let lock = Lock::acquire(target, Basis::Nothing)?;
         let state = draft.target_state();
@@ -72,9 +98,9 @@ impl Draft {
         if let Some((_, old)) = &there {
             file.look_like(old)?;
         }
-        lay_out(&mut file)?;
+        let head = lay_out(&mut file)?;
         let fail = |e| Error::io(format!("writing {}", draft.path.display()), e);
-        std::io::Seek::rewind(&mut file).and_then(|()| file.write_all(&[MARK])).map_err(fail)?;
+        std::io::Seek::rewind(&mut file).and_then(|()| file.write_all(&head)).map_err(fail)?;
         file.commit()?;
         Ok((draft, state))
     }
@@ -95,7 +121,21 @@ impl Draft {
         #[allow(clippy::disallowed_methods, reason = "its bytes change while it is open, which files in general must not")]
         let file = File::open(&self.path).map_err(|e| self.gone(e))?;
         let len = file.metadata().map_err(|e| self.failed(e))?.len();
-        Ok(Arc::new(Laid { file, len, name: self.path.to_string_lossy().into_owned() }))
+        let mut head = [0; HEAD];
+        read_exact_at(&file, 0, &mut head).map_err(|e| self.failed(e))?;
+        Ok(Arc::new(Laid { file, len, head, name: self.path.to_string_lossy().into_owned() }))
+    }
+
+    /// Returns the first bytes of the draft as they are now.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Io`] if there is no draft.
+    pub fn head(&self) -> Result<[u8; HEAD]> {
+        #[allow(clippy::disallowed_methods, reason = "its bytes change while it is open, which files in general must not")]
+        let file = File::open(&self.path).map_err(|e| self.gone(e))?;
+        let mut head = [0; HEAD];
+        read_exact_at(&file, 0, &mut head).map_err(|e| self.failed(e))?;
+        Ok(head)
     }
 
     /// Opens the draft to write into it, together with others.
@@ -274,7 +314,9 @@ impl Writing {
         let adopted = AtomicFile::adopt(&self.draft.target, &self.draft.path)?;
         // Under the lock of the target: another writer may have finished while this one was computing checksums.
         self.draft.check_target()?;
-        self.write_at(0, &[FINISHED])?;
+        let mut head = [0; HEAD];
+        self.read_at(0, &mut head)?;
+        self.write_at(0, &finished(head))?;
         match adopted.commit() {
             Ok(warnings) => {
                 self.draft.forget()?;
@@ -283,7 +325,7 @@ impl Writing {
             Err(error) => {
                 // Not where the new file is in place already.
                 if super::local::leads_to(&self.draft.path, self.file.file()) {
-                    let _ = self.write_at(0, &[MARK]);
+                    let _ = self.write_at(0, &head);
                 }
                 Err(error)
             }
@@ -319,6 +361,8 @@ fn writer() -> String {
 struct Laid {
     file: File,
     len: u64,
+    /// The first bytes when it was opened.
+    head: [u8; HEAD],
     name: String,
 }
 
@@ -330,9 +374,8 @@ impl Source for Laid {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         end_in_file(offset, into.len() as u64, self.len)?;
         read_exact_at(&self.file, offset, into).map_err(|e| Error::io(format!("reading {}", self.name), e))?;
-        if let (0, Some(first)) = (offset, into.first_mut()) {
-            *first = FINISHED;
-        }
+        let from = usize::try_from(offset).unwrap_or(HEAD).min(HEAD);
+        into.iter_mut().zip(finished(self.head).into_iter().skip(from)).for_each(|(to, byte)| *to = byte);
         Ok(())
     }
 

@@ -8,7 +8,8 @@ use super::family::Catalog;
 use super::path::{Step, steps};
 use super::read::{DudleyFile, LayoutOrigin};
 use super::records::{last_name, structs};
-use super::write::NewStream;
+use super::store::is_reserved;
+use super::write::{NewStream, Reserving, only_data};
 use crate::array::{Array, Index};
 use crate::error::{Error, Result};
 use crate::layout::{
@@ -61,6 +62,19 @@ impl Filling {
         limits: &Limits,
         out: &mut W,
     ) -> Result<u64> {
+        only_data(self.write_reserving(layout, order, embed, limits, out)?)
+    }
+
+    /// Does the same as [`Filling::write`], and leaves the bytes of [`reserved`](super::reserved) arrays as they are. Returns
+    /// the paths of these arrays, too.
+    pub(crate) fn write_reserving<W: Write + Seek>(
+        &self,
+        layout: &Layout,
+        order: Byteorder,
+        embed: bool,
+        limits: &Limits,
+        out: &mut W,
+    ) -> Result<Reserving> {
         let params = self.values(layout, order, limits)?;
         let mut new = NewStream::new(layout, params);
         (new.order, new.embed, new.limits) = (order, embed, limits.clone());
@@ -70,7 +84,14 @@ impl Filling {
             given.push(Given { way: steps(&path)?, path, array, taken: 0, axes: 0 });
         }
         let mut supply = |entry: &Entry| supplied(entry, &mut given, limits);
-        let written = new.write(&mut supply, out)?;
+        let written = new.write_reserving(&mut supply, out)?;
+        if let Some((path, _)) = self.data.iter().find(|(path, array)| {
+            let path = canonical_path(path).unwrap_or_default();
+            is_reserved(array) && !array.is_empty() && !written.1.iter().any(|reserved| reserved.starts_with(&path))
+        }) {
+            return Err(Error::unsupported(format!("cannot reserve {path}: it is a part of the structs of an item"))
+                .hint("reserve the whole item"));
+        }
         match given.iter().find(|given| !given.is_used_up()) {
             Some(one) if given.iter().filter(|given| given.path == one.path).count() > 1 => {
                 Err(Error::invalid_input(format!("{} is given twice", one.path)))

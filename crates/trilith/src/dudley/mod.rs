@@ -84,6 +84,8 @@ pub use seen::widened;
 pub use selection::{Selection, Unequal};
 pub use signature::Signature;
 #[doc(hidden)]
+pub use store::reserved;
+#[doc(hidden)]
 pub use text::{presented, s1_bytes, s1_text};
 pub use write::NewStream;
 #[doc(hidden)]

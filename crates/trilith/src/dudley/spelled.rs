@@ -6,7 +6,7 @@ use std::io::{Seek, Write};
 
 use super::draft::{DEPTH, Draft, DraftKind};
 use super::origin::Member;
-use super::write::NewStream;
+use super::write::{NewStream, Reserving, only_data};
 use crate::array::{Array, Datatype};
 use crate::error::{Error, Result};
 use crate::layout::{Attribute, Byteorder, Dialect, Layout, ParseOptions, StoredAs, own_name, parse, primitive_of, quoted_name};
@@ -55,6 +55,19 @@ impl Draft {
         limits: &Limits,
         out: &mut W,
     ) -> Result<u64> {
+        only_data(self.write_reserving(dialect, stored, order, limits, out)?)
+    }
+
+    /// Does the same as [`Draft::write_stored`], and leaves the bytes of [`reserved`](super::reserved) arrays as they are.
+    /// Returns the paths of these arrays, too.
+    pub(crate) fn write_reserving<W: Write + Seek>(
+        &self,
+        dialect: Dialect,
+        stored: &StoredAs,
+        order: Byteorder,
+        limits: &Limits,
+        out: &mut W,
+    ) -> Result<Reserving> {
         let (text, arrays) = self.layout()?;
         let mut layout = own_layout(&text, limits)?;
         if dialect == Dialect::D2026 || *stored != StoredAs::default() {
@@ -64,7 +77,7 @@ impl Draft {
         (new.order, new.limits) = (order, limits.clone());
         let mut arrays = VecDeque::from(arrays);
         let mut supply = in_order(&mut arrays);
-        new.write(&mut supply, out)
+        new.write_reserving(&mut supply, out)
     }
 }
 

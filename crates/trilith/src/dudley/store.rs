@@ -1,7 +1,9 @@
 //! Elements as a layout stores them: in its byte order, struct members at their offsets.
 
+use std::sync::{Arc, OnceLock};
+
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::to_usize;
+use crate::bytes::{Source, SourceRef, to_usize};
 use crate::error::{Error, Result};
 
 /// Most pieces that an element may have: structs of arrays of structs are taken apart.
@@ -34,8 +36,7 @@ pub(super) fn store(
         if let Some(fitted) = super::text::fitted(array, datatype, shape)? {
             return store(&fitted, datatype, order, shape, take);
         }
-        let given = format!("{} {:?}", array.datatype(), array.shape());
-        return Err(Error::invalid_input(format!("the data are {given}, but the layout has {datatype} {shape:?}")));
+        return Err(unfit(array, datatype, shape));
     }
     if array.is_empty() || datatype.item_size() == 0 {
         return Ok(());
@@ -59,6 +60,62 @@ pub(super) fn store(
         }
         take(&stored)
     })
+}
+
+/// The error for an array of another datatype or shape.
+#[cold]
+fn unfit(array: &Array, datatype: &Datatype, shape: &[u64]) -> Error {
+    let given = format!("{} {:?}", array.datatype(), array.shape());
+    Error::invalid_input(format!("the data are {given}, but the layout has {datatype} {shape:?}"))
+}
+
+/// Zeros without end, of which [`reserved`] arrays are made.
+struct Blank;
+
+impl Source for Blank {
+    fn len(&self) -> u64 {
+        i64::MAX as u64
+    }
+
+    fn read_at(&self, _: u64, into: &mut [u8]) -> Result<()> {
+        into.fill(0);
+        Ok(())
+    }
+
+    fn name(&self) -> &str {
+        "a reserved array"
+    }
+}
+
+fn blank() -> &'static SourceRef {
+    static BLANK: OnceLock<SourceRef> = OnceLock::new();
+    BLANK.get_or_init(|| Arc::new(Blank))
+}
+
+/// Returns an array that only reserves the space of its elements, for
+/// [`ParallelWriter::create_under`](crate::ParallelWriter::create_under). Other writers refuse it.
+///
+/// # Errors
+/// Returns the errors of [`Array::new`].
+pub fn reserved(datatype: Datatype, order: Byteorder, shape: Vec<u64>) -> Result<Array> {
+    Array::new(Arc::clone(blank()), 0, datatype, order, shape)
+}
+
+/// Returns `true` for [`reserved`] arrays and parts of them.
+pub(super) fn is_reserved(array: &Array) -> bool {
+    Arc::ptr_eq(array.source(), blank())
+}
+
+/// Returns the number of bytes of a reserved array as the layout stores it.
+///
+/// # Errors
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the array has another datatype or shape.
+pub(super) fn reserved_size(array: &Array, datatype: &Datatype, shape: &[u64]) -> Result<u64> {
+    if !array.datatype().means(datatype) || array.shape() != shape {
+        return Err(unfit(array, datatype, shape));
+    }
+    let size = shape.iter().try_fold(datatype.item_size(), |size, len| size.checked_mul(*len));
+    size.ok_or_else(|| Error::invalid_input("E406: it is too large"))
 }
 
 fn put(leaf: &Leaf, from: &[u8], to: &mut [u8]) -> Result<()> {

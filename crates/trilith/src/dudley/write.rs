@@ -4,7 +4,7 @@ use std::io::{Seek, SeekFrom, Write};
 
 use super::datatype::datatype_of;
 use super::signature::Signature;
-use super::store::store;
+use super::store::{is_reserved, reserved_size, store};
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes;
 use crate::error::{Error, Result};
@@ -57,12 +57,18 @@ impl<'l> NewStream<'l> {
     /// would overwrite the header (E410). Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for
     /// filters other than gzip and png, and [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails.
     pub fn write<W: Write + Seek>(&self, data: Supplier<'_>, out: &mut W) -> Result<u64> {
+        only_data(self.write_reserving(data, out)?)
+    }
+
+    /// Does the same as [`NewStream::write`], and leaves the bytes of [`reserved`](super::reserved) arrays as they are.
+    /// Returns the paths of these arrays, too.
+    pub(crate) fn write_reserving<W: Write + Seek>(&self, data: Supplier<'_>, out: &mut W) -> Result<Reserving> {
         let options = Options { native: true, order: Some(self.order), limits: self.limits.clone() };
         let fail = |e| Error::io("writing", e);
         out.write_all(&Signature { order: self.order, layout_at: None }.bytes()).map_err(fail)?;
         let (found, packed) = evaluate(self.layout, &options, &self.params, data)?;
         let base = base_of(self.layout.dialect());
-        let end = write_items(&found, base, Reached::default(), &self.limits, packed, data, &mut |at, bytes| {
+        let (end, reserved) = write_items(&found, base, Reached::default(), &self.limits, packed, data, &mut |at, bytes| {
             out.seek(SeekFrom::Start(at)).and_then(|_| out.write_all(bytes)).map_err(fail)
         })?;
         let total = found.total().and_then(|total| total.checked_add(base));
@@ -72,13 +78,25 @@ impl<'l> NewStream<'l> {
             if end < total {
                 out.seek(SeekFrom::Start(total - 1)).and_then(|_| out.write_all(&[0])).map_err(fail)?;
             }
-            return Ok(total);
+            return Ok((total, reserved));
         }
         let text = stored_text(self.layout);
         out.seek(SeekFrom::Start(total)).and_then(|_| out.write_all(text.as_bytes())).map_err(fail)?;
         let header = Signature { order: self.order, layout_at: Some(total) };
         out.seek(SeekFrom::Start(8)).and_then(|_| out.write_all(&header.address_bytes())).map_err(fail)?;
-        out.seek(SeekFrom::End(0)).map_err(fail)
+        Ok((out.seek(SeekFrom::End(0)).map_err(fail)?, reserved))
+    }
+}
+
+/// The size of a file, and the paths of the arrays that are only reserved in it.
+pub(crate) type Reserving = (u64, Vec<String>);
+
+/// Refuses reserved arrays.
+pub(super) fn only_data((size, reserved): Reserving) -> Result<u64> {
+    match reserved.first() {
+        None => Ok(size),
+        Some(path) => Err(Error::invalid_input(format!("{path} has no elements, only space for them"))
+            .hint("ParallelWriter (trilith.create in Python) writes a file with reserved arrays")),
     }
 }
 
@@ -193,12 +211,15 @@ fn compress(filter: &Filter, entry: &Entry, data: Supplier<'_>) -> Result<Vec<u8
     };
     let mut shape = entry.shape.clone();
     let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
+    let array = data(entry)?;
+    if is_reserved(&array) {
+        return Err(Error::unsupported("the space of a compressed array cannot be reserved").hint("declare it without `->`"));
+    }
     if filter.name == "png" {
-        return image(&data(entry)?, &datatype, entry, level);
+        return image(&array, &datatype, entry, level);
     }
     // An invalid level is the usual one.
     let level = u32::try_from(level).unwrap_or(6);
-    let array = data(entry)?;
     bytes::deflated(level, &mut |out| {
         store(&array, &datatype, order, &shape, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("compressing", e)))
     })
@@ -220,7 +241,7 @@ fn image(_: &Array, _: &Datatype, _: &Entry, _: i64) -> Result<Vec<u8>> {
     Err(super::inflate::unavailable("png"))
 }
 
-/// Writes the items from `from` on, at their bytes of the file; returns the largest end.
+/// Writes the items from `from` on, at their bytes of the file; returns the largest end, and the paths of reserved arrays.
 pub(super) fn write_items(
     found: &Evaluation<'_>,
     base: u64,
@@ -229,9 +250,9 @@ pub(super) fn write_items(
     packed: Packed,
     data: Supplier<'_>,
     put: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
-) -> Result<u64> {
+) -> Result<Reserving> {
     let mut packed = packed.into_iter().peekable();
-    let mut end = 0;
+    let (mut end, mut reserved) = (0, Vec::new());
     for (number, entry) in (0u64..).zip(found.entries_behind(from)?) {
         let entry = entry?;
         if number >= limits.items {
@@ -254,14 +275,20 @@ pub(super) fn write_items(
             (EntryKind::Data, None) => {
                 let mut shape = entry.shape.clone();
                 let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
-                let stored = data(&entry).and_then(|array| store(&array, &datatype, order, &shape, &mut take));
-                stored.map_err(|e| e.context(entry.path.clone()))?;
+                let array = data(&entry).map_err(|e| e.context(entry.path.clone()))?;
+                if is_reserved(&array) {
+                    let size = reserved_size(&array, &datatype, &shape).map_err(|e| e.context(entry.path.clone()))?;
+                    next = next.saturating_add(size);
+                    reserved.push(entry.path);
+                } else {
+                    store(&array, &datatype, order, &shape, &mut take).map_err(|e| e.context(entry.path.clone()))?;
+                }
             }
             (EntryKind::Null, _) => {}
         }
         end = end.max(next);
     }
-    Ok(end)
+    Ok((end, reserved))
 }
 
 /// A parameter as it is stored.

@@ -42,6 +42,7 @@ const START: At = &[0];
 const HDF5: At = &[0, 512, 1024, 2048];
 const PICTURE: &str = "open it with an image viewer or Pillow";
 pub(super) const PROGRAM: &str = "name a data file";
+const UNFINISHED: &str = "finish() does that once all its regions are written, and abort() removes it (ParallelWriter::open, or trilith.resume in Python)";
 const TABLE: &str = "read it with pandas, polars or DuckDB";
 
 /// A format whose layout is derived by the module of that name.
@@ -103,11 +104,13 @@ pub(super) const FORMATS: &[Format] = &[
         "fetch the file with git lfs pull",
     ),
     row("a git-annex pointer, not the file itself", b"/annex/objects/", START, "fetch the file with git annex get"),
+    row("unfinished: a file that several processes write, which none has put in its place yet", b"~ASDF 1.", START, UNFINISHED),
+    row("unfinished: a Dudley file that several processes write, which none has put in its place yet", b"~B<", START, UNFINISHED),
     row(
-        "unfinished: a file that several processes write, which none has put in its place yet",
-        b"~ASDF 1.",
+        "unfinished: a big-endian Dudley file that several processes write, which none has put in its place yet",
+        b"~B>",
         START,
-        "finish() does that once all its regions are written, and abort() removes it (ParallelWriter::open, or trilith.resume in Python)",
+        UNFINISHED,
     ),
     row(
         "a part of an ASDF file: a block without header and tree",

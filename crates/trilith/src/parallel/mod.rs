@@ -7,9 +7,10 @@
 //!
 //! Each process notes its written regions next to the file, once their bytes are on the disk. So a process that is
 //! killed leaves its region unwritten, however much of it was written, and another one may write it again. Until it
-//! is finished the file begins with a byte that no format has, so that no reader takes it for complete.
+//! is finished the file begins with bytes that no format has, so that no reader takes it for complete.
 
 mod cover;
+mod native;
 mod place;
 
 use std::collections::BTreeMap;
@@ -19,8 +20,9 @@ use self::cover::{Region, left_over, region, size};
 use self::place::Runs;
 use crate::array::{Array, Index};
 use crate::asdf::{AsdfFile, Block, Builder, checksum, ndarray, reserved};
-use crate::bytes::{Draft, TARGET, Window, Writing, new_id};
+use crate::bytes::{Draft, TARGET, TREE_DRAFT, Window, Writing, new_id};
 use crate::error::{Error, Result, counted};
+use crate::file::{Form, check_name};
 use crate::limits::Limits;
 use crate::tree::Value;
 use crate::writer::Writer;
@@ -61,13 +63,15 @@ pub struct ParallelWriter {
     id: [u8; 16],
     arrays: BTreeMap<String, Reserved>,
     blocks: Vec<Block>,
+    /// The first bytes of the draft of a native Dudley file.
+    native: Option<[u8; 8]>,
 }
 
 /// An array into which regions are written.
 #[derive(Debug)]
 struct Reserved {
     array: Array,
-    /// The number of its block, and where that begins in the file.
+    /// The number of its block (in a Dudley file, of the array), and where that begins in the file.
     block: usize,
     begin: u64,
 }
@@ -93,8 +97,11 @@ impl ParallelWriter {
         if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
             return Err(Error::unsupported("a gzip file cannot be written in parallel").hint("name it .asdf"));
         }
-        let (draft, state) =
-            Draft::create(path, |file| builder.lay_out(std::io::BufWriter::with_capacity(1 << 20, file), tree, new_id()))?;
+        check_name(&path.to_string_lossy(), Form::Asdf, "name it .asdf")?;
+        let (draft, state) = Draft::create(path, |file| {
+            builder.lay_out(std::io::BufWriter::with_capacity(1 << 20, file), tree, new_id())?;
+            Ok(TREE_DRAFT.to_vec())
+        })?;
         let new = Self::read(draft)?;
         new.draft.share()?.note(&new.id(), &[format!("{TARGET} {state}")])?;
         Ok(new)
@@ -118,6 +125,10 @@ impl ParallelWriter {
     }
 
     fn read(draft: Draft) -> Result<Self> {
+        let head = draft.head()?;
+        if native::is_head(&head) {
+            return native::read(draft, head);
+        }
         let file = AsdfFile::open(draft.read()?, &Limits::default())?;
         let blocks: Vec<Block> = file.sections().blocks()?.into_iter().filter(|block| block.is_reserved()).cloned().collect();
         let id = blocks.first().and_then(|block| block.checksum.as_deref()?.try_into().ok()).unwrap_or_default();
@@ -132,7 +143,7 @@ impl ParallelWriter {
             let (array, path) = (file.stored_array(visit.node)?, walk.path().to_string());
             arrays.insert(path, Reserved { array, block: block.index, begin: block.data_offset });
         }
-        Ok(Self { draft, id, arrays, blocks })
+        Ok(Self { draft, id, arrays, blocks, native: None })
     }
 
     /// The path of the file that is to be.
@@ -142,7 +153,7 @@ impl ParallelWriter {
 
     /// Returns the identifier of this file, which no other file at the same path had or will have.
     pub fn id(&self) -> String {
-        self.id.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+        id_text(&self.id)
     }
 
     /// The arrays that are reserved, by their paths. Their elements are not read.
@@ -238,6 +249,7 @@ impl ParallelWriter {
     pub fn finish(&self) -> Result<Vec<String>> {
         let mut writing = self.draft.alone()?;
         self.check_own(&writing)?;
+        self.check_laid_out()?;
         for (path, count) in self.unwritten()? {
             if count > 0 {
                 return Err(Error::invalid_input(format!(
@@ -279,6 +291,11 @@ impl ParallelWriter {
 
     /// Checks that the draft is still the one that was opened.
     fn check_own(&self, writing: &Writing) -> Result<()> {
+        if let Some(head) = &self.native {
+            let mut found = [0; 8];
+            writing.read_at(0, &mut found)?;
+            return if found == *head { Ok(()) } else { Err(self.is_another()) };
+        }
         for block in &self.blocks {
             let (at, expected) = reserved::unsealed(block);
             let mut found = vec![0; expected.len()];
@@ -309,6 +326,11 @@ impl ParallelWriter {
         }
         Ok(noted)
     }
+}
+
+/// A number of a draft as text.
+fn id_text(id: &[u8; 16]) -> String {
+    id.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The written regions, by the number of the block.
