@@ -214,6 +214,55 @@ class Streams(peer.Case):
                 ended = peer.subprocess.run([compiler, "-fsyntax-only", source], capture_output=True, text=True, check=False)
                 self.assertEqual((ended.returncode, ended.stderr), (0, ""), f"{compiler}, {dialect}")
 
+    def test_templates_of_c_describe_what_c_programs_write(self):
+        if not shutil.which("cc"):
+            self.skipTest("there is no C compiler")
+        kinds = ["char", "short", "int", "long long", "float", "double", "float complex", "double complex", "struct cell"]
+        shapes = ["", "[3]", "[nx]", "[ny][nx]", "[ny-1][nx+2]", "[nx*ny]", "[(ny-1)*(nx-1)]", "[2][ny]", "[ng]", "[2*ng][nx]"]
+        for seed in range(8):
+            chosen = random.Random(seed)
+
+            def members(prefix, most, chosen=chosen):
+                named = [f"{chosen.choice(kinds)} {prefix}{n}{chosen.choice(['', '', '[3]'])};" for n in range(chosen.randint(0, most))]
+                return " ".join(named)
+
+            arrays = [(f"a{n}", chosen.choice(kinds), chosen.choice(shapes)) for n in range(chosen.randint(2, 8))]
+            (self.folder / "run.h").write_text(
+                "#include <complex.h>\n#include <stddef.h>\nstruct cell { char id; double v; };\n"
+                f"struct grid {{ {members('g', 2)} int nx; {members('h', 2)} size_t ny; }};\n"
+                f"struct head {{ {members('m', 3)} struct grid grid; short ng; {members('n', 3)} }};\n#ifdef LAYOUT\nstruct head head;\n"
+                + "".join(f"{kind} {name}{shape};\n" for name, kind, shape in arrays)
+                + "#endif\n"
+            )
+            counts = [" * ".join(f"({dim})" for dim in re.findall(r"\[([^]]*)\]", shape)) or "1" for _, _, shape in arrays]
+            (self.folder / "run.c").write_text(
+                '#include <stdio.h>\n#include <stdlib.h>\n#include "run.h"\nint main(void) {\n  static struct head head;\n'
+                f"  int nx = {chosen.randint(1, 4)}, ny = {chosen.randint(1, 3)}, ng = {chosen.choice([0, 2])};\n"
+                "  head.grid.nx = nx; head.grid.ny = ny; head.ng = ng;\n"
+                '  FILE *out = fopen("run.raw", "wb");\n  fwrite(&head, sizeof head, 1, out);\n'
+                + "".join(
+                    f'  {{ size_t size = sizeof({kind}), count = {count}; printf("{name} %ld %zu\\n", ftell(out), size * count);\n'
+                    "    fwrite(calloc(count + 1, size), size, count, out); }\n"
+                    for (name, kind, _), count in zip(arrays, counts)
+                )
+                + '  printf("end %ld 0\\n", ftell(out));\n  return 0;\n}\n'
+            )
+            run = dict(cwd=self.folder, capture_output=True, text=True, check=True)
+            peer.subprocess.run(["cc", "-o", "run", "run.c"], **run)
+            written = [line.split() for line in peer.subprocess.run(["./run"], **run).stdout.splitlines()]
+            layout = self.folder / "run.dud"
+            lengths = ["--length", "nx=head.grid.nx", "--length", "ny=grid.ny", "--length", "ng=head.ng"]
+            peer.trilith("layout", "new", self.folder / "run.h", *lengths, "-o", layout, "--overwrite")
+            told = peer.trilith_json("layout", "resolve", layout, "--data", self.folder / "run.raw", "--order", "little")
+            items = {item["path"]: item for item in told["items"]}
+            for name, at, size in written[:-1]:
+                item, why = items[f"/{name}"], f"{seed}: {name}\n{layout.read_text()}"
+                self.assertEqual(item["nbytes"], int(size), why)
+                if int(size):
+                    self.assertEqual(item["address"], int(at), why)
+            if int(written[-2][2]):
+                self.assertEqual(told["total"], int(written[-1][1]), f"{seed}\n{layout.read_text()}")
+
     def test_broken_streams_end_with_a_message(self):
         path = self.folder / "x.bd"
         native(path, "<", struct.pack("<i", 5), "N : i4  x = f8[N]")

@@ -6,8 +6,10 @@
 
 mod constant;
 mod known;
+mod structs;
 mod summary;
 mod token;
+mod types;
 
 use std::fmt::Write as _;
 
@@ -17,7 +19,8 @@ use trilith::{Error, Result, line_column};
 use constant::value;
 use known::Known;
 pub use summary::Length;
-use summary::{Members, Summary};
+use structs::Members;
+use summary::Summary;
 use token::{Kind, Token, error, tokens};
 
 /// The sizes of C types that differ between machines.
@@ -188,11 +191,20 @@ impl<'t> Reader<'t> {
         let made = std::mem::replace(&mut self.out, written);
         match done {
             Err(error) if error.kind() == trilith::ErrorKind::Unsupported => {
-                self.left_out.push(error);
                 self.types.back();
                 self.constants.back();
                 self.at = start;
-                self.pass();
+                let is_variable = self.pass() && !is_typedef;
+                if is_variable && self.summary.is_wanted() {
+                    return Err(match error.advice() {
+                        Some(_) => error,
+                        None => error.hint(
+                            "every variable of the file needs its place: give each stored length, such as --length nx=mesh.nx, or \
+                             take the variable out",
+                        ),
+                    });
+                }
+                self.left_out.push(error);
                 Ok(())
             }
             done => {
@@ -202,27 +214,34 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Goes after a declaration: its `;`, or the body of a function.
-    fn pass(&mut self) {
+    /// Goes after a declaration: its `;`, or the body of a function. Returns `true` if it declares a variable.
+    fn pass(&mut self) -> bool {
         let (mut depth, mut before, mut is_body) = (0usize, "", false);
+        let mut is_function = None;
         while let Some(token) = self.next() {
             match token.text {
                 "{" => {
                     is_body |= depth == 0 && before == ")";
                     depth += 1;
                 }
-                "(" | "[" => depth += 1,
+                "(" | "[" => {
+                    if token.text == "(" && depth == 0 {
+                        is_function.get_or_insert(before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_'));
+                    }
+                    depth += 1;
+                }
                 "}" | ")" | "]" => {
                     depth = depth.saturating_sub(1);
                     if depth == 0 && is_body && token.text == "}" {
-                        return;
+                        return false;
                     }
                 }
-                ";" if depth == 0 => return,
+                ";" if depth == 0 => return is_function != Some(true) && !matches!(before, "}" | ""),
                 _ => {}
             }
             before = token.text;
         }
+        false
     }
 
     /// `extern "C"`
@@ -310,8 +329,8 @@ impl<'t> Reader<'t> {
             if is_typedef {
                 self.name_type(name, &spelled, ty);
             } else if !is_block {
-                let placement = self.summary.placement(&spelled)?;
-                let _ = write!(self.out, "{} = {spelled}{placement}", quoted_name(name));
+                let placed = self.summary.placed(name, &spelled)?;
+                let _ = write!(self.out, "{} = {placed}", quoted_name(name));
             }
             let more = self.eat(",");
             if !more {
@@ -339,6 +358,7 @@ impl<'t> Reader<'t> {
             let _ = writeln!(self.out, "{} {{\"\" = {spelled}}}", quoted_name(name));
             quoted_name(name)
         };
+        self.summary.know_type(name, spelled, &made);
         self.types.insert(name.to_owned(), Spelled { name: made, is_char });
     }
 
@@ -410,55 +430,16 @@ impl<'t> Reader<'t> {
                 }
                 name if words.is_empty() => {
                     self.next();
-                    let known = self.types.get(name).cloned().or_else(|| self.named(name));
+                    let known = self.types.get(name).cloned().or_else(|| types::named(self.model, name));
                     return known.ok_or_else(|| self.unsupported(token.at, &format!("type `{name}`")));
                 }
                 _ => break,
             }
         }
-        self.plain(&words).ok_or_else(|| match words.is_empty() {
+        types::plain(self.model, &words).ok_or_else(|| match words.is_empty() {
             true => self.wrong("a type"),
             false => self.unsupported(start, &format!("type `{}`", words.join(" "))),
         })
-    }
-
-    /// The types of `<stdint.h>` and `<stddef.h>`.
-    fn named(&self, name: &str) -> Option<Spelled> {
-        let spelled = match name {
-            "int8_t" => "i1".to_owned(),
-            "int16_t" => "i2".to_owned(),
-            "int32_t" => "i4".to_owned(),
-            "int64_t" => "i8".to_owned(),
-            "uint8_t" => "u1".to_owned(),
-            "uint16_t" => "u2".to_owned(),
-            "uint32_t" => "u4".to_owned(),
-            "uint64_t" => "u8".to_owned(),
-            "size_t" | "uintptr_t" => format!("u{}", self.model.pointer),
-            "ssize_t" | "ptrdiff_t" | "intptr_t" => format!("i{}", self.model.pointer),
-            _ => return None,
-        };
-        Some(Spelled { name: spelled, is_char: false })
-    }
-
-    fn plain(&self, words: &[&str]) -> Option<Spelled> {
-        let count = |word: &str| words.iter().filter(|known| **known == word).count();
-        let unsigned = count("unsigned") > 0;
-        let complex = count("_Complex") + count("complex") > 0;
-        let integer = |size: u8| format!("{}{size}", if unsigned { 'u' } else { 'i' });
-        let name = match () {
-            () if count("double") > 0 && count("long") > 0 => return None,
-            () if count("double") > 0 => if complex { "c16" } else { "f8" }.to_owned(),
-            () if count("float") > 0 => if complex { "c8" } else { "f4" }.to_owned(),
-            () if complex => return None,
-            () if count("bool") + count("_Bool") > 0 => "b1".to_owned(),
-            () if count("char") > 0 => integer(1),
-            () if count("short") > 0 => integer(2),
-            () if count("long") > 1 => integer(8),
-            () if count("long") == 1 => integer(self.model.long),
-            () if count("int") + count("unsigned") + count("signed") > 0 => integer(4),
-            () => return None,
-        };
-        Some(Spelled { name, is_char: words == ["char"] })
     }
 
     /// `enum x {…}`: an int.
@@ -689,8 +670,8 @@ mod tests {
         let source = source.replace("[nx", "[NX");
         let made = read_c(&source, CModel::default(), &lengths).unwrap();
         assert!(made.left_out.is_empty(), "{:?}", made.left_out);
-        let expected = "#: dialect=2025\n{\n  NX : i8  ## nodes\n  ny : i4\n  title = S1[8]\n  time = f8\n  cycle = i4\n}\nTITLE : 8\n\
-            rho = f4[ny-, NX-] %8  ## (g/cc)\nx = f8[NX++] %1\nn = i4[3]\n";
+        let expected = "#: dialect=2025\n{\n  NX : i8  ## nodes\n  ny : i4\n  title = S1[8]\n  time = f8\n  cycle = i4\n  _pad = u1[4]\n}\n\
+            TITLE : 8\nrho = f4[ny-, NX-]  ## (g/cc)\nx = f8[NX++] %1\nn = i4[3]\n";
         assert_eq!(made.text, expected);
         let layout = Layout::read(made.text.as_bytes()).unwrap_or_else(|e| panic!("{e}\n{}", made.text));
         let mut native = Options::default();
@@ -700,14 +681,90 @@ mod tests {
         let at = |path: &str| found.find(path).unwrap().unwrap().address;
         assert_eq!([at("/rho"), at("/x"), at("/n")], [Some(40), Some(48), Some(88)]);
         for (lengths, what) in [
-            ("nx=mesh.n", "no member n; it has nx, ny, title, time, cycle"),
-            ("nx=grid.nx", "no struct grid"),
-            ("nx=mesh.time", "time is no integer"),
+            ("NX=mesh.n", "no member n; it has nx, ny, title, time, cycle"),
+            ("NX=grid.nx", "no struct grid"),
+            ("NX=mesh.time", "time is no integer"),
         ] {
-            let error = read_c(&source, CModel::default(), &[lengths.parse().unwrap()]).unwrap_err().to_string();
-            assert!(error.contains(what), "{lengths}: {error}");
+            let lengths = [lengths, "ny=mesh.ny"].map(|text| text.parse().unwrap());
+            let error = read_c(&source, CModel::default(), &lengths).unwrap_err().to_string();
+            assert!(error.contains(what), "{lengths:?}: {error}");
         }
         assert!("nx".parse::<Length>().is_err());
+    }
+
+    /// The layout of a source with these lengths.
+    fn with_lengths(source: &str, lengths: &[&str]) -> Result<String> {
+        let lengths: Result<Vec<Length>> = lengths.iter().map(|length| length.parse()).collect();
+        Ok(read_c(source, CModel::default(), &lengths?)?.text)
+    }
+
+    #[test]
+    fn structs_in_the_header_of_a_file_are_written_out() {
+        let source = "struct grid { char kind; int nx; int ny; };\nstruct part { double x; char id; };\n\
+            typedef struct head { char magic[6]; struct grid grid; struct part first[2]; short id; double complex z; } head_t;\n\
+            head_t head;\nhead_t other;\nfloat rho[ny][nx];\n";
+        let block = "#: dialect=2025\n{\n  magic = S1[6]\n  kind = i1 %4\n  nx : i4\n  ny : i4\n  first = {\n    x = f8\n    id = i1\n  }[2]\n  \
+            id = i2\n  z = c16 %8\n}\n";
+        for lengths in [["nx=head.grid.nx", "ny=head.grid.ny"], ["nx=grid.nx", "ny=head_t.grid.ny"]] {
+            let text = with_lengths(source, &lengths).unwrap();
+            assert!(text.starts_with(block), "{text}");
+            let layout = Layout::read(text.as_bytes()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let mut options = Options::default();
+            options.order = Some(trilith::array::Byteorder::Little);
+            let found = layout.evaluate_with(&options, &[3, 2]).unwrap();
+            let at = |path: &str| found.find(path).unwrap().unwrap().address;
+            // As gcc lays the struct out, of 80 bytes.
+            assert_eq!([at("/kind"), at("/nx"), at("/first"), at("/id"), at("/z")], [Some(8), Some(12), Some(24), Some(56), Some(64)]);
+            assert_eq!([at("/other"), at("/rho")], [Some(80), Some(160)], "{text}");
+        }
+        let twice = source.replace("short id;", "struct grid fine;");
+        for (source, length, what) in [
+            (twice.as_str(), "nx=grid.nx", "contains grid several times"),
+            (source, "nx=part.x", "part is not in head"),
+            (source, "nx=head.first.x", "an array of structs"),
+            (source, "nx=head.grid.kind.x", "kind is no struct"),
+        ] {
+            let error = with_lengths(source, &[length, "ny=head.grid.ny"]).unwrap_err().to_string();
+            assert!(error.contains(what), "{length}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_variable_of_a_template_has_its_place() {
+        let mesh = "struct mesh { unsigned nx; size_t ny; double time; };\nstruct mesh m;\n";
+        let lengths = ["nx=m.nx", "ny=m.ny"];
+        for (arrays, expected) in [
+            // A product is as many dimensions.
+            ("double rho[nx*ny];", "rho = f8[nx, ny]"),
+            ("double rho[(ny-1)*(nx-1)];", "rho = f8[ny-, nx-]"),
+            ("double rho[2 * nx][ny];", "rho = f8[2, nx, ny]"),
+            // Nothing is between arrays, whatever they are.
+            ("char c[nx]; float complex z[nx]; double complex w[ny];", "c = S1[nx]\nz = c8[nx] %1\nw = c16[ny] %1"),
+            ("double complex w[ny]; float complex z[nx];", "w = c16[ny] %8\nz = c8[nx]"),
+            ("typedef double vec[3]; char c[nx]; vec v[ny];", "vec {\"\" = f8[3]}\nc = S1[nx]\nv = vec[ny] %1"),
+            ("int n[3]; double x[nx];", "n = i4[3]\nx = f8[nx] %1"),
+        ] {
+            let text = with_lengths(&format!("{mesh}{arrays}"), &lengths).unwrap();
+            let (_, items) = text.split_once("}\n").unwrap();
+            assert_eq!(items.trim_end(), expected, "{arrays}");
+            assert!(text.contains("  nx : i4\n  ny : i8\n"), "{text}");
+        }
+        for (arrays, what) in [
+            ("double rho[nx*ny+1];", "not a constant here"),
+            ("double rho[nz];", "--length nx=mesh.nx"),
+            ("double rho[nx/2];", "not a constant here"),
+            ("union { int a; float b; } u[nx];", "a union"),
+            ("double *rho[nx], (*f)(int);", "a pointer to a function"),
+        ] {
+            let error = with_lengths(&format!("{mesh}{arrays}"), &lengths).unwrap_err().to_string();
+            assert!(error.contains(what), "{arrays}: {error}");
+        }
+        for lengths in [["nx=m.nx", "nx=m.ny"], ["nx=m.nx", "n=m.nx"]] {
+            assert!(with_lengths(mesh, &lengths).is_err(), "{lengths:?}");
+        }
+        // Types and functions have no place in a file.
+        let text = with_lengths(&format!("{mesh}union u {{ int a; }};\nint f(int);\nint x[nx];"), &lengths).unwrap();
+        assert!(text.ends_with("x = i4[nx]\n"), "{text}");
     }
 
     #[test]

@@ -7,98 +7,125 @@ use trilith::layout::quoted_name;
 use trilith::{Error, Result};
 
 use super::known::Known;
+use super::structs::{Members, Structs, parts};
 
-/// A member of a C struct that is a length: `nx=mesh.nx`.
+/// A member of a C struct that is a length: `nx=mesh.nx`, or `nx=head.mesh.nx` for a struct in it.
 #[derive(Debug, Clone)]
 pub struct Length {
     /// The name of the parameter.
     name: String,
-    /// A variable at the beginning of the file, or the tag of its struct.
+    /// A variable, or a struct.
     of: String,
-    member: String,
+    /// The members that lead to it.
+    path: Vec<String>,
 }
 
 impl std::str::FromStr for Length {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let parts = text.split_once('=').and_then(|(name, place)| Some((name.trim(), place.trim().split_once('.')?)));
-        match parts {
-            Some((name, (of, member))) if ![name, of, member].iter().any(|part| part.is_empty()) && !member.contains('.') => {
-                Ok(Self { name: name.to_owned(), of: of.to_owned(), member: member.to_owned() })
+        let parts = text.split_once('=').map(|(name, place)| (name.trim(), place.split('.').map(str::trim)));
+        if let Some((name, mut place)) = parts
+            && let Some(of) = place.next()
+        {
+            let path: Vec<String> = place.map(str::to_owned).collect();
+            if !path.is_empty() && !name.is_empty() && !of.is_empty() && !path.iter().any(String::is_empty) {
+                return Ok(Self { name: name.to_owned(), of: of.to_owned(), path });
             }
-            _ => Err(Error::invalid_input(format!("{text:?} is no length")).hint("write NAME=STRUCT.MEMBER, such as nx=mesh.nx")),
         }
+        Err(Error::invalid_input(format!("{text:?} is no length")).hint("write NAME=STRUCT.MEMBER, such as nx=mesh.nx"))
     }
-}
-
-/// The members of a struct, and its alignment.
-#[derive(Debug, Default)]
-pub(super) struct Members {
-    all: Vec<Member>,
-}
-
-#[derive(Debug)]
-struct Member {
-    name: String,
-    spelled: String,
-    docs: String,
-}
-
-impl Members {
-    /// Adds one. A summary block comes before the constants, so that lengths are numbers in it.
-    pub fn add(&mut self, name: &str, spelled: &str, docs: &str, constants: &Known<i64>) {
-        let number = |dim: &str| constants.get(dim.trim()).map_or_else(|| dim.trim().to_owned(), i64::to_string);
-        let spelled = match spelled.split_once('[').and_then(|(base, rest)| Some((base, rest.split_once(']')?))) {
-            Some((base, (dims, rest))) => {
-                let dims: Vec<String> = dims.split(',').map(number).collect();
-                format!("{base}[{}]{rest}", dims.join(", "))
-            }
-            None => spelled.to_owned(),
-        };
-        self.all.push(Member { name: name.to_owned(), spelled, docs: docs.to_owned() });
-    }
-}
-
-/// A struct as it was written.
-#[derive(Debug)]
-struct Written {
-    members: Members,
-    docs: String,
-    text: String,
-    align: u64,
 }
 
 /// The facts about the block that a source has given so far.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     lengths: Vec<Length>,
-    structs: HashMap<String, Written>,
-    /// The struct that begins the file, once its variable was declared.
-    header: Option<String>,
-    /// The least alignment of the struct and the items so far, and how many these are.
+    structs: Structs,
+    /// The struct that begins the file, and the name of its variable if it has one.
+    header: Option<(String, Option<String>)>,
+    /// The least alignment of the struct and the items so far, and their names.
     least: u64,
-    items: usize,
+    items: Vec<String>,
+    /// Bytes after the last member of the struct, if the block has to name them.
+    padding: u64,
+}
+
+/// A member of the block.
+struct Flat {
+    /// The members of the struct that lead to it.
+    path: Vec<String>,
+    name: String,
+    spelled: String,
+    docs: String,
+    is_length: bool,
 }
 
 impl Summary {
-    /// For these lengths, which are members of one struct.
+    /// For these lengths.
     pub fn of(lengths: &[Length]) -> Result<Self> {
-        if let Some(other) = lengths.iter().find(|length| Some(&length.of) != lengths.first().map(|first| &first.of)) {
-            return Err(Error::invalid_input(format!("the lengths are members of several structs, one of them {}", other.of))
-                .hint("a template has one block at its beginning"));
+        for (at, length) in lengths.iter().enumerate() {
+            if lengths.iter().take(at).any(|other| other.name == length.name) {
+                return Err(Error::invalid_input(format!("two lengths are called {}", length.name)));
+            }
         }
         Ok(Self { lengths: lengths.to_vec(), ..Self::default() })
     }
 
-    /// Keeps a struct.
-    pub fn know(&mut self, name: &str, members: Members, docs: String, text: String) {
-        let align = members.all.iter().map(|member| self.align_of(&member.spelled)).max().unwrap_or(1);
-        self.structs.insert(name.to_owned(), Written { members, docs, text, align });
+    /// Returns `true` if the layout is that of a file, of which every variable has a place.
+    pub fn is_wanted(&self) -> bool {
+        !self.lengths.is_empty()
     }
 
-    /// A length in brackets that is a stored one, plus or minus a number: `nx-` for `nx - 1`.
+    /// Keeps a struct.
+    pub fn know(&mut self, name: &str, members: Members, docs: String, text: String) {
+        self.structs.know(name, members, docs, text);
+    }
+
+    /// Keeps a name for a type. `spelled` is what it stands for; `made` is the name that the layout has for it.
+    pub fn know_type(&mut self, name: &str, spelled: &str, made: &str) {
+        self.structs.know_type(name, spelled, made);
+    }
+
+    /// A length in brackets that is a stored one, plus or minus a number: `nx-` for `nx - 1`. A product of lengths and numbers
+    /// is as many dimensions: the elements are in the same places.
     pub fn length(&self, words: &[&str], constants: &Known<i64>) -> Option<String> {
+        let (mut factors, mut depth, mut from) = (Vec::new(), 0usize, 0);
+        for (at, word) in words.iter().enumerate() {
+            match *word {
+                "(" => depth += 1,
+                ")" => depth = depth.checked_sub(1)?,
+                "*" if depth == 0 => {
+                    factors.push(words.get(from..at)?);
+                    from = at + 1;
+                }
+                _ => {}
+            }
+        }
+        factors.push(words.get(from..)?);
+        let (is_product, mut dims, mut is_stored) = (factors.len() > 1, Vec::new(), false);
+        for mut factor in factors {
+            let is_bare = factor.first() != Some(&"(");
+            while let [_, inner @ .., ")"] = factor
+                && factor.first() == Some(&"(")
+                && !inner.contains(&"(")
+            {
+                factor = inner;
+            }
+            if let Some(dim) = self.dim(factor, constants).filter(|_| !is_product || !is_bare || factor.len() == 1) {
+                dims.push(dim);
+                is_stored = true;
+            } else if !is_product || is_bare && factor.len() > 1 {
+                return None;
+            } else {
+                dims.push(super::value(factor, constants).filter(|value| *value >= 0)?.to_string());
+            }
+        }
+        is_stored.then(|| dims.join(", "))
+    }
+
+    /// One stored length, plus or minus a number.
+    fn dim(&self, words: &[&str], constants: &Known<i64>) -> Option<String> {
         let (name, rest) = words.split_first()?;
         self.lengths.iter().find(|length| length.name == *name)?;
         let name = quoted_name(name);
@@ -113,98 +140,185 @@ impl Summary {
         Some(format!("{name}{}", sign.repeat(count)))
     }
 
-    /// Returns `true` if a variable at the top is the block at the beginning of the file, which is no item.
-    pub fn takes(&mut self, name: &str, spelled: &str) -> Result<bool> {
-        let Some(first) = self.lengths.first() else { return Ok(false) };
-        if (first.of != name && quoted_name(&first.of) != spelled) || !self.structs.contains_key(spelled) {
-            return Ok(false);
+    /// Returns the members that lead to a length from the struct at the beginning of the file; None if it is not in this struct.
+    fn way(&self, length: &Length, header: &str, variable: Option<&str>) -> Result<Option<Vec<String>>> {
+        if variable == Some(length.of.as_str()) || self.structs.is_named(header, &length.of) {
+            return Ok(Some(length.path.clone()));
         }
-        if self.items > 0 || self.header.is_some() {
-            return Err(Error::invalid_input(format!("{name} has lengths, but is not the first variable of the file"))
-                .hint("declare the variables in the order in which the file has them"));
+        let mut found = Vec::new();
+        self.structs.inside(header, &length.of, &mut Vec::new(), &mut found);
+        match found.as_slice() {
+            [] => Ok(None),
+            [only] => Ok(Some([only.as_slice(), &length.path].concat())),
+            [first, ..] => {
+                let message = format!("the struct at the beginning of the file contains {} several times", length.of);
+                let place = [first.as_slice(), &length.path].concat().join(".");
+                Err(Error::invalid_input(message).hint(format!("name one: {}={}.{place}", length.name, variable.unwrap_or(header))))
+            }
         }
-        self.least = self.structs.get(spelled).map_or(1, |written| written.align);
-        self.header = Some(spelled.to_owned());
-        Ok(true)
     }
 
-    /// The placement that an item needs to follow the one before it as in memory.
-    pub fn placement(&mut self, spelled: &str) -> Result<String> {
+    /// Returns `true` if a variable at the top is the block at the beginning of the file, which is no item.
+    pub fn takes(&mut self, name: &str, spelled: &str) -> Result<bool> {
+        if !self.structs.contains(spelled) {
+            return Ok(false);
+        }
+        let mut has = false;
+        for length in &self.lengths {
+            has |= self.way(length, spelled, Some(name))?.is_some();
+        }
+        if !has {
+            return Ok(false);
+        }
+        if self.items.is_empty() && self.header.is_none() {
+            self.least = self.structs.align_of(spelled);
+            self.header = Some((spelled.to_owned(), Some(name.to_owned())));
+            return Ok(true);
+        }
+        // Another variable of the same struct is an item, if the lengths are those of the first one.
+        let is_first = self.header.as_ref().is_some_and(|(_, variable)| variable.is_some());
+        if is_first && !self.lengths.iter().any(|length| length.of == name) {
+            return Ok(false);
+        }
+        Err(Error::invalid_input(format!("{name} has lengths, but is not the first variable of the file"))
+            .hint("declare the variables in the order in which the file has them"))
+    }
+
+    /// A type as it is written for an item, placed to follow the one before it as in memory.
+    pub fn placed(&mut self, name: &str, spelled: &str) -> Result<String> {
         if self.lengths.is_empty() {
-            return Ok(String::new());
+            return Ok(spelled.to_owned());
         }
         if self.header.is_none() {
             // A struct without a separate variable.
-            let name = self.lengths.first().map(|first| quoted_name(&first.of)).unwrap_or_default();
-            self.least = self.structs.get(&name).ok_or_else(|| self.no_struct())?.align;
-            self.header = Some(name);
+            let of = self.lengths.first().map_or("", |first| first.of.as_str());
+            let name = self.structs.called(of).ok_or_else(|| self.no_struct(of))?;
+            self.least = self.structs.align_of(&name);
+            self.header = Some((name, None));
         }
-        let is_first = self.items == 0;
-        self.items += 1;
-        let (own, least) = (self.align_of(spelled), self.least);
-        self.least = own.min(least);
-        let is_placed = spelled.contains('%');
-        Ok(match is_first {
-            _ if is_placed => String::new(),
+        let is_first = self.items.is_empty();
+        self.items.push(name.to_owned());
+        let (base, dims) = parts(spelled);
+        let (own, least) = (self.structs.align_of(base), self.least);
+        // The alignment that the layout gives without `%`: a complex number of 2025 is aligned to its size.
+        let default = if matches!(base, "c8" | "c16") { 2 * own } else { own };
+        let padding = self.header.as_ref().filter(|_| is_first).and_then(|(header, _)| self.structs.padding(header));
+        let is_stored = |dim: &str| self.lengths.iter().any(|length| quoted_name(&length.name) == dim.trim_end_matches(['+', '-']));
+        let placement = match padding {
+            // An item without elements is nowhere, so that it cannot make up for the padding at the end of the struct.
+            Some(padding) if padding > 0 && dims.trim_matches(['[', ']']).split(',').any(|dim| is_stored(dim.trim())) => {
+                self.padding = padding;
+                None
+            }
             // A struct ends at a multiple of its alignment.
-            true if own != least => format!(" %{least}"),
-            false if own > least => " %1".to_owned(),
-            _ => String::new(),
-        })
+            padding if is_first && padding != Some(0) => Some(least),
+            _ => None,
+        };
+        let placement = match placement {
+            Some(least) => (default != least).then_some(least),
+            None => (default > least).then_some(if own <= least { own } else { 1 }),
+        };
+        self.least = own.min(least);
+        Ok(placement.map_or_else(|| format!("{base}{dims}"), |align| format!("{base}{dims} %{align}")))
     }
 
-    fn no_struct(&self) -> Error {
-        let name = self.lengths.first().map_or("", |first| first.of.as_str());
-        Error::invalid_input(format!("there is no struct {name} in the source, nor a variable of that name that is one"))
-    }
-
-    /// The alignment of a type as a layout spells it.
-    fn align_of(&self, spelled: &str) -> u64 {
-        let base = spelled.split(['[', ' ']).next().unwrap_or("");
-        match self.structs.get(base) {
-            Some(written) => written.align,
-            None => match (base.get(..1), base.get(1..).and_then(|size| size.parse::<u64>().ok())) {
-                (Some("c"), Some(size)) => size / 2,
-                (Some("S"), _) | (_, None) => 1,
-                (_, Some(size)) => size,
-            },
-        }
+    fn no_struct(&self, of: &str) -> Error {
+        Error::invalid_input(format!("there is no struct {of} in the source, nor a variable of that name that is one"))
     }
 
     /// The text of the layout with the block.
     pub fn finished(self, text: String) -> Result<String> {
         let Some(first) = self.lengths.first() else { return Ok(text) };
-        let name = self.header.clone().unwrap_or_else(|| quoted_name(&first.of));
-        let written = self.structs.get(&name).ok_or_else(|| self.no_struct())?;
-        let mut block = format!("{{\n{}", written.docs);
+        let (header, variable) = match &self.header {
+            Some((header, variable)) => (header.clone(), variable.clone()),
+            None => (self.structs.called(&first.of).ok_or_else(|| self.no_struct(&first.of))?, None),
+        };
+        let mut ways = Vec::new();
         for length in &self.lengths {
-            let member = written.members.all.iter().find(|member| member.name == length.member);
-            let Some(member) = member else {
-                let known: Vec<&str> = written.members.all.iter().map(|member| member.name.as_str()).collect();
-                let message = format!("the struct {name} has no member {}; it has {}", length.member, known.join(", "));
-                return Err(Error::invalid_input(message));
-            };
-            let is_integer = matches!(member.spelled.as_str(), "i1" | "i2" | "i4" | "i8" | "u1" | "u2" | "u4" | "u8");
-            if !is_integer {
-                return Err(Error::invalid_input(format!("{} is no integer, so it is no length", length.member)));
+            let way = self.way(length, &header, variable.as_deref())?.ok_or_else(|| {
+                if self.structs.called(&length.of).is_none() {
+                    return self.no_struct(&length.of);
+                }
+                Error::invalid_input(format!("{} is not in {header}, the struct at the beginning of the file", length.of))
+                    .hint("a template has one block at its beginning")
+            })?;
+            self.structs.check_integer(&header, &way)?;
+            if let Some((_, other)) = ways.iter().find(|(other, _): &&(Vec<String>, &Length)| *other == way) {
+                return Err(Error::invalid_input(format!("{} and {} are the same member", other.name, length.name)));
             }
+            ways.push((way, length));
         }
-        for member in &written.members.all {
-            let length = self.lengths.iter().find(|length| length.member == member.name);
-            let base = member.spelled.split(['[', ' ']).next().unwrap_or("");
-            if self.structs.contains_key(base) {
-                let message = format!("{} is a struct in the struct {name}, whose members are lengths", member.name);
-                return Err(Error::unsupported(message).hint("a summary block has no structs: write its members out"));
-            }
-            let _ = match length {
-                Some(length) => write!(block, "  {} : {}{}", quoted_name(&length.name), member.spelled, member.docs),
-                None => write!(block, "  {} = {}{}", quoted_name(&member.name), member.spelled, member.docs),
-            };
+        let mut flat = Vec::new();
+        self.flat(&header, &mut Vec::new(), &ways, &mut 1, &mut flat)?;
+        self.name(&mut flat, &header);
+        let mut block = format!("{{\n{}", self.structs.docs_of(&header));
+        for member in &flat {
+            let sign = if member.is_length { ':' } else { '=' };
+            let _ = write!(block, "  {} {sign} {}{}", quoted_name(&member.name), member.spelled, member.docs);
+        }
+        if self.padding > 0 {
+            let _ = writeln!(block, "  _pad = u1[{}]", self.padding);
         }
         block.push_str("}\n");
-        let is_used = text.contains(&format!("= {name}\n")) || text.contains(&format!("= {name}[")) || text.contains(&format!("= {name} "));
-        let text = if is_used { text } else { text.replacen(&written.text, "", 1) };
+        let text = self.structs.without_unused(&header, text);
         let (dialect, rest) = text.split_once('\n').unwrap_or(("", &text));
         Ok(format!("{dialect}\n{block}{rest}"))
+    }
+
+    /// Gives the members of the block their names: those of the lengths, else those of the members, with the structs around them
+    /// if another one or an item has this name.
+    fn name(&self, flat: &mut [Flat], header: &str) {
+        let mut count: HashMap<String, usize> = HashMap::new();
+        for name in flat.iter().map(|member| &member.name).chain(&self.items) {
+            *count.entry(name.clone()).or_default() += 1;
+        }
+        for member in flat.iter_mut().filter(|member| !member.is_length) {
+            if count.get(&member.name).is_some_and(|count| *count > 1) {
+                let above = if member.path.len() > 1 { String::new() } else { format!("{}_", header.trim_matches('"')) };
+                member.name = format!("{above}{}", member.path.join("_"));
+            }
+        }
+    }
+
+    /// The members of a struct of the block, one after the other. `align` is the alignment that the next one needs in addition to
+    /// its own: a struct begins and ends at a multiple of its alignment.
+    fn flat(
+        &self,
+        name: &str,
+        path: &mut Vec<String>,
+        ways: &[(Vec<String>, &Length)],
+        align: &mut u64,
+        out: &mut Vec<Flat>,
+    ) -> Result<()> {
+        for member in self.structs.members_of(name) {
+            path.push(member.name.clone());
+            let (base, dims) = parts(&member.spelled);
+            if ways.iter().any(|(way, _)| way.len() > path.len() && way.starts_with(path)) {
+                let own = self.structs.align_of(base);
+                *align = own.max(*align);
+                self.flat(base, path, ways, align, out)?;
+                *align = own.max(*align);
+            } else {
+                let length = ways.iter().find(|(way, _)| way == path).map(|(_, length)| *length);
+                let own = self.structs.align_of(base);
+                let placement = match () {
+                    () if *align > own => format!(" %{align}"),
+                    () if matches!(base, "c8" | "c16") => format!(" %{own}"),
+                    () => String::new(),
+                };
+                let spelled = match (length, base) {
+                    // Parameters of the language are signed.
+                    (Some(_), "u4") => "i4".to_owned(),
+                    (Some(_), "u8") => "i8".to_owned(),
+                    _ => self.structs.in_full(base, 1),
+                };
+                let name = length.map_or_else(|| member.name.clone(), |length| length.name.clone());
+                let spelled = format!("{spelled}{dims}{placement}");
+                out.push(Flat { path: path.clone(), name, spelled, docs: member.docs.clone(), is_length: length.is_some() });
+                *align = 1;
+            }
+            path.pop();
+        }
+        Ok(())
     }
 }
