@@ -8,13 +8,13 @@ use super::datatype::datatype_of;
 use super::family::{Catalog, Place};
 use super::forms::{Forms, How, contiguous};
 use super::inflate::Form;
-use super::joined::{Joined, Piece, Stored, uri_of};
+use super::joined::{Joined, Piece, Stored, Turn, uri_of};
 use super::parameters::Known;
 use super::selection::{Selection, Unequal};
 use crate::array::{Array, Index, Mask};
 use crate::bytes::Resolve;
 use crate::error::{Error, Result};
-use crate::layout::{Layout, Located, Options};
+use crate::layout::{Byteorder, Layout, Located, Options, PrimitiveKind};
 
 /// A file of a family that is masked in an array of all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -256,6 +256,28 @@ struct Set<'a> {
 }
 
 impl Set<'_> {
+    /// Returns the difference that the order of a file makes to the item, which is at this place in one of them.
+    fn turn(&self, row: Option<usize>, found: &Located) -> Result<Turn> {
+        let (Some(row), Some(order), true) = (row, self.options.order, self.options.native) else { return Ok(Turn::Fixed) };
+        let other = if order == Byteorder::Little { Byteorder::Big } else { Byteorder::Little };
+        let options = Options { order: Some(other), ..self.options.clone() };
+        let mut is_same = false;
+        self.catalog.locate_rows(self.template, self.item, &[row..row + 1], &options, &mut |_, place| {
+            is_same = place.found.is_some_and(|there| there.typed == found.typed);
+            Ok(())
+        })?;
+        if is_same {
+            return Ok(Turn::Fixed);
+        }
+        let Some(primitive) = found.typed.primitive().filter(|_| !is_compressed(self.template, found)) else {
+            return Ok(Turn::Refused);
+        };
+        let word = if primitive.kind() == PrimitiveKind::Complex { primitive.size() / 2 } else { primitive.size() };
+        // A member of structs that are packed is not at multiples of its size.
+        let is_apart = found.strides.iter().any(|stride| stride.checked_rem(word) != Some(0));
+        Ok(if is_apart { Turn::Refused } else { Turn::Words(word) })
+    }
+
     /// The array of the chosen files.
     fn array(&self, chosen: Chosen) -> Result<Array> {
         let item = self.item;
@@ -274,6 +296,8 @@ impl Set<'_> {
         };
         let Arranged { spread, shape, strides, len, mask } =
             arranged?.ok_or_else(|| Error::malformed(format!("E406: {item} of {} files is too large", pieces.len())))?;
+        let first = pieces.iter().find(|piece| piece.stored.is_some()).map(|piece| piece.row);
+        let turn = self.turn(first, &found)?;
         let is_number = datatype.is_float() || datatype.is_complex();
         let joined = Joined {
             name: format!("{item} of {} files", pieces.len()),
@@ -288,6 +312,7 @@ impl Set<'_> {
             whole,
             native: self.options.native,
             order: if self.template.order().is_none() { self.options.order } else { None },
+            turn,
             limits: self.options.limits.clone(),
             resolve: Arc::clone(&self.resolve),
             open: std::sync::Mutex::default(),

@@ -9,7 +9,7 @@ use super::inflate::{Form, inflated};
 use super::parameters::Known;
 use super::signature::Signature;
 use super::spread::Spread;
-use crate::bytes::{Access, Resolve, Source, SourceRef, Window, to_usize};
+use crate::bytes::{Access, Resolve, Source, SourceRef, Window, is_url, to_usize};
 use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::layout::{Byteorder, Filter};
 use crate::limits::Limits;
@@ -47,9 +47,20 @@ pub(super) fn ranges(rows: impl IntoIterator<Item = usize>) -> String {
     format!("{}{more}", shown.join(","))
 }
 
-/// A name of a catalog as a reference.
+/// A name of a catalog as a reference. A URL is one already.
 pub(super) fn uri_of(file: &str) -> String {
-    file.replace('%', "%25")
+    if is_url(file) { file.to_owned() } else { file.replace('%', "%25") }
+}
+
+/// The difference that the order in the signature of a file makes to an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// None: the layout gives the order.
+    Fixed,
+    /// Its numbers of so many bytes are the other way round.
+    Words(u64),
+    /// Structs, members of packed structs and compressed arrays are not turned.
+    Refused,
 }
 
 /// The bytes of the item in all files, one file after the other; files are opened as they are read.
@@ -67,8 +78,10 @@ pub(super) struct Joined {
     /// The item before it was compressed.
     pub whole: Option<Form>,
     pub native: bool,
-    /// The order that every signature must have, if the layout leaves it to them.
+    /// The order of the array.
     pub order: Option<Byteorder>,
+    /// The difference that another order in the signature of a file makes.
+    pub turn: Turn,
     pub limits: Limits,
     pub resolve: Arc<dyn Resolve>,
     /// The files read last: by their places in `pieces`, and the bytes that hold the item from this offset on.
@@ -126,6 +139,7 @@ impl Joined {
         ranges.push(self.known.extent(row, size));
         let (source, _) = self.resolve.resolve_parts(&uri_of(file), &ranges)?;
         self.files.check(file, &*source)?;
+        let mut file_order = None;
         if self.native {
             let found = Signature::read(&*source)?;
             let missing = || {
@@ -134,19 +148,64 @@ impl Joined {
                     .hint("files without a signature are read as raw ones")
             };
             let found = found.ok_or_else(missing)?;
-            if let Some(order) = self.order.filter(|order| *order != found.order) {
-                let message = format!("it is in {:?} order, but the family was opened in {order:?} order", found.order);
-                return Err(Error::invalid_input(message).hint("read the files of each byte order by themselves"));
-            }
+            file_order = Some(found.order);
         } else if Signature::read(&*source).ok().flatten().is_some() {
             let message = "it has a Dudley signature, but was to be read as a file without one";
             return Err(Error::invalid_input(message).setting("", Setting::Omit(&["raw"])));
         }
-        self.known.check(row, &*source)?;
+        self.known.check(row, &*source, file_order)?;
+        if let (Some(order), Some(found)) = (self.order, file_order.filter(|found| Some(*found) != self.order)) {
+            match self.turn {
+                Turn::Fixed | Turn::Words(1) => {}
+                Turn::Words(word) => return Ok((Arc::new(Turned { inner: source, start: *offset, word }), *offset)),
+                Turn::Refused => {
+                    let message = format!(
+                        "it is {}-endian, and the set is read as {}-endian: only numbers and strings are converted",
+                        found.name(),
+                        order.name()
+                    );
+                    return Err(Error::unsupported(message).setting("choose files of one byte order", Setting::Byteorder));
+                }
+            }
+        }
         let (Some(filter), Some(whole)) = (&self.filter, &self.whole) else { return Ok((source, *offset)) };
         let stored = stored.ok_or_else(|| Error::invalid_input("the stored length of the compressed item is not known"))?;
         let window = Window::new(source, *offset, stored)?;
         Ok((inflated(filter, Arc::new(window), whole, &self.limits)?, *inside))
+    }
+}
+
+/// A file with the numbers of an item in the other byte order.
+struct Turned {
+    inner: SourceRef,
+    /// The byte at which the item begins, and the bytes of each of its numbers.
+    start: u64,
+    word: u64,
+}
+
+impl Source for Turned {
+    fn len(&self) -> u64 {
+        self.inner.len()
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        if into.is_empty() {
+            return Ok(());
+        }
+        // Whole numbers are read, and then the part of them that is wanted.
+        let skip = offset.saturating_sub(self.start) % self.word;
+        let end = skip.saturating_add(into.len() as u64);
+        let whole = end.checked_next_multiple_of(self.word).unwrap_or(end);
+        let mut bytes = vec![0; to_usize(whole)?];
+        self.inner.read_at(offset - skip, &mut bytes)?;
+        bytes.chunks_exact_mut(to_usize(self.word)?).for_each(<[u8]>::reverse);
+        let wanted = bytes.get(to_usize(skip)?..to_usize(end)?).unwrap_or(&[]);
+        into.iter_mut().zip(wanted).for_each(|(to, from)| *to = *from);
+        Ok(())
+    }
+
+    fn name(&self) -> &str {
+        self.inner.name()
     }
 }
 

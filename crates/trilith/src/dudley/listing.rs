@@ -29,7 +29,7 @@ pub struct Listing {
 
 impl Listing {
     /// Reads the parameters of files under the layout of their family. `catalog` is where the catalog will be: the files
-    /// are named from its folder. `template` is the path of the layout, if it has one.
+    /// are named from its folder, and those on a server by their URLs. `template` is the path of the layout, if it has one.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a file outside of that folder,
@@ -82,7 +82,7 @@ impl Listing {
     ) -> Result<Vec<PathBuf>> {
         let folder = folder_of(catalog)?;
         let known = already.map_or(&[][..], Catalog::files);
-        let mut files: Vec<PathBuf> = known.iter().map(|name| folder.join(name)).collect();
+        let mut files: Vec<PathBuf> = known.iter().map(|name| place_of(&folder, name)).collect();
         let known: HashSet<&str> = known.iter().map(String::as_str).collect();
         for path in names {
             let name = below(&folder, path.as_ref())?;
@@ -121,14 +121,15 @@ pub fn folder_of(catalog: &Path) -> Result<PathBuf> {
     folder.canonicalize().map_err(|e| Error::io(format!("opening {}", folder.display()), e))
 }
 
-/// A path as a catalog in `folder` names it.
+/// The path or URL of a file that a catalog in `folder` names.
+pub fn place_of(folder: &Path, name: &str) -> PathBuf {
+    if crate::bytes::is_url(name) { PathBuf::from(name) } else { folder.join(name) }
+}
+
+/// A path or URL as a catalog in `folder` names it.
 fn below(folder: &Path, path: &Path) -> Result<String> {
-    if path.to_str().is_some_and(crate::bytes::is_url) {
-        return Err(Error::unsupported(format!(
-            "{} is a URL; a catalog lists files by their names from its folder",
-            path.display()
-        ))
-        .hint("write the catalog next to the files, and put it on the server with them"));
+    if let Some(url) = path.to_str().filter(|path| crate::bytes::is_url(path)) {
+        return Ok(url.to_owned());
     }
     let real = path.canonicalize().map_err(|e| Error::io(format!("opening {}", path.display()), e))?;
     let Ok(name) = real.strip_prefix(folder) else {

@@ -66,7 +66,7 @@ pub use fill::{Filling, Mismatch};
 pub use gather::Omission;
 pub(crate) use grid::MEANING;
 #[doc(hidden)]
-pub use listing::{Listing, Opener, folder_of};
+pub use listing::{Listing, Opener, folder_of, place_of};
 pub(crate) use meaning::is_applied;
 pub(crate) use origin::Notes;
 #[doc(hidden)]

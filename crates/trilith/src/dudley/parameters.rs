@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::write::base_of;
 use crate::bytes::Source;
 use crate::error::{Error, Result};
-use crate::layout::{ItemId, Layout, Options, ParamRequest, Supply};
+use crate::layout::{Byteorder, ItemId, Layout, Options, ParamRequest, Supply};
 
 /// Bytes at the start of a file that are read for its parameters, if its summary block is not longer.
 const USUAL: u64 = 512;
@@ -34,8 +34,8 @@ impl Known {
         self.starts.get(row).and_then(|start| u64::try_from(*start).ok()).unwrap_or(0).saturating_add(base)
     }
 
-    /// Fails if the parameters in a file are not those that the catalog has for it.
-    pub fn check(&self, row: usize, source: &dyn Source) -> Result<()> {
+    /// Fails if the parameters in a file are not those that the catalog has for it. `order` is that of its signature.
+    pub fn check(&self, row: usize, source: &dyn Source, order: Option<Byteorder>) -> Result<()> {
         let (start, size) = (self.start(row), source.len());
         let supply = |request: &ParamRequest| {
             let known = self.table.value(row, request.item, request.ordinal);
@@ -60,7 +60,8 @@ impl Known {
             }
             Ok(Supply::Value(value))
         };
-        self.template.evaluate(&self.options, supply).map(drop).map_err(Error::from)
+        let options = Options { order: order.or(self.options.order), ..self.options.clone() };
+        self.template.evaluate(&options, supply).map(drop).map_err(Error::from)
     }
 }
 

@@ -70,11 +70,17 @@ fn an_item_of_a_whole_family_is_one_array_with_a_leading_axis() {
         // A member of structs, and only some of the files.
         let b = catalog.array_at(&template, "/cells.b", &[10..12], &options, files.clone()).unwrap();
         assert_eq!(b.load::<f64>().unwrap(), [101.0, 103.0, 105.0, 111.0, 113.0, 115.0]);
-        // The files have the other byte order than declared.
+        // The files have the other byte order than declared: numbers are turned, structs are refused.
         let other = if order == Byteorder::Little { Byteorder::Big } else { Byteorder::Little };
         let options = crate::layout::Options { order: Some(other), ..options };
-        let wrong = catalog.array_at(&template, "/rho", &[0..2], &options, files).unwrap();
-        assert!(wrong.load::<f64>().unwrap_err().to_string().contains("order"));
+        let turned = catalog.array_at(&template, "/rho", &[0..2], &options, files.clone()).unwrap();
+        assert_eq!(turned.load::<f64>().unwrap(), [0.0, 1.0, 2.0, 10.0, 11.0, 12.0]);
+        assert_eq!(turned.slice(crate::array::Index::parse_list("1,1:").unwrap()).unwrap().load::<f64>().unwrap(), [11.0, 12.0]);
+        let member = catalog.array_at(&template, "/cells.b", &[1..2], &options, files.clone()).unwrap();
+        assert_eq!(member.load::<f64>().unwrap(), [11.0, 13.0, 15.0]);
+        let structs = catalog.array_at(&template, "/cells", &[0..2], &options, files).unwrap();
+        let refused = structs.pieces(order, 1 << 20, &mut |_| Ok(())).unwrap_err().to_string();
+        assert!(refused.contains("-endian"), "{refused}");
     }
 }
 
