@@ -113,3 +113,16 @@ def test_a_catalogue_does_not_lead_elsewhere(web, family, scratch):
 def test_a_layout_beside_a_stream(web, family):
     out, _ = trilith("get", web.url("family/part1.bd") + "#/rho", "--slice", "0,0:3")
     assert out.split() == [b"1.0", b"2.0", b"3.0"]
+
+
+def test_a_catalog_lists_files_by_their_urls(web, family, scratch):
+    layout, catalog, out = family["folder"] / "run.dud", scratch / "urls.bd", scratch / "rho.raw"
+    urls = [web.url(f"family/{name}") for name in family["names"]]
+    trilith("layout", "catalog", layout, *urls[:2], "-o", catalog)
+    trilith("layout", "catalog", catalog, *urls, "-o", catalog, "--add")
+    trilith("get", f"{catalog}#/rho", "-o", out, "--allow", web.url("family/"))
+    assert out.read_bytes() == family["parts"].tobytes()
+    trilith("layout", "catalog", catalog, "--check", catalog)
+    # A catalog of somebody else leads nowhere without leave.
+    _, said = trilith("get", f"{catalog}#/rho", "-o", scratch / "x", status=2)
+    assert "--allow" in said, said

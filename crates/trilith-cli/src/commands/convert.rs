@@ -14,9 +14,10 @@ use trilith::{Error, ErrorKind, File, Result};
 use crate::Outcome;
 use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
 use crate::options::Options;
-use crate::output::size;
+use crate::output::{note, size};
 use crate::outputs::{Form, check_name, make_folder, told};
 use crate::target::Target;
+use crate::words::said;
 
 /// Convert a file: to another version or format, recompressed, decompressed or realigned
 ///
@@ -126,9 +127,18 @@ impl Convert {
             if let Some(above) = output.parent() {
                 make_folder(above)?;
             }
-            let file = options.open_member(&path.to_string_lossy(), set).map_err(|error| error.context(name.clone()))?;
             let (input, output) = (path.to_string_lossy().into_owned(), output.to_string_lossy().into_owned());
-            outcome = outcome.max(Self { input, output, ..self.clone() }.write(file, options)?);
+            let one = Self { input, output, ..self.clone() };
+            let done = options.open_member(&one.input, set).and_then(|file| one.write(file, options));
+            // One file that is missing or damaged does not stop the others.
+            let done = match done {
+                Err(error) if error.kind() != ErrorKind::Cancelled => {
+                    note(&format!("trilith: {}", said(&error.context(name.clone()))));
+                    Outcome::Failed
+                }
+                done => done?,
+            };
+            outcome = outcome.max(done);
         }
         Ok(outcome)
     }

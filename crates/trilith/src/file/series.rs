@@ -1,7 +1,7 @@
 //! A family of files under one layout as one file, each of whose items is one array.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -122,6 +122,13 @@ impl Series {
             rows.push(0..len);
         }
         let selection = options.selection.clone();
+        let items = (0..template.item_count()).filter_map(|at| template.item_at(at));
+        let axes: BTreeSet<String> = items.flat_map(|item| template.axis_names(item)).flatten().collect();
+        if let Some(unknown) = selection.along.iter().find(|name| !axes.contains(*name)) {
+            let axes: Vec<&str> = axes.iter().map(String::as_str).collect();
+            return Err(Error::invalid_input(format!("no item of the files has an axis {unknown}"))
+                .hint(crate::spelling::offer(unknown, "the axes are ", &axes, 12)));
+        }
         let (source, warnings) = (stream.source().clone(), stream.warnings());
         let nodes = nodes_of(&template);
         let each = Mutex::default();
@@ -204,12 +211,12 @@ impl Series {
         self.catalog.omitted_as(&self.template, path, &self.rows, &self.how, &self.selection, &*self.resolve)
     }
 
-    /// Returns the place of an item in each file, without opening it.
+    /// Returns the place of an item in each file that was chosen, without opening it.
     ///
     /// # Errors
     /// Returns the errors of [`Catalog::locate`].
     pub fn locate(&self, item: &str, take: &mut dyn FnMut(dudley::Place<'_>) -> Result<()>) -> Result<()> {
-        self.catalog.locate(&self.template, item, &self.how, take)
+        self.catalog.locate_rows(&self.template, item, &self.rows, &self.how, &mut |_, place| take(place))
     }
 
     /// Returns the error for a path that leads nowhere in the files, with the item that may have been meant.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 use trilith::bytes::Basis;
-use trilith::dudley::{Catalog as Parameters, DudleyFile, Listing, Mismatch, StreamOptions, folder_of, native_order};
+use trilith::dudley::{Catalog, DudleyFile, Listing, Mismatch, StreamOptions, folder_of, native_order, place_of};
 use trilith::error::counted;
 use trilith::file::Gather;
 use trilith::layout::{Byteorder, Layout};
@@ -22,12 +22,12 @@ use crate::target::Target;
 /// The catalog also holds the layout, so other commands read the set as one file: trilith get C.bd#/x. The parameters
 /// are read under the layout. Contradictions of a file (a separate layout with other values, an end before its data
 /// end) are listed. The exit status is then 1, and no catalog is written. With --check an existing catalog is compared
-/// with its files instead.
+/// with its files instead. FILE.dud may be a catalog: its layout is that of its files.
 #[derive(Debug, Args)]
-pub struct Catalog {
+pub struct List {
     #[command(flatten)]
     input: super::Input,
-    /// The files of the set, in the folder of the catalog or below it: files, folders and patterns
+    /// The files of the set: files, folders and patterns in the folder of the catalog or below it, and URLs
     #[arg(value_name = "FILES", conflicts_with = "check")]
     files: Vec<String>,
     /// The catalog to write
@@ -41,10 +41,10 @@ pub struct Catalog {
     add: bool,
 }
 
-impl Catalog {
+impl List {
     /// Writes or checks a catalog.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
+        let Some(layout) = self.input.load_template(options)? else { return Ok(Outcome::No) };
         let limits = options.limits()?;
         match (&self.check, &self.output) {
             (Some(catalog), _) => self.compare(catalog, &layout, options),
@@ -56,7 +56,7 @@ impl Catalog {
     fn write(&self, output: &str, layout: &Layout, limits: &Limits, options: &Options) -> Result<Outcome> {
         let known = if self.add { Some(options.open_catalog(output)?) } else { None };
         check_absent([&PathBuf::from(output)].into_iter().filter(|_| output != "-"), options.overwrite || self.add)?;
-        let listed = known.as_ref().map(Parameters::read).transpose()?;
+        let listed = known.as_ref().map(Catalog::read).transpose()?;
         let named = Gather::new().all(true).all_named(&self.files, Path::new(output), self.add)?;
         let files = Listing::files(Path::new(output), listed.as_ref(), &named)?;
         // Files without a signature are in the byte order of the catalog, as those that it lists.
@@ -65,7 +65,9 @@ impl Catalog {
             Some(layout) => under(&path.to_string_lossy(), layout, order, options),
             None => options.open_under(&path.to_string_lossy(), None)?.into_dudley(),
         };
-        let listing = Listing::read(Path::new(output), Some(Path::new(&self.input.file)), &files, layout, &mut open);
+        // A catalog is no file with a layout that it could name.
+        let template = self.input.catalog(options)?.is_none().then(|| Path::new(&self.input.file));
+        let listing = Listing::read(Path::new(output), template, &files, layout, &mut open);
         let listing = match listing {
             Ok(listing) => listing,
             Err(error) => return super::failed(error, options),
@@ -89,9 +91,10 @@ impl Catalog {
     fn compare(&self, path: &str, layout: &Layout, options: &Options) -> Result<Outcome> {
         let limits = options.limits()?;
         let stream = options.open_catalog(path)?;
-        let catalog = Parameters::read(&stream)?;
+        let catalog = Catalog::read(&stream)?;
         let folder = folder_of(Path::new(path))?;
-        let mut open = |name: &str| under(&folder.join(name).to_string_lossy(), layout, options.order(), options);
+        let order = options.order().or(stream.signature().map(|signature| signature.order));
+        let mut open = |name: &str| under(&place_of(&folder, name).to_string_lossy(), layout, order, options);
         let found = catalog.compare(layout, &mut open, &limits)?;
         if !found.is_empty() {
             return differ(&found, options);

@@ -43,7 +43,7 @@ fn language_names() -> clap::builder::PossibleValuesParser {
 impl Code {
     /// Writes the program.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
+        let Some(layout) = self.input.load_template(options)? else { return Ok(Outcome::No) };
         let language = Language::named(&self.lang).ok_or_else(|| Error::invalid_input(format!("{} is not a language", self.lang)))?;
         let output = self.output.as_deref().filter(|path| *path != "-");
         let stem = |path: &str| Path::new(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());

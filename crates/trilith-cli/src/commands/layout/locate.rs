@@ -19,9 +19,9 @@ use crate::words::said;
 pub struct Locate {
     #[command(flatten)]
     input: Input,
-    /// The stream that lists the files and their parameters
+    /// The catalog that lists the files and their parameters (default: FILE.dud, if it is one)
     #[arg(long, value_name = "C.bd")]
-    catalog: String,
+    catalog: Option<String>,
     /// The path of the item, such as /group/list[3]/x or /records.time
     #[arg(value_name = "ITEM")]
     item: String,
@@ -33,13 +33,22 @@ pub struct Locate {
 impl Locate {
     /// Prints a line for each file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
-        let file = options.open_family(&self.catalog, Some(layout), self.raw)?;
-        let Some(family) = file.as_family() else { return Err(Error::invalid_input(format!("{} is not a catalog", self.catalog))) };
+        let catalog = match &self.catalog {
+            Some(catalog) => catalog,
+            None if self.input.catalog(options)?.is_some() => &self.input.file,
+            None => {
+                let message = format!("{} is no catalog that holds the layout of its files", self.input.file);
+                return Err(Error::invalid_input(message).hint("name the catalog with --catalog"));
+            }
+        };
+        let Some(layout) = self.input.load_template(options)? else { return Ok(Outcome::No) };
+        let file = options.open_family(catalog, Some(layout), self.raw)?;
+        let Some(family) = file.as_family() else { return Err(Error::invalid_input(format!("{catalog} is not a catalog"))) };
         let mut list = Vec::new();
         let mut table = Table::new(&["file", ">byte", "datatype", "shape", "byteorder"]);
-        let mut missing = 0;
+        let (mut missing, mut count) = (0, 0);
         let located = family.locate(&self.item, &mut |place| {
+            count += 1;
             let Some((kind, order, shape)) = place.described()? else {
                 missing += 1;
                 if options.json {
@@ -65,7 +74,7 @@ impl Locate {
         if let Err(error) = located {
             return super::failed(error, options);
         }
-        let is_unknown = missing > 0 && missing == family.catalog().len();
+        let is_unknown = missing > 0 && missing == count;
         if is_unknown && !options.json {
             crate::output::note(&format!("trilith: {}", said(&family.no_item(&self.item))));
             return Ok(Outcome::No);

@@ -16,7 +16,7 @@ mod write;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use trilith::bytes::read_vec;
-use trilith::dudley::Signature;
+use trilith::dudley::{Catalog, Signature};
 use trilith::layout::{self, Dialect, ParseOptions, Parsed};
 use trilith::{Diagnostic, Error, Limits, Location, Result, Severity};
 
@@ -43,7 +43,7 @@ enum LayoutCommand {
     New(new::New),
     From(from::From),
     Write(write::Write),
-    Catalog(catalog::Catalog),
+    Catalog(catalog::List),
     Code(code::Code),
 }
 
@@ -129,6 +129,23 @@ impl Input {
         let errors: Vec<Diagnostic> = parsed.diagnostics.into_iter().filter(|d| d.severity == Severity::Error).collect();
         self.fail(options, &parsed.text, &errors)?;
         Ok(None)
+    }
+
+    /// The catalog that the file is, if it is one that holds the layout of its files.
+    pub fn catalog(&self, options: &Options) -> Result<Option<Catalog>> {
+        if !self.is_native(options)? {
+            return Ok(None);
+        }
+        let catalog = options.open_catalog(&self.file).and_then(|stream| Catalog::read(&stream));
+        Ok(catalog.ok().filter(|catalog| catalog.template().is_some()))
+    }
+
+    /// Reads the layout of files: of a catalog that holds it, this one.
+    pub fn load_template(&self, options: &Options) -> Result<Option<layout::Layout>> {
+        match self.catalog(options)?.and_then(|catalog| catalog.template().cloned()) {
+            Some(template) => Ok(Some(template)),
+            None => Ok(self.load(options)?.map(|(layout, _)| layout)),
+        }
     }
 
     /// Shows errors: as JSON on stdout, for people with their lines on stderr.
