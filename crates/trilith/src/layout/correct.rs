@@ -152,6 +152,37 @@ fn edits(text: &str, code: &str, found: &Diagnostic, dialect: Dialect) -> Vec<Ed
     if matches!(found.code, "E305" | "E306") {
         meant(word, code).into_iter().for_each(|name| edit(at..end, &name));
     }
+    // A name that is data and should be a parameter.
+    if found.code == "E306" {
+        declared_as_data(code, word).into_iter().for_each(|sign| edit(sign..sign + 1, ":"));
+    }
+    // Parameters of 2025 are signed.
+    if let ("E307", Some(size)) = (found.code, word.strip_prefix('u')) {
+        edit(at..end, &format!("i{size}"));
+    }
+    // `:=` is for parameters.
+    if found.code == "E307" && before.trim_end().ends_with(":=") {
+        edit(last - 2..last, "=");
+    }
+    // `N - 1` is `N-`.
+    if let ("E204", Some((from, to, suffix))) = (found.code, sum_at(code, at)) {
+        edit(from..to, &suffix);
+    }
+    // `double x[N]` of C.
+    let kind = before.split_whitespace().next_back().unwrap_or("");
+    let own = if kind == "float" { Some("f4") } else { super::grammar::primitive_elsewhere(kind) };
+    if let ("E202", Some(own)) = (found.code, own) {
+        let shape = rest.split(['\n', '\r', ';']).next().unwrap_or("").trim_end();
+        let semicolon = rest
+            .get(shape.len()..)
+            .map_or(0, |rest| rest.len() - rest.trim_start_matches([' ', '\t']).trim_start_matches(';').len());
+        let by = format!("{word}{}{own}{}", if dialect == Dialect::D2025 { " = " } else { ": " }, shape.trim_start());
+        edit(last - kind.len()..end + shape.len() + semicolon, &by);
+    }
+    // `[N][M]` is `[N, M]`.
+    if found.code == "E201" && word == "[" && before.trim_end().ends_with(']') {
+        edit(last - 1..end, ", ");
+    }
     // `=` and `:` in place of each other.
     if matches!(found.code, "E203" | "E305" | "E307" | "E201" | "E202" | "E207")
         && let Some(sign) = code.get(line..stop).and_then(|line| line.find([':', '='])).map(|found| line + found)
@@ -212,6 +243,33 @@ fn edits(text: &str, code: &str, found: &Diagnostic, dialect: Dialect) -> Vec<Ed
     out
 }
 
+/// The places of the `=` of data of this name.
+fn declared_as_data(code: &str, name: &str) -> Vec<usize> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let place = |(at, _): (usize, &str)| {
+        let end = at + name.len();
+        let rest = code.get(end..)?;
+        let sign = end + rest.len() - rest.trim_start().len();
+        let is_whole = !code.get(..at)?.ends_with(is_part) && !rest.starts_with(is_part);
+        (is_whole && code.get(sign..)?.starts_with('=')).then_some(sign)
+    };
+    if name.is_empty() { Vec::new() } else { code.match_indices(name).filter_map(place).collect() }
+}
+
+/// The sum of a name and a number around a place: from the end of the name on, to the end of the number, and the suffixes that
+/// mean it.
+fn sum_at(code: &str, at: usize) -> Option<(usize, usize, String)> {
+    let before = code.get(..at)?;
+    let from = before.trim_end_matches([' ', '\t', '+', '-']).len();
+    let rest = code.get(from..)?;
+    let end = rest.find([',', ']', ')', '\n', '\r'])?;
+    let sum = rest.get(..end)?;
+    let sign = sum.trim_start().chars().next().filter(|sign| matches!(sign, '+' | '-'))?;
+    let count = sum.trim_start().get(1..)?.trim().parse::<usize>().ok().filter(|count| (1..=31).contains(count))?;
+    let is_name = before.get(..from)?.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    is_name.then(|| (from, from + end, sign.to_string().repeat(count)))
+}
+
 /// The names that an unknown one may be meant to be.
 fn meant(word: &str, code: &str) -> Vec<String> {
     let bare = word.trim_start_matches(['<', '>', '|', '%']);
@@ -236,7 +294,13 @@ fn meant(word: &str, code: &str) -> Vec<String> {
         };
         found.extend(nearest(bare, names.iter().copied().filter(declares)));
     }
-    found.extend(nearest(bare, primitives.iter().copied()));
+    // `f16` is no misspelled `c16`: the letter tells the kind.
+    let is_kind = |name: &&str| {
+        let digits =
+            |name: &str| name.get(1..).is_some_and(|size| !size.is_empty() && size.bytes().all(|byte| byte.is_ascii_digit()));
+        !(digits(bare) && name.get(..1) != bare.get(..1))
+    };
+    found.extend(nearest(bare, primitives.iter().copied().filter(is_kind)));
     found.into_iter().map(|name| format!("{prefix}{name}")).collect()
 }
 
@@ -295,6 +359,18 @@ mod tests {
         (Dialect::D2025, "n : 3\nx : f8[n]", "x = f8[n]"),
         (Dialect::D2025, "n = 3\nx = f8[n]", "n : 3"),
         (Dialect::D2025, "x f8[3]", "x = f8[3]"),
+        (Dialect::D2025, "n : 3\nx = f8[n-1]", "x = f8[n-]"),
+        (Dialect::D2025, "n : 3\nx = f8[n - 1, 2]", "x = f8[n-, 2]"),
+        (Dialect::D2025, "n : 3\nx = f8[2, n+2]", "x = f8[2, n++]"),
+        (Dialect::D2025, "{ n : u4 }\nx = f8[n]", "{ n : i4 }"),
+        (Dialect::D2025, "{ n = i4 }\nx = f8[n]", "{ n : i4 }"),
+        (Dialect::D2025, "n = i4\nx = f8[n]", "n : i4"),
+        (Dialect::D2025, "n : 3\nx := f8[n]", "x = f8[n]"),
+        (Dialect::D2025, "n : 3\nx = f8[n][2]", "x = f8[n, 2]"),
+        (Dialect::D2025, "n : 3\ndouble x[n];", "x = f8[n]"),
+        (Dialect::D2025, "n : 3\nfloat rho[n, 2]\ny = f8", "rho = f4[n, 2]"),
+        (Dialect::D2025, "x = f16[3]", "-"),
+        (Dialect::D2026, "n = 3\nx: f8(n-1)", "x: f8(n-)"),
         (Dialect::D2025, "x = f8[3] 128", "x = f8[3] @128"),
         (Dialect::D2025, "x = f8[3], y = f8", "x = f8[3] y = f8"),
         (Dialect::D2025, "x = f8[3];\ny = f8", "x = f8[3]"),

@@ -105,12 +105,14 @@ impl Parser<'_> {
 
     /// Returns the probable intention of the tokens after a dimension.
     fn dim_hint(&self) -> String {
-        let Some(Written::Name { symbol, .. }) = self.shape.last() else { return String::new() };
+        let Some(Written::Name { symbol, suffix, .. }) = self.shape.last() else { return String::new() };
         let name = self.layout.names.text(*symbol);
+        // In `N - 1` the sign is a suffix already.
+        let value = if *suffix == -1 { self.token.value.saturating_neg() } else { self.token.value };
         match self.token.kind {
-            T::Integer if self.token.value != 0 && self.token.value.unsigned_abs() <= 4 => {
-                let (sign, word) = if self.token.value < 0 { ("-", "minus") } else { ("+", "plus") };
-                let size = self.token.value.unsigned_abs();
+            T::Integer if value != 0 && value.unsigned_abs() <= 4 && (-1..=1).contains(suffix) => {
+                let (sign, word) = if value < 0 { ("-", "minus") } else { ("+", "plus") };
+                let size = value.unsigned_abs();
                 format!("write {name}{} for {name} {word} {size}", sign.repeat(size as usize))
             }
             T::Integer => "a dimension is a number, or a name with + or - suffixes".into(),

@@ -4,7 +4,7 @@ use super::{Code, Dialect, Parser, T, Token};
 
 /// The primitives that go by other names elsewhere.
 const ELSEWHERE: &[(&str, &[&str])] = &[
-    ("f8", &["float64", "double", "float", "real8", "real"]),
+    ("f8", &["float64", "double", "real8"]),
     ("f4", &["float32", "single", "real4"]),
     ("f2", &["float16", "half"]),
     ("i1", &["int8", "int8_t"]),
@@ -33,6 +33,9 @@ pub(super) fn foreign_type(name: &str, dialect: Dialect) -> Option<String> {
     if let Some(own) = primitive_elsewhere(name) {
         let text = if own == "S1" { format!(", its length is a dimension: `S1{open}80{close}`") } else { String::new() };
         return Some(format!("`{name}` is called `{own}` here{text}"));
+    }
+    if matches!(name.to_ascii_lowercase().as_str(), "float" | "real") {
+        return Some(format!("`{name}` is `f4` if it has 4 bytes, as in C and Fortran, and `f8` if it has 8, as in Python"));
     }
     let (letter, digits) = name.split_at_checked(1)?;
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
