@@ -437,6 +437,11 @@ def test_a_file_set_in_xarray_has_names_and_coordinates(meshes):
         assert ds.x.isel(time=0).values.tolist() == [0, 1, 2, 3]
     with xarray.open_datatree(meshes, engine="trilith", files=[slice(0, 1), slice(2, 3)]) as tree:
         assert tree["g/groups"].dims[:2] == ("time", "nx") and tree["rho"].sel(time=1).values[0, 0] == 200
+    with xarray.open_dataset(meshes, engine="trilith", where="nx == 3", files=[slice(0, 4), "pad"]) as ds:
+        assert ds.time.values.tolist() == [0.5] and ds.rho.shape == (1, 3, 2)
+    (meshes.parent / "r.raw").write_bytes(np.arange(3, dtype=">f8").tobytes())
+    with xarray.open_dataset(meshes.parent / "r.raw", engine="trilith", layout="x = f8[3]", byteorder="big") as ds:
+        assert ds.x.values.tolist() == [0, 1, 2]
     # One file: the same names, and the time is a coordinate without a dimension.
     with xarray.open_dataset(meshes.parent / "r0.bd", engine="trilith") as ds:
         assert ds.rho.dims == ("ny-1", "nx-1") and float(ds.coords["time"]) == 0 and ds.attrs["nx"] == 4

@@ -12,6 +12,8 @@ from xarray.core import indexing
 from . import _chunks, _dims, _kept, _laid_out
 from ._trilith import Array, FormatError, LimitError, Sequence, _AxisNames, _Keyed, open
 
+#: Arguments of `trilith.open`.
+_OPENING = ("layout", "family", "files", "where", "byteorder", "raw")
 _SCALARS = (str, int, float, bool, complex, numpy.generic)
 
 
@@ -35,12 +37,13 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
     With `layout`, any file is opened under a layout of Dudley. A catalog is one dataset of all its files, whose first
     dimension counts them. Its name is that of the time in the summary block (a variable `time`, or one with the attribute
     `axis="T"`), otherwise `record`. `family` is the layout of the files, if the catalog does not hold it. `files` chooses
-    some of them, `slice(0, 10)`, and how items of unequal shape are joined: `"pad"`, or `"along=nx"`.
+    some of them, `slice(0, 10)`, and how items of unequal shape are joined: `"pad"`, or `"along=nx"`. `where` chooses them
+    by the values of the summary block, `"time > 3.5"`. `byteorder` and `raw` are those of `trilith.open`.
     """
 
     description = "ASDF, FINF and Dudley through Trilith"
     url = ""
-    open_dataset_parameters = ("filename_or_obj", "drop_variables", *_laid_out.DECODERS, "group", "dims", "layout", "family", "files")
+    open_dataset_parameters = ("filename_or_obj", "drop_variables", *_laid_out.DECODERS, "group", "dims", *_OPENING)
     supports_groups = True
 
     def guess_can_open(self, filename_or_obj):
@@ -49,13 +52,13 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
             return False
         return os.fspath(filename_or_obj).lower().endswith((".asdf", ".finf", ".bd"))
 
-    def open_dataset(self, filename_or_obj, *, group=None, layout=None, family=None, files=None, **how):
+    def open_dataset(self, filename_or_obj, *, group=None, **how):
         """One group: the top, or that of a path."""
-        return _opened(_top(filename_or_obj, group, layout=layout, family=family, files=files), how, _AxisNames())
+        return _opened(_top(filename_or_obj, group, how), how, _AxisNames())
 
-    def open_groups_as_dict(self, filename_or_obj, *, group=None, layout=None, family=None, files=None, **how):
+    def open_groups_as_dict(self, filename_or_obj, *, group=None, **how):
         """All groups, by their paths."""
-        groups, todo = {}, [("/", _top(filename_or_obj, group, layout=layout, family=family, files=files), _AxisNames())]
+        groups, todo = {}, [("/", _top(filename_or_obj, group, how), _AxisNames())]
         while todo:
             path, node, above = todo.pop()
             axes = copy.copy(above)
@@ -90,8 +93,9 @@ def _nothing():
     """Nothing to close: each array keeps what it reads from."""
 
 
-def _top(source, group, **opening):
-    """The group at a path of a file, or of a file set."""
+def _top(source, group, how):
+    """The group at a path of a file, or of a file set. Takes the arguments of `trilith.open` out of `how`."""
+    opening = {name: how.pop(name) for name in _OPENING if name in how}
     file = open(source, **opening)
     if file.layout is not None:
         # xarray applies what the attributes declare: once is enough.
