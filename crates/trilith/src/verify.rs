@@ -168,6 +168,7 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Rep
     }
     if let Some(fits) = crate::file::fits_around(file) {
         report.structure.extend(fits.cut_short().map(Error::malformed));
+        report.structure.extend(fits.illegal_cards());
         // In a made-up tree each is an array that cannot be read.
         let is_embedded = file.container().is_some_and(|container| container.hdu > 0);
         let broken = fits.hdus().iter().filter(|_| is_embedded);

@@ -28,6 +28,7 @@ mod hdu;
 mod header;
 mod heap;
 mod image;
+mod legal;
 mod masked;
 mod meant;
 mod number;
