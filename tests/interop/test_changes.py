@@ -1,5 +1,6 @@
 """Files that Trilith changed, blocks and all, read by Python asdf: nothing else moved, and nothing is out of place."""
 
+import itertools
 import json
 import shutil
 import unittest
@@ -45,6 +46,36 @@ class Changes(peer.Case):
                 opened["more"] = np.arange(5)
                 opened.update()
             self.holds(path, {**held, "more": np.arange(5)})
+
+    def test_repack_keeps_no_more_than_the_arrays_need(self):
+        """Python asdf may write the whole array that others are views of."""
+        path, packed = self.folder / "x.asdf", self.folder / "packed.asdf"
+        base = np.arange(200_000, dtype="f8")
+        mask = np.zeros((20, 20), bool)
+        mask[3] = True
+        trees = {
+            "one": {"a": base[100:500].reshape(20, 20)},
+            "turned": {"a": base[100:500].reshape(20, 20)[::-2, ::3], "b": base[450:300:-7], "c": base[:0]},
+            "masked": {"a": np.ma.masked_array(base[100:500].reshape(20, 20), mask)},
+            "two blocks": {"a": base[1000:1010], "b": np.arange(3000, dtype="i2"), "c": np.arange(9000, dtype="i4")[5000:5002]},
+        }
+        for (name, tree), codec in itertools.product(trees.items(), (None, "zlib")):
+            with self.subTest(name, codec=codec), asdf.config_context() as config:
+                config.default_array_save_base = True
+                asdf.AsdfFile(tree).write_to(path, all_array_compression=codec)
+                said = peer.trilith_json("repack", path, packed)
+                self.assertEqual(said["cropped"], 2 if name == "two blocks" else 1)
+                self.assertLess(packed.stat().st_size, 20_000)
+                peer.trilith("verify", "--deep", packed)
+                peer.trilith("validate", packed)
+                self.assertEqual(peer.trilith_json("digest", packed)["arrays"], peer.trilith_json("digest", path)["arrays"])
+                with asdf.open(packed, validate_checksums=True) as opened:
+                    for key, array in tree.items():
+                        found = opened[key]
+                        np.testing.assert_array_equal(np.ma.getdata(found[...]), np.ma.getdata(array))
+                        np.testing.assert_array_equal(np.ma.getmaskarray(np.ma.array(found[...])), np.ma.getmaskarray(array))
+                again = peer.trilith_json("repack", packed, self.folder / "again.asdf")
+                self.assertEqual((again["cropped"], again["size"]), (0, said["size"]))
 
     @unittest.skipUnless(peer.shared(), "no ../shared/corpus beside the repository")
     def test_a_new_scalar_in_a_sample_file_is_read(self):

@@ -3,6 +3,7 @@
 //! ASDF 1.x, "Exploded form". Blocks are copied as they are stored; in the tree only the `source` of
 //! each ndarray changes, so that comments, tags and everything else survive.
 
+mod cropping;
 mod exploding;
 mod series;
 
@@ -23,6 +24,7 @@ use crate::limits::Limits;
 use crate::tree::{Node, NodeId, Style, Tree, TreePath, Value};
 use crate::yaml::ValueBuilder;
 
+pub use cropping::Packed;
 pub use exploding::ExplodedFiles;
 pub use series::Parts;
 pub(crate) use series::{Series, is_own_part};

@@ -3,11 +3,11 @@
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::error::counted;
-use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
-use trilith::assemble::Order;
+use trilith::asdf::{WriteOptions, walk};
+use trilith::assemble::{Order, Packed};
 use trilith::bytes::Basis;
 use trilith::codec::{self, Blosc};
-use trilith::{Error, ErrorKind, Result, assemble};
+use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
 use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
@@ -18,8 +18,9 @@ use crate::target::Target;
 
 /// Write a file without gaps and unused blocks
 ///
-/// The command aligns the blocks, and writes checksums and the block index again. If no array names a block, something
-/// else may refer to it by number, so all blocks stay, under their numbers.
+/// The command aligns the blocks, and writes checksums and the block index again. A block of which the arrays need only a
+/// part loses the rest. If no array names a block, something else may refer to it by number, so all blocks stay, under
+/// their numbers.
 #[derive(Debug, Args)]
 pub struct Repack {
     /// The file to read, or - for standard input
@@ -72,13 +73,10 @@ impl Repack {
             OrderOf::Tree => Order::Tree,
             OrderOf::Size => Order::Size,
         };
-        let (tree, kept) = assemble::reordered(&file, order, self.drop_unused).map_err(|error| match error.kind() {
+        let packed = Packed::of(&file, order, self.drop_unused).map_err(|error| match error.kind() {
             ErrorKind::InvalidInput => error.hint("--order blocks keeps them, --drop-unused drops them"),
             _ => error,
         })?;
-        let all = file.sections().all_blocks()?;
-        let blocks: Vec<(&AsdfFile, &Block)> =
-            kept.iter().filter_map(|index| all.get(*index).map(|block| (&file, *block))).collect();
         let mut how = WriteOptions::default();
         how.align = self.align;
         // So that rows can be added.
@@ -86,14 +84,13 @@ impl Repack {
         check_name(&self.output, Form::of(&file), "name it otherwise, or convert the file")?;
         options.check_inputs(&self.output, &[&self.input])?;
         let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()), options)?;
-        let tree = file.sections().tree().map(|_| tree.as_str());
-        let losses = assemble::write(&file, tree, &blocks, target.writer(), &how, codec)?;
+        let losses = packed.write(target.writer(), &how, codec)?;
         if self.loss.refuses(&losses) {
             return refuse(&self.input, &self.output, &losses, options);
         }
         let written = target.commit_checked(Some(&file), options)?;
         report_losses(&self.input, &losses);
-        let dropped = all.len() - blocks.len();
+        let dropped = file.sections().all_blocks()?.len() - packed.len();
         let unnamed = if self.drop_unused { 0 } else { walk::unnamed(&file)?.len() };
         let kept = match unnamed {
             0 => format!("{} dropped", counted(dropped, "unused block")),
@@ -101,10 +98,14 @@ impl Repack {
             n => format!("{n} blocks that no array names are kept; --drop-unused drops them"),
         };
         let report = json!({
-            "file": self.output, "written": true, "size": written, "size_before": file.size(), "blocks": blocks.len(),
-            "dropped": dropped, "unnamed": unnamed, "losses": listed(&losses),
+            "file": self.output, "written": true, "size": written, "size_before": file.size(), "blocks": packed.len(),
+            "dropped": dropped, "cropped": packed.cropped(), "unnamed": unnamed, "losses": listed(&losses),
         });
-        let line = format!("{}: {} ({} before), {kept}", self.output, size(written), size(file.size()));
+        let cropped = match packed.cropped() {
+            0 => String::new(),
+            n => format!(", {} cut to the bytes of {} arrays", counted(n, "block"), if n == 1 { "its" } else { "their" }),
+        };
+        let line = format!("{}: {} ({} before), {kept}{cropped}", self.output, size(written), size(file.size()));
         told(&self.output, &report, &line, options)?;
         Ok(Outcome::Yes)
     }

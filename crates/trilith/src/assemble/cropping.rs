@@ -1,0 +1,151 @@
+//! Blocks without the bytes before and after all arrays that are in them.
+//!
+//! A program that writes a view of a large array may store the whole array; the view is then a small part of its block.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Seek, Write};
+use std::ops::Range;
+
+use super::{Copied, Order, may_drop, reordered, write_copied};
+use crate::asdf::{AsdfFile, Block, BlockOptions, StoredBlock, WriteOptions, walk};
+use crate::bytes::read_vec;
+use crate::codec::{CodecId, opt_codec};
+use crate::diagnostic::Diagnostic;
+use crate::error::{ErrorKind, Result};
+use crate::tree::{Node, Tree, Value};
+
+/// Fewer bytes are not worth a block that is not what it was.
+const LEAST: u64 = 4096;
+/// Bytes that are read at once.
+const PIECE: u64 = 4 << 20;
+
+/// A file whose blocks are in another order, and without the bytes that no array needs.
+#[derive(Debug)]
+pub struct Packed<'f> {
+    file: &'f AsdfFile,
+    tree: String,
+    kept: Vec<usize>,
+    cropped: BTreeMap<usize, StoredBlock>,
+}
+
+impl<'f> Packed<'f> {
+    /// Finds the blocks in an order ([`reordered`]). A block of which arrays need only a part, at least 4 KiB less, loses the
+    /// rest, and the arrays get other offsets.
+    ///
+    /// # Errors
+    /// Returns the errors of [`reordered`], and an error if a block that gets shorter cannot be read.
+    pub fn of(file: &'f AsdfFile, order: Order, drop_unnamed: bool) -> Result<Self> {
+        let (tree, kept) = reordered(file, order, drop_unnamed)?;
+        let _call = file.limits().call();
+        let mut packed = Self { file, tree, kept, cropped: BTreeMap::new() };
+        for (block, arrays) in used(file)? {
+            packed.crop(block, &arrays)?;
+        }
+        Ok(packed)
+    }
+
+    /// Returns the number of blocks.
+    pub fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// Returns `true` if there are no blocks.
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// Returns the number of blocks that are shorter than before.
+    pub fn cropped(&self) -> usize {
+        self.cropped.len()
+    }
+
+    /// Writes the file, as [`super::write`] does.
+    ///
+    /// # Errors
+    /// Returns the errors of [`super::write`].
+    pub fn write<W: Write + Seek>(
+        &self,
+        out: W,
+        options: &WriteOptions,
+        codec: Option<Option<CodecId>>,
+    ) -> Result<Vec<Diagnostic>> {
+        let all = self.file.sections().all_blocks()?;
+        let block = |index: &usize| match self.cropped.get(index) {
+            Some(new) => Some(Copied::New(new)),
+            None => all.get(*index).map(|block| Copied::Of(self.file, block)),
+        };
+        let blocks: Vec<Copied<'_>> = self.kept.iter().filter_map(block).collect();
+        let tree = self.file.sections().tree().map(|_| self.tree.as_str());
+        write_copied(self.file, tree, &blocks, out, options, codec)
+    }
+
+    /// Makes a block as short as its arrays allow.
+    fn crop(&mut self, block: &Block, arrays: &[(Node<'_>, Range<u64>)]) -> Result<()> {
+        let (file, limits) = (self.file, self.file.limits());
+        let start = arrays.iter().map(|(_, range)| range.start).min().unwrap_or(0);
+        let end = arrays.iter().map(|(_, range)| range.end).max().unwrap_or(0);
+        if block.data_size.saturating_sub(end - start) < LEAST {
+            return Ok(());
+        }
+        match block.stored(file.sections().source()).and_then(|stored| stored.check_whole()) {
+            // A damaged block is copied, and reported.
+            Err(error) if error.kind() == ErrorKind::Malformed => return Ok(()),
+            checked => checked?,
+        }
+        let new = Tree::parse(&self.tree, limits)?;
+        let mut edit = new.edit();
+        for (node, _) in arrays {
+            let Some(path) = file.tree().path_of(node.id()) else { return Ok(()) };
+            let offset = node.get("offset").and_then(Node::as_i64).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+            let Some(offset) = offset.checked_sub(start) else { return Ok(()) };
+            if offset > 0 || node.get("offset").is_some() {
+                edit.set(&path.join("offset"), &Value::from(offset))?;
+            }
+        }
+        let mut how = BlockOptions::default();
+        how.codec = Some(CodecId(block.compression)).filter(|codec| !codec.is_none());
+        let data = file.block_data(block.index as i64)?;
+        limits.charge_work(end - start)?;
+        let made = StoredBlock::encode(block.generation, &how, |take| {
+            let mut at = start;
+            while at < end {
+                let len = PIECE.min(end - at);
+                take(&read_vec(&*data, at, len, limits)?)?;
+                at += len;
+            }
+            Ok(())
+        })?;
+        self.tree = edit.finish(limits)?.into_text();
+        self.cropped.insert(block.index, made);
+        Ok(())
+    }
+}
+
+/// A block, and its arrays with the bytes of each.
+type Used<'f> = (&'f Block, Vec<(Node<'f>, Range<u64>)>);
+
+/// The blocks that may become shorter: those that nothing but ndarrays names, with the bytes of each of these.
+fn used(file: &AsdfFile) -> Result<Vec<Used<'_>>> {
+    let mut kept: BTreeSet<usize> = may_drop(file, false)?;
+    let (mut sources, mut arrays) = (BTreeSet::new(), BTreeMap::<usize, Used<'_>>::new());
+    for (node, source) in walk::sourced(file)? {
+        sources.insert(source.id());
+        let Some(block) = source.as_i64().and_then(|number| file.sections().block(number).ok()) else { continue };
+        match file.unmasked_array(node) {
+            Ok(array) => arrays.entry(block.index).or_insert_with(|| (block, Vec::new())).1.push((node, array.extent())),
+            Err(_) => drop(kept.insert(block.index)),
+        }
+    }
+    // Objects of other tags may name a block, too.
+    let tree = file.tree();
+    for node in (0..tree.node_count()).filter_map(|number| tree.node_at(number)).filter(|node| node.is_mapping()) {
+        let named = node.get("source").filter(|source| !sources.contains(&source.id())).and_then(Node::as_i64);
+        kept.extend(named.and_then(|number| file.sections().block(number).ok()).map(|block| block.index));
+    }
+    let may_crop = |block: &Block| {
+        let codec = CodecId(block.compression);
+        let is_chain = file.encoding_names(block).is_some();
+        !is_chain && !kept.contains(&block.index) && !block.is_streamed() && (codec.is_none() || opt_codec(codec).is_some())
+    };
+    Ok(arrays.into_values().filter(|(block, _)| may_crop(block)).collect())
+}
