@@ -24,7 +24,7 @@ try:
 except ImportError:
     fits = None
 try:
-    from safetensors.numpy import save_file
+    from safetensors.numpy import load_file, save_file
 except ImportError:
     save_file = None
 
@@ -370,6 +370,47 @@ class Unreadable(peer.Case):
             with h5py.File(path, "w", userblock_size=512 if not user_block else 1024) as file:
                 file["good"] = GOOD
             whole = path.read_bytes()
+
+
+    def test_tensors_that_their_library_refuses(self):
+        """Bytes that belong to no tensor, and two tensors of one name: the tensors are there, and the file is not right."""
+        path = self.folder / "x.safetensors"
+        save_file({"good": GOOD, "other": np.arange(3)}, path)
+        trilith("verify", path)
+        whole = path.read_bytes()
+        one = '{"dtype":"F32","shape":[2],"data_offsets":[%d,%d]}'
+        twice = ('{"a":%s,"a":%s}' % (one % (0, 8), one % (8, 16))).encode()
+        gap = ('{"a":%s,"b":%s}' % (one % (0, 8), one % (12, 20))).encode()
+        made = {"bytes after": whole + b"xx", "two tensors": len(twice).to_bytes(8, "little") + twice + bytes(16),
+                "begins at": len(gap).to_bytes(8, "little") + gap + bytes(20)}
+        for words, content in made.items():
+            with self.subTest(words):
+                path.write_bytes(content)
+                self.assertIn(words, trilith("verify", path, status=1).decode())
+                trilith("get", f"{path}#/{'good' if words == 'bytes after' else 'a'}")
+                with self.assertRaises(Exception):
+                    load_file(path)
+
+
+class NeverWritten(peer.Case):
+    def test_slices_of_what_was_never_written(self):
+        """However large it is, with chunks or without."""
+        path = self.folder / "x.h5"
+        with h5py.File(path, "w") as file:
+            file.create_dataset("whole", (5_000_000_000,), "f8", fillvalue=2.5)
+            file.create_dataset("chunks", (5_000_000_000,), "i2", chunks=(1000,), fillvalue=7)
+            file.create_dataset("plane", (100_000, 100_000), "f4", chunks=(10, 100))
+        for item, part, want in [("whole", "3:5", [2.5, 2.5]), ("chunks", "4999999998:", [7, 7]), ("plane", "99999,:2", [0, 0])]:
+            self.assertEqual(trilith_json("get", f"{path}#/{item}", "--slice", part), want)
+        trilith("verify", path)
+
+    def test_attributes_are_in_the_order_in_which_they_were_made(self):
+        path = self.folder / "x.nc"
+        names = [f"name{n * 7 % 20}" for n in range(20)]
+        with netCDF4.Dataset(path, "w") as file:
+            file.setncatts({name: name for name in names})
+        found = trilith_json("tree", path, "--attributes")["attributes"]
+        self.assertEqual([name for name in found if name in names], names)
 
 
 class CommittedTypes(peer.Case):

@@ -172,9 +172,12 @@ impl Grid {
         let (len, chunk) = (size(&cut.shape)?, size(&cut.chunk)?);
         let said = if cut.shape.is_empty() { (vec![1], vec![1]) } else { (cut.shape.clone(), cut.chunk.clone()) };
         let cut = cut.simplified();
-        limits.charge_memory(if cut.cut_edges { chunk.min(len) } else { chunk }, "a chunk")?;
         let counts = cut.counts();
-        element_count(&counts)?;
+        // Of an array of which nothing was written no chunk is ever decoded.
+        let is_unwritten = element_count(&counts)? == 1 && matches!(chunks.place(0), Ok(None));
+        if !is_unwritten {
+            limits.charge_memory(if cut.cut_edges { chunk.min(len) } else { chunk }, "a chunk")?;
+        }
         Ok(Self { cut, said, counts, chunks, fill, len, limits, kept: Arc::default() })
     }
 

@@ -3,6 +3,7 @@
 //! Floats of 8 bits, and those of 16 with the exponent of 32, are no datatype of a layout: their bytes are declared, and
 //! `safetensors_dtype` names them.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -60,13 +61,16 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
         return Err(Limits::exceeded("items", limits.items, format_args!("the file has {} tensors", tensors.len())));
     }
     let mut text = LayoutText::new("a safetensors file", limits);
+    // The header has them in the order of their names or of nothing; in the file they follow each other.
+    let mut placed: Vec<_> = tensors.iter().map(|(name, tensor)| (name, placed_of(tensor, length + 8, source.len()))).collect();
+    placed.sort_by_key(|(_, tensor)| tensor.as_ref().map_or(u64::MAX, |tensor| tensor.begin));
+    if let Some(why) = damage(&placed, length + 8, source.len()) {
+        text.damaged(&why)?;
+    }
     for (name, value) in &metadata {
         // The root says with this word in which language the layout is.
         text.own(name, value.as_str())?;
     }
-    // The header has them in the order of their names or of nothing; in the file they follow each other.
-    let mut placed: Vec<_> = tensors.iter().map(|(name, tensor)| (name, placed_of(tensor, length + 8, source.len()))).collect();
-    placed.sort_by_key(|(_, tensor)| tensor.as_ref().map_or(u64::MAX, |tensor| tensor.begin));
     for (name, tensor) in placed {
         text.or_unreadable(name, |text| {
             let tensor = tensor?;
@@ -141,6 +145,29 @@ struct Placed {
     named: Option<&'static str>,
     shape: Vec<u64>,
     begin: u64,
+    end: u64,
+}
+
+/// Returns what the library of the format refuses, although every tensor can be read: two tensors of one name, and bytes
+/// that belong to no tensor or to two. Of tensors that cannot be read nothing is said.
+fn damage(placed: &[(&String, Result<Placed>)], data: u64, len: u64) -> Option<Error> {
+    let mut names = HashSet::new();
+    if let Some((name, _)) = placed.iter().find(|(name, _)| !names.insert(name.as_str())) {
+        return Some(Error::malformed(format!("two tensors have the name {name:?}")).at_byte(8));
+    }
+    let places: Option<Vec<(u64, u64)>> =
+        placed.iter().map(|(_, tensor)| tensor.as_ref().ok().map(|tensor| (tensor.begin, tensor.end))).collect();
+    let mut at = data;
+    for (begin, end) in places? {
+        if begin != at {
+            return Some(
+                Error::malformed(format!("a tensor begins at byte {begin}, the one before it ends at byte {at}")).at_byte(at),
+            );
+        }
+        at = end;
+    }
+    (at != len)
+        .then(|| Error::malformed(format!("{} bytes after the last tensor belong to none", len.saturating_sub(at))).at_byte(at))
 }
 
 /// Returns the place of a tensor, after checking that its bytes fit its shape and exist.
@@ -164,7 +191,7 @@ fn placed_of(tensor: &Value, data: u64, len: u64) -> Result<Placed> {
         return Err(Error::malformed(format!("its shape {shape:?} of {dtype} does not fill the bytes {from} to {to}")));
     }
     match data.checked_add(to) {
-        Some(end) if end <= len => Ok(Placed { spelled, named: (!is_all).then_some(name), shape, begin: data + from }),
+        Some(end) if end <= len => Ok(Placed { spelled, named: (!is_all).then_some(name), shape, begin: data + from, end }),
         _ => Err(Error::malformed(format!("its bytes end at byte {} of the file, which has {len}", data.saturating_add(to)))),
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct Refused {
     pub why: Error,
 }
 
-/// All attributes of an object, in the order of the file, and those that cannot be read.
+/// All attributes of an object and those that cannot be read, in the order in which they were made, if the file keeps it.
 pub(super) fn all(file: &H5, header: &Header) -> (Vec<Attribute>, Vec<Refused>) {
     let (mut found, mut refused) = (Vec::new(), Vec::new());
     let mut more = Vec::new();
@@ -47,7 +47,10 @@ pub(super) fn all(file: &H5, header: &Header) -> (Vec<Attribute>, Vec<Refused>) 
             refused.push(Refused { name: String::new(), why });
         }
     }
-    for message in header.messages.iter().filter(|message| message.kind == kind::ATTRIBUTE).chain(&more) {
+    // The index has them in the order of their hashes.
+    more.sort_by_key(|(order, _)| *order);
+    let apart = more.iter().map(|(_, message)| message);
+    for message in header.messages.iter().filter(|message| message.kind == kind::ATTRIBUTE).chain(apart) {
         match read(file, message) {
             Ok(attribute) => found.push(attribute),
             Err(error) => refused.push(error),
@@ -56,8 +59,8 @@ pub(super) fn all(file: &H5, header: &Header) -> (Vec<Attribute>, Vec<Refused>) 
     (found, refused)
 }
 
-/// The attributes that are in a heap, if there are many.
-fn in_heap(file: &H5, message: &Message, found: &mut Vec<Message>) -> Result<()> {
+/// The attributes that are in a heap, if there are many, each with its number in the order in which they were made.
+fn in_heap(file: &H5, message: &Message, found: &mut Vec<(u64, Message)>) -> Result<()> {
     let mut at = file.fields(&message.data, message.address);
     at.skip(1)?;
     let flags = at.uint(1)?;
@@ -68,9 +71,9 @@ fn in_heap(file: &H5, message: &Message, found: &mut Vec<Message>) -> Result<()>
         if found.len() as u64 >= file.limits.items {
             return Err(Limits::exceeded("items", file.limits.items, "an object has more attributes"));
         }
-        let (id, flags) = (at.take(8)?, at.uint(1)?);
+        let (id, flags, order) = (at.take(8)?, at.uint(1)?, at.uint(4)?);
         let (data, address) = heap.object(file, id)?;
-        found.push(Message { kind: kind::ATTRIBUTE, data, address, is_shared: flags & 2 != 0 });
+        found.push((order, Message { kind: kind::ATTRIBUTE, data, address, is_shared: flags & 2 != 0 }));
         Ok(())
     })
 }

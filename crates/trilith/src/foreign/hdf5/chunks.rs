@@ -173,6 +173,11 @@ impl Found<'_> {
 }
 
 impl Chunked {
+    /// Returns `true` if there is no index of chunks, since none was written.
+    pub fn is_unwritten(&self) -> bool {
+        self.address.is_none()
+    }
+
     /// Every chunk in row-major order; None if one was never written. `whole` is the bytes of a chunk without
     /// filters.
     pub fn find(&self, file: &H5, shape: &[u64], most: &[u64], whole: u64, filtered: bool) -> Result<Vec<Option<Chunk>>> {

@@ -112,6 +112,7 @@ impl Dataset {
             Storage::Contiguous(Some(at)) => text.item(name, &format!("{typed} @{}", file.place(*at))),
             Storage::Outside(at) => text.item(name, &format!("{typed} @{at}")),
             Storage::Contiguous(None) => self.unwritten(name, shape, text),
+            Storage::Chunked(chunked) if chunked.is_unwritten() => self.unwritten(name, shape, text),
             Storage::Chunked(chunked) => {
                 let pieces = self.pieces(file, chunked, shape)?;
                 if pieces.iter().all(Option::is_none) {
