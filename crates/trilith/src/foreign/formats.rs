@@ -43,6 +43,7 @@ const HDF5: At = &[0, 512, 1024, 2048];
 const PICTURE: &str = "open it with an image viewer or Pillow";
 pub(super) const PROGRAM: &str = "name a data file";
 const UNFINISHED: &str = "finish() does that once all its regions are written, and abort() removes it (ParallelWriter::open, or trilith.resume in Python)";
+const CDF: &str = "read it with cdflib";
 const TABLE: &str = "read it with pandas, polars or DuckDB";
 
 /// A format whose layout is derived by the module of that name.
@@ -87,8 +88,21 @@ pub(super) const FORMATS: &[Format] = &[
     row("an SQLite database", b"SQLite format 3\0", START, "open it with sqlite3"),
     row("a MATLAB file", b"MATLAB 5.0 MAT-file", START, "read it with scipy.io.loadmat"),
     row("a ROOT file", b"root\0", START, "read it with uproot"),
+    row("a NASA CDF file", b"\xcd\xf3\x00\x01", START, CDF),
+    row("a NASA CDF file", b"\xcd\xf2\x60\x02", START, CDF),
+    Format {
+        what: "a VOTable",
+        mark: Mark::Check(recognise::is_votable),
+        handled: Handled::Refused("read it with astropy.table.Table.read, which can write it as FITS"),
+    },
+    Format {
+        what: "a Python pickle",
+        mark: Mark::Check(recognise::is_pickle),
+        handled: Handled::Refused("load it in Python, only if you trust it: a pickle may run any program"),
+    },
     row("a GRIB file", b"GRIB", START, "read it with cfgrib or ecCodes"),
     row("a file compressed with Zstandard", b"\x28\xb5\x2f\xfd", START, "unpack it with unzstd, and name the file that it held"),
+    row("a file compressed with compress (.Z)", b"\x1f\x9d", START, "unpack it with uncompress, and name the file that it held"),
     row("a file compressed with bzip2", b"BZh", START, "unpack it with bunzip2, and name the file that it held"),
     row("a file compressed with xz", b"\xfd7zXZ\0", START, "unpack it with unxz, and name the file that it held"),
     row("a file compressed with LZ4", b"\x04\x22\x4d\x18", START, "unpack it with unlz4, and name the file that it held"),

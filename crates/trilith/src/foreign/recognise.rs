@@ -24,6 +24,19 @@ pub(super) fn is_npz(start: &[u8], _: &dyn Source) -> bool {
     start.starts_with(b"PK\x03\x04") && name.ends_with(b".npy")
 }
 
+/// Returns `true` for XML whose root, or the first element but some, is that of a VOTable.
+pub(super) fn is_votable(start: &[u8], _: &dyn Source) -> bool {
+    let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
+    text.starts_with(b"<") && text.windows(8).any(|window| window == b"<VOTABLE")
+}
+
+/// Returns `true` if a file begins with a version of pickles that programs write today, and ends as they do.
+pub(super) fn is_pickle(start: &[u8], source: &dyn Source) -> bool {
+    let mut last = [0];
+    matches!(start, [0x80, 2..=5, ..])
+        && source.len().checked_sub(1).is_some_and(|at| source.read_at(at, &mut last).is_ok() && last == [b'.'])
+}
+
 /// Returns `true` if a file is nothing but records of Fortran, whose lengths agree before and after each up to its
 /// end.
 pub(super) fn is_fortran(_: &[u8], source: &dyn Source) -> bool {
