@@ -171,6 +171,11 @@ class Values(peer.CaseWithoutAstropy):
         for at, row in enumerate(rows):
             self.assertEqual(json.loads(peer.trilith("get", f"{path}#/fits/1/data/p/{at}", "--json")), list(row))
         self.assertEqual(json.loads(peer.trilith("get", f"{path}#/fits/1/data/t/0", "--json")), "abc")
+        # A column, or the table, shows the elements as those of other formats do.
+        lists = {"p": [list(row) for row in rows], "t": ["abc", "", "x"], "id": [0, 1, 2]}
+        for column, want in lists.items():
+            self.assertEqual(json.loads(peer.trilith("get", f"{path}#/fits/1/data/{column}", "--json")), want)
+        self.assertEqual(json.loads(peer.trilith("get", f"{path}#/fits/1/data", "--json")), lists)
         self.assertEqual(json.loads(peer.trilith("get", f"{path}#/fits/1/data/id", "--json")), [0, 1, 2])
 
     def test_empty_arrays_stay(self):
@@ -284,6 +289,37 @@ class Values(peer.CaseWithoutAstropy):
         path = self.file("x.fits", content)
         for name, number in (("SCI", 1), ("SCI,2", 2), ("2", 2)):
             self.assertEqual(json.loads(peer.trilith("get", f"{path}#/fits/{name}/data", "--json")), [number, number])
+
+    def test_hdus_are_listed_as_fitsinfo_does(self):
+        tiles = fits.CompImageHDU(np.zeros((7, 9), "i2"), name="TILES")
+        content = written([fits.PrimaryHDU(np.zeros((2, 3), "f4")), tiles,
+                           fits.BinTableHDU.from_columns([fits.Column("x", "J", array=np.arange(3))], name="ROWS")])
+        path = self.file("x.fits", content)
+        found = peer.trilith_json("info", path)["hdu_list"]
+        with fits.open(path) as opened:
+            for ours, theirs in zip(found, opened.info(output=False), strict=True):
+                number, name, version, kind, _, shape, *_ = theirs
+                self.assertEqual((ours["number"], ours["name"] or "PRIMARY", ours["version"] or 1), (number, name, version))
+                if "Image" in kind or kind == "PrimaryHDU":
+                    self.assertEqual((tuple(ours["axes"]), int(ours["bitpix"])), (shape, opened[number].header["BITPIX"]))
+                    self.assertNotEqual(ours["kind"], "BINTABLE")
+                self.assertEqual(ours["compression"], "RICE_1" if kind == "CompImageHDU" else None)
+
+    def test_verify_reports_illegal_cards(self):
+        whole = written([fits.PrimaryHDU(np.arange(4, dtype="i2"))])
+        end = whole.index(b"END".ljust(80))
+        for card in (b"lower   = 1", b"QUOTED  = unquotedliteral", b"VALUE   = nan", b"LINES   = 'a\nb'", b"LATIN   = 'a\xf1b'",
+                     b"BAD KEY = 1", b"OPEN    = 'abc"):
+            path = self.file("x.fits", whole[:end] + card.ljust(80) + b"END".ljust(80) + whole[end + 160:])
+            with self.subTest(card):
+                said = peer.trilith("verify", path, status=1).decode()
+                self.assertIn("HDU 0, card 5", said)
+                # That does not keep the elements from being read.
+                self.assertEqual(json.loads(peer.trilith("get", f"{path}#/fits/0/data", "--json")), [0, 1, 2, 3])
+        for card in (b"NUMBER  = 1.5D3 / it's", b"TEXT    = 'it''s' / o'clock", b"HIERARCH ESO X = 'y'", b"EMPTY   ="):
+            path = self.file("x.fits", whole[:end] + card.ljust(80) + b"END".ljust(80) + whole[end + 160:])
+            with self.subTest(card):
+                peer.trilith("verify", path)
 
     def test_netcdf(self):
         """As netCDF4 with auto_maskandscale."""

@@ -175,11 +175,10 @@ pub fn change(
 ) -> Result<Outcome> {
     let item = Item::parse(argument);
     let path = item.path.as_deref().ok_or_else(|| Error::invalid_input("name the item to change: FILE#/path"))?;
-    let file = trilith::file::toward(options.open_asdf_for(&item.file, save.output(&item.file))?, path)?;
+    let (file, path) = trilith::file::toward(options.open_asdf_for(&item.file, save.output(&item.file))?, path)?;
     if file.sections().tree().is_none() {
         return Err(Error::invalid_input("this file has no tree"));
     }
-    let path = TreePath::parse(path)?;
     let mut change = Change::new(&file);
     if let Err(error) = make(&mut change, &path).and_then(|()| change.tree().map(drop)) {
         if !is_no(&error) {

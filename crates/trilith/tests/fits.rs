@@ -61,6 +61,18 @@ fn a_fits_file_without_a_tree_is_seen_as_one() {
 }
 
 #[test]
+fn hdus_are_children_by_their_names() {
+    let file = trilith::OpenOptions::new().open_bytes(sample()).unwrap();
+    let list = file.item("/fits").unwrap();
+    for name in ["SCI", "sci,1", "1"] {
+        let hdu = list.get(name).unwrap().unwrap();
+        assert_eq!(hdu.get("data").unwrap().unwrap().array().unwrap().load::<u16>().unwrap(), [60_000, 1], "{name}");
+    }
+    assert!(list.get("SCI,2").unwrap().is_none());
+    assert!(file.root().get("SCI").unwrap().is_none());
+}
+
+#[test]
 fn gzip_files_are_unpacked() {
     use std::io::Write as _;
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

@@ -127,7 +127,15 @@ impl Backend for AsdfFile {
 
     fn child(&self, at: &Place, key: &str) -> Result<Option<Place>> {
         let node = self.node_at(at);
-        if ndarray::is_ndarray(node) { Ok(None) } else { Ok(node.child(key).map(place)) }
+        if ndarray::is_ndarray(node) {
+            return Ok(None);
+        }
+        let named = || super::fits::number_of(self, node, key).and_then(|number| node.index(number));
+        Ok(node.child(key).or_else(named).map(place))
+    }
+
+    fn is_ragged(&self, at: &Place) -> bool {
+        super::fits::is_ragged(self, self.node_at(at))
     }
 
     fn locate(&self, at: &Place, path: &str) -> Result<Option<Destination>> {

@@ -314,6 +314,12 @@ pub trait Backend: Any + Debug + Send + Sync {
         }
     }
 
+    /// Returns `true` for a table of a FITS file, and for a column of one, in which each row has an array.
+    fn is_ragged(&self, at: &Place) -> bool {
+        let _ = at;
+        false
+    }
+
     /// Returns `true` if a list records one quantity again and again (Dudley), rather than collecting what belongs
     /// together.
     fn lists_are_histories(&self) -> bool {

@@ -6,6 +6,7 @@
 //! copies every byte that the change does not concern.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Seek, Write};
@@ -17,6 +18,7 @@ use crate::bytes::{self, Derived, MemorySource, Resolve, SourceRef};
 use crate::error::{Context, Error, Result};
 use crate::fits::{self, FitsFile, Hdu, Header, NewHdu};
 use crate::limits::Limits;
+use crate::percent::leniently_decoded;
 use crate::tree::{Node, Tree, TreePath, Value};
 use crate::yaml::{PrintOptions, print_document};
 
@@ -119,14 +121,30 @@ fn hdus(file: &AsdfFile) -> Option<&Hdus> {
     any.downcast_ref()
 }
 
-/// Returns the file that a tree path leads into. A path `/fits/…` leads to the headers and data of the FITS file,
-/// even if it holds an ASDF file, unless the tree of that has a key `fits`. Any other path leads into `file`
-/// itself.
+/// Returns the file that a path leads into, and the path in its tree. A path `/fits/…` leads to the headers and data of
+/// the FITS file, even if it holds an ASDF file, unless the tree of that has a key `fits`. Any other path leads into
+/// `file` itself. An HDU may have its name there (`/fits/SCI,2/header`), and a path that leads nowhere as it is written is
+/// percent-decoded.
 ///
 /// # Errors
-/// Returns the errors of [`open_fits`].
-pub fn toward(file: AsdfFile, path: &str) -> Result<AsdfFile> {
-    Ok(listing_at(&file, path)?.unwrap_or(file))
+/// Returns the errors of [`open_fits`] and [`TreePath::parse`].
+pub fn toward(file: AsdfFile, path: &str) -> Result<(AsdfFile, TreePath)> {
+    let file = listing_at(&file, path)?.unwrap_or(file);
+    let parsed = |path: &str| TreePath::parse(numbered(&file, path).as_deref().unwrap_or(path));
+    let is_there = |path: &TreePath| file.tree().find(path).is_some();
+    let written = parsed(path)?;
+    let decoded = match leniently_decoded(path) {
+        Cow::Owned(decoded) if decoded != path && !is_there(&written) => parsed(&decoded).ok(),
+        _ => None,
+    };
+    let above = |path: &TreePath| path.keys().split_last().map(|(_, above)| above.iter().cloned().collect::<TreePath>());
+    let has_parent = |path: &TreePath| above(path).is_some_and(|above| is_there(&above));
+    let is_meant = |decoded: &TreePath| is_there(decoded) || !has_parent(&written) && has_parent(decoded);
+    let path = match decoded.filter(is_meant) {
+        Some(decoded) => decoded,
+        None => written,
+    };
+    Ok((file, path))
 }
 
 /// The list of the HDUs around `file`, if `path` leads into it.
@@ -152,6 +170,20 @@ pub(super) fn numbered(file: &AsdfFile, path: &str) -> Option<String> {
     let number = hdus.fits.find(name).ok()?.number();
     let root = TreePath::root().join("fits").join(number.to_string());
     Some(rest.iter().fold(root, |path, key| path.join(key.as_str())).to_string())
+}
+
+/// The number of the HDU that a key names, in the list of HDUs.
+pub(super) fn number_of(file: &AsdfFile, list: Node<'_>, key: &str) -> Option<usize> {
+    let hdus = hdus(file).filter(|hdus| hdus.is_listing)?;
+    let is_list = file.tree().root().get("fits").is_some_and(|fits| fits.id() == list.id());
+    if is_list { hdus.fits.find(key).ok().map(Hdu::number) } else { None }
+}
+
+/// Returns `true` for the columns of a table whose cells are arrays, and for each of these columns.
+pub(super) fn is_ragged(file: &AsdfFile, node: Node<'_>) -> bool {
+    let is_listing = hdus(file).is_some_and(|hdus| hdus.is_listing);
+    let path = file.tree().path_of(node.id()).filter(|_| is_listing);
+    path.is_some_and(|path| matches!(path.keys(), [_, _, data, ..] if data == "data"))
 }
 
 /// Declarations of the headers in the `fits` list of a tree about the arrays next to them.

@@ -548,6 +548,12 @@ impl<'f> Item<'f> {
         self.kind() == ItemKind::List && self.backend().lists_are_histories()
     }
 
+    /// Returns `true` if it is a table of a FITS file, or a column of one, with an array for each row, so that it is
+    /// written with the elements of these arrays, not with what they are.
+    pub fn is_ragged(&self) -> bool {
+        self.kind().is_collection() && self.backend().is_ragged(&self.place)
+    }
+
     /// Returns the array that the item is; in a Dudley file also that of a list of equal arrays.
     ///
     /// # Errors

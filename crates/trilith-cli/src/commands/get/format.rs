@@ -120,7 +120,7 @@ pub fn value(item: &Item<'_>, format: Format, out: &mut dyn Write) -> Result<()>
         Format::Npy | Format::Csv | Format::Raw => array(&item.as_array()?, format, out),
         Format::Text | Format::Json => {
             let mut how = ExpandOptions::default();
-            how.inline = item.is_history();
+            how.inline = item.is_history() || item.is_ragged();
             write_json(out, item, how)
         }
     }

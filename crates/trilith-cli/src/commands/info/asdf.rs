@@ -24,6 +24,8 @@ struct Hdu {
     cards: usize,
     /// The datatype of the elements: the value of BITPIX, or the columns of a table.
     bitpix: Option<String>,
+    /// The algorithm of an image in compressed tiles.
+    compression: Option<String>,
     /// The lengths of the axes as the header has them, the fastest first.
     axes: Vec<u64>,
 }
@@ -38,9 +40,12 @@ fn hdus(file: &AsdfFile) -> impl Iterator<Item = Hdu> + '_ {
             row.index(1).map(|value| value.text().trim_end().to_owned())
         };
         let number_of = |keyword: &str| text(keyword).and_then(|text| text.parse::<i64>().ok());
-        let naxis = number_of("NAXIS").unwrap_or(0).clamp(0, 999);
-        let axes = (1..=naxis).filter_map(|axis| number_of(&format!("NAXIS{axis}"))).filter_map(|n| u64::try_from(n).ok());
-        let (kind, name) = (text("XTENSION"), text("EXTNAME"));
+        // Compressed tiles are rows of a table, and Z before a keyword says what the image has there.
+        let is_tiled = text("ZIMAGE").as_deref() == Some("true");
+        let z = if is_tiled { "Z" } else { "" };
+        let naxis = number_of(&format!("{z}NAXIS")).unwrap_or(0).clamp(0, 999);
+        let axes = (1..=naxis).filter_map(|axis| number_of(&format!("{z}NAXIS{axis}"))).filter_map(|n| u64::try_from(n).ok());
+        let (kind, name) = (if is_tiled { Some("IMAGE".to_owned()) } else { text("XTENSION") }, text("EXTNAME"));
         let is_table = matches!(kind.as_deref(), Some("BINTABLE" | "TABLE"));
         Hdu {
             number,
@@ -50,9 +55,10 @@ fn hdus(file: &AsdfFile) -> impl Iterator<Item = Hdu> + '_ {
             cards: rows.len(),
             bitpix: match is_table {
                 true => number_of("TFIELDS").map(|count| format!("{count} columns")),
-                false if naxis > 0 => number_of("BITPIX").map(|bits| bits.to_string()),
+                false if naxis > 0 => number_of(&format!("{z}BITPIX")).map(|bits| bits.to_string()),
                 false => None,
             },
+            compression: text("ZCMPTYPE").filter(|_| is_tiled),
             axes: axes.collect(),
         }
     })
@@ -69,7 +75,7 @@ pub fn facts(name: &str, file: &AsdfFile) -> Result<Value> {
             "block_index": {"present": false, "valid": null, "problem": null}, "hdus": count,
             "hdu_list": hdus(file).map(|hdu| json!({
                 "number": hdu.number, "kind": hdu.kind, "name": hdu.name, "version": hdu.version, "cards": hdu.cards,
-                "bitpix": hdu.bitpix, "axes": hdu.axes,
+                "bitpix": hdu.bitpix, "compression": hdu.compression, "axes": hdu.axes,
             })).collect::<Vec<_>>(),
             "size": file.size(),
         }));
@@ -138,7 +144,10 @@ pub fn print(out: &mut Out, name: &str, file: &AsdfFile, options: &Options) -> R
                 hdu.name.unwrap_or_default(),
                 hdu.version.map_or_else(String::new, |version| version.to_string()),
                 hdu.cards.to_string(),
-                hdu.bitpix.unwrap_or_default(),
+                match (hdu.bitpix, hdu.compression) {
+                    (Some(bitpix), Some(compression)) => format!("{bitpix}, {compression}"),
+                    (bitpix, _) => bitpix.unwrap_or_default(),
+                },
                 hdu.axes.iter().map(u64::to_string).collect::<Vec<_>>().join(" x "),
             ]);
         }
