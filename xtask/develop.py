@@ -11,6 +11,8 @@ import sys
 import sysconfig
 import tomllib
 
+import document_stubs
+
 package, library = map(pathlib.Path, sys.argv[1:])
 project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
 workspace = tomllib.loads((package.parents[1] / "Cargo.toml").read_text())["workspace"]["package"]
@@ -20,6 +22,7 @@ site = pathlib.Path(sysconfig.get_path("purelib"))
 for old in [site / "trilith", *site.glob("trilith-*.dist-info")]:
     shutil.rmtree(old, ignore_errors=True)
 shutil.copytree(package / "python/trilith", site / "trilith", ignore=shutil.ignore_patterns("__pycache__"))
+(site / "trilith/_trilith.pyi").write_text(document_stubs.documented(package))
 shutil.copyfile(library, site / "trilith" / ("_trilith.pyd" if sys.platform == "win32" else "_trilith.abi3.so"))
 
 about = site / f"trilith-{version}.dist-info"

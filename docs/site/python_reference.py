@@ -1,13 +1,18 @@
 """Writes a page for each public name of the Python package: `python_reference.py PACKAGE FOLDER`.
 
-Only sources are read (the stub of the native module, which has its documentation, and the modules), so that the package need not
-be built.
+Only sources are read (the stub of the native module with its documentation from Rust, and the modules), so that the package need
+not be built.
 """
 
 import ast
+import copy
 import pathlib
 import re
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "xtask"))
+
+import document_stubs
 
 
 # Modules that are imported by themselves, and the titles of their parts.
@@ -22,8 +27,9 @@ ALIASES = {}
 
 
 def parsed(path):
-    """Returns the tree of a module, with its annotations as a reader wants them."""
-    tree = Plain().visit(ast.parse(path.read_text()))
+    """Returns the tree of a module, or of a stub and its documentation, with annotations as a reader wants them."""
+    is_stub = path.suffix == ".pyi"
+    tree = Plain().visit(ast.parse(document_stubs.documented(path.parents[2]) if is_stub else path.read_text()))
     ALIASES.update(aliases(tree))
     return tree
 
@@ -57,6 +63,10 @@ def main(package, folder):
         for node in parsed(stub if stub.exists() else module).body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 (known if node.name in public else hidden).setdefault(node.name, []).append(node)
+            elif isinstance(node, ast.ImportFrom) and node.level and not node.module:
+                # Functions of these modules are methods, too.
+                inner = [inner for alias in node.names for inner in parsed(package / f"{alias.name}.py").body]
+                hidden |= {node.name: [node] for node in inner if isinstance(node, ast.FunctionDef)}
     folder.mkdir(parents=True, exist_ok=True)
     names = {f"trilith.{name}": nodes for name, nodes in known.items()}
     for module in MODULES:
@@ -128,8 +138,8 @@ def of_class(name, node, hidden):
     members = {}
     for base in node.bases:
         for parent in hidden.get(getattr(base, "id", ""), []):
-            members |= {inner.name: inner for inner in parent.body if isinstance(inner, ast.FunctionDef)}
-    members |= {inner.name: inner for inner in node.body if isinstance(inner, ast.FunctionDef)}
+            members |= dict(members_of(parent, hidden))
+    members |= dict(members_of(node, hidden))
     made = [prose(doc([node]), "**{}**")]
     init = members.get("__init__") or members.get("__new__")
     if init is not None:
@@ -147,6 +157,15 @@ def of_class(name, node, hidden):
     return "\n".join(made)
 
 
+def members_of(node, hidden):
+    """Yields the methods of a class by name; `search = _habits.search` is that function."""
+    for inner in node.body:
+        if isinstance(inner, ast.FunctionDef):
+            yield inner.name, inner
+        elif isinstance(inner, ast.Assign) and isinstance(inner.value, ast.Attribute):
+            yield inner.targets[0].id, hidden[inner.value.attr][0]
+
+
 def is_property(node):
     return any(getattr(mark, "id", None) == "property" for mark in node.decorator_list)
 
@@ -154,10 +173,9 @@ def is_property(node):
 def signature(name, node, is_method=False):
     """A call, on one line or with a parameter on each."""
     is_static = any(getattr(mark, "id", None) == "staticmethod" for mark in node.decorator_list)
-    given = node.args
+    given = copy.deepcopy(node.args)
     if is_method and not is_static:
-        taken = given.posonlyargs or given.args
-        del taken[:1]
+        del (given.posonlyargs or given.args)[:1]
     returns = f" -> {ast.unparse(node.returns)}" if node.returns and node.name not in ("__init__", "__new__") else ""
     returns = public(returns)
     whole = public(f"{name}({ast.unparse(given)}){returns}")

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::files::{read, write};
 use crate::interop::{core_environment, environment, environment_for, older_environment, pytest_on_all_cores};
 use crate::shell::{PUBLISHED, build_libraries, build_program, root, run, target};
 use crate::suite::{Done, Share};
@@ -82,8 +83,18 @@ pub fn build(python: &Path, package: &Path) -> Result<PathBuf, String> {
         .current_dir(package)
         .args(["-m", "maturin", "build", "--locked", "--quiet", "--profile", PUBLISHED, "--interpreter"])
         .arg(python);
-    run(maturin.arg("--out").arg(&folder))?;
+    documented(python, package, maturin.arg("--out").arg(&folder))?;
     let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut wheels = entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "whl"));
     wheels.next().ok_or_else(|| format!("maturin left no wheel in {}", folder.display()))
+}
+
+/// Runs a command on the package while its stub has the documentation of the sources.
+pub fn documented(python: &Path, package: &Path, command: &mut Command) -> Result<(), String> {
+    let stub = package.join("python/trilith/_trilith.pyi");
+    let plain = read(&stub)?;
+    let script = root().join("xtask/document_stubs.py");
+    let done = run(Command::new(python).arg(script).arg(package).arg(&stub)).and_then(|()| run(command));
+    write(&stub, &plain)?;
+    done
 }

@@ -1,7 +1,6 @@
 """The stubs say what the module has, no more and no less."""
 
 import ast
-import importlib.util
 import inspect
 import json
 import pathlib
@@ -12,10 +11,6 @@ import pytest
 
 import trilith
 from trilith import _trilith
-
-_SPEC = importlib.util.spec_from_file_location("document_stubs", pathlib.Path(__file__).with_name("document_stubs.py"))
-document_stubs = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(document_stubs)
 
 STUB = ast.parse((pathlib.Path(trilith.__file__).parent / "_trilith.pyi").read_text())
 
@@ -29,6 +24,8 @@ def names(body):
             yield node.name, node
         elif isinstance(node, ast.AnnAssign):
             yield node.target.id, node
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute):
+            yield node.targets[0].id, node
 
 
 def parameters(node):
@@ -84,9 +81,22 @@ def test_parameters_and_defaults_are_those_of_the_stub():
                     compare(inner, native)
 
 
-def test_the_stub_says_what_the_module_says():
-    text = document_stubs.STUB.read_text()
-    assert text == document_stubs.documented(text, _trilith), f"run {document_stubs.__file__}"
+def test_the_stub_that_is_installed_says_what_the_module_says():
+    """`xtask/document_stubs.py` takes the documentation from the sources."""
+    described, seen = [(node, _trilith) for node in STUB.body if isinstance(node, ast.ClassDef)], set()
+    described += [(inner, getattr(_trilith, node.name)) for node, _ in described for inner in node.body]
+    described += [(node, _trilith) for node in STUB.body]
+    for node, owner in described:
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or (owner, node.name) in seen:
+            continue
+        if node.name.startswith("_") and isinstance(node, ast.FunctionDef):
+            continue
+        # Of overloads the first says it for all.
+        seen.add((owner, node.name))
+        thing = inspect.getattr_static(owner, node.name)
+        doc = getattr(getattr(thing, "__func__", thing), "__doc__", None)
+        assert ast.get_docstring(node) == (inspect.cleandoc(doc) if doc else None), node.name
+    assert len(seen) > 150
 
 
 CONSUMER = """
@@ -188,7 +198,7 @@ def sections(node, is_method):
 
 def test_every_function_has_the_sections_of_numpydoc():
     package = pathlib.Path(trilith.__file__).parent
-    public = {*trilith.__all__, "_Keyed"}
+    public = {*trilith.__all__, "_Keyed", "search", "visititems", "to_json"}
     own = [ast.parse(path.read_text()) for path in (package / "__init__.py", *sorted(package.glob("_[!_]*.py")))]
     modules = [ast.parse((package / name).read_text()) for name in ("asdf.py", "zarr.py")]
     trees = [(tree, lambda name: name in public) for tree in (STUB, *own)]
@@ -200,5 +210,5 @@ def test_every_function_has_the_sections_of_numpydoc():
         seen += 1
         absent = [section for section in needed if f"{section}\n{'-' * len(section)}" not in text]
         missing += [f"{name}: {', '.join(absent)}"] * bool(absent)
-    assert seen > 70
+    assert seen > 60
     assert not missing, "\n".join(missing)

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::{Place, readme, third};
 use crate::files::{copy, empty};
-use crate::python::{build, maturin};
+use crate::python::{build, documented, maturin};
 use crate::shell::{base_python, root, run, target};
 
 /// Maximum size of a wheel with the command.
@@ -29,9 +29,10 @@ pub fn wheel(place: &Place) -> Result<Vec<PathBuf>, String> {
 pub fn sdist(place: &Place) -> Result<Vec<PathBuf>, String> {
     let folder = target().join("dist-made/sdist");
     empty(&folder)?;
-    let mut maturin = Command::new(maturin()?);
+    let python = maturin()?;
+    let mut maturin = Command::new(&python);
     maturin.current_dir(package()).args(["-m", "maturin", "sdist", "--out"]).arg(&folder);
-    run(&mut maturin)?;
+    documented(&python, &package(), &mut maturin)?;
     kept(place, &folder.join(format!("trilith-{}.tar.gz", place.version)))
 }
 

@@ -10,10 +10,15 @@ import json
 import math
 import re
 import sys
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias, TypeVar
 
 import numpy
 
 from ._trilith import Array, File, Sequence, _Keyed
+
+_Several: TypeAlias = str | Iterable[str] | None
+_T = TypeVar("_T")
 
 # Keys that are shown at once.
 _MOST = 10_000
@@ -41,7 +46,16 @@ def _typed():
     return (found.group(1) or found.group(2) or "") if found else ""
 
 
-def search(self, key=None, value=None, *, path=None, tag=None, datatype=None, shape=None):
+def search(
+    self: Any,
+    key: _Several = None,
+    value: _Several | float = None,
+    *,
+    path: str | None = None,
+    tag: str | None = None,
+    datatype: str | None = None,
+    shape: str | Iterable[int | None] | None = None,
+) -> dict[str, Any]:
     """Returns the items that meet all conditions. Arrays are not read.
 
     Parameters
@@ -98,7 +112,7 @@ def _several(given):
     return [given] if isinstance(given, str) else list(given)
 
 
-def visititems(self, func):
+def visititems(self: Any, func: Callable[[str, Any], _T | None]) -> _T | None:
     """Calls a function for each item below, in the order of the file, until it returns something other than None.
 
     Parameters
@@ -136,7 +150,7 @@ def visititems(self, func):
     return None
 
 
-def to_json(self, *, inline=False, indent=None):
+def to_json(self: Any, *, inline: bool = False, indent: int | None = None) -> str:
     """Returns a mapping, a list or the whole tree as JSON.
 
     Numbers that are not finite are the strings "NaN", "Infinity" and "-Infinity". Dates, complex numbers and bytes (base 64) are
