@@ -150,66 +150,50 @@ impl Printer {
     fn dict(&mut self, items: &[(String, Draft)], depth: usize) -> Result<()> {
         let inner = Self::deeper(depth)?;
         let pad = "  ".repeat(depth.min(16));
-        for (name, item) in items {
-            let name = quoted(name);
-            match &item.kind {
-                DraftKind::Dict(items) => {
-                    let _ = writeln!(self.out, "{pad}{name}/");
-                    self.notes(&item.docs, &item.attributes, &format!("{pad}  "))?;
-                    self.dict(items, inner)?;
-                    let _ = writeln!(self.out, "{pad}  ..");
-                }
-                DraftKind::List(items) => {
-                    let _ = writeln!(self.out, "{pad}{name} [");
-                    self.notes(&item.docs, &item.attributes, &format!("{pad}  "))?;
-                    self.list(items, inner)?;
-                    let _ = writeln!(self.out, "{pad}]");
-                }
-                DraftKind::Data(array) => {
-                    let _ = write!(self.out, "{pad}{name} = ");
-                    self.array(array, item, &pad)?;
-                    self.out.push('\n');
-                    self.notes(&item.docs, &item.attributes, &format!("{pad}  "))?;
-                }
-                DraftKind::Param(value) if *value >= -1 => {
-                    let _ = writeln!(self.out, "{pad}{name} : {value}");
-                    self.notes(&item.docs, &item.attributes, &format!("{pad}  "))?;
-                }
-                DraftKind::Param(value) => return Err(Error::invalid_input(format!("{value} is not a value for a parameter"))),
-                DraftKind::Stored(_, datatype) => {
-                    let _ = writeln!(self.out, "{pad}{name} : {datatype}");
-                    self.notes(&item.docs, &item.attributes, &format!("{pad}  "))?;
-                }
-            }
-        }
-        Ok(())
+        items.iter().try_for_each(|(name, item)| self.item(Some(&quoted(name)), item, &pad, inner))
     }
 
     fn list(&mut self, items: &[Draft], depth: usize) -> Result<()> {
         let inner = Self::deeper(depth)?;
         let pad = "  ".repeat(depth.min(16));
         for item in items {
-            match &item.kind {
-                DraftKind::Dict(items) => {
-                    let _ = writeln!(self.out, "{pad}/");
-                    self.notes(&item.docs, &item.attributes, &format!("{pad}  "))?;
-                    self.dict(items, inner)?;
-                }
-                DraftKind::List(items) => {
-                    let _ = writeln!(self.out, "{pad}[");
-                    self.notes(&item.docs, &item.attributes, &format!("{pad}  "))?;
-                    self.list(items, inner)?;
-                    let _ = writeln!(self.out, "{pad}]");
-                }
-                DraftKind::Data(array) => {
-                    self.out.push_str(&pad);
-                    self.array(array, item, &pad)?;
-                    self.out.push('\n');
-                    self.notes(&item.docs, &item.attributes, &format!("{pad}  "))?;
-                }
-                DraftKind::Param(_) | DraftKind::Stored(..) => return Err(Error::invalid_input("a list cannot hold parameters")),
-            }
+            self.item(None, item, &pad, inner)?;
             let _ = writeln!(self.out, "{pad},");
+        }
+        Ok(())
+    }
+
+    /// An item of a dict, or an element of a list, which has no name, and what is below it.
+    fn item(&mut self, name: Option<&str>, item: &Draft, pad: &str, inner: usize) -> Result<()> {
+        let before = |sign: &str| name.map_or_else(|| pad.to_owned(), |name| format!("{pad}{name}{sign}"));
+        match &item.kind {
+            DraftKind::Dict(_) => self.out.push_str(&(before("") + "/\n")),
+            DraftKind::List(_) => self.out.push_str(&(before(" ") + "[\n")),
+            DraftKind::Data(array) => {
+                self.out.push_str(&before(" = "));
+                self.array(array, item, pad)?;
+                self.out.push('\n');
+            }
+            DraftKind::Param(_) | DraftKind::Stored(..) if name.is_none() => {
+                return Err(Error::invalid_input("a list cannot hold parameters"));
+            }
+            DraftKind::Param(value) if *value < -1 => {
+                return Err(Error::invalid_input(format!("{value} is not a value for a parameter")));
+            }
+            DraftKind::Param(value) => self.out.push_str(&(before(" : ") + &format!("{value}\n"))),
+            DraftKind::Stored(_, datatype) => self.out.push_str(&(before(" : ") + &format!("{datatype}\n"))),
+        }
+        self.notes(&item.docs, &item.attributes, &format!("{pad}  "))?;
+        match &item.kind {
+            DraftKind::Dict(items) => {
+                self.dict(items, inner)?;
+                self.out.push_str(&name.map_or_else(String::new, |_| format!("{pad}  ..\n")));
+            }
+            DraftKind::List(items) => {
+                self.list(items, inner)?;
+                let _ = writeln!(self.out, "{pad}]");
+            }
+            _ => {}
         }
         Ok(())
     }

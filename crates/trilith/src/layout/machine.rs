@@ -19,8 +19,14 @@ pub(crate) fn known(address: u64) -> Option<u64> {
     (address != UNKNOWN).then_some(address)
 }
 
-/// Gives the values of stored parameters.
-pub(crate) type Source<'s> = &'s mut dyn FnMut(&ParamRequest) -> Result<Supply>;
+/// Where the values of stored parameters come from, and those that were read.
+pub(crate) struct Values<'s> {
+    pub source: &'s mut dyn FnMut(&ParamRequest) -> Result<Supply>,
+    pub record: &'s mut Vec<Stored>,
+}
+
+/// The result of running a step.
+type Ran<T> = std::result::Result<T, Fault>;
 
 /// The place of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +102,7 @@ impl<'l> Machine<'l> {
     }
 
     /// Pays for one step of what cannot stay symbolic.
-    pub fn charge(&mut self) -> std::result::Result<(), Fault> {
+    pub fn charge(&mut self) -> Ran<()> {
         match self.budget.checked_sub(1) {
             Some(rest) => {
                 self.budget = rest;
@@ -108,7 +114,7 @@ impl<'l> Machine<'l> {
         }
     }
 
-    fn charge_steps(&mut self, steps: (u32, u32)) -> std::result::Result<(), Fault> {
+    fn charge_steps(&mut self, steps: (u32, u32)) -> Ran<()> {
         self.budget = self.budget.saturating_sub(u64::from(steps.1.saturating_sub(steps.0)));
         self.charge()
     }
@@ -196,23 +202,16 @@ impl<'l> Machine<'l> {
     // Steps.
 
     /// Runs the steps `from..to`.
-    pub fn run(
-        &mut self,
-        from: u32,
-        to: u32,
-        drop_at: bool,
-        source: Source<'_>,
-        record: &mut Vec<Stored>,
-    ) -> std::result::Result<(), Fault> {
+    pub fn run(&mut self, from: u32, to: u32, drop_at: bool, values: &mut Values<'_>) -> Ran<()> {
         let mut at = from;
         while at < to {
             at = match self.layout.steps.get(at as usize) {
                 Some(Step::List(of)) => {
-                    self.run_step(at, drop_at, source, record)?;
+                    self.run_step(at, drop_at, values)?;
                     of.end.max(at + 1)
                 }
                 Some(Step::Data(_) | Step::Param(_) | Step::Extend(_)) => {
-                    self.run_step(at, drop_at, source, record)?;
+                    self.run_step(at, drop_at, values)?;
                     at + 1
                 }
                 Some(_) => at + 1,
@@ -223,33 +222,27 @@ impl<'l> Machine<'l> {
     }
 
     /// Runs one step; of a list all its repetitions.
-    pub fn run_step(
-        &mut self,
-        at: u32,
-        drop_at: bool,
-        source: Source<'_>,
-        record: &mut Vec<Stored>,
-    ) -> std::result::Result<(), Fault> {
+    pub fn run_step(&mut self, at: u32, drop_at: bool, values: &mut Values<'_>) -> Ran<()> {
         match self.layout.steps.get(at as usize) {
-            Some(&Step::Data(item)) => self.place_data(item, drop_at, source, record).map(drop),
-            Some(&Step::Param(item)) => self.place_param(item, drop_at, source, record).map(drop),
+            Some(&Step::Data(item)) => self.place_data(item, drop_at, values).map(drop),
+            Some(&Step::Param(item)) => self.place_param(item, drop_at, values).map(drop),
             Some(Step::List(of)) => {
                 let Listing { end, count, span, places, dynamic, .. } = **of;
                 let count = self.repeats(count, span)?;
-                if places { self.repeat((at + 1, end), count, drop_at, dynamic, at, source, record) } else { Ok(()) }
+                if places { self.repeat((at + 1, end), count, drop_at, dynamic, at, values) } else { Ok(()) }
             }
             Some(Step::Extend(of)) => {
                 let Extension { from, to, count, span, places, dynamic, .. } = **of;
                 let count = self.repeats(count, span)?;
                 self.charge_steps((from, to))?;
-                if places { self.repeat((from, to), count, true, dynamic, at, source, record) } else { Ok(()) }
+                if places { self.repeat((from, to), count, true, dynamic, at, values) } else { Ok(()) }
             }
             _ => Ok(()),
         }
     }
 
     /// Returns the number of repetitions of a list, and E407 if it is negative.
-    pub fn repeats(&self, count: Count, span: crate::Span) -> std::result::Result<u64, Fault> {
+    pub fn repeats(&self, count: Count, span: crate::Span) -> Ran<u64> {
         let count = match count {
             Count::Once => return Ok(1),
             Count::Fixed(count) => count,
@@ -266,9 +259,8 @@ impl<'l> Machine<'l> {
         drop_at: bool,
         dynamic: bool,
         key: u32,
-        source: Source<'_>,
-        record: &mut Vec<Stored>,
-    ) -> std::result::Result<(), Fault> {
+        values: &mut Values<'_>,
+    ) -> Ran<()> {
         // Two runs at most, or one for each repetition: what a short text can ask for many times over.
         if count != 1 {
             self.charge_steps(steps)?;
@@ -276,18 +268,18 @@ impl<'l> Machine<'l> {
         if dynamic {
             for _ in 0..count {
                 self.charge_steps(steps)?;
-                self.run(steps.0, steps.1, drop_at, source, record)?;
+                self.run(steps.0, steps.1, drop_at, values)?;
             }
             return Ok(());
         }
         if count == 0 {
             return Ok(());
         }
-        self.run(steps.0, steps.1, drop_at, source, record)?;
+        self.run(steps.0, steps.1, drop_at, values)?;
         if count == 1 || self.cursor == UNKNOWN {
             return Ok(());
         }
-        let stride = self.stride(steps, drop_at, key, source, record)?;
+        let stride = self.stride(steps, drop_at, key, values)?;
         let end = stride.checked_mul(count - 1).and_then(|more| self.cursor.checked_add(more)).filter(|&end| end != UNKNOWN);
         self.cursor = end.ok_or_else(|| self.overflow_at(steps.0))?;
         self.grow(self.cursor);
@@ -299,14 +291,7 @@ impl<'l> Machine<'l> {
     ///
     /// Every item is rounded up to a power of two and none has an explicit address, so the cursor modulo the
     /// largest of these powers is the same after each repetition.
-    pub fn stride(
-        &mut self,
-        steps: (u32, u32),
-        drop_at: bool,
-        key: u32,
-        source: Source<'_>,
-        record: &mut Vec<Stored>,
-    ) -> std::result::Result<u64, Fault> {
+    pub fn stride(&mut self, steps: (u32, u32), drop_at: bool, key: u32, values: &mut Values<'_>) -> Ran<u64> {
         let at = key as usize;
         if let Some(&(age, stride)) = self.strides.get(at)
             && age == self.age
@@ -314,7 +299,7 @@ impl<'l> Machine<'l> {
             return Ok(stride);
         }
         let (cursor, total) = (self.cursor, self.total);
-        self.run(steps.0, steps.1, drop_at, source, record)?;
+        self.run(steps.0, steps.1, drop_at, values)?;
         let stride = self.cursor - cursor;
         (self.cursor, self.total) = (cursor, total);
         if self.strides.len() <= at {
@@ -360,21 +345,15 @@ impl<'l> Machine<'l> {
     // Data.
 
     /// Places a data array.
-    pub fn place_data(
-        &mut self,
-        item: ItemId,
-        drop_at: bool,
-        source: Source<'_>,
-        record: &mut Vec<Stored>,
-    ) -> std::result::Result<Spot, Fault> {
+    pub fn place_data(&mut self, item: ItemId, drop_at: bool, values: &mut Values<'_>) -> Ran<Spot> {
         let layout = self.layout;
         let Some(data) = layout.data_of(item) else { return Ok(Spot::NOTHING) };
         let of = layout.ty(data.what.ty);
         if data.filter != 0 && layout.filter(data.filter).is_some_and(|filter| filter.compresses) {
-            return self.place_compressed(item, data, drop_at, source, record).map(|(_, spot)| spot);
+            return self.place_compressed(item, data, drop_at, values).map(|(_, spot)| spot);
         }
         if self.is_stepped(data.what) {
-            return self.place_dynamic(item, data, drop_at, source, record);
+            return self.place_dynamic(item, data, drop_at, values);
         }
         let size = self.use_size(data.what).map_err(|Overflow| self.overflow(item))?;
         if size == 0 && decision::EMPTY_LEAVES_CURSOR {
@@ -385,14 +364,7 @@ impl<'l> Machine<'l> {
     }
 
     /// An array after its stored length (2026): where the length is, and where the bytes.
-    pub fn place_compressed(
-        &mut self,
-        item: ItemId,
-        data: &Data,
-        drop_at: bool,
-        source: Source<'_>,
-        record: &mut Vec<Stored>,
-    ) -> std::result::Result<(Spot, Spot), Fault> {
+    pub fn place_compressed(&mut self, item: ItemId, data: &Data, drop_at: bool, values: &mut Values<'_>) -> Ran<(Spot, Spot)> {
         // The declared size only matters where it is 0, and may be too large to be stored plain.
         let empty = matches!(self.count(data.what.dims), Ok(0)) || matches!(self.type_size(data.what.ty), Ok(0));
         if empty && !decision::EMPTY_COMPRESSED_STORED {
@@ -403,7 +375,7 @@ impl<'l> Machine<'l> {
         let address = self.put(data.placement, align, primitive.size(), drop_at).ok_or_else(|| self.overflow(item))?;
         let length = Spot { address, size: primitive.size() };
         let request = self.request(item, address, primitive, None, true);
-        let value = self.ask(&request, source, record)?;
+        let value = self.ask(&request, values)?;
         let Some(value) = value else {
             let at = self.cursor;
             self.cursor = UNKNOWN;
@@ -419,14 +391,7 @@ impl<'l> Machine<'l> {
     }
 
     /// A struct with stored parameters: each instance for itself, one after the other.
-    fn place_dynamic(
-        &mut self,
-        item: ItemId,
-        data: &Data,
-        drop_at: bool,
-        source: Source<'_>,
-        record: &mut Vec<Stored>,
-    ) -> std::result::Result<Spot, Fault> {
+    fn place_dynamic(&mut self, item: ItemId, data: &Data, drop_at: bool, values: &mut Values<'_>) -> Ran<Spot> {
         let (count, base) = self.instances(data.what).map_err(|Overflow| self.overflow(item))?;
         if count == 0 {
             return Ok(Spot::NOTHING);
@@ -434,7 +399,7 @@ impl<'l> Machine<'l> {
         let (cursor, total) = (self.cursor, self.total);
         let align = self.layout.ty(data.what.ty).align;
         let address = self.put(data.placement, align, 0, drop_at).ok_or_else(|| self.overflow(item))?;
-        let size = self.run_instances(base, count, address, item, source, record)?;
+        let size = self.run_instances(base, count, address, item, values)?;
         if size == 0 {
             (self.cursor, self.total) = (cursor, total);
             return Ok(Spot::NOTHING);
@@ -458,38 +423,23 @@ impl<'l> Machine<'l> {
 
     /// Runs along instances of a struct from `base` on; how many bytes they take, the padding after
     /// each included.
-    pub fn run_instances(
-        &mut self,
-        ty: TypeId,
-        count: u64,
-        base: u64,
-        item: ItemId,
-        source: Source<'_>,
-        record: &mut Vec<Stored>,
-    ) -> std::result::Result<u64, Fault> {
+    pub fn run_instances(&mut self, ty: TypeId, count: u64, base: u64, item: ItemId, values: &mut Values<'_>) -> Ran<u64> {
         let align = self.layout.ty(ty).align;
         let mut size = 0u64;
         for _ in 0..count {
             self.charge()?;
             let start = offset(base, size).ok_or_else(|| self.overflow(item))?;
-            let one = self.run_instance(ty, start, item, source, record)?;
+            let one = self.run_instance(ty, start, item, values)?;
             size = round_up(one, align).and_then(|one| size.checked_add(one)).ok_or_else(|| self.overflow(item))?;
         }
         Ok(size)
     }
 
-    fn run_instance(
-        &mut self,
-        ty: TypeId,
-        base: u64,
-        item: ItemId,
-        source: Source<'_>,
-        record: &mut Vec<Stored>,
-    ) -> std::result::Result<u64, Fault> {
+    fn run_instance(&mut self, ty: TypeId, base: u64, item: ItemId, values: &mut Values<'_>) -> Ran<u64> {
         let layout = self.layout;
         let mut members = Members::default();
         for member in layout.ty(ty).members.of(&layout.members) {
-            self.member(&mut members, member, base, item, source, record)?;
+            self.member(&mut members, member, base, item, values)?;
         }
         members.size(1).ok_or_else(|| self.overflow(item))
     }
@@ -501,9 +451,8 @@ impl<'l> Machine<'l> {
         member: &super::model::Member,
         base: u64,
         item: ItemId,
-        source: Source<'_>,
-        record: &mut Vec<Stored>,
-    ) -> std::result::Result<Spot, Fault> {
+        values: &mut Values<'_>,
+    ) -> Ran<Spot> {
         let layout = self.layout;
         match member.what {
             MemberKind::Fixed(_) => Ok(Spot::NOTHING),
@@ -512,7 +461,7 @@ impl<'l> Machine<'l> {
                 let (size, align) = found.unwrap_or_default();
                 let spot =
                     self.member_spot(members, size, member.placement, align, base).ok_or_else(|| self.overflow(member.item))?;
-                self.read_param(param, spot.address, source, record)?;
+                self.read_param(param, spot.address, values)?;
                 Ok(spot)
             }
             MemberKind::Data(what) if self.is_stepped(what) => {
@@ -523,7 +472,7 @@ impl<'l> Machine<'l> {
                 let align = layout.ty(what.ty).align;
                 let off = members.offset(member.placement, align).ok_or_else(|| self.overflow(member.item))?;
                 let at = offset(base, off).ok_or_else(|| self.overflow(item))?;
-                let size = self.run_instances(inner, count, at, item, source, record)?;
+                let size = self.run_instances(inner, count, at, item, values)?;
                 self.member_spot(members, size, member.placement, align, base).ok_or_else(|| self.overflow(member.item))
             }
             MemberKind::Data(what) => {
@@ -545,13 +494,7 @@ impl<'l> Machine<'l> {
     // Parameters.
 
     /// Places a stored parameter and reads it.
-    pub fn place_param(
-        &mut self,
-        item: ItemId,
-        drop_at: bool,
-        source: Source<'_>,
-        record: &mut Vec<Stored>,
-    ) -> std::result::Result<Spot, Fault> {
+    pub fn place_param(&mut self, item: ItemId, drop_at: bool, values: &mut Values<'_>) -> Ran<Spot> {
         let layout = self.layout;
         let super::model::ItemKind::Param(id) = layout.item(item).kind else { return Ok(Spot::NOTHING) };
         let param = layout.param(id);
@@ -560,7 +503,7 @@ impl<'l> Machine<'l> {
         }
         let size = param.primitive.size();
         let address = self.put(param.placement, layout.ty(param.ty).align, size, drop_at).ok_or_else(|| self.overflow(item))?;
-        self.read_param(id, address, source, record)?;
+        self.read_param(id, address, values)?;
         Ok(Spot { address, size })
     }
 
@@ -576,16 +519,10 @@ impl<'l> Machine<'l> {
         ParamRequest { address: known(address), datatype, byteorder, ordinal: self.ordinal, is_length, item }
     }
 
-    fn read_param(
-        &mut self,
-        id: ParamId,
-        address: u64,
-        source: Source<'_>,
-        record: &mut Vec<Stored>,
-    ) -> std::result::Result<(), Fault> {
+    fn read_param(&mut self, id: ParamId, address: u64, values: &mut Values<'_>) -> Ran<()> {
         let param = self.layout.param(id);
         let request = self.request(param.item, address, param.primitive, param.order, false);
-        let Some(value) = self.ask(&request, source, record)? else {
+        let Some(value) = self.ask(&request, values)? else {
             return Err(self.missing(&request));
         };
         if value < -1 {
@@ -607,16 +544,11 @@ impl<'l> Machine<'l> {
     }
 
     /// Requests a value and records it.
-    fn ask(
-        &mut self,
-        request: &ParamRequest,
-        source: Source<'_>,
-        record: &mut Vec<Stored>,
-    ) -> std::result::Result<Option<i64>, Fault> {
+    fn ask(&mut self, request: &ParamRequest, values: &mut Values<'_>) -> Ran<Option<i64>> {
         let layout = self.layout;
         let span = layout.item(request.item).span;
         let name = || layout.name(request.item).unwrap_or("").to_owned();
-        let value = match source(request)? {
+        let value = match (values.source)(request)? {
             Supply::Value(value) => Some(value),
             Supply::Bytes(bytes) => match request.decode(bytes) {
                 Ok(Some(value)) => Some(value),
@@ -639,7 +571,7 @@ impl<'l> Machine<'l> {
         };
         self.ordinal += 1;
         self.charge()?;
-        record.push(Stored { value, item: request.item });
+        values.record.push(Stored { value, item: request.item });
         Ok(value)
     }
 

@@ -6,7 +6,7 @@
 //! second repetition on all are alike, so two of them tell its whole length.
 
 use super::diagnostic::Code;
-use super::machine::Machine;
+use super::machine::{Machine, Values};
 use super::model::{ItemId, Layout};
 use super::request::{Fault, Options, ParamRequest, Stored, Supply};
 use crate::Limits;
@@ -110,14 +110,14 @@ impl<'l> Evaluation<'l> {
         self.starts.clear();
         self.ordinals.clear();
         self.record.clear();
-        let record = &mut self.record;
+        let mut values = Values { source: &mut supply, record: &mut self.record };
         let machine = &mut self.machine;
         for &step in &layout.plan.places {
             self.starts.push(machine.cursor);
             if layout.plan.dynamic {
-                self.ordinals.push(record.len() as u32);
+                self.ordinals.push(values.record.len() as u32);
             }
-            machine.run_step(step, false, &mut supply, record)?;
+            machine.run_step(step, false, &mut values)?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use super::entry::{Entry, EntryKind, Unspelled};
 use super::lexer::push_name;
-use super::machine::{Machine, Spot, UNKNOWN, known};
+use super::machine::{Machine, Spot, UNKNOWN, Values, known};
 use super::model::{Data, Extension, ItemId, ItemKind, Listing, Primitive, Step, TypeId, Use};
 use super::names::Mixer;
 use super::request::{Fault, ParamRequest, Supply};
@@ -308,7 +308,8 @@ impl<'e, 'l> Walker<'e, 'l> {
             return Ok(());
         }
         let mut nothing = |_: &ParamRequest| Ok(Supply::Missing);
-        let stride = self.machine.stride(steps, again.drop_at, again.key, &mut nothing, &mut Vec::new())?;
+        let mut values = Values { source: &mut nothing, record: &mut Vec::new() };
+        let stride = self.machine.stride(steps, again.drop_at, again.key, &mut values)?;
         let end = stride.checked_mul(count - 1).and_then(|more| self.machine.cursor.checked_add(more));
         self.machine.cursor = end.ok_or_else(|| self.machine.overflow(ItemId::ROOT))?;
         Ok(())
@@ -371,18 +372,15 @@ impl<'e, 'l> Walker<'e, 'l> {
     }
 
     fn skip(&mut self, step: u32, drop_at: bool) -> Result<(), Fault> {
-        self.replay(|machine, source, record| machine.run_step(step, drop_at, source, record))
+        self.replay(|machine, values| machine.run_step(step, drop_at, values))
     }
 
     fn skip_range(&mut self, from: u32, to: u32, drop_at: bool) -> Result<(), Fault> {
-        self.replay(|machine, source, record| machine.run(from, to, drop_at, source, record))
+        self.replay(|machine, values| machine.run(from, to, drop_at, values))
     }
 
     /// Runs the machine on the values that the evaluation read.
-    fn replay<V>(
-        &mut self,
-        run: impl FnOnce(&mut Machine<'l>, super::machine::Source<'_>, &mut Vec<super::request::Stored>) -> Result<V, Fault>,
-    ) -> Result<V, Fault> {
+    fn replay<V>(&mut self, run: impl FnOnce(&mut Machine<'l>, &mut Values<'_>) -> Result<V, Fault>) -> Result<V, Fault> {
         let record = &self.evaluation.record;
         let replayed = &mut self.replayed;
         let mut source = |_: &ParamRequest| {
@@ -390,8 +388,7 @@ impl<'e, 'l> Walker<'e, 'l> {
             *replayed += 1;
             Ok(stored.value.map_or(Supply::Unknown, Supply::Value))
         };
-        let mut again = Vec::new();
-        run(&mut self.machine, &mut source, &mut again)
+        run(&mut self.machine, &mut Values { source: &mut source, record: &mut Vec::new() })
     }
 
     // Entries.
@@ -419,7 +416,7 @@ impl<'e, 'l> Walker<'e, 'l> {
         if param.fixed.is_some() {
             return Ok(());
         }
-        let spot = self.replay(|machine, source, record| machine.place_param(item, drop_at, source, record))?;
+        let spot = self.replay(|machine, values| machine.place_param(item, drop_at, values))?;
         let before = self.push_item(item, 0);
         let value = Some(self.machine.value(id));
         self.param_entry(param.primitive, param.order, spot, value, item);
@@ -466,12 +463,12 @@ impl<'e, 'l> Walker<'e, 'l> {
         let kept = self.path.clone();
         self.push_item(item, data.reference);
         if !self.is_wanted_below() {
-            self.replay(|machine, source, record| machine.place_data(item, drop_at, source, record))?;
+            self.replay(|machine, values| machine.place_data(item, drop_at, values))?;
         } else if layout.filter(data.filter).is_some_and(|filter| filter.compresses) {
             self.compressed(item, data, drop_at)?;
         } else {
             let replayed = self.replayed;
-            let spot = self.replay(|machine, source, record| machine.place_data(item, drop_at, source, record))?;
+            let spot = self.replay(|machine, values| machine.place_data(item, drop_at, values))?;
             self.data_entry(data.what, spot, item)?;
             if self.machine.is_stepped(data.what) && spot.size > 0 {
                 self.replayed = replayed;
@@ -485,8 +482,7 @@ impl<'e, 'l> Walker<'e, 'l> {
 
     fn compressed(&mut self, item: ItemId, data: &Data, drop_at: bool) -> Result<(), Fault> {
         let at = self.replayed;
-        let (length, spot) =
-            self.replay(|machine, source, record| machine.place_compressed(item, data, drop_at, source, record))?;
+        let (length, spot) = self.replay(|machine, values| machine.place_compressed(item, data, drop_at, values))?;
         let value = (length.size > 0).then(|| self.evaluation.record.get(at).and_then(|stored| stored.value)).flatten();
         let before = self.path.len();
         self.path.push_str("#length");

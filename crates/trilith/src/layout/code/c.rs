@@ -6,7 +6,7 @@ use super::expr::Spelling;
 use super::{Field, Generator, Move, Op, Plan, Primitive, escaped, order_letter, pieces, var_name, width};
 use crate::layout::PrimitiveKind;
 
-pub(super) struct C;
+pub(super) const C: Generator = Generator { name: "c", extension: "h", lacks, write };
 
 const HELPERS: &str = include_str!("templates/helpers.h");
 
@@ -30,36 +30,26 @@ fn datatype(primitive: Primitive) -> &'static str {
     }
 }
 
-impl Generator for C {
-    fn name(&self) -> &'static str {
-        "c"
-    }
+fn lacks(field: &Field) -> Option<&'static str> {
+    matches!(field.primitive.name(), "f2" | "c4").then_some("C99 has no floating-point type of two bytes")
+}
 
-    fn extension(&self) -> &'static str {
-        "h"
-    }
-
-    fn lacks(&self, field: &Field) -> Option<&'static str> {
-        matches!(field.primitive.name(), "f2" | "c4").then_some("C99 has no floating-point type of two bytes")
-    }
-
-    fn write(&self, plan: &Plan) -> String {
-        let name = &plan.name;
-        let spelling = Spelling {
-            suffix: "",
-            start: "(f->is_native ? 16 : 0)",
-            prefix: format!("{name}_"),
-            max: format!("{name}_max({{0}}, {{1}})"),
-            choice: "({0} > 0 ? {1} : {2})",
-        };
-        let template = HELPERS.replace("NAME", name).replace("GUARD", &name.to_ascii_uppercase());
-        let signature = escaped(&plan.signature(), |byte| format!("\\{byte:03o}"));
-        let mut out = plan.helpers(&template, &signature, &fields(plan));
-        writer(plan, &spelling, &mut out);
-        reader(plan, &spelling, &mut out);
-        out.push_str("\n#endif\n");
-        out
-    }
+fn write(plan: &Plan) -> String {
+    let name = &plan.name;
+    let spelling = Spelling {
+        suffix: "",
+        start: "(f->is_native ? 16 : 0)",
+        prefix: format!("{name}_"),
+        max: format!("{name}_max({{0}}, {{1}})"),
+        choice: "({0} > 0 ? {1} : {2})",
+    };
+    let template = HELPERS.replace("NAME", name).replace("GUARD", &name.to_ascii_uppercase());
+    let signature = escaped(&plan.signature(), |byte| format!("\\{byte:03o}"));
+    let mut out = plan.helpers(&template, &signature, &fields(plan));
+    writer(plan, &spelling, &mut out);
+    reader(plan, &spelling, &mut out);
+    out.push_str("\n#endif\n");
+    out
 }
 
 /// The members of the struct.

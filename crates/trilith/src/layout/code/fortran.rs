@@ -6,7 +6,7 @@ use super::expr::Spelling;
 use super::{Field, Generator, Move, Op, Plan, Primitive, order_letter, pieces, var_name, width};
 use crate::layout::PrimitiveKind;
 
-pub(super) struct Fortran;
+pub(super) const FORTRAN: Generator = Generator { name: "fortran", extension: "f90", lacks, write };
 
 const HELPERS: &str = include_str!("templates/helpers.f90");
 
@@ -25,59 +25,49 @@ fn datatype(primitive: Primitive) -> (&'static str, &'static str) {
     }
 }
 
-impl Generator for Fortran {
-    fn name(&self) -> &'static str {
-        "fortran"
+fn lacks(field: &Field) -> Option<&'static str> {
+    let primitive = field.primitive;
+    match primitive.kind() {
+        PrimitiveKind::Unsigned | PrimitiveKind::Pointer => Some("Fortran has no unsigned integers"),
+        PrimitiveKind::Unicode if primitive.size() > 1 => Some("Fortran has no characters of this size"),
+        _ if matches!(primitive.name(), "f2" | "c4") => Some("this program uses no floating-point type of two bytes"),
+        _ if field.shape.len() > 15 => Some("Fortran arrays have at most 15 dimensions"),
+        _ => None,
     }
+}
 
-    fn extension(&self) -> &'static str {
-        "f90"
-    }
-
-    fn lacks(&self, field: &Field) -> Option<&'static str> {
-        let primitive = field.primitive;
-        match primitive.kind() {
-            PrimitiveKind::Unsigned | PrimitiveKind::Pointer => Some("Fortran has no unsigned integers"),
-            PrimitiveKind::Unicode if primitive.size() > 1 => Some("Fortran has no characters of this size"),
-            _ if matches!(primitive.name(), "f2" | "c4") => Some("this program uses no floating-point type of two bytes"),
-            _ if field.shape.len() > 15 => Some("Fortran arrays have at most 15 dimensions"),
-            _ => None,
+fn write(plan: &Plan) -> String {
+    let spelling = Spelling {
+        suffix: "_int64",
+        start: "f%start",
+        prefix: String::new(),
+        max: "max({0}, {1})".into(),
+        choice: "merge({1}, {2}, {0} > 0)",
+    };
+    let mut fields = String::new();
+    for field in &plan.fields {
+        let (ty, zero) = datatype(field.primitive);
+        let comment: String = plan.comment(field).chars().take(90).collect();
+        let _ = writeln!(fields, "    ! {comment}");
+        if field.shape.is_empty() {
+            let _ = writeln!(fields, "    {ty} :: {} = {zero}", field.name);
+        } else {
+            let dims = vec![":"; field.shape.len()].join(", ");
+            let _ = writeln!(fields, "    {ty}, allocatable :: {}({dims})", field.name);
         }
     }
-
-    fn write(&self, plan: &Plan) -> String {
-        let spelling = Spelling {
-            suffix: "_int64",
-            start: "f%start",
-            prefix: String::new(),
-            max: "max({0}, {1})".into(),
-            choice: "merge({1}, {2}, {0} > 0)",
-        };
-        let mut fields = String::new();
-        for field in &plan.fields {
-            let (ty, zero) = datatype(field.primitive);
-            let comment: String = plan.comment(field).chars().take(90).collect();
-            let _ = writeln!(fields, "    ! {comment}");
-            if field.shape.is_empty() {
-                let _ = writeln!(fields, "    {ty} :: {} = {zero}", field.name);
-            } else {
-                let dims = vec![":"; field.shape.len()].join(", ");
-                let _ = writeln!(fields, "    {ty}, allocatable :: {}({dims})", field.name);
-            }
-        }
-        let kinds: String = ["int8", "int16", "int32", "int64", "real32", "real64"]
-            .into_iter()
-            .filter(|kind| matches!(*kind, "int8" | "int64") || fields.contains(&format!("({kind})")))
-            .collect::<Vec<_>>()
-            .join(", ");
-        let signature: Vec<String> = plan.signature().iter().map(|byte| format!("char({byte})")).collect();
-        let template = HELPERS.replace("NAME", &plan.name).replace("KINDS", &kinds);
-        let mut out = plan.helpers(&template, &signature.join(" // "), &fields);
-        writer(plan, &spelling, &mut out);
-        reader(plan, &spelling, &mut out);
-        let _ = writeln!(out, "end module {}_layout", plan.name);
-        out
-    }
+    let kinds: String = ["int8", "int16", "int32", "int64", "real32", "real64"]
+        .into_iter()
+        .filter(|kind| matches!(*kind, "int8" | "int64") || fields.contains(&format!("({kind})")))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let signature: Vec<String> = plan.signature().iter().map(|byte| format!("char({byte})")).collect();
+    let template = HELPERS.replace("NAME", &plan.name).replace("KINDS", &kinds);
+    let mut out = plan.helpers(&template, &signature.join(" // "), &fields);
+    writer(plan, &spelling, &mut out);
+    reader(plan, &spelling, &mut out);
+    let _ = writeln!(out, "end module {}_layout", plan.name);
+    out
 }
 
 /// A statement, continued on further lines if it is long: a line has at most 132 characters.

@@ -1,7 +1,7 @@
 //! Programs that read and write the files of one layout, without any library.
 //!
 //! A layout becomes a [`Plan`]: fields, and the operations that find addresses and move bytes, in the order of the
-//! text. Each language is one file that implements [`Generator`], and a row of [`GENERATORS`].
+//! text. Each language is one file with its [`Generator`].
 
 mod build;
 mod c;
@@ -27,23 +27,23 @@ use expr::Expr;
 /// assert!(Language::named("cobol").is_none());
 /// ```
 #[derive(Clone, Copy)]
-pub struct Language(&'static dyn Generator);
+pub struct Language(&'static Generator);
 
 /// A language: what it cannot express, and its text.
-trait Generator: Sync {
-    fn name(&self) -> &'static str;
-    fn extension(&self) -> &'static str;
+struct Generator {
+    name: &'static str,
+    extension: &'static str,
     /// Why the language cannot hold a field, if so.
-    fn lacks(&self, field: &Field) -> Option<&'static str>;
-    fn write(&self, plan: &Plan) -> String;
+    lacks: fn(&Field) -> Option<&'static str>,
+    write: fn(&Plan) -> String,
 }
 
-static GENERATORS: [&dyn Generator; 4] = [&c::C, &fortran::Fortran, &python::Python, &rust::Rust];
+static GENERATORS: [Generator; 4] = [c::C, fortran::FORTRAN, python::PYTHON, rust::RUST];
 
 impl Language {
     /// Returns all languages.
     pub fn all() -> impl Iterator<Item = Language> {
-        GENERATORS.into_iter().map(Language)
+        GENERATORS.iter().map(Language)
     }
 
     /// Returns the language of a name: `c`, `fortran`, `python` or `rust`.
@@ -53,12 +53,12 @@ impl Language {
 
     /// Name of the language, in lower case.
     pub fn name(self) -> &'static str {
-        self.0.name()
+        self.0.name
     }
 
     /// Extension of its files, without the point.
     pub fn extension(self) -> &'static str {
-        self.0.extension()
+        self.0.extension
     }
 }
 
@@ -223,7 +223,7 @@ impl Layout {
         let first = if self.dialect() == Dialect::D2026 { Expr::ZERO } else { Expr::Start };
         let read = build::build(self, first)?;
         for field in &written.fields {
-            if let Some(why) = language.0.lacks(field) {
+            if let Some(why) = (language.0.lacks)(field) {
                 let what = format!("{} is {}: {why}", field.path, field.primitive);
                 return Err(Error::unsupported(what).hint("write this item with another datatype, or take another language"));
             }
@@ -238,7 +238,7 @@ impl Layout {
             total: written.total,
             read: Program { ops: build::needed(read.ops, None), vars: read.vars },
         };
-        Ok(language.0.write(&plan))
+        Ok((language.0.write)(&plan))
     }
 }
 

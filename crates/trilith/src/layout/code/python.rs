@@ -6,42 +6,32 @@ use super::expr::Spelling;
 use super::{Field, Generator, Op, Plan, escaped, order_letter, pieces, var_name, width};
 use crate::layout::PrimitiveKind;
 
-pub(super) struct Python;
+pub(super) const PYTHON: Generator = Generator { name: "python", extension: "py", lacks, write };
 
 const HELPERS: &str = include_str!("templates/helpers.py");
 
-impl Generator for Python {
-    fn name(&self) -> &'static str {
-        "python"
-    }
+fn lacks(_: &Field) -> Option<&'static str> {
+    None
+}
 
-    fn extension(&self) -> &'static str {
-        "py"
+fn write(plan: &Plan) -> String {
+    let spelling = Spelling {
+        suffix: "",
+        start: "f.start",
+        prefix: "_".into(),
+        max: "max({0}, {1})".into(),
+        choice: "({1} if {0} > 0 else {2})",
+    };
+    let mut fields = String::new();
+    for field in &plan.fields {
+        let comment = plan.comment(field).replace('\\', "\\\\").replace("\"\"\"", "'''");
+        let _ = writeln!(fields, "    {}: {comment}", field.name);
     }
-
-    fn lacks(&self, _: &Field) -> Option<&'static str> {
-        None
-    }
-
-    fn write(&self, plan: &Plan) -> String {
-        let spelling = Spelling {
-            suffix: "",
-            start: "f.start",
-            prefix: "_".into(),
-            max: "max({0}, {1})".into(),
-            choice: "({1} if {0} > 0 else {2})",
-        };
-        let mut fields = String::new();
-        for field in &plan.fields {
-            let comment = plan.comment(field).replace('\\', "\\\\").replace("\"\"\"", "'''");
-            let _ = writeln!(fields, "    {}: {comment}", field.name);
-        }
-        let signature = escaped(&plan.signature(), |byte| format!("\\x{byte:02x}"));
-        let mut out = plan.helpers(HELPERS, &signature, &fields);
-        writer(plan, &spelling, &mut out);
-        reader(plan, &spelling, &mut out);
-        out
-    }
+    let signature = escaped(&plan.signature(), |byte| format!("\\x{byte:02x}"));
+    let mut out = plan.helpers(HELPERS, &signature, &fields);
+    writer(plan, &spelling, &mut out);
+    reader(plan, &spelling, &mut out);
+    out
 }
 
 /// The letter of the module `struct`, and the kind of value.

@@ -6,7 +6,7 @@ use super::expr::Spelling;
 use super::{Field, Generator, Op, Plan, Primitive, escaped, order_letter, pieces, var_name, width};
 use crate::layout::PrimitiveKind;
 
-pub(super) struct Rust;
+pub(super) const RUST: Generator = Generator { name: "rust", extension: "rs", lacks, write };
 
 const HELPERS: &str = include_str!("templates/helpers.rs.txt");
 
@@ -28,48 +28,38 @@ fn datatype(primitive: Primitive) -> &'static str {
     }
 }
 
-impl Generator for Rust {
-    fn name(&self) -> &'static str {
-        "rust"
-    }
+fn lacks(field: &Field) -> Option<&'static str> {
+    matches!(field.primitive.name(), "f2" | "c4").then_some("Rust has no floating-point type of two bytes")
+}
 
-    fn extension(&self) -> &'static str {
-        "rs"
+fn write(plan: &Plan) -> String {
+    let spelling = Spelling {
+        suffix: "",
+        start: "f.start",
+        prefix: String::new(),
+        max: "{0}.max({1})".into(),
+        choice: "(if {0} > 0 { {1} } else { {2} })",
+    };
+    let mut fields = String::new();
+    for field in &plan.fields {
+        let ty = datatype(field.primitive);
+        let ty = if field.shape.is_empty() { ty.to_owned() } else { format!("Vec<{ty}>") };
+        let _ = writeln!(fields, "    /// `{}`\n    pub {}: {ty},", plan.comment(field).replace('`', "'"), field.name);
     }
-
-    fn lacks(&self, field: &Field) -> Option<&'static str> {
-        matches!(field.primitive.name(), "f2" | "c4").then_some("Rust has no floating-point type of two bytes")
-    }
-
-    fn write(&self, plan: &Plan) -> String {
-        let spelling = Spelling {
-            suffix: "",
-            start: "f.start",
-            prefix: String::new(),
-            max: "{0}.max({1})".into(),
-            choice: "(if {0} > 0 { {1} } else { {2} })",
-        };
-        let mut fields = String::new();
-        for field in &plan.fields {
-            let ty = datatype(field.primitive);
-            let ty = if field.shape.is_empty() { ty.to_owned() } else { format!("Vec<{ty}>") };
-            let _ = writeln!(fields, "    /// `{}`\n    pub {}: {ty},", plan.comment(field).replace('`', "'"), field.name);
+    let signature = escaped(&plan.signature(), |byte| format!("\\x{byte:02x}"));
+    let mut out = plan.helpers(HELPERS, &signature, &fields);
+    out.push_str("\nimpl Content {\n");
+    writer(plan, &spelling, &mut out);
+    reader(plan, &spelling, &mut out);
+    out.push_str("}\n");
+    if let Some(text) = &plan.layout {
+        out.push_str("\nconst LAYOUT: &[&[u8]] = &[\n");
+        for piece in pieces(text) {
+            let _ = writeln!(out, "    b\"{}\",", escaped(piece, |byte| format!("\\x{byte:02x}")));
         }
-        let signature = escaped(&plan.signature(), |byte| format!("\\x{byte:02x}"));
-        let mut out = plan.helpers(HELPERS, &signature, &fields);
-        out.push_str("\nimpl Content {\n");
-        writer(plan, &spelling, &mut out);
-        reader(plan, &spelling, &mut out);
-        out.push_str("}\n");
-        if let Some(text) = &plan.layout {
-            out.push_str("\nconst LAYOUT: &[&[u8]] = &[\n");
-            for piece in pieces(text) {
-                let _ = writeln!(out, "    b\"{}\",", escaped(piece, |byte| format!("\\x{byte:02x}")));
-            }
-            out.push_str("];\n");
-        }
-        out
+        out.push_str("];\n");
     }
+    out
 }
 
 /// The loops as a slice.

@@ -11,6 +11,29 @@ use crate::layout::model::{Data, Param, PrimitiveKind, Use};
 use crate::layout::names::Symbol;
 
 impl Parser<'_> {
+    /// The name that an item begins with.
+    pub(super) fn item_name(&mut self) -> (Token, Symbol) {
+        let name = self.bump();
+        self.hold();
+        let symbol = self.symbol(name);
+        self.named = symbol;
+        (name, symbol)
+    }
+
+    /// The data after the sign that follows a name.
+    pub(super) fn data_item(&mut self, owner: Owner, name: Token, symbol: Symbol) -> Parse {
+        self.bump();
+        let draft = self.begin_item(owner, name, symbol);
+        self.datatype(draft)
+    }
+
+    /// The parameter after the sign that follows a name.
+    pub(super) fn param_item(&mut self, name: Token, symbol: Symbol) -> Parse {
+        self.bump();
+        let draft = self.begin_item(Owner::Param, name, symbol);
+        self.param(draft)
+    }
+
     /// A new item of the open dict, or member of the struct on top.
     pub(super) fn begin_item(&mut self, owner: Owner, name: Token, symbol: Symbol) -> Draft {
         let parent = match self.frames.last() {

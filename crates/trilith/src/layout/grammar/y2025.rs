@@ -55,10 +55,7 @@ impl Parser<'_> {
 
     /// NAME '=' data | NAME '='? list | NAME list_repeat | NAME (':' | ':=') param | NAME '/' | NAME '{' … '}'
     fn named_item_2025(&mut self) -> Parse {
-        let name = self.bump();
-        self.hold();
-        let symbol = self.symbol(name);
-        self.named = symbol;
+        let (name, symbol) = self.item_name();
         match self.token.kind {
             T::Equal => {
                 self.bump();
@@ -70,11 +67,7 @@ impl Parser<'_> {
                 let draft = self.begin_item(Owner::Dict, name, symbol);
                 self.datatype(draft)
             }
-            T::Colon | T::ColonEqual => {
-                self.bump();
-                let draft = self.begin_item(Owner::Param, name, symbol);
-                self.param(draft)
-            }
+            T::Colon | T::ColonEqual => self.param_item(name, symbol),
             T::Slash => {
                 self.bump();
                 self.open_dict(name, symbol)
@@ -246,21 +239,10 @@ impl Parser<'_> {
 
     /// member = NAME '=' data | NAME (':' | ':=') param
     fn member_item(&mut self, owner: Owner) -> Parse {
-        let name = self.bump();
-        self.hold();
-        let symbol = self.symbol(name);
-        self.named = symbol;
+        let (name, symbol) = self.item_name();
         match self.token.kind {
-            T::Equal => {
-                self.bump();
-                let draft = self.begin_item(owner, name, symbol);
-                self.datatype(draft)
-            }
-            T::Colon | T::ColonEqual => {
-                self.bump();
-                let draft = self.begin_item(Owner::Param, name, symbol);
-                self.param(draft)
-            }
+            T::Equal => self.data_item(owner, name, symbol),
+            T::Colon | T::ColonEqual => self.param_item(name, symbol),
             _ => self.expected(Code::E207, "`=` or `:` after the name of a member", ""),
         }
     }

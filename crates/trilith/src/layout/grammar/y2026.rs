@@ -50,21 +50,10 @@ impl Parser<'_> {
 
     /// NAME ( ':' data | '/' | '[' list_body? ']' | '{' struct_body? '}' | '=' param )
     fn named_element_2026(&mut self) -> Parse {
-        let name = self.bump();
-        self.hold();
-        let symbol = self.symbol(name);
-        self.named = symbol;
+        let (name, symbol) = self.item_name();
         match self.token.kind {
-            T::Colon => {
-                self.bump();
-                let draft = self.begin_item(Owner::Dict, name, symbol);
-                self.datatype(draft)
-            }
-            T::Equal => {
-                self.bump();
-                let draft = self.begin_item(Owner::Param, name, symbol);
-                self.param(draft)
-            }
+            T::Colon => self.data_item(Owner::Dict, name, symbol),
+            T::Equal => self.param_item(name, symbol),
             T::Slash => {
                 self.bump();
                 self.open_dict(name, symbol)

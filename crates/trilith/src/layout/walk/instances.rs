@@ -52,7 +52,7 @@ impl Walker<'_, '_> {
         *member += 1;
         let (mut here, base, item) = (*place, *base, *item);
         let replayed = self.replayed;
-        let spot = self.replay(|machine, source, record| machine.member(&mut here, next, base, item, source, record))?;
+        let spot = self.replay(|machine, values| machine.member(&mut here, next, base, item, values))?;
         if let Some(Work::Instance { place, .. }) = self.stack.last_mut() {
             *place = here;
         }
