@@ -5,14 +5,14 @@ use trilith::conform::{ConformOptions, Conformity, Deviation, Document, Place, c
 use trilith::{Error, Result};
 
 use crate::Outcome;
-use crate::inputs::{self, Form, Job, Many};
+use crate::inputs::{Files, Job};
 use crate::options::Options;
 use crate::output::{Out, clean};
 
 /// Prints what in each file departs from the document of this name.
-pub fn run(document: &str, files: &[String], many: &Many, options: &Options) -> Result<Outcome> {
+pub fn run(document: &str, files: &Files, options: &Options) -> Result<Outcome> {
     let document = Document::named(document)?;
-    inputs::run(files, Form::Files, many, options, |job| one(job, document))
+    files.run(options, |job| one(job, document))
 }
 
 fn one(job: &mut Job<'_>, document: &'static Document) -> Result<Outcome> {

@@ -45,6 +45,23 @@ pub struct Many {
     hidden: bool,
 }
 
+/// The files of a command that reads any number of them.
+#[derive(Debug, Args)]
+pub struct Files {
+    /// Files, folders, patterns and URLs, or - for standard input
+    #[arg(value_name = "FILE", required_unless_present = "files_from")]
+    pub files: Vec<String>,
+    #[command(flatten)]
+    pub many: Many,
+}
+
+impl Files {
+    /// Does `work` on each, as [`run`].
+    pub fn run(&self, options: &Options, work: impl Fn(&mut Job<'_>) -> Result<Outcome> + Sync) -> Result<Outcome> {
+        run(&self.files, Form::Files, &self.many, options, work)
+    }
+}
+
 /// The interpretation of the arguments of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
@@ -307,10 +324,7 @@ impl<'o> Job<'o> {
             return told(output, &json, line, self.options);
         }
         if self.options.json {
-            if let Some(object) = json.as_object_mut() {
-                object.insert("file".to_owned(), json!(self.name));
-                object.insert("output".to_owned(), json!(output));
-            }
+            (json["file"], json["output"]) = (json!(self.name), json!(output));
             return self.out.json(&json);
         }
         if !self.options.quiet {

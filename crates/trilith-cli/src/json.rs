@@ -46,15 +46,15 @@ pub fn datatype(datatype: &Datatype) -> Value {
 
 // Structures nest no deeper than the library allows, so this recursion is bounded.
 fn field(field: &Field) -> Value {
-    let mut value = serde_json::Map::new();
+    let mut value = json!({});
     if let Some(name) = &field.name {
-        value.insert("name".to_owned(), json!(name));
+        value["name"] = json!(name);
     }
-    value.insert("datatype".to_owned(), datatype(&field.datatype));
+    value["datatype"] = datatype(&field.datatype);
     if !field.shape.is_empty() {
-        value.insert("shape".to_owned(), json!(field.shape));
+        value["shape"] = json!(field.shape);
     }
-    Value::Object(value)
+    value
 }
 
 /// Adds the metadata of a layout about an item and the members of its structs.

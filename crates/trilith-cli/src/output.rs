@@ -1,6 +1,7 @@
 //! Output to stdout and stderr: text without control characters, aligned tables, sizes with units.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
@@ -105,6 +106,11 @@ impl Out {
     /// Writes a line of text, control characters made visible.
     pub fn line(&mut self, text: &str) -> Result<()> {
         writeln!(self, "{}", clean(text)).map_err(failed)
+    }
+
+    /// Writes facts, each a name and a value in columns.
+    pub fn facts<S: Display>(&mut self, facts: impl IntoIterator<Item = (&'static str, S)>) -> Result<()> {
+        facts.into_iter().try_for_each(|(fact, value)| self.line(&format!("{fact:<12} {value}")))
     }
 
     /// Writes a verdict on a file: `NAME: OK (2 blocks)`, the word painted.

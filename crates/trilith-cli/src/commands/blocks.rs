@@ -10,7 +10,7 @@ use trilith::{File, Result};
 
 use super::info::asdf::{block_json, block_table};
 use crate::Outcome;
-use crate::inputs::{self, Form, Job, Many};
+use crate::inputs::{Files, Job};
 use crate::json::datatype_text;
 use crate::options::Options;
 use crate::output::Table;
@@ -18,17 +18,14 @@ use crate::output::Table;
 /// List the blocks of a file, or the items of a Dudley stream
 #[derive(Debug, Args)]
 pub struct Blocks {
-    /// Files, folders, patterns and URLs, or - for standard input
-    #[arg(value_name = "FILE", required_unless_present = "files_from")]
-    files: Vec<String>,
     #[command(flatten)]
-    many: Many,
+    files: Files,
 }
 
 impl Blocks {
     /// Prints the list.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        inputs::run(&self.files, Form::Files, &self.many, options, |job| {
+        self.files.run(options, |job| {
             let file = job.open()?;
             if !options.json {
                 job.heading()?;
@@ -66,8 +63,8 @@ fn entries(job: &mut Job<'_>, file: &DudleyFile) -> Result<()> {
                 "path": entry.path, "kind": entry.kind.name(), "address": entry.address, "offset": place(&entry),
                 "datatype": entry.datatype, "shape": entry.shape, "nbytes": entry.nbytes,
             });
-            if let (EntryKind::Param, Some(object)) = (entry.kind, value.as_object_mut()) {
-                object.insert("value".to_owned(), json!(entry.value));
+            if entry.kind == EntryKind::Param {
+                value["value"] = json!(entry.value);
             }
             list.push(value);
         }

@@ -97,12 +97,11 @@ fn difference_json(difference: &Difference) -> serde_json::Value {
     let mut value = json!({
         "path": difference.path, "kind": difference.kind.name(), "a": difference.a, "b": difference.b,
     });
-    if let (Some(elements), Some(object)) = (&difference.elements, value.as_object_mut()) {
-        let elements = json!({
+    if let Some(elements) = &difference.elements {
+        value["elements"] = json!({
             "different": elements.different, "of": elements.of, "max_abs": elements.max_abs,
             "max_rel": elements.max_rel, "first": elements.first,
         });
-        object.insert("elements".to_owned(), elements);
     }
     value
 }

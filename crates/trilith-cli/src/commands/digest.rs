@@ -7,7 +7,7 @@ use trilith::digest::Digest as Sums;
 use trilith::{ErrorKind, Result};
 
 use crate::Outcome;
-use crate::inputs::{self, Form, Job, Many};
+use crate::inputs::{Files, Job};
 use crate::json::{datatype, hex};
 use crate::options::Options;
 use crate::output::clean;
@@ -19,17 +19,14 @@ use crate::words::said;
 /// compression, byte order, strides or generation, so that two files can be compared.
 #[derive(Debug, Args)]
 pub struct Digest {
-    /// Files, folders, patterns and URLs, or - for standard input
-    #[arg(value_name = "FILE", required_unless_present = "files_from")]
-    files: Vec<String>,
     #[command(flatten)]
-    many: Many,
+    files: Files,
 }
 
 impl Digest {
     /// Prints the digests.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        inputs::run(&self.files, Form::Files, &self.many, options, one)
+        self.files.run(options, one)
     }
 }
 
@@ -82,8 +79,8 @@ fn array_json(array: &Array, sums: &Sums) -> Value {
         "shape": array.shape(),
         "sha256": hex(&sums.sha256),
     });
-    if let (Some(mask), Some(object)) = (sums.mask_sha256, value.as_object_mut()) {
-        object.insert("mask_sha256".to_owned(), json!(hex(&mask)));
+    if let Some(mask) = sums.mask_sha256 {
+        value["mask_sha256"] = json!(hex(&mask));
     }
     value
 }

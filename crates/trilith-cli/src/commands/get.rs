@@ -344,13 +344,11 @@ fn explain(array: &Array, job: &mut Job<'_>) -> Result<Outcome> {
             "decoded": list(&decoded), "stored": list(&stored),
             "decoded_bytes": sum(&decoded), "stored_bytes": sum(&stored),
         });
-        if let (true, Some(object)) = (remote, plan.as_object_mut()) {
-            let requests = bytes::requests(&stored);
-            object.insert("requests".to_owned(), requests.iter().map(|ranges| list(ranges)).collect());
+        if remote {
+            plan["requests"] = bytes::requests(&stored).iter().map(|ranges| list(ranges)).collect();
         }
-        if let (true, Some(object)) = (job.several, plan.as_object_mut()) {
-            object.insert("file".to_owned(), json!(job.name));
-            object.insert("path".to_owned(), json!(job.item_path()));
+        if job.several {
+            (plan["file"], plan["path"]) = (json!(job.name), json!(job.item_path()));
         }
         job.out.json(&plan)?;
     } else {

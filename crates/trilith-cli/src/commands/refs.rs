@@ -8,7 +8,7 @@ use trilith::asdf::{AsdfFile, ndarray};
 use trilith::bytes::Base;
 
 use crate::Outcome;
-use crate::inputs::{self, Form, Job, Many};
+use crate::inputs::{Files, Job};
 use crate::options::Options;
 use crate::output::clean;
 use crate::words::said;
@@ -16,17 +16,14 @@ use crate::words::said;
 /// List the references of a file ($ref and external sources), and whether they resolve
 #[derive(Debug, Args)]
 pub struct Refs {
-    /// Files, folders, patterns and URLs, or - for standard input
-    #[arg(value_name = "FILE", required_unless_present = "files_from")]
-    files: Vec<String>,
     #[command(flatten)]
-    many: Many,
+    files: Files,
 }
 
 impl Refs {
     /// Prints the list.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        inputs::run(&self.files, Form::Files, &self.many, options, one)
+        self.files.run(options, one)
     }
 }
 

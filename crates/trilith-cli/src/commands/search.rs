@@ -10,7 +10,7 @@ use trilith::{Error, Result};
 
 use super::tree::scalar_json;
 use crate::Outcome;
-use crate::inputs::{self, Form, Job, Many};
+use crate::inputs::{Files, Job};
 use crate::json::{datatype, datatype_text};
 use crate::options::Options;
 use crate::output::clean;
@@ -22,11 +22,8 @@ use crate::words::said;
 /// searched.
 #[derive(Debug, Args)]
 pub struct Search {
-    /// Files, folders, patterns and URLs, or - for standard input
-    #[arg(value_name = "FILE", required_unless_present = "files_from")]
-    files: Vec<String>,
     #[command(flatten)]
-    many: Many,
+    files: Files,
     /// The key matches this regular expression; if given several times, all must match
     #[arg(long, value_name = "RE")]
     key: Vec<String>,
@@ -53,7 +50,7 @@ impl Search {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let conditions = self.conditions()?;
         let any = AtomicBool::new(false);
-        let outcome = inputs::run(&self.files, Form::Files, &self.many, options, |job| {
+        let outcome = self.files.run(options, |job| {
             if one(job, &conditions)? {
                 any.store(true, Ordering::Relaxed);
             }
@@ -114,9 +111,8 @@ fn match_json(name: &str, path: &str, item: &Item<'_>, text: &str) -> Value {
     let kind = item.kind();
     let value = item.value().ok().and_then(|value| serde_json::from_str::<Value>(&scalar_json(&value)).ok());
     let mut found = json!({"file": name, "path": path, "kind": kind.name(), "value": value, "text": text});
-    if let (ItemKind::Array, Ok(described), Some(object)) = (kind, item.describe(), found.as_object_mut()) {
-        object.insert("datatype".to_owned(), datatype(&described.datatype));
-        object.insert("shape".to_owned(), json!(described.shape));
+    if let (ItemKind::Array, Ok(described)) = (kind, item.describe()) {
+        (found["datatype"], found["shape"]) = (datatype(&described.datatype), json!(described.shape));
     }
     found
 }

@@ -134,9 +134,7 @@ impl Show {
             (None, None) if self.output.is_some() => job.out.binary(&drawing.bytes()?)?,
             (None, None) => {
                 let mut json = drawing.json(&subject);
-                if let Some(object) = json.as_object_mut() {
-                    object.insert("file".to_owned(), json!(job.name));
-                }
+                json["file"] = json!(job.name);
                 job.out.json(&json)?;
             }
         }
@@ -158,11 +156,7 @@ impl Show {
         target.writer().write_all(&bytes).map_err(|e| Error::io("writing", e))?;
         let written = target.commit(job.options)?;
         let mut report = drawing.json(subject);
-        if let Some(object) = report.as_object_mut() {
-            object.insert("file".to_owned(), json!(path));
-            object.insert("written".to_owned(), json!(true));
-            object.insert("size".to_owned(), json!(written));
-        }
+        (report["file"], report["written"], report["size"]) = (json!(path), json!(true), json!(written));
         job.told(path, report, &format!("{path}: {}, {}", drawing.caption(subject), size(written)))
     }
 }

@@ -17,7 +17,7 @@ use trilith::{Error, Result};
 
 use super::tree::scalar_json;
 use crate::Outcome;
-use crate::inputs::{self, Admit, Form as Names, Many};
+use crate::inputs::{self, Admit, Files, Form as Names};
 use crate::options::Options;
 use crate::output::{self, Escaped, Out, json_text, json_value, size};
 use crate::outputs::{Form, check_name};
@@ -30,11 +30,8 @@ use crate::target::Target;
 /// rows are held in memory, the files are not.
 #[derive(Debug, Args)]
 pub struct Table {
-    /// Files, folders, patterns and URLs, or - for standard input
-    #[arg(value_name = "FILE", required_unless_present = "files_from")]
-    files: Vec<String>,
     #[command(flatten)]
-    many: Many,
+    files: Files,
     /// A column: its name, and the path of its values; of an array also /data@shape, @dtype, @ndim, @size, @nbytes,
     /// @codec, @min, @max, @mean, of any item @unit, @tag, @kind; of coordinates @centre, @footprint (degrees) and
     /// @scale (arcsec), also without a path for the first image
@@ -110,7 +107,7 @@ impl Table {
         // An output must be none of the files.
         let mut admit = |_: &_| Ok(());
         let admit: Option<Admit<'_>> = if self.file().is_some() { Some(&mut admit) } else { None };
-        let outcome = inputs::run_with(&self.files, Names::Files, &self.many, options, admit, |job| {
+        let outcome = inputs::run_with(&self.files.files, Names::Files, &self.files.many, options, admit, |job| {
             let file = job.open()?;
             let found = query.rows(&job.name, &file)?;
             job.warn_all(file.source().notice());

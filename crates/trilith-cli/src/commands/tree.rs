@@ -176,12 +176,11 @@ pub fn scalar_json(scalar: &Scalar<'_>) -> String {
 fn described_json(found: &Description) -> serde_json::Value {
     let mut value = json!({"offset": found.offset, "datatype": datatype(&found.datatype), "shape": found.shape});
     tell(&mut value, found);
-    let Some(object) = value.as_object_mut() else { return value };
     if found.datatype.as_struct().is_none() {
-        object.insert("byteorder".to_owned(), json!(found.byteorder.name()));
+        value["byteorder"] = json!(found.byteorder.name());
     }
     if let Some(filter) = &found.filter {
-        object.insert("filter".to_owned(), json!(filter));
+        value["filter"] = json!(filter);
     }
     value
 }

@@ -10,7 +10,7 @@ use trilith::{Diagnostic, Error, ErrorKind, File, Result, Severity};
 
 use super::schema::{Sources, text_of};
 use crate::Outcome;
-use crate::inputs::{self, Form, Job, Many};
+use crate::inputs::{Files, Job};
 use crate::json::diagnostic_json;
 use crate::options::Options;
 use crate::output::Out;
@@ -31,11 +31,8 @@ pub struct Validate {
     /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
-    /// Files, folders, patterns and URLs, or - for standard input
-    #[arg(value_name = "FILE", required_unless_present = "files_from")]
-    files: Vec<String>,
     #[command(flatten)]
-    many: Many,
+    files: Files,
 }
 
 impl Validate {
@@ -45,7 +42,7 @@ impl Validate {
         // Faults of the schemas hold for all files; and one thread after another takes a validator, in which
         // what it met is compiled.
         let ready = Mutex::new(vec![self.validator(sources.clone(), options)?]);
-        inputs::run(&self.files, Form::Files, &self.many, options, |job| {
+        self.files.run(options, |job| {
             let free = ready.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let mut validator = match free {
                 Some(free) => free,

@@ -9,7 +9,7 @@ use trilith::{ErrorKind, Result};
 
 use crate::Outcome;
 use crate::conform;
-use crate::inputs::{self, Form, Job, Many};
+use crate::inputs::{Files, Job};
 use crate::json::error_problem;
 use crate::options::Options;
 use crate::output::clean;
@@ -29,20 +29,17 @@ pub struct Verify {
     /// Check the files against a standard instead, sentence by sentence
     #[arg(long, value_name = "DOCUMENT", conflicts_with = "deep")]
     conform: Option<String>,
-    /// Files, folders, patterns and URLs, or - for standard input
-    #[arg(value_name = "FILE", required_unless_present = "files_from")]
-    files: Vec<String>,
     #[command(flatten)]
-    many: Many,
+    files: Files,
 }
 
 impl Verify {
     /// Prints what is wrong.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         if let Some(document) = &self.conform {
-            return conform::run(document, &self.files, &self.many, options);
+            return conform::run(document, &self.files, options);
         }
-        inputs::run(&self.files, Form::Files, &self.many, options, |job| self.one(job))
+        self.files.run(options, |job| self.one(job))
     }
 
     fn one(&self, job: &mut Job<'_>) -> Result<Outcome> {

@@ -119,9 +119,8 @@ pub fn block_json(file: &AsdfFile, block: &Block, base: u64) -> Value {
         "data_size": block.data_size,
         "checksum": block.checksum.as_deref().map(hex),
     });
-    if let (Some(stored), Some(object)) = (block.stored_size, value.as_object_mut()) {
-        object.insert("streamed".to_owned(), json!(true));
-        object.insert("stored_size".to_owned(), json!(stored));
+    if let Some(stored) = block.stored_size {
+        (value["streamed"], value["stored_size"]) = (json!(true), json!(stored));
     }
     value
 }
@@ -131,10 +130,8 @@ pub fn print(out: &mut Out, name: &str, file: &AsdfFile, options: &Options) -> R
     let sections = file.sections();
     if is_plain_fits(file) {
         let list = file.tree().at("/fits");
-        for (fact, value) in [("file", name.to_owned()), ("kind", "FITS".to_owned()), ("size", size(file.size()))] {
-            out.line(&format!("{fact:<12} {value}"))?;
-        }
-        out.line(&format!("{:<12} {}", "HDUs", list.map_or(0, |list| list.len())))?;
+        out.facts([("file", name), ("kind", "FITS"), ("size", &size(file.size()))])?;
+        out.facts([("HDUs", list.map_or(0, |list| list.len()))])?;
         out.line("")?;
         let mut table = Table::new(&[">HDU", "kind", "name", ">version", ">cards", "data", "axes"]);
         for hdu in hdus(file) {
@@ -196,9 +193,7 @@ pub fn print(out: &mut Out, name: &str, file: &AsdfFile, options: &Options) -> R
             (true, Some(problem)) => format!("invalid: {problem}"),
         },
     ));
-    for (fact, value) in facts {
-        out.line(&format!("{fact:<12} {value}"))?;
-    }
+    out.facts(facts)?;
     if !blocks.is_empty() {
         out.line("")?;
         block_table(file, &blocks, if options.verbose > 0 { usize::MAX } else { 20 }).print(out)?;

@@ -32,8 +32,8 @@ pub fn show(out: &mut Out, name: &str, file: &DudleyFile, options: &Options) -> 
             "dialect": file.layout().dialect().name(), "layout": {"offset": at, "length": length, "file": beside},
             "template": file.layout().is_template(), "items": count, "blocks": [], "size": file.source().len(),
         });
-        if let (Some(format), Some(facts)) = (format, facts.as_object_mut()) {
-            facts.insert("format".to_owned(), format.into());
+        if let Some(format) = format {
+            facts["format"] = format.into();
         }
         return out.json(&facts);
     }
@@ -41,17 +41,14 @@ pub fn show(out: &mut Out, name: &str, file: &DudleyFile, options: &Options) -> 
         let order = order.map(|order| ("byteorder", order.to_owned()));
         let count = count.map_or("too many to count".to_owned(), |count| count.to_string());
         let facts = [("file", name.to_owned()), ("format", format.to_owned()), ("size", size(file.source().len()))];
-        for (fact, value) in facts.into_iter().chain(order).chain([("items", count)]) {
-            out.line(&format!("{fact:<12} {value}"))?;
-        }
-        return Ok(());
+        return out.facts(facts.into_iter().chain(order).chain([("items", count)]));
     }
     let layout = match (at, beside) {
         (Some(at), _) => format!("{} at byte {at}", size(length as u64)),
         (None, Some(beside)) => format!("{} in {beside}", size(length as u64)),
         (None, None) => size(length as u64),
     };
-    let facts = [
+    out.facts([
         ("file", name.to_owned()),
         ("generation", file.generation_name().to_owned()),
         ("signature", signature.unwrap_or_else(|| "none".to_owned())),
@@ -59,11 +56,7 @@ pub fn show(out: &mut Out, name: &str, file: &DudleyFile, options: &Options) -> 
         ("size", size(file.source().len())),
         ("layout", layout),
         ("items", count.map_or("too many to count".to_owned(), |count| count.to_string())),
-    ];
-    for (fact, value) in facts {
-        out.line(&format!("{fact:<12} {value}"))?;
-    }
-    Ok(())
+    ])
 }
 
 fn count(file: &DudleyFile) -> Result<u64> {

@@ -58,18 +58,15 @@ fn item(file: &File, path: &str, job: &mut Job<'_>) -> Result<Outcome> {
     if item.kind() != ItemKind::Array {
         if options.json {
             let mut facts = json!({"file": name, "path": path, "kind": item.kind().name(), "attributes": attributes(&item)?});
-            if let (Some(object), Some(doc)) = (facts.as_object_mut(), item.doc()) {
-                object.insert("doc".to_owned(), json!(clean(&doc)));
+            if let Some(doc) = item.doc() {
+                facts["doc"] = json!(clean(&doc));
             }
             out.json(&facts)?;
         } else {
-            out.line(&format!("{:<12} {name}#{path}", "item"))?;
-            out.line(&format!("{:<12} {}", "kind", item.kind().name()))?;
+            out.facts([("item", &*format!("{name}#{path}")), ("kind", item.kind().name())])?;
             let about = if item.kind().is_collection() { item.summary() } else { item.text()?.into_owned() };
-            out.line(&format!("{:<12} {about}", "value"))?;
-            if let Some(doc) = item.doc() {
-                out.line(&format!("{:<12} {}", "doc", clean(&doc)))?;
-            }
+            out.facts([("value", about)])?;
+            out.facts(item.doc().map(|doc| ("doc", clean(&doc).into_owned())))?;
             print_attributes(out, &item)?;
         }
         return Ok(Outcome::Yes);
@@ -85,27 +82,21 @@ fn item(file: &File, path: &str, job: &mut Job<'_>) -> Result<Outcome> {
         out.json(&said)?;
     } else {
         let bytes = facts.nbytes.map_or_else(|| "unknown".to_owned(), size);
-        for (fact, value) in [
+        out.facts([
             ("item", format!("{name}#{path}")),
             ("datatype", datatype_text(&facts.datatype)),
             ("shape", format!("{:?}", facts.shape)),
             ("size", bytes),
             ("stored as", facts.storage.clone()),
-        ] {
-            out.line(&format!("{fact:<12} {value}"))?;
-        }
-        for remark in &facts.remarks {
-            out.line(&format!("{:<12} {remark}", "remark"))?;
-        }
+        ])?;
+        out.facts(facts.remarks.iter().map(|remark| ("remark", remark)))?;
         for (fact, text) in [("doc", &facts.doc), ("unit", &facts.unit)] {
-            if let Some(text) = text {
-                out.line(&format!("{fact:<12} {}", clean(text)))?;
-            }
+            out.facts(text.iter().map(|text| (fact, clean(text))))?;
         }
         for (way, doc, unit) in &facts.members {
             let unit = unit.as_ref().map(|unit| format!(" [{unit}]")).unwrap_or_default();
             let doc = doc.as_ref().map(|doc| format!("  ## {doc}")).unwrap_or_default();
-            out.line(&format!("{:<12} {}", "member", clean(&format!("{way}{unit}{doc}"))))?;
+            out.facts([("member", clean(&format!("{way}{unit}{doc}")))])?;
         }
         print_attributes(out, &item)?;
     }
@@ -120,10 +111,8 @@ fn attributes(item: &Item<'_>) -> Result<serde_json::Value> {
 
 /// Prints the attributes of an item, one a line.
 fn print_attributes(out: &mut Out, item: &Item<'_>) -> Result<()> {
-    for (name, value) in item.attributes()? {
-        out.line(&format!("{:<12} {} = {}", "attribute", clean(&name), clean(&attribute_json(&value))))?;
-    }
-    Ok(())
+    let attributes = item.attributes()?.into_iter();
+    out.facts(attributes.map(|(name, value)| ("attribute", format!("{} = {}", clean(&name), clean(&attribute_json(&value))))))
 }
 
 /// Shows facts about a file of any family.
@@ -137,8 +126,6 @@ fn show(out: &mut Out, name: &str, file: &File, options: &Options) -> Result<()>
         return out.json(&facts);
     }
     let facts = [("file", name.to_owned()), ("family", file.family().to_owned()), ("size", size(file.source().len()))];
-    for (fact, value) in facts {
-        out.line(&format!("{fact:<12} {value}"))?;
-    }
-    out.line(&format!("{:<12} {arrays}", "arrays"))
+    out.facts(facts)?;
+    out.facts([("arrays", arrays)])
 }

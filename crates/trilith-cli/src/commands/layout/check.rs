@@ -19,8 +19,8 @@ type Corrected = (Diagnostic, Option<Correction>);
 fn objects(all: &[Corrected]) -> Vec<Value> {
     let object = |(found, correction): &Corrected| {
         let mut object = diagnostic(found);
-        if let (Some(made), Some(object)) = (correction, object.as_object_mut()) {
-            object.insert("write".to_owned(), json!({"line": made.line, "text": clean(&made.text)}));
+        if let Some(made) = correction {
+            object["write"] = json!({"line": made.line, "text": clean(&made.text)});
         }
         object
     };

@@ -40,8 +40,8 @@ pub fn write_layout(path: Option<&str>, text: &str, rewritten: &[&str], mut repo
         check_name(path, Form::Layout, "name it otherwise")?;
         options.check_inputs(path, rewritten)?;
         Target::write_text(path, text, options)?;
-        if let (true, Some(object)) = (options.json, report.as_object_mut()) {
-            object.insert("file".to_owned(), path.into());
+        if options.json {
+            report["file"] = path.into();
         }
     }
     let mut out = Out::new();

@@ -157,10 +157,7 @@ impl Drawing {
     pub fn json(&self, subject: &Subject) -> Value {
         let array = &subject.array;
         let mut json = json!({"path": subject.path, "datatype": datatype(array.datatype()), "shape": array.shape()});
-        let Some(object) = json.as_object_mut() else { return json };
-        let mut add = |name: &str, value: Value| {
-            object.insert(name.to_owned(), value);
-        };
+        let mut add = |name: &str, value: Value| json[name] = value;
         match self {
             Self::Image(picture, cuts, how) => {
                 add("kind", json!("image"));
