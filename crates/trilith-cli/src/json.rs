@@ -18,15 +18,6 @@ pub fn whole(out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> Result<(
     stream_source(&*document, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("writing", e)))
 }
 
-/// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 /// A codec id as text, or null if it is zero.
 pub fn codec(id: [u8; 4]) -> Value {
     if id == [0; 4] {

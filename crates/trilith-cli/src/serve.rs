@@ -21,6 +21,7 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use trilith::digest::hex;
 use trilith::{Error, Result};
 use trilith_view::page;
 use trilith_view::requests::{Request, Response, Session, answer};
@@ -132,7 +133,7 @@ fn is_same(given: &str, secret: &str) -> bool {
 pub fn secret() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| Error::unsupported(format!("the system gives no random numbers: {error}")))?;
-    Ok(crate::json::hex(&bytes))
+    Ok(hex(&bytes))
 }
 
 /// Serves until the process ends.

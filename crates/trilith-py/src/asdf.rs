@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trilith::array::{Array, Byteorder, Datatype};
 use trilith::asdf::AsdfFile;
+use trilith::digest::hex;
 use trilith::file::Place as At;
 
 use crate::array;
@@ -160,9 +161,4 @@ impl Asdf {
         });
         Ok(array::Array::new(made.or_raise(About::Index)?, None))
     }
-}
-
-/// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

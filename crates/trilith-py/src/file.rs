@@ -10,11 +10,12 @@ use pyo3::types::{PyDict, PyList, PySlice};
 use trilith::Limits;
 use trilith::asdf::Target;
 use trilith::bytes::NoReferences;
+use trilith::digest::hex;
 use trilith::dudley::{DudleyFile, LayoutOrigin, Selection, StreamOptions, append_draft, append_records, append_variables};
 use trilith::file::Series;
 use trilith::layout::Layout as Parsed;
 
-use crate::asdf::{self, Asdf, asdf_of};
+use crate::asdf::{Asdf, asdf_of};
 use crate::calm::calm;
 use crate::errors::{About, Raise, raise_at};
 use crate::held::{self, Held};
@@ -704,9 +705,9 @@ impl File {
         let dict = PyDict::new(py);
         for entry in calm(py, || file.digest())?.or_raise(About::Argument)? {
             let (_, sums) = entry.digest.map_err(|e| e.context(entry.path.clone())).or_raise(About::Argument)?;
-            dict.set_item(&entry.path, asdf::hex(&sums.sha256))?;
+            dict.set_item(&entry.path, hex(&sums.sha256))?;
             if let Some(mask) = sums.mask_sha256 {
-                dict.set_item(format!("{}/mask", entry.path), asdf::hex(&mask))?;
+                dict.set_item(format!("{}/mask", entry.path), hex(&mask))?;
             }
         }
         Ok(dict)

@@ -15,6 +15,8 @@ use sha2::{Digest as _, Sha256};
 use crate::array::{Array, Byteorder, Datatype, Text, check_texts};
 use crate::error::Result;
 use crate::file::{Backend, File, ListedArray, Place};
+#[doc(hidden)]
+pub use crate::spelling::hex;
 
 /// Bytes hashed at a time; large, so that a compressed block is decoded in few calls.
 const PIECE: usize = 8 << 20;

@@ -31,6 +31,11 @@ pub fn nearest<'w>(word: &str, names: impl IntoIterator<Item = &'w str>) -> Opti
         .map(|(.., name)| name)
 }
 
+/// Bytes in lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A count of something: `1 block`, `2 blocks`, `0 entries`.
 ///
 /// ```

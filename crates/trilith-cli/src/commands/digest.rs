@@ -3,12 +3,12 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 use trilith::array::Array;
-use trilith::digest::Digest as Sums;
+use trilith::digest::{Digest as Sums, hex};
 use trilith::{ErrorKind, Result};
 
 use crate::Outcome;
 use crate::inputs::{Files, Job};
-use crate::json::{datatype, hex};
+use crate::json::datatype;
 use crate::options::Options;
 use crate::output::clean;
 use crate::words::said;

@@ -1,6 +1,7 @@
 //! Facts about the files: names, kinds, blocks, and the result of verifying them.
 
 use serde_json::{Value, json};
+use trilith::digest::hex;
 use trilith::file::ArrayEntry;
 use trilith::{File, Result};
 
@@ -96,9 +97,4 @@ pub(super) fn verify(session: &Session, request: &Request) -> Result<Value> {
         "valid": report.is_ok(), "blocks": report.blocks.len(), "checked": checked, "problems": report.problems(),
         "warnings": report.warnings,
     }))
-}
-
-/// Lower-case hexadecimal.
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -220,6 +220,13 @@ impl Datatype {
         )
     }
 
+    /// The smallest and the largest number of a type of whole numbers.
+    pub(crate) fn whole_range(&self) -> Option<(i128, i128)> {
+        let most = 1i128 << (8 * self.item_size()).min(64);
+        let is_signed = matches!(self, Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64);
+        self.is_integer().then_some(if is_signed { (-most / 2, most / 2 - 1) } else { (0, most - 1) })
+    }
+
     /// Returns `true` if elements are real floating-point numbers.
     pub fn is_float(&self) -> bool {
         matches!(self, Self::Float16 | Self::Float32 | Self::Float64 | Self::Float128)

@@ -14,6 +14,7 @@ use crate::codec::{self, CodecId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::progress::Progress;
+use crate::spelling::hex;
 use crate::threads::{JoinHandle, lasting, lock, threads};
 
 /// The bytes that a stored checksum covers.
@@ -79,7 +80,6 @@ pub(crate) fn compare(sum: &Sum, found: &[u8; 16], stored: SourceRef, limits: &L
             _ => {}
         }
     }
-    let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
     Err(Error::malformed(format!("the checksum is {}, but the bytes have {}", hex(stated), hex(found))))
 }
 

@@ -46,15 +46,11 @@ pub(super) fn fill_bytes(datatype: &Datatype, given: Option<f64>) -> Result<Vec<
         if fits { Ok(number.to_le_bytes()) } else { Err(refused(value)) }
     };
     let integer = |bytes: [u8; 16]| bytes.get(..size).unwrap_or(&bytes).to_vec();
+    if let Some((low, high)) = datatype.whole_range() {
+        return Ok(integer(whole(low, high)?));
+    }
     Ok(match datatype {
-        Datatype::Int8 => integer(whole(i8::MIN.into(), i8::MAX.into())?),
-        Datatype::Int16 => integer(whole(i16::MIN.into(), i16::MAX.into())?),
-        Datatype::Int32 => integer(whole(i32::MIN.into(), i32::MAX.into())?),
-        Datatype::Int64 => integer(whole(i64::MIN.into(), i64::MAX.into())?),
-        Datatype::Uint8 | Datatype::Bool8 => integer(whole(0, u8::MAX.into())?),
-        Datatype::Uint16 => integer(whole(0, u16::MAX.into())?),
-        Datatype::Uint32 => integer(whole(0, u32::MAX.into())?),
-        Datatype::Uint64 => integer(whole(0, u64::MAX.into())?),
+        Datatype::Bool8 => integer(whole(0, u8::MAX.into())?),
         Datatype::Float16 => half::f16::from_f64(value).to_le_bytes().to_vec(),
         Datatype::Float32 => (value as f32).to_le_bytes().to_vec(),
         Datatype::Float64 => value.to_le_bytes().to_vec(),

@@ -263,15 +263,10 @@ fn fits(number: Declared, datatype: &Datatype) -> bool {
             return float.is_nan() || f64::from(float as f32) == float;
         }
         Datatype::Float64 => return true,
-        Datatype::Int8 => (i8::MIN.into(), i8::MAX.into()),
-        Datatype::Int16 => (i16::MIN.into(), i16::MAX.into()),
-        Datatype::Int32 => (i32::MIN.into(), i32::MAX.into()),
-        Datatype::Int64 => (i64::MIN.into(), i64::MAX.into()),
-        Datatype::Uint8 => (0, u8::MAX.into()),
-        Datatype::Uint16 => (0, u16::MAX.into()),
-        Datatype::Uint32 => (0, u32::MAX.into()),
-        Datatype::Uint64 => (0, u64::MAX.into()),
-        _ => return false,
+        whole => match whole.whole_range() {
+            Some(range) => range,
+            None => return false,
+        },
     };
     let whole: i128 = match number {
         Declared::Int(n) => n,

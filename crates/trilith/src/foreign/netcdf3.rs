@@ -10,101 +10,47 @@ use super::unset;
 use crate::array::Datatype;
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
-use crate::layout::{Attribute, COLUMN, Literal, MISSING};
+use crate::layout::{Attribute, COLUMN, Literal, MISSING, primitive_of};
 use crate::limits::Limits;
 
 /// The most dimensions that a variable may have.
 const RANK: u64 = 1024;
 
-/// One of the types of netCDF.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Type {
-    Byte,
-    Char,
-    Short,
-    Int,
-    Float,
-    Double,
-    Ubyte,
-    Ushort,
-    Uint,
-    Int64,
-    Uint64,
+/// Returns the datatype of a code of netCDF; characters are text.
+fn datatype_of(code: u64, is_cdf5: bool) -> Option<Datatype> {
+    Some(match code {
+        1 => Datatype::Int8,
+        2 => Datatype::Ascii(1),
+        3 => Datatype::Int16,
+        4 => Datatype::Int32,
+        5 => Datatype::Float32,
+        6 => Datatype::Float64,
+        7 if is_cdf5 => Datatype::Uint8,
+        8 if is_cdf5 => Datatype::Uint16,
+        9 if is_cdf5 => Datatype::Uint32,
+        10 if is_cdf5 => Datatype::Int64,
+        11 if is_cdf5 => Datatype::Uint64,
+        _ => return None,
+    })
 }
 
-impl Type {
-    fn of(code: u64, is_cdf5: bool) -> Option<Self> {
-        Some(match code {
-            1 => Self::Byte,
-            2 => Self::Char,
-            3 => Self::Short,
-            4 => Self::Int,
-            5 => Self::Float,
-            6 => Self::Double,
-            7 if is_cdf5 => Self::Ubyte,
-            8 if is_cdf5 => Self::Ushort,
-            9 if is_cdf5 => Self::Uint,
-            10 if is_cdf5 => Self::Int64,
-            11 if is_cdf5 => Self::Uint64,
-            _ => return None,
-        })
-    }
+/// Returns the spelling of a datatype in a layout, with the byte order that every netCDF-3 file has.
+fn spelled(datatype: &Datatype) -> Result<String> {
+    let (name, _) = primitive_of(datatype)?.unwrap_or_default();
+    Ok(if datatype.item_size() > 1 { format!(">{name}") } else { name.to_owned() })
+}
 
-    fn size(self) -> u64 {
-        match self {
-            Self::Byte | Self::Char | Self::Ubyte => 1,
-            Self::Short | Self::Ushort => 2,
-            Self::Int | Self::Float | Self::Uint => 4,
-            Self::Double | Self::Int64 | Self::Uint64 => 8,
-        }
-    }
-
-    /// Returns its spelling in a layout, with the byte order that every netCDF-3 file has.
-    fn spelled(self) -> &'static str {
-        match self {
-            Self::Byte => "i1",
-            Self::Char => "S1",
-            Self::Short => ">i2",
-            Self::Int => ">i4",
-            Self::Float => ">f4",
-            Self::Double => ">f8",
-            Self::Ubyte => "u1",
-            Self::Ushort => ">u2",
-            Self::Uint => ">u4",
-            Self::Int64 => ">i8",
-            Self::Uint64 => ">u8",
-        }
-    }
-
-    /// The datatype of numbers.
-    fn number(self) -> Option<Datatype> {
-        Some(match self {
-            Self::Byte => Datatype::Int8,
-            Self::Char => return None,
-            Self::Short => Datatype::Int16,
-            Self::Int => Datatype::Int32,
-            Self::Float => Datatype::Float32,
-            Self::Double => Datatype::Float64,
-            Self::Ubyte => Datatype::Uint8,
-            Self::Ushort => Datatype::Uint16,
-            Self::Uint => Datatype::Uint32,
-            Self::Int64 => Datatype::Int64,
-            Self::Uint64 => Datatype::Uint64,
-        })
-    }
-
-    /// A value of an attribute.
-    fn value(self, bytes: &[u8]) -> Literal {
-        let bits = bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
-        match self {
-            Self::Float => Literal::Float(f32::from_bits(bits as u32).into()),
-            Self::Double => Literal::Float(f64::from_bits(bits)),
-            Self::Byte => Literal::Integer((bits as i8).into()),
-            Self::Short => Literal::Integer((bits as i16).into()),
-            Self::Int => Literal::Integer((bits as i32).into()),
-            Self::Int64 => Literal::Integer(bits as i64),
-            Self::Char | Self::Ubyte | Self::Ushort | Self::Uint | Self::Uint64 => integer(bits.into()),
-        }
+/// A number of an attribute.
+fn number(datatype: &Datatype, bytes: &[u8]) -> Literal {
+    let bits = bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
+    match datatype {
+        Datatype::Float32 => Literal::Float(f32::from_bits(bits as u32).into()),
+        Datatype::Float64 => Literal::Float(f64::from_bits(bits)),
+        Datatype::Int8 => Literal::Integer((bits as i8).into()),
+        Datatype::Int16 => Literal::Integer((bits as i16).into()),
+        Datatype::Int32 => Literal::Integer((bits as i32).into()),
+        Datatype::Int64 => Literal::Integer(bits as i64),
+        _ => integer(bits.into()),
     }
 }
 
@@ -120,7 +66,7 @@ struct Variable {
     attributes: Vec<(String, Attribute)>,
     /// The names of those that are floats of 32 bits.
     typed: Vec<(String, Datatype)>,
-    datatype: Type,
+    datatype: Datatype,
     begin: u64,
 }
 
@@ -185,14 +131,13 @@ impl Cdf {
             return false;
         }
         self.variables.iter().filter(|other| other.dimensions.contains(last)).all(|other| {
-            other.datatype == Type::Char
-                && other.dimensions.iter().position(|at| at == last) == other.dimensions.len().checked_sub(1)
+            other.datatype.is_text() && other.dimensions.iter().position(|at| at == last) == other.dimensions.len().checked_sub(1)
         })
     }
 
     /// Bytes of a variable, or of a slab of it in one record.
     fn size(&self, variable: &Variable) -> Result<u64> {
-        let size = variable.datatype.size();
+        let size = variable.datatype.item_size();
         self.slab(variable)
             .iter()
             .try_fold(size, |size, length| size.checked_mul(*length))
@@ -225,9 +170,9 @@ impl Cdf {
 
     fn declare(&self, variable: &Variable, records: &Records, text: &mut LayoutText) -> Result<()> {
         let mut names: Vec<&str> = self.dimensions(variable).map(|dimension| dimension.name.as_str()).collect();
-        let (is_record, typed) = (self.is_record(variable), variable.datatype.spelled());
+        let (is_record, typed) = (self.is_record(variable), spelled(&variable.datatype)?);
         let (mut lengths, mut chars) = (self.slab(variable), None);
-        if variable.datatype == Type::Char {
+        if variable.datatype.is_text() {
             // Each element is a string, of one character or of the last dimension.
             if self.has_strings(variable) {
                 chars = names.pop();
@@ -257,7 +202,7 @@ impl Cdf {
         if is_record && !records.is_alone && records.count > 0 {
             text.attribute(COLUMN, "data")?;
         }
-        if let Some(fill) = variable.datatype.number().and_then(|datatype| unset::fill_value(&datatype)) {
+        if let Some(fill) = unset::fill_value(&variable.datatype) {
             text.attribute(MISSING, fill)?;
         }
         text.factors(variable.typed.iter().map(|(name, typed)| (name.as_str(), typed.clone())))?;
@@ -347,10 +292,10 @@ impl<'s> Parser<'s> {
         Ok(text_of(name.get(..end).unwrap_or(&name)))
     }
 
-    fn datatype(&mut self) -> Result<Type> {
+    fn datatype(&mut self) -> Result<Datatype> {
         let at = self.header.position();
         let code = self.header.big(4)?;
-        Type::of(code, self.is_cdf5)
+        datatype_of(code, self.is_cdf5)
             .ok_or_else(|| Error::malformed(format!("data type {code} is not one of netCDF-3")).at_byte(at))
     }
 
@@ -359,11 +304,11 @@ impl<'s> Parser<'s> {
         let mut attributes = Vec::new();
         for _ in 0..self.list(12, 12, "attributes")? {
             let (name, datatype, count) = (self.name()?, self.datatype()?, self.number()?);
-            let size = datatype.size();
+            let size = datatype.item_size();
             let count = self.header.count(count, size, "values of an attribute")? as u64;
             let bytes = self.padded(count * size)?;
-            typed.extend(datatype.number().map(|number| (name.clone(), number)));
-            attributes.push((name, value(datatype, &bytes)));
+            attributes.push((name.clone(), value(&datatype, &bytes)));
+            typed.extend((!datatype.is_text()).then_some((name, datatype)));
         }
         Ok(attributes)
     }
@@ -405,11 +350,12 @@ fn text_of(bytes: &[u8]) -> String {
 }
 
 /// An attribute: one value or several.
-fn value(datatype: Type, bytes: &[u8]) -> Attribute {
-    if datatype == Type::Char {
+fn value(datatype: &Datatype, bytes: &[u8]) -> Attribute {
+    if datatype.is_text() {
         return Said::from(text_of(bytes).trim_end_matches('\0')).0;
     }
-    let mut values: Vec<Literal> = bytes.chunks_exact(datatype.size() as usize).map(|bytes| datatype.value(bytes)).collect();
+    let mut values: Vec<Literal> =
+        bytes.chunks_exact(datatype.item_size() as usize).map(|bytes| number(datatype, bytes)).collect();
     match values.pop() {
         Some(only) if values.is_empty() => Attribute::Value(only),
         Some(last) => {

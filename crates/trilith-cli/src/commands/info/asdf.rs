@@ -1,10 +1,11 @@
 //! Output of `info` and `blocks` for a file of the ASDF family.
 
 use serde_json::{Value, json};
+use trilith::digest::hex;
 use trilith::Result;
 use trilith::asdf::{AsdfFile, Block, Container};
 
-use crate::json::{codec, hex};
+use crate::json::codec;
 use crate::options::Options;
 use crate::output::{Out, Table, size};
 

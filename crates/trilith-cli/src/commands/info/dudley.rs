@@ -1,10 +1,10 @@
 //! Output of `info` for a Dudley stream.
 
 use serde_json::json;
+use trilith::digest::hex;
 use trilith::dudley::{DudleyFile, LayoutOrigin};
 use trilith::{ErrorKind, Result};
 
-use crate::json::hex;
 use crate::options::Options;
 use crate::output::{Out, size};
 

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use sha2::{Digest, Sha256};
 
 use super::headers::Version;
-use super::hex;
+use crate::spelling::hex;
 use crate::threads::lock;
 
 /// Pieces shorter than this are not worth a file.

@@ -46,11 +46,6 @@ pub(super) use upload::Upload;
 
 use super::{Source, SourceRef};
 
-/// Lower-case hexadecimal.
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn shared(source: impl Source + 'static) -> SourceRef {
     Arc::new(source)
 }

@@ -23,6 +23,7 @@ use super::reply::{Failure, Reply};
 use super::store::Place;
 use crate::bytes::{base64, new_id, read_exact_at, to_usize};
 use crate::error::{Error, ErrorKind, Result, Setting};
+use crate::spelling::hex;
 use crate::threads::{lock, side_by_side};
 
 /// Up to this size an object goes up by one request.
@@ -71,7 +72,7 @@ impl Upload {
             );
         };
         let service = bucket.service;
-        let id = super::hex(&new_id());
+        let id = hex(&new_id());
         let mut upload =
             Self { target: Target::of_object(address, options, "writing")?, service, condition: Condition::Absent, id };
         upload.condition = match upload.look()? {
@@ -155,7 +156,7 @@ impl Upload {
     fn with_body<'a>(&self, call: Call<'a>, body: &'a [u8]) -> Call<'a> {
         let call = call.header("content-type", "application/octet-stream").body(body);
         match self.service {
-            Service::S3 => call.header("x-amz-content-sha256", super::hex(&Sha256::digest(body))),
+            Service::S3 => call.header("x-amz-content-sha256", hex(&Sha256::digest(body))),
             Service::Google | Service::Azure => call,
         }
     }

@@ -204,7 +204,7 @@ fn year(year: i128) -> String {
 }
 
 /// Returns year, month and day of a number of days since 1970, in the Gregorian calendar.
-fn civil(days: i128) -> (i128, i128, i128) {
+pub(crate) fn civil(days: i128) -> (i128, i128, i128) {
     // Years begin in March, so that the day that some have more is the last one.
     let days = days + 719_468;
     let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
