@@ -11,6 +11,7 @@ use super::datatype::datatype_of;
 use super::draft::Draft;
 use super::parameters::{Known, Table};
 use super::read::{DudleyFile, Items};
+use super::wanted::Wanted;
 use super::write::base_of;
 use crate::array::{Array, Byteorder, Datatype, Field, Index, StructType};
 use crate::bytes::Source;
@@ -247,13 +248,8 @@ impl Catalog {
 
     /// Returns the values of the files that the summary block of the template stores, as the catalog has them.
     /// Returns None for anything else, and if the catalog has them in another form than the template.
-    pub(super) fn summarized(
-        &self,
-        template: &Layout,
-        item: &str,
-        rows: &[Range<usize>],
-        options: &Options,
-    ) -> Result<Option<Array>> {
+    pub(super) fn summarized(&self, of: Wanted<'_>) -> Result<Option<Array>> {
+        let Wanted { template, item, rows, options } = of;
         let Records::Array(records) = &self.records else { return Ok(None) };
         let chosen: Vec<&Range<usize>> = rows.iter().filter(|rows| !rows.is_empty()).collect();
         let Some(first) = chosen.first().map(|rows| rows.start) else { return Ok(None) };

@@ -11,6 +11,7 @@ use super::inflate::Form;
 use super::joined::{Joined, Piece, Stored, Turn, uri_of};
 use super::parameters::Known;
 use super::selection::{Selection, Unequal};
+use super::wanted::Wanted;
 use crate::array::{Array, Index, Mask};
 use crate::bytes::Resolve;
 use crate::error::{Error, Result};
@@ -70,51 +71,34 @@ impl Catalog {
         options: &Options,
         resolve: Arc<dyn Resolve>,
     ) -> Result<Array> {
-        self.array_as(template, item, rows, options, &Selection::default(), resolve)
+        self.array_as(Wanted { template, item, rows, options }, &Selection::default(), resolve)
     }
 
     /// Does the same as [`Catalog::array_at`], for an item whose shape may differ between the files.
     ///
     /// # Errors
     /// Returns the errors of [`Catalog::array_at`].
-    pub(crate) fn array_as(
-        &self,
-        template: &Layout,
-        item: &str,
-        rows: &[Range<usize>],
-        options: &Options,
-        form: &Selection,
-        resolve: Arc<dyn Resolve>,
-    ) -> Result<Array> {
-        if let Some(array) = self.summarized(template, item, rows, options)? {
+    pub(crate) fn array_as(&self, of: Wanted<'_>, form: &Selection, resolve: Arc<dyn Resolve>) -> Result<Array> {
+        if let Some(array) = self.summarized(of)? {
             return Ok(array);
         }
-        let how = How::of(template, item, form);
-        let chosen = self.choose(template, item, rows, options, how, &*resolve)?;
-        let set = Set { catalog: self, template, item, options, known: Arc::new(self.known(template, options)?), resolve };
-        set.array(chosen)
+        let chosen = self.choose(of, How::of(of.template, of.item, form), &*resolve)?;
+        Set { catalog: self, of, known: Arc::new(self.known(of.template, of.options)?), resolve }.array(chosen)
     }
 
     /// One array for each of these files, None for a file that omits the item; None if the item has one shape in all of them.
     ///
     /// # Errors
     /// Returns the errors of [`Catalog::array_at`].
-    pub(crate) fn each_of(
-        &self,
-        template: &Layout,
-        item: &str,
-        rows: &[Range<usize>],
-        options: &Options,
-        resolve: Arc<dyn Resolve>,
-    ) -> Result<Option<Vec<Option<Array>>>> {
-        let chosen = self.choose(template, item, rows, options, How::Ragged, &*resolve)?;
+    pub(crate) fn each_of(&self, of: Wanted<'_>, resolve: Arc<dyn Resolve>) -> Result<Option<Vec<Option<Array>>>> {
+        let chosen = self.choose(of, How::Ragged, &*resolve)?;
         if !chosen.is_ragged() {
             return Ok(None);
         }
-        if is_compressed(template, &chosen.found) {
-            return Err(unlike_compressed(item));
+        if is_compressed(of.template, &chosen.found) {
+            return Err(unlike_compressed(of.item));
         }
-        let set = Set { catalog: self, template, item, options, known: Arc::new(self.known(template, options)?), resolve };
+        let set = Set { catalog: self, of, known: Arc::new(self.known(of.template, of.options)?), resolve };
         let Chosen { found, pieces, whole, shapes, .. } = chosen;
         let one = |(piece, shape): (Piece, Vec<u64>)| {
             if piece.stored.is_none() {
@@ -147,36 +131,21 @@ impl Catalog {
         options: &Options,
         resolve: &dyn Resolve,
     ) -> Result<Vec<Omission>> {
-        self.omitted_as(template, item, rows, options, &Selection::default(), resolve)
+        self.omitted_as(Wanted { template, item, rows, options }, &Selection::default(), resolve)
     }
 
     /// Does the same as [`Catalog::omitted`], for the arguments of [`Catalog::array_as`].
     ///
     /// # Errors
     /// Returns the errors of [`Catalog::array_at`].
-    pub(crate) fn omitted_as(
-        &self,
-        template: &Layout,
-        item: &str,
-        rows: &[Range<usize>],
-        options: &Options,
-        form: &Selection,
-        resolve: &dyn Resolve,
-    ) -> Result<Vec<Omission>> {
-        let how = if form.unequal == Unequal::Each { How::Ragged } else { How::of(template, item, form) };
-        Ok(self.choose(template, item, rows, options, how, resolve)?.omitted)
+    pub(crate) fn omitted_as(&self, of: Wanted<'_>, form: &Selection, resolve: &dyn Resolve) -> Result<Vec<Omission>> {
+        let how = if form.unequal == Unequal::Each { How::Ragged } else { How::of(of.template, of.item, form) };
+        Ok(self.choose(of, how, resolve)?.omitted)
     }
 
     /// Returns the place of the item in each of these files, and the files that omit it.
-    fn choose(
-        &self,
-        template: &Layout,
-        item: &str,
-        rows: &[Range<usize>],
-        options: &Options,
-        how: How,
-        resolve: &dyn Resolve,
-    ) -> Result<Chosen> {
+    fn choose(&self, of: Wanted<'_>, how: How, resolve: &dyn Resolve) -> Result<Chosen> {
+        let Wanted { template, item, rows, options } = of;
         let count = rows.iter().fold(0u64, |sum, rows| sum.saturating_add(rows.len() as u64));
         options.limits.charge_memory(count.saturating_mul(56), "the places of an item in a family")?;
         let mut forms = Forms::of(how);
@@ -248,9 +217,7 @@ impl Chosen {
 /// The context in which arrays of a set are made.
 struct Set<'a> {
     catalog: &'a Catalog,
-    template: &'a Layout,
-    item: &'a str,
-    options: &'a Options,
+    of: Wanted<'a>,
     known: Arc<Known>,
     resolve: Arc<dyn Resolve>,
 }
@@ -258,18 +225,19 @@ struct Set<'a> {
 impl Set<'_> {
     /// Returns the difference that the order of a file makes to the item, which is at this place in one of them.
     fn turn(&self, row: Option<usize>, found: &Located) -> Result<Turn> {
-        let (Some(row), Some(order), true) = (row, self.options.order, self.options.native) else { return Ok(Turn::Fixed) };
+        let Wanted { template, item, options, .. } = self.of;
+        let (Some(row), Some(order), true) = (row, options.order, options.native) else { return Ok(Turn::Fixed) };
         let other = if order == Byteorder::Little { Byteorder::Big } else { Byteorder::Little };
-        let options = Options { order: Some(other), ..self.options.clone() };
+        let options = Options { order: Some(other), ..options.clone() };
         let mut is_same = false;
-        self.catalog.locate_rows(self.template, self.item, &[row..row + 1], &options, &mut |_, place| {
+        self.catalog.locate_rows(template, item, &[row..row + 1], &options, &mut |_, place| {
             is_same = place.found.is_some_and(|there| there.typed == found.typed);
             Ok(())
         })?;
         if is_same {
             return Ok(Turn::Fixed);
         }
-        let Some(primitive) = found.typed.primitive().filter(|_| !is_compressed(self.template, found)) else {
+        let Some(primitive) = found.typed.primitive().filter(|_| !is_compressed(template, found)) else {
             return Ok(Turn::Refused);
         };
         let word = if primitive.kind() == PrimitiveKind::Complex { primitive.size() / 2 } else { primitive.size() };
@@ -280,12 +248,12 @@ impl Set<'_> {
 
     /// The array of the chosen files.
     fn array(&self, chosen: Chosen) -> Result<Array> {
-        let item = self.item;
+        let Wanted { template, item, options, .. } = self.of;
         let is_ragged = chosen.is_ragged();
         let Chosen { found, pieces, whole, shapes, how, .. } = chosen;
         let mut shape = found.shape.clone();
         let (datatype, order) = datatype_of(&found.typed, &mut shape)?;
-        if is_compressed(self.template, &found) && (is_ragged || matches!(how, How::Along(_))) {
+        if is_compressed(template, &found) && (is_ragged || matches!(how, How::Along(_))) {
             return Err(unlike_compressed(item));
         }
         let lengths = (shape.as_slice(), shapes.as_slice());
@@ -308,12 +276,12 @@ impl Set<'_> {
             spread,
             // All bits set are NaN in every format and order.
             blank: if is_number { 0xff } else { 0 },
-            filter: self.template.filter_of(found.item).filter(|filter| filter.compresses).cloned(),
+            filter: template.filter_of(found.item).filter(|filter| filter.compresses).cloned(),
             whole,
-            native: self.options.native,
-            order: if self.template.order().is_none() { self.options.order } else { None },
+            native: options.native,
+            order: if template.order().is_none() { options.order } else { None },
             turn,
-            limits: self.options.limits.clone(),
+            limits: options.limits.clone(),
             resolve: Arc::clone(&self.resolve),
             open: std::sync::Mutex::default(),
         };
@@ -325,7 +293,7 @@ impl Set<'_> {
             Some(mask) => array.with_mask(Mask::Array(Arc::new(mask)))?,
             None => array,
         };
-        Ok(array.with_limits(Arc::new(self.options.limits.clone())))
+        Ok(array.with_limits(Arc::new(options.limits.clone())))
     }
 }
 

@@ -46,6 +46,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod text;
+mod wanted;
 mod write;
 
 pub(crate) use crate::layout::primitive_of;
@@ -87,6 +88,7 @@ pub use signature::Signature;
 pub use store::reserved;
 #[doc(hidden)]
 pub use text::{presented, s1_bytes, s1_text};
+pub(crate) use wanted::Wanted;
 pub use write::NewStream;
 #[doc(hidden)]
 pub use write::{Supplier, stored_text};

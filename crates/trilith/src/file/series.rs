@@ -12,7 +12,7 @@ use super::stack::not_an_array;
 use crate::array::Array;
 use crate::bytes::{Base, Resolve, SourceRef};
 use crate::condition::{Cell, Filter};
-use crate::dudley::{self, Catalog, DudleyFile, Omission, Selection, Unequal};
+use crate::dudley::{self, Catalog, DudleyFile, Omission, Selection, Unequal, Wanted};
 use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::layout::{Byteorder, ItemId, Kind, Layout, Options, quoted_name};
 use crate::limits::Limits;
@@ -198,8 +198,7 @@ impl Series {
     /// Returns the errors of [`Catalog::array_at`].
     pub fn array_at(&self, path: &str) -> Result<Array> {
         let path = path.trim_start_matches('#');
-        let (form, resolve) = (&self.selection, Arc::clone(&self.resolve));
-        self.catalog.array_as(&self.template, path, &self.rows, &self.how, form, resolve)
+        self.catalog.array_as(self.wanted(path), &self.selection, Arc::clone(&self.resolve))
     }
 
     /// The files that are masked in an item: they omit it, or are not there.
@@ -208,7 +207,11 @@ impl Series {
     /// Returns the errors of [`Catalog::array_at`].
     pub fn omitted(&self, path: &str) -> Result<Vec<Omission>> {
         let path = path.trim_start_matches('#');
-        self.catalog.omitted_as(&self.template, path, &self.rows, &self.how, &self.selection, &*self.resolve)
+        self.catalog.omitted_as(self.wanted(path), &self.selection, &*self.resolve)
+    }
+
+    fn wanted<'a>(&'a self, item: &'a str) -> Wanted<'a> {
+        Wanted { template: &self.template, item, rows: &self.rows, options: &self.how }
     }
 
     /// Returns the place of an item in each file that was chosen, without opening it.
@@ -238,7 +241,7 @@ impl Series {
         let (path, resolve) = (self.template.path(node.item), Arc::clone(&self.resolve));
         let found = match self.axis_along(node.item) {
             Some(_) => None,
-            None => self.catalog.each_of(&self.template, &path, &self.rows, &self.how, resolve)?.map(Arc::new),
+            None => self.catalog.each_of(self.wanted(&path), resolve)?.map(Arc::new),
         };
         lock(&self.each).insert(*number, found.clone());
         Ok(found)
