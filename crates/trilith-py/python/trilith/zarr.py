@@ -260,25 +260,8 @@ class Store(_abc.Store):
         """Returns whether a key exists."""
         return key in self._documents or self._chunk(key) is not None
 
-    @property
-    def supports_writes(self):
-        """No."""
-        return False
-
-    @property
-    def supports_deletes(self):
-        """No."""
-        return False
-
-    @property
-    def supports_listing(self):
-        """Yes."""
-        return True
-
-    @property
-    def supports_partial_writes(self):
-        """No."""
-        return False
+    supports_writes = supports_deletes = supports_partial_writes = False
+    supports_listing = True
 
     async def set(self, key, value):
         """Fails: a file is not written through its store."""
