@@ -74,66 +74,23 @@ impl trilith_array {
 
 /// Runs `$do` with the Rust type that a constant names.
 macro_rules! with_type {
-    ($datatype:expr, $T:ident => $do:expr, else $other:expr) => {
+    (@ $datatype:expr, $T:ident, $do:expr, $other:expr, $($constant:ident $type:ty),+) => {
         match $datatype {
-            $crate::array::TRILITH_BOOL8 => {
-                type $T = bool;
+            $($crate::array::$constant => {
+                type $T = $type;
                 $do
-            }
-            $crate::array::TRILITH_INT8 => {
-                type $T = i8;
-                $do
-            }
-            $crate::array::TRILITH_INT16 => {
-                type $T = i16;
-                $do
-            }
-            $crate::array::TRILITH_INT32 => {
-                type $T = i32;
-                $do
-            }
-            $crate::array::TRILITH_INT64 => {
-                type $T = i64;
-                $do
-            }
-            $crate::array::TRILITH_UINT8 => {
-                type $T = u8;
-                $do
-            }
-            $crate::array::TRILITH_UINT16 => {
-                type $T = u16;
-                $do
-            }
-            $crate::array::TRILITH_UINT32 => {
-                type $T = u32;
-                $do
-            }
-            $crate::array::TRILITH_UINT64 => {
-                type $T = u64;
-                $do
-            }
-            $crate::array::TRILITH_FLOAT16 => {
-                type $T = ::half::f16;
-                $do
-            }
-            $crate::array::TRILITH_FLOAT32 => {
-                type $T = f32;
-                $do
-            }
-            $crate::array::TRILITH_FLOAT64 => {
-                type $T = f64;
-                $do
-            }
-            $crate::array::TRILITH_COMPLEX64 => {
-                type $T = ::num_complex::Complex<f32>;
-                $do
-            }
-            $crate::array::TRILITH_COMPLEX128 => {
-                type $T = ::num_complex::Complex<f64>;
-                $do
-            }
+            })+
             _ => $other,
         }
+    };
+    ($datatype:expr, $T:ident => $do:expr, else $other:expr) => {
+        $crate::array::with_type!(
+            @ $datatype, $T, $do, $other,
+            TRILITH_BOOL8 bool, TRILITH_INT8 i8, TRILITH_INT16 i16, TRILITH_INT32 i32, TRILITH_INT64 i64,
+            TRILITH_UINT8 u8, TRILITH_UINT16 u16, TRILITH_UINT32 u32, TRILITH_UINT64 u64,
+            TRILITH_FLOAT16 ::half::f16, TRILITH_FLOAT32 f32, TRILITH_FLOAT64 f64,
+            TRILITH_COMPLEX64 ::num_complex::Complex<f32>, TRILITH_COMPLEX128 ::num_complex::Complex<f64>
+        )
     };
 }
 pub(crate) use with_type;

@@ -19,6 +19,7 @@ use crate::codec::{CodecId, opt_codec};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::limits::Limits;
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
 use pending::{Pending, Step};
 
@@ -173,11 +174,19 @@ impl<'f> Change<'f> {
     /// # Errors
     /// Returns the errors of `make` and of [`Edit::finish`].
     pub fn edit(&mut self, make: impl for<'t> FnOnce(&mut Edit<'t>, &'t Tree) -> Result<()>) -> Result<()> {
+        self.edited(make, |edit, limits| edit.finish(limits))
+    }
+
+    fn edited(
+        &mut self,
+        make: impl for<'t> FnOnce(&mut Edit<'t>, &'t Tree) -> Result<()>,
+        finish: impl FnOnce(Edit<'_>, &Limits) -> Result<Tree>,
+    ) -> Result<()> {
         self.settle()?;
         let tree = self.settled();
         let mut edit = tree.edit();
         make(&mut edit, tree)?;
-        self.tree = Some(edit.finish(self.file.limits())?);
+        self.tree = Some(finish(edit, self.file.limits())?);
         Ok(())
     }
 
@@ -186,12 +195,7 @@ impl<'f> Change<'f> {
     /// # Errors
     /// Returns the errors of `make` and of [`Edit::finish_adding`].
     pub fn add(&mut self, make: impl for<'t> FnOnce(&mut Edit<'t>, &'t Tree) -> Result<()>) -> Result<()> {
-        self.settle()?;
-        let tree = self.settled();
-        let mut edit = tree.edit();
-        make(&mut edit, tree)?;
-        self.tree = Some(edit.finish_adding(self.file.limits())?);
-        Ok(())
+        self.edited(make, |edit, limits| edit.finish_adding(limits))
     }
 
     /// Takes another tree for the same blocks, which all stay, under their numbers.
@@ -266,12 +270,8 @@ impl<'f> Change<'f> {
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and the errors of
     /// [`Edit::set`].
-    pub fn set<P>(&mut self, path: P, value: impl Into<Value>) -> Result<()>
-    where
-        P: TryInto<TreePath>,
-        Error: From<P::Error>,
-    {
-        self.stage(Step::Set(path.try_into()?, value.into()))
+    pub fn set(&mut self, path: impl TryInto<TreePath, Error: Into<Error>>, value: impl Into<Value>) -> Result<()> {
+        self.stage(Step::Set(path.try_into().map_err(Into::into)?, value.into()))
     }
 
     /// Puts an array at a path, in place of what is there; a missing key is added. Unless `options` name a codec, it is
@@ -281,12 +281,13 @@ impl<'f> Change<'f> {
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for datatypes and codecs that the generation lacks and for
     /// streamed arrays. Returns an error if the array cannot be read.
-    pub fn set_array<P>(&mut self, path: P, array: &Array, options: &ArrayOptions) -> Result<()>
-    where
-        P: TryInto<TreePath>,
-        Error: From<P::Error>,
-    {
-        let path = path.try_into()?;
+    pub fn set_array(
+        &mut self,
+        path: impl TryInto<TreePath, Error: Into<Error>>,
+        array: &Array,
+        options: &ArrayOptions,
+    ) -> Result<()> {
+        let path = path.try_into().map_err(Into::into)?;
         let node = self.stored(&path, array, options)?;
         self.stage(Step::Set(path, node))
     }
@@ -306,12 +307,13 @@ impl<'f> Change<'f> {
     /// # Errors
     /// Returns the errors of [`Change::set_array`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the key is
     /// there already.
-    pub fn insert_array<P>(&mut self, path: P, array: &Array, options: &ArrayOptions) -> Result<()>
-    where
-        P: TryInto<TreePath>,
-        Error: From<P::Error>,
-    {
-        let path = path.try_into()?;
+    pub fn insert_array(
+        &mut self,
+        path: impl TryInto<TreePath, Error: Into<Error>>,
+        array: &Array,
+        options: &ArrayOptions,
+    ) -> Result<()> {
+        let path = path.try_into().map_err(Into::into)?;
         self.settle_at(&path)?;
         let node = self.store(None, array, options)?;
         self.stage(Step::Insert(path, node))
@@ -321,12 +323,8 @@ impl<'f> Change<'f> {
     ///
     /// # Errors
     /// Returns the errors of [`Edit::delete`].
-    pub fn delete<P>(&mut self, path: P) -> Result<()>
-    where
-        P: TryInto<TreePath>,
-        Error: From<P::Error>,
-    {
-        self.stage(Step::Delete(path.try_into()?))
+    pub fn delete(&mut self, path: impl TryInto<TreePath, Error: Into<Error>>) -> Result<()> {
+        self.stage(Step::Delete(path.try_into().map_err(Into::into)?))
     }
 
     /// The codec of the array at a path, if this build can write it.

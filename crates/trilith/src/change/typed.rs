@@ -120,13 +120,7 @@ fn with_numbers(mut value: Value) -> Value {
                 value.data = Data::Float(number);
             }
         }
-        Data::Seq(items) => items.iter_mut().for_each(|item| *item = with_numbers(std::mem::replace(item, Value::null()))),
-        Data::Map(pairs) => {
-            for (_, item) in pairs.iter_mut() {
-                *item = with_numbers(std::mem::replace(item, Value::null()));
-            }
-        }
-        _ => {}
+        _ => value.map_items(with_numbers),
     }
     value
 }

@@ -730,15 +730,7 @@ fn flow_text(node: Node<'_>, limits: &Limits) -> Result<String> {
 fn flow(value: Value, depth: usize) -> Value {
     let mut value = value.flow();
     if depth < DEPTH {
-        match &mut value.data {
-            Data::Seq(items) => items.iter_mut().for_each(|item| *item = flow(std::mem::replace(item, Value::null()), depth + 1)),
-            Data::Map(pairs) => {
-                for (_, item) in pairs.iter_mut() {
-                    *item = flow(std::mem::replace(item, Value::null()), depth + 1);
-                }
-            }
-            _ => {}
-        }
+        value.map_items(|item| flow(item, depth + 1));
     }
     value
 }

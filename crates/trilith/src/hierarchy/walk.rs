@@ -7,7 +7,6 @@ use super::leaf::{Leaf, has_lengths, of_dict};
 use super::names::{apart, stored_name};
 use super::{Hierarchy, Json, Node, is_family};
 use crate::array::Mask;
-use crate::asdf::{AsdfFile, expand, ndarray};
 use crate::error::{Error, Result};
 use crate::file::{Item, ItemKind, Place};
 use crate::limits::Limits;
@@ -113,8 +112,8 @@ impl<'l> Walk<'l> {
     }
 
     fn collection(&mut self, item: &Item<'_>, path: &str) -> Result<Built> {
-        if let Some(digits) = large_integer(item) {
-            return Ok(Built::Value(digits));
+        if let Some(digits) = item.integer().ok().flatten() {
+            return Ok(Built::Value(Json::Digits(digits)));
         }
         if is_quantity(item)
             && let Some(held) = find(item, &["value"]).filter(|held| held.kind() == ItemKind::Array)
@@ -243,17 +242,6 @@ impl<'l> Walk<'l> {
         };
         Ok(Some(Leaf::new(array, attributes, said)))
     }
-}
-
-/// Digits of an integer that a tree of ASDF holds as words.
-fn large_integer(item: &Item<'_>) -> Option<Json> {
-    let tag = item.notes().tag?;
-    let file: &AsdfFile = (item.backend() as &dyn std::any::Any).downcast_ref()?;
-    if !tag.starts_with("tag:stsci.edu:asdf/core/integer-") {
-        return None;
-    }
-    let node = item.backend().node(item.place()).filter(|node| node.is_mapping() && !ndarray::is_ndarray(*node))?;
-    expand::integer(file, node).ok().map(Json::Digits)
 }
 
 fn is_quantity(item: &Item<'_>) -> bool {

@@ -708,22 +708,28 @@ pub enum Kind {
 }
 
 impl Type {
-    fn primitive(primitive: Primitive, order: Option<Byteorder>, dialect: Dialect) -> Self {
+    /// A type without members, whose size is not known.
+    pub fn new(kind: TypeKind, align: u64, depth: u32, item: ItemId) -> Self {
         Self {
-            kind: TypeKind::Primitive(primitive, order),
-            align: primitive.alignment(dialect),
+            kind,
+            align,
             own_align: 0,
             members: Run::default(),
             free: Run::default(),
-            size: Some(primitive.size()),
+            size: None,
             dynamic: false,
             typedef: false,
-            text: primitive.is_text(),
+            text: false,
             rank: 0,
-            depth: 0,
-            item: ItemId::NONE,
+            depth,
+            item,
             origin: TypeId::NONE,
         }
+    }
+
+    fn primitive(primitive: Primitive, order: Option<Byteorder>, dialect: Dialect) -> Self {
+        let of = Self::new(TypeKind::Primitive(primitive, order), primitive.alignment(dialect), 0, ItemId::NONE);
+        Self { size: Some(primitive.size()), text: primitive.is_text(), ..of }
     }
 }
 

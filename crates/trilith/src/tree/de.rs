@@ -39,7 +39,7 @@ pub fn from_node<T: de::DeserializeOwned>(node: Node<'_>) -> Result<T> {
 
 /// Our error in the form that serde needs.
 #[derive(Debug)]
-struct Problem(Error);
+pub(super) struct Problem(pub Error);
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

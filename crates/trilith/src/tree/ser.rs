@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::ser::{self, Serialize};
 
+use super::de::Problem;
 use super::{Data, Value};
 use crate::error::{Error, Result};
 
@@ -27,18 +28,6 @@ use crate::error::{Error, Result};
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
     value.serialize(Maker).map_err(|problem| problem.0)
 }
-
-/// Our error in the form that serde needs.
-#[derive(Debug)]
-struct Problem(Error);
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for Problem {}
 
 impl ser::Error for Problem {
     fn custom<T: fmt::Display>(message: T) -> Self {

@@ -53,6 +53,16 @@ pub enum Data {
 }
 
 impl Value {
+    /// Puts another value in the place of each item of a list or a mapping.
+    pub(crate) fn map_items(&mut self, mut make: impl FnMut(Self) -> Self) {
+        let mut make = |item: &mut Self| *item = make(std::mem::take(item));
+        match &mut self.data {
+            Data::Seq(items) => items.iter_mut().for_each(make),
+            Data::Map(pairs) => pairs.iter_mut().for_each(|(_, item)| make(item)),
+            _ => {}
+        }
+    }
+
     /// Nothing.
     pub fn null() -> Self {
         Self::default()

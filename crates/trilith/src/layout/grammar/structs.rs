@@ -174,21 +174,7 @@ impl Parser<'_> {
         self.layout.members.extend_from_slice(&open.members);
         let free = Run { start: self.layout.free.len() as u32, len: open.free.len() as u32 };
         self.layout.free.extend_from_slice(&open.free);
-        Type {
-            kind: TypeKind::Struct,
-            align,
-            own_align: 0,
-            members,
-            free,
-            size: None,
-            dynamic,
-            typedef: false,
-            text: false,
-            rank: 0,
-            depth: depth + 1,
-            item: open.item,
-            origin: TypeId::NONE,
-        }
+        Type { members, free, dynamic, ..Type::new(TypeKind::Struct, align, depth + 1, open.item) }
     }
 
     /// A named type is known from here on.

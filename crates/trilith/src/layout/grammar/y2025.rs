@@ -199,21 +199,7 @@ impl Parser<'_> {
         let run = Run { start: self.layout.members.len() as u32, len: members.len() as u32 };
         self.layout.members.extend(members);
         let id = TypeId(self.layout.types.len() as u32);
-        let mut ty = Type {
-            kind: TypeKind::Struct,
-            align,
-            own_align: 0,
-            members: run,
-            free: Run::default(),
-            size: None,
-            dynamic,
-            typedef: false,
-            text: false,
-            rank: 0,
-            depth: 1,
-            item,
-            origin: TypeId::NONE,
-        };
+        let mut ty = Type { members: run, dynamic, ..Type::new(TypeKind::Struct, align, 1, item) };
         ty.size = sizes::constant_size(&self.layout, &ty);
         self.layout.types.push(ty);
         self.layout.summary = Some(id);
