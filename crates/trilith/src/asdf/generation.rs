@@ -28,8 +28,10 @@ pub struct Slot {
     pub len: u16,
 }
 
-const fn slot(at: u16, len: u16) -> Option<Slot> {
-    Some(Slot { at, len })
+impl Slot {
+    const fn if_any(self) -> Option<Self> {
+        if self.len == 0 { None } else { Some(self) }
+    }
 }
 
 /// The fields of a block header and their places. All are big-endian.
@@ -104,72 +106,35 @@ pub struct Generation {
     pub written: &'static str,
 }
 
-const A: BlockFields = BlockFields {
-    size: 43,
-    version: slot(0, 3),
-    flags: None,
-    compression: None,
-    allocated: Slot { at: 3, len: 8 },
-    used: Slot { at: 11, len: 8 },
-    data_size: None,
-    checksum: Slot { at: 19, len: 8 },
-    encoding: slot(27, 16),
-};
-const B: BlockFields = BlockFields {
-    size: 40,
-    version: None,
-    flags: None,
-    compression: None,
-    allocated: Slot { at: 0, len: 8 },
-    used: Slot { at: 8, len: 8 },
-    data_size: None,
-    checksum: Slot { at: 16, len: 8 },
-    encoding: slot(24, 16),
-};
-const C: BlockFields = BlockFields {
-    size: 44,
-    version: None,
-    flags: slot(0, 4),
-    compression: None,
-    allocated: Slot { at: 4, len: 8 },
-    used: Slot { at: 12, len: 8 },
-    data_size: None,
-    checksum: Slot { at: 20, len: 8 },
-    encoding: slot(28, 16),
-};
-const E: BlockFields = BlockFields {
-    size: 36,
-    version: None,
-    flags: slot(0, 4),
-    compression: None,
-    allocated: Slot { at: 4, len: 8 },
-    used: Slot { at: 12, len: 8 },
-    data_size: slot(20, 8),
-    checksum: Slot { at: 28, len: 8 },
-    encoding: None,
-};
-const F: BlockFields = BlockFields {
-    size: 40,
-    version: None,
-    flags: slot(0, 4),
-    compression: slot(4, 4),
-    allocated: Slot { at: 8, len: 8 },
-    used: Slot { at: 16, len: 8 },
-    data_size: slot(24, 8),
-    checksum: Slot { at: 32, len: 8 },
-    encoding: None,
-};
-const G: BlockFields = BlockFields {
-    size: 48,
-    version: None,
-    flags: slot(0, 4),
-    compression: slot(4, 4),
-    allocated: Slot { at: 8, len: 8 },
-    used: Slot { at: 16, len: 8 },
-    data_size: slot(24, 8),
-    checksum: Slot { at: 32, len: 16 },
-    encoding: None,
-};
+/// The fields follow each other in the order of [`BlockFields`]. These are their widths, 0 for one that is not there.
+const fn fields(widths: [u16; 8]) -> BlockFields {
+    let mut slots = [Slot { at: 0, len: 0 }; 8];
+    let (mut n, mut size) = (0, 0);
+    while n < slots.len() {
+        slots[n] = Slot { at: size, len: widths[n] };
+        size += widths[n];
+        n += 1;
+    }
+    let [version, flags, compression, allocated, used, data_size, checksum, encoding] = slots;
+    BlockFields {
+        size,
+        version: version.if_any(),
+        flags: flags.if_any(),
+        compression: compression.if_any(),
+        allocated,
+        used,
+        data_size: data_size.if_any(),
+        checksum,
+        encoding: encoding.if_any(),
+    }
+}
+
+const A: BlockFields = fields([3, 0, 0, 8, 8, 0, 8, 16]);
+const B: BlockFields = fields([0, 0, 0, 8, 8, 0, 8, 16]);
+const C: BlockFields = fields([0, 4, 0, 8, 8, 0, 8, 16]);
+const E: BlockFields = fields([0, 4, 0, 8, 8, 8, 8, 0]);
+const F: BlockFields = fields([0, 4, 4, 8, 8, 8, 8, 0]);
+const G: BlockFields = fields([0, 4, 4, 8, 8, 8, 16, 0]);
 
 const FINF_FLAT: TreeDialect = TreeDialect {
     prefix: "tag:stsci.edu:finf/0.1.0/",
