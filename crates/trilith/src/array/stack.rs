@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::{Array, Byteorder};
-use crate::bytes::{Access, Source, to_usize};
+use crate::bytes::{Access, Source, by_runs, to_usize};
 use crate::error::{Error, Result};
 use crate::threads::lock;
 
@@ -152,23 +152,20 @@ impl Source for Joined {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let (mut offset, mut rest) = (offset, into);
-        while !rest.is_empty() {
-            let behind = || Error::malformed("the list ends before the requested bytes");
+        let behind = || Error::malformed("the list ends before the requested bytes");
+        let item = |offset, wanted| {
             let (number, array, inside, left) = self.at(offset).ok_or_else(behind)?;
-            let count = left.min(rest.len() as u64);
-            let (now, later) = std::mem::take(&mut rest).split_at_mut(to_usize(count)?);
+            Ok(((number, array, inside), left.min(wanted)))
+        };
+        by_runs(offset, into, item, |(number, array, inside), now| {
             if is_direct(array, self.byteorder) {
-                array.source().read_at(array.offset().saturating_add(inside), now)?;
-            } else {
-                let bytes = self.in_order(number, array)?;
-                let from = to_usize(inside)?;
-                now.copy_from_slice(bytes.get(from..from.saturating_add(now.len())).ok_or_else(behind)?);
+                return array.source().read_at(array.offset().saturating_add(inside), now);
             }
-            offset = offset.saturating_add(count);
-            rest = later;
-        }
-        Ok(())
+            let bytes = self.in_order(number, array)?;
+            let from = to_usize(inside)?;
+            now.copy_from_slice(bytes.get(from..from.saturating_add(now.len())).ok_or_else(behind)?);
+            Ok(())
+        })
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {

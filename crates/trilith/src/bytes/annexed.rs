@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::form::Form;
+use super::source::by_runs;
 use super::source::{Access, Source, SourceRef};
-use super::to_usize;
 use crate::error::{Error, Result};
 
 /// A part of another file.
@@ -63,16 +63,8 @@ impl Source for Annexed {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let (mut at, mut rest) = (offset, into);
-        while !rest.is_empty() {
-            let (source, from, count) = self.place(at)?;
-            let taken = to_usize(count.min(rest.len() as u64))?;
-            let (now, later) = std::mem::take(&mut rest).split_at_mut(taken);
-            source.read_at(from, now)?;
-            at = at.saturating_add(now.len() as u64);
-            rest = later;
-        }
-        Ok(())
+        let place = |at, wanted| self.place(at).map(|(source, from, count)| ((source, from), count.min(wanted)));
+        by_runs(offset, into, place, |(source, from), now| source.read_at(from, now))
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {

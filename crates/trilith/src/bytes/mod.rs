@@ -93,10 +93,10 @@ pub(crate) use resolve::Moved;
 pub use resolve::{NoReferences, Resolve};
 #[doc(hidden)]
 pub use room::reserve;
-pub(crate) use source::end_in;
 pub use source::{Access, MemorySource, Source, SourceRef, Window};
 #[doc(hidden)]
 pub use source::{Derived, Truncated, read_vec, to_usize};
+pub(crate) use source::{by_runs, end_in};
 pub(crate) use spool::Spooled;
 pub(crate) use spool::unnamed_file;
 #[doc(hidden)]

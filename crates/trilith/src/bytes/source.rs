@@ -27,6 +27,24 @@ impl Access {
     }
 }
 
+/// Fills `into` from `offset` on, where the bytes are those of runs that follow each other. `run` finds the one of an offset, and
+/// how many of the bytes that are still wanted it holds; `fill` reads them.
+pub(crate) fn by_runs<'b, R>(
+    mut offset: u64,
+    mut into: &'b mut [u8],
+    run: impl Fn(u64, u64) -> Result<(R, u64)>,
+    mut fill: impl FnMut(R, &'b mut [u8]) -> Result<()>,
+) -> Result<()> {
+    while !into.is_empty() {
+        let (found, count) = run(offset, into.len() as u64)?;
+        let (now, later) = std::mem::take(&mut into).split_at_mut(to_usize(count)?);
+        fill(found, now)?;
+        offset = offset.saturating_add(count);
+        into = later;
+    }
+    Ok(())
+}
+
 /// Bytes that can be read at any place: a slice, a file, a map, a remote object.
 ///
 /// Implementations hold no position, so one source serves many threads.

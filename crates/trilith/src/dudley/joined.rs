@@ -9,7 +9,7 @@ use super::inflate::{Form, inflated};
 use super::parameters::Known;
 use super::signature::Signature;
 use super::spread::Spread;
-use crate::bytes::{Access, Resolve, Source, SourceRef, Window, is_url, to_usize};
+use crate::bytes::{Access, Resolve, Source, SourceRef, Window, by_runs, is_url, to_usize};
 use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::layout::{Byteorder, Filter};
 use crate::limits::Limits;
@@ -238,21 +238,21 @@ impl Source for Joined {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let (mut offset, mut rest) = (offset, into);
         let mut parts: BTreeMap<usize, Parts<'_>> = BTreeMap::new();
-        while !rest.is_empty() {
-            let run = self.spread.run(offset, rest.len() as u64)?;
+        let run = |offset, wanted| {
+            let run = self.spread.run(offset, wanted)?;
             if run.at >= self.pieces.len() {
                 return Err(Error::malformed(format!("byte {offset} is after the last file")));
             }
-            let (now, later) = std::mem::take(&mut rest).split_at_mut(to_usize(run.len)?);
+            Ok((run, run.len))
+        };
+        by_runs(offset, into, run, |run, now| {
             match run.from.filter(|_| self.stored(run.at).is_some()) {
                 Some(from) => parts.entry(run.at).or_default().push((from, now)),
                 None => now.fill(self.blank),
             }
-            offset = offset.saturating_add(run.len);
-            rest = later;
-        }
+            Ok(())
+        })?;
         side_by_side(parts.into_iter().collect(), self.resolve.at_once(), |(at, parts)| self.read_parts(at, parts))
     }
 

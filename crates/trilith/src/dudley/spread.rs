@@ -1,6 +1,6 @@
 //! The places of the items of many files in one array of all of them.
 
-use crate::bytes::{Source, to_usize};
+use crate::bytes::{Source, by_runs};
 use crate::error::{Error, Result};
 
 /// The arrangement of the bytes of the files, in the order of the elements of the array.
@@ -27,6 +27,7 @@ pub(super) struct Boxes {
 }
 
 /// Bytes that are next to each other in one file and in the array.
+#[derive(Clone, Copy)]
 pub(super) struct Run {
     /// Number of the file.
     pub at: usize,
@@ -113,16 +114,12 @@ impl Source for Gaps {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let (mut offset, mut rest) = (offset, into);
-        while !rest.is_empty() {
-            let run = self.spread.run(offset, rest.len() as u64)?;
-            let (now, later) = std::mem::take(&mut rest).split_at_mut(to_usize(run.len)?);
+        let run = |offset, wanted| self.spread.run(offset, wanted).map(|run| (run, run.len));
+        by_runs(offset, into, run, |run, now| {
             let is_missing = run.from.is_none() || self.omitted.get(run.at).copied().unwrap_or(true);
             now.fill(u8::from(is_missing));
-            offset = offset.saturating_add(run.len);
-            rest = later;
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn name(&self) -> &str {

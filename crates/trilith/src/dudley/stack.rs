@@ -6,7 +6,7 @@ use super::arranged::extent;
 use super::datatype::datatype_of;
 use super::read::Items;
 use crate::array::Array;
-use crate::bytes::{CodedPiece, Form, Source, SourceRef, Truncated};
+use crate::bytes::{CodedPiece, Form, Source, SourceRef, Truncated, by_runs};
 use crate::error::{Error, Result};
 use crate::layout::{Stack, Stretch};
 
@@ -131,15 +131,7 @@ impl Source for Elements {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let (mut offset, mut rest) = (offset, into);
-        while !rest.is_empty() {
-            let (start, count) = self.place(offset, rest.len() as u64)?;
-            let (now, later) = std::mem::take(&mut rest).split_at_mut(crate::bytes::to_usize(count)?);
-            self.source.read_at(start, now)?;
-            offset = offset.saturating_add(count);
-            rest = later;
-        }
-        Ok(())
+        by_runs(offset, into, |offset, wanted| self.place(offset, wanted), |start, now| self.source.read_at(start, now))
     }
 
     fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> Result<()> {
