@@ -265,12 +265,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
     fn flow_lines(&mut self, first: Span, mut end: usize, outer: Option<usize>) -> Scan<Plain> {
         let mut span = first;
         loop {
-            let mut line = end + 1;
-            let mut start = self.skip_spaces(line);
-            while self.byte(start) == b'\n' {
-                line = start + 1;
-                start = self.skip_spaces(line);
-            }
+            let (line, start) = self.next_content(end);
             match self.byte(start) {
                 b',' | b']' | b'}' | b'#' => break,
                 _ if start - line <= outer.unwrap_or(0) => return Err(Stop),

@@ -153,6 +153,18 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         matches!(self.byte(at), b' ' | b'\n' | 0)
     }
 
+    /// The first line after the line break `end` that is not blank, and the first byte in it that is no space.
+    #[inline(always)]
+    pub(super) fn next_content(&self, end: usize) -> (usize, usize) {
+        let mut line = end + 1;
+        let mut start = self.skip_spaces(line);
+        while self.byte(start) == b'\n' {
+            line = start + 1;
+            start = self.skip_spaces(line);
+        }
+        (line, start)
+    }
+
     #[inline(always)]
     pub(super) fn skip_spaces(&self, mut at: usize) -> usize {
         while let Some(word) = swar::word(self.bytes, at) {

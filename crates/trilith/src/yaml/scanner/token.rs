@@ -193,12 +193,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         let mut span = first;
         loop {
             // Blank lines belong to it where it goes on after them.
-            let mut line = end + 1;
-            let mut start = self.skip_spaces(line);
-            while self.byte(start) == b'\n' {
-                line = start + 1;
-                start = self.skip_spaces(line);
-            }
+            let (line, start) = self.next_content(end);
             let byte = self.byte(start);
             let column = start - line;
             if matches!(byte, 0 | b'#') || outer.is_some_and(|outer| column <= outer) {
@@ -295,12 +290,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
 
     /// The first byte of content after a line break within quotes.
     fn quoted_break(&self, end: usize, outer: Option<usize>) -> Scan<usize> {
-        let mut line = end + 1;
-        let mut start = self.skip_spaces(line);
-        while self.byte(start) == b'\n' {
-            line = start + 1;
-            start = self.skip_spaces(line);
-        }
+        let (line, start) = self.next_content(end);
         let column = start - line;
         if matches!(self.byte(start), b'\t' | 0) || column <= outer.unwrap_or(0) {
             return Err(Stop);
