@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::Limits;
 use crate::array::Array;
-use crate::asdf::{ArrayOptions, Target};
+use crate::asdf::{ArrayOptions, AsdfFile, Target};
 use crate::bytes::MemorySource;
 use crate::convert::{asdf_to_draft, describe_layout, stream_to_asdf};
 use crate::dudley::{DudleyFile, NewStream, datatype_of};
@@ -33,20 +33,34 @@ list:
 - 5
 ...\n";
 
+fn stream(bytes: Vec<u8>, layout: Option<&[u8]>) -> DudleyFile {
+    let layout = layout.map(|text| Layout::read(text).unwrap());
+    DudleyFile::open(Arc::new(MemorySource::new(bytes, "x")), layout, &Limits::default()).unwrap()
+}
+
+/// The tree of a stream, of which nothing is lost.
+fn tree_of(stream: &DudleyFile, arrays: &ArrayOptions) -> AsdfFile {
+    let mut out = Cursor::new(Vec::new());
+    assert_eq!(stream_to_asdf(stream, Target::newest(), arrays, false, &mut out).unwrap(), []);
+    crate::file::open_asdf_bytes(out.into_inner()).unwrap()
+}
+
+/// The stream of a tree, of which nothing is lost.
+fn stream_of(tree: &AsdfFile, dialect: Dialect, order: Byteorder) -> DudleyFile {
+    let (draft, losses) = asdf_to_draft(tree).unwrap();
+    assert_eq!(losses, [], "{}", tree.tree().text());
+    let mut out = Cursor::new(Vec::new());
+    draft.write_as(dialect, order, &Limits::default(), &mut out).unwrap();
+    stream(out.into_inner(), None)
+}
+
 #[test]
 fn a_tree_survives_the_way_through_a_stream() {
     let file = crate::file::open_asdf_bytes(TREE.as_bytes().to_vec()).unwrap();
-    let (draft, losses) = asdf_to_draft(&file).unwrap();
-    assert_eq!(losses, []);
-    let mut out = Cursor::new(Vec::new());
-    draft.write(Byteorder::Big, &Limits::default(), &mut out).unwrap();
-    let stream = DudleyFile::open(Arc::new(MemorySource::new(out.into_inner(), "x.bd")), None, &Limits::default()).unwrap();
+    let stream = stream_of(&file, Dialect::D2025, Byteorder::Big);
     assert_eq!(stream.array_at("/deep/data").unwrap().load::<i16>().unwrap(), [1, 2, 3, 4]);
     assert_eq!(stream.array_at("/list[1]/inner/x").unwrap().load::<i64>().unwrap(), [1, 2]);
-    let mut out = Cursor::new(Vec::new());
-    let losses = stream_to_asdf(&stream, Target::newest(), &ArrayOptions::inline(), false, &mut out).unwrap();
-    assert_eq!(losses, []);
-    let back = crate::file::open_asdf_bytes(out.into_inner()).unwrap();
+    let back = tree_of(&stream, &ArrayOptions::inline());
     let root = back.tree().root();
     for (old, value) in file.tree().root().entries() {
         let key = old.text();
@@ -69,12 +83,7 @@ fn a_tree_survives_the_way_through_a_stream() {
 #[test]
 fn a_stream_survives_the_way_through_a_tree() {
     let text = b"#: dialect=2025, title=\"run\"\nN : 3  ## how many\nt = <i4[N]  ## kelvin\n#: unit=\"K\", range=[1, 2]\ng/ s = {a = <u2  b = u1}[2]\n";
-    let bytes: Vec<u8> = (0..32).collect();
-    let layout = Layout::read(text).unwrap();
-    let stream = DudleyFile::open(Arc::new(MemorySource::new(bytes, "x")), Some(layout), &Limits::default()).unwrap();
-    let mut out = Cursor::new(Vec::new());
-    stream_to_asdf(&stream, Target::newest(), &ArrayOptions::default(), false, &mut out).unwrap();
-    let tree = crate::file::open_asdf_bytes(out.into_inner()).unwrap();
+    let tree = tree_of(&stream((0..32).collect(), Some(text)), &ArrayOptions::default());
     assert_eq!(tree.tree().root().get("N").unwrap().as_i64(), Some(3));
     assert_eq!(tree.tree().root().get("title").unwrap().text(), "run");
     let (draft, _) = asdf_to_draft(&tree).unwrap();
@@ -97,8 +106,7 @@ fn a_layout_of_a_file_of_blocks_reads_the_same_bytes() {
     let bytes = out.into_inner();
     let file = crate::file::open_asdf_bytes(bytes.clone()).unwrap();
     let text = describe_layout(&file).unwrap();
-    let layout = Layout::read(text.as_bytes()).unwrap();
-    let stream = DudleyFile::open(Arc::new(MemorySource::new(bytes, "x")), Some(layout), &Limits::default()).unwrap();
+    let stream = stream(bytes, Some(text.as_bytes()));
     assert_eq!(stream.array_at("/\"a b\"").unwrap().load::<f64>().unwrap(), [1.0, 2.0, 3.0]);
     assert_eq!(stream.array_at("/c").unwrap().len(), file.sections().block(1).unwrap().used);
     assert!(text.contains("asdf_compression=\"zlib\"") && text.contains("asdf_shape=[10, 100]"), "{text}");
@@ -107,18 +115,8 @@ fn a_layout_of_a_file_of_blocks_reads_the_same_bytes() {
 #[test]
 fn an_attribute_of_the_name_of_an_item_stays_beside_it() {
     let layout = b"#: x=\"of the root\", asdf_library=\"mine\", y=3\nx = |u1[2]\ng/\n  #: z=\"inner\", w=2\n  z = |u1[1]\n  ..\n";
-    let layout = crate::layout::parse(layout, &Default::default()).unwrap().layout.unwrap();
-    let data = Arc::new(MemorySource::new(vec![1, 2, 3], "x.dat"));
-    let stream = DudleyFile::open(data, Some(layout), &Limits::default()).unwrap();
-    let mut out = Cursor::new(Vec::new());
-    let losses = stream_to_asdf(&stream, Target::newest(), &ArrayOptions::inline(), false, &mut out).unwrap();
-    assert_eq!(losses, []);
-    let file = crate::file::open_asdf_bytes(out.into_inner()).unwrap();
-    let (draft, losses) = asdf_to_draft(&file).unwrap();
-    assert_eq!(losses, []);
-    let mut out = Cursor::new(Vec::new());
-    draft.write(Byteorder::Little, &Limits::default(), &mut out).unwrap();
-    let back = DudleyFile::open(Arc::new(MemorySource::new(out.into_inner(), "x.bd")), None, &Limits::default()).unwrap();
+    let file = tree_of(&stream(vec![1, 2, 3], Some(layout)), &ArrayOptions::inline());
+    let back = stream_of(&file, Dialect::D2025, Byteorder::Little);
     let text = back.layout().print();
     for said in ["x=\"of the root\"", "asdf_library=\"mine\"", "y=3", "z=\"inner\"", "w=2"] {
         assert!(text.contains(said), "{said}\n{text}");
@@ -163,8 +161,7 @@ fn notes_of(text: &str) -> Vec<String> {
 fn members_types_and_the_block_keep_what_is_said_of_them() {
     for ((text, params), to) in TOLD.iter().flat_map(|told| [(told, Dialect::D2025), (told, Dialect::D2026)]) {
         let layout = Layout::read(text.as_bytes()).unwrap();
-        let params: Vec<i64> = params.to_vec();
-        let mut new = NewStream::new(&layout, params);
+        let mut new = NewStream::new(&layout, params.to_vec());
         new.order = Byteorder::Little;
         let mut out = Cursor::new(Vec::new());
         let mut zeros = |entry: &Entry| {
@@ -173,18 +170,8 @@ fn members_types_and_the_block_keep_what_is_said_of_them() {
             Array::from_bytes(vec![0; entry.nbytes.unwrap_or(0) as usize], datatype, order, shape)
         };
         new.write(&mut zeros, &mut out).unwrap();
-        let open =
-            |bytes: Vec<u8>| DudleyFile::open(Arc::new(MemorySource::new(bytes, "x.bd")), None, &Limits::default()).unwrap();
-        let stream = open(out.into_inner());
-        let mut out = Cursor::new(Vec::new());
-        let losses = stream_to_asdf(&stream, Target::newest(), &ArrayOptions::default(), false, &mut out).unwrap();
-        assert_eq!(losses, []);
-        let tree = crate::file::open_asdf_bytes(out.into_inner()).unwrap();
-        let (draft, losses) = asdf_to_draft(&tree).unwrap();
-        assert_eq!(losses, [], "{}", tree.tree().text());
-        let mut out = Cursor::new(Vec::new());
-        draft.write_as(to, Byteorder::Little, &Limits::default(), &mut out).unwrap();
-        let back = open(out.into_inner());
+        let stream = stream(out.into_inner(), None);
+        let back = stream_of(&tree_of(&stream, &ArrayOptions::default()), to, Byteorder::Little);
         assert_eq!(notes_of(back.layout().text()), notes_of(stream.layout().text()), "{}", back.layout().text());
         if to == stream.layout().dialect() {
             assert_eq!(back.layout().is_template(), stream.layout().is_template(), "{}", back.layout().text());
@@ -202,8 +189,7 @@ fn what_no_longer_fits_the_items_is_a_loss() {
     let mut out = Cursor::new(Vec::new());
     let inline = ArrayOptions::inline();
     let text = "cell {a = f4}  ## of the type\nNX : 3\nx = <f8[NX]\nc = <f4[2]\n#: unit=\"m\"\n";
-    let layout = Layout::read(text.as_bytes()).unwrap();
-    let stream = DudleyFile::open(Arc::new(MemorySource::new(vec![0; 32], "x")), Some(layout), &Limits::default()).unwrap();
+    let stream = stream(vec![0; 32], Some(text.as_bytes()));
     stream_to_asdf(&stream, Target::newest(), &inline, false, &mut out).unwrap();
     let made = String::from_utf8(out.into_inner()).unwrap();
     for (old, new, path) in

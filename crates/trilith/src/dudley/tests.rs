@@ -9,9 +9,9 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use super::*;
-use crate::array::{Byteorder, Datatype};
+use crate::array::{Array, Byteorder, Datatype, Field, StructType};
 use crate::bytes::MemorySource;
-use crate::layout::Layout;
+use crate::layout::{Entry, Layout};
 use crate::{ErrorKind, Limits, Result};
 
 /// A native file with its layout at the end; `data` begins at byte 16.
@@ -218,6 +218,12 @@ fn reopen(path: &std::path::Path) -> DudleyFile {
     open(std::fs::read(path).unwrap()).unwrap()
 }
 
+fn drawn(draft: &Draft, order: Byteorder) -> Vec<u8> {
+    let mut out = std::io::Cursor::new(Vec::new());
+    draft.write(order, &Limits::default(), &mut out).unwrap();
+    out.into_inner()
+}
+
 fn written(layout: &str, params: Vec<i64>, order: Byteorder, data: Supplier<'_>) -> Result<Vec<u8>> {
     let layout = Layout::read(layout.as_bytes()).unwrap();
     let mut new = NewStream::new(&layout, params);
@@ -229,7 +235,6 @@ fn written(layout: &str, params: Vec<i64>, order: Byteorder, data: Supplier<'_>)
 
 #[test]
 fn what_is_written_under_a_layout_reads_equal() {
-    use crate::array::{Array, Field, StructType};
     let fields = vec![
         Field::new("a", Datatype::Uint8, Byteorder::Little),
         Field::new("b", Datatype::Int16, Byteorder::Little).with_shape(vec![2]),
@@ -243,7 +248,7 @@ fn what_is_written_under_a_layout_reads_equal() {
         ("N = i2  s: {a:u1 b:i2(2) c:c8}(N) f: f4(N) t: S1(3)", 16),
     ] {
         for order in [Byteorder::Little, Byteorder::Big] {
-            let mut data = |entry: &crate::layout::Entry| match entry.path.as_str() {
+            let mut data = |entry: &Entry| match entry.path.as_str() {
                 "/s" => Ok(structs.clone()),
                 "/f" => Array::from_slice(&[1.5f32, -2.0], &[2]),
                 _ => Array::from_bytes(b"abc".to_vec(), Datatype::Ascii(3), Byteorder::Little, vec![]),
@@ -261,9 +266,8 @@ fn what_is_written_under_a_layout_reads_equal() {
 
 #[test]
 fn compressed_arrays_are_written_with_their_lengths() {
-    use crate::array::Array;
     let text = "a: f8(100) -> gzip(6)\nb: i4(3)\n";
-    let mut data = |entry: &crate::layout::Entry| match entry.path.as_str() {
+    let mut data = |entry: &Entry| match entry.path.as_str() {
         "/a" => Array::from_slice(&[2.5f64; 100], &[100]),
         _ => Array::from_slice(&[1i32, 2, 3], &[3]),
     };
@@ -276,7 +280,6 @@ fn compressed_arrays_are_written_with_their_lengths() {
 
 #[test]
 fn what_does_not_fit_the_layout_is_refused() {
-    use crate::array::Array;
     let try_one = |text: &str, params: &[i64]| {
         written(text, params.to_vec(), Byteorder::Little, &mut |_| Array::from_slice(&[1.0f64, 2.0], &[2]))
             .unwrap_err()
@@ -291,7 +294,6 @@ fn what_does_not_fit_the_layout_is_refused() {
 
 #[test]
 fn data_alone_make_their_layout() {
-    use crate::array::Array;
     let numbers = |n: i32| Draft::data(Array::from_slice(&[n, n + 1], &[2]).unwrap());
     let mut group = Draft::dict([("t", numbers(3)), ("a b\"c", numbers(5))]);
     group.docs.push(" a group".into());
@@ -301,9 +303,7 @@ fn data_alone_make_their_layout() {
     let root =
         Draft::dict([("first", numbers(1)), ("N", Draft::param(4)), ("group", group), ("list", list), ("last", numbers(13))]);
     for order in [Byteorder::Little, Byteorder::Big] {
-        let mut out = std::io::Cursor::new(Vec::new());
-        root.write(order, &Limits::default(), &mut out).unwrap();
-        let file = open(out.into_inner()).unwrap();
+        let file = open(drawn(&root, order)).unwrap();
         let paths = [
             ("/first", 1),
             ("/group/t", 3),
@@ -327,9 +327,8 @@ fn data_alone_make_their_layout() {
 
 #[test]
 fn records_are_appended_where_the_layout_was() {
-    use crate::array::Array;
     for text in ["time = [f8]  r = [f4[2]]", "#: dialect=2026\ntime [f8]  r [f4(2)]"] {
-        let mut data = |entry: &crate::layout::Entry| match entry.path.as_str() {
+        let mut data = |entry: &Entry| match entry.path.as_str() {
             "/time[0]" => Array::from_slice(&[0.5f64], &[]),
             _ => Array::from_slice(&[1.0f32, 2.0], &[2]),
         };
@@ -354,11 +353,8 @@ fn records_are_appended_where_the_layout_was() {
 
 #[test]
 fn items_are_appended_to_the_root() {
-    use crate::array::Array;
     let one = Draft::dict([("a", Draft::data(Array::from_slice(&[1u8, 2, 3], &[3]).unwrap()))]);
-    let mut out = std::io::Cursor::new(Vec::new());
-    one.write(Byteorder::Little, &Limits::default(), &mut out).unwrap();
-    let (_folder, path) = saved(&out.into_inner());
+    let (_folder, path) = saved(&drawn(&one, Byteorder::Little));
     let more = Draft::dict([("g", Draft::dict([("b", Draft::data(Array::from_slice(&[0.5f64], &[1]).unwrap()))]))]);
     append_draft(&path, &more, &Limits::default()).unwrap();
     let file = reopen(&path);
@@ -369,7 +365,6 @@ fn items_are_appended_to_the_root() {
 
 #[test]
 fn a_catalog_tells_where_items_lie_in_files_that_are_not_there() {
-    use crate::array::{Array, Field, StructType};
     let template = Layout::read(b"{ NX : i4  NY : i8  time = f8 }  rho = f8[NX, NY]  te = f4[NX-]").unwrap();
     let record = vec![
         Field::new("NX", Datatype::Int32, Byteorder::Little),
@@ -385,10 +380,8 @@ fn a_catalog_tells_where_items_lie_in_files_that_are_not_there() {
     }
     let records = Array::from_bytes(bytes, kind, Byteorder::Little, vec![3]).unwrap();
     let files = Array::from_texts(&["a.bd", "b.bd", "c.bd"], &[3]).unwrap();
-    let mut out = std::io::Cursor::new(Vec::new());
     let draft = Draft::dict([("files", Draft::data(files)), ("records", Draft::data(records))]);
-    draft.write(Byteorder::Little, &Limits::default(), &mut out).unwrap();
-    let catalog = Catalog::read(&open(out.into_inner()).unwrap()).unwrap();
+    let catalog = Catalog::read(&open(drawn(&draft, Byteorder::Little)).unwrap()).unwrap();
     let options = crate::layout::Options { native: true, order: Some(Byteorder::Little), limits: Limits::default() };
     let mut places = Vec::new();
     catalog
@@ -408,18 +401,15 @@ fn a_catalog_tells_where_items_lie_in_files_that_are_not_there() {
 #[cfg(feature = "png")]
 #[test]
 fn images_are_png_files_behind_their_length() {
-    use crate::array::Array;
-    let layout = Layout::read(b"a: u1(2,3) -> png  b: <u2(2,2,3) -> png(3)  c: >u2(1,2) -> png(0)  d: u1").unwrap();
-    let mut out = std::io::Cursor::new(Vec::new());
+    let layout = "a: u1(2,3) -> png  b: <u2(2,2,3) -> png(3)  c: >u2(1,2) -> png(0)  d: u1";
     let wide: Vec<u16> = (0..12).map(|n| n * 1000).collect();
-    let mut supply = |entry: &crate::layout::Entry| match entry.path.as_str() {
+    let mut supply = |entry: &Entry| match entry.path.as_str() {
         "/a" => Array::from_slice(&[1u8, 2, 3, 4, 5, 6], &[2, 3]),
         "/b" => Array::from_slice(&wide, &[2, 2, 3]),
         "/c" => Array::from_slice(&[0x102u16, 0x304], &[1, 2]),
         _ => Array::from_slice(&[7u8], &[]),
     };
-    NewStream::new(&layout, Vec::new()).write(&mut supply, &mut out).unwrap();
-    let bytes = out.into_inner();
+    let bytes = written(layout, vec![], Byteorder::Little, &mut supply).unwrap();
     let file = open(bytes.clone()).unwrap();
     assert_eq!(file.array_at("/a").unwrap().load::<u8>().unwrap(), [1, 2, 3, 4, 5, 6]);
     assert_eq!(file.array_at("/b").unwrap().load_as::<u16>().unwrap(), wide);
@@ -428,8 +418,7 @@ fn images_are_png_files_behind_their_length() {
     let at = file.items().unwrap().entry("/a").unwrap().address.unwrap() + 16;
     assert_eq!(bytes[at as usize..][..8], *b"\x89PNG\r\n\x1a\n");
     // An image of another size, and one that is cut.
-    let other = Layout::read(b"a: u1(3,2) -> png").unwrap();
-    let wrong = DudleyFile::open(Arc::new(MemorySource::new(bytes.clone(), "x")), Some(other), &Limits::default()).unwrap();
+    let wrong = under(&bytes, "a: u1(3,2) -> png");
     assert!(wrong.array_at("/a").and_then(|a| a.load::<u8>()).unwrap_err().to_string().contains("the layout has"));
     for cut in 0..60 {
         let mut broken = bytes.clone();
@@ -463,9 +452,7 @@ fn jpeg_files_are_read() {
         broken[at] ^= 0x55;
         let _ = read(&broken, "x: u1(8, 16) -> jpeg\n");
     }
-    let layout = Layout::read(b"x: u1(8, 16) -> jpeg").unwrap();
-    let mut out = std::io::Cursor::new(Vec::new());
-    let error =
-        NewStream::new(&layout, Vec::new()).write(&mut |_| crate::array::Array::from_slice(&[0u8; 128], &[8, 16]), &mut out);
-    assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported);
+    let mut supply = |_: &Entry| Array::from_slice(&[0u8; 128], &[8, 16]);
+    let error = written("x: u1(8, 16) -> jpeg", vec![], Byteorder::Little, &mut supply).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
 }

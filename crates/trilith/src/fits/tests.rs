@@ -10,12 +10,20 @@ use crate::array::{Array, Byteorder, Datatype, Field, Mask, StructType};
 use crate::bytes::MemorySource;
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::tree::{Tree, Value};
+use crate::tree::{Node, Tree, Value};
 use crate::yaml::{PrintOptions, print_document};
+
+/// These cards, each of 80 characters.
+fn padded(cards: &[&str]) -> Vec<u8> {
+    cards.iter().flat_map(|card| format!("{card:80}").into_bytes()).collect()
+}
 
 /// A header of these cards, END and blanks after them.
 fn header(cards: &[&str]) -> Vec<u8> {
-    let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:80}").into_bytes()).collect();
+    ended(padded(cards))
+}
+
+fn ended(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.extend_from_slice(b"END");
     bytes.resize(bytes.len().next_multiple_of(2880), b' ');
     bytes
@@ -47,11 +55,30 @@ fn image(bitpix: i64, more: &[&str], data: &[u8]) -> Array {
     fits.array(&fits.hdus()[0]).unwrap()
 }
 
-fn table(cards: &[&str], width: u64, data: &[u8]) -> FitsFile {
-    let width_card = format!("NAXIS1  = {width}");
-    let count = format!("NAXIS2  = {}", data.len() as u64 / width);
-    let head = ["XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", &width_card, &count, "PCOUNT  = 0", "GCOUNT  = 1"];
-    file(&[unit(&EMPTY, &[]), unit(&[&head, cards].concat(), data)])
+fn table(cards: &[&str], width: usize, data: &[u8]) -> FitsFile {
+    with_heap(cards, width, data, &[])
+}
+
+fn with_heap(cards: &[&str], width: usize, data: &[u8], heap: &[u8]) -> FitsFile {
+    let count = format!("NAXIS2  = {}", data.len() / width);
+    let (width, size) = (format!("NAXIS1  = {width}"), format!("PCOUNT  = {}", heap.len()));
+    let head = ["XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", &width, &count, &size, "GCOUNT  = 1"];
+    file(&[unit(&EMPTY, &[]), unit(&[&head, cards].concat(), &[data, heap].concat())])
+}
+
+fn written(parts: &[Part]) -> Vec<u8> {
+    let mut out = Vec::new();
+    write(&mut out, parts).unwrap();
+    out
+}
+
+/// The parts that a list of HDUs becomes, with the cards which were kept beside it.
+fn parts_of(tree: &Tree, list: &str, arrays: &mut dyn FnMut(Node<'_>) -> Result<Array>) -> Result<Vec<Part>> {
+    from_node(tree.at(list).unwrap(), tree.at("/fits_cards"), &mut |node| arrays(node), &mut |_| Ok(()))
+}
+
+fn tree(text: impl Into<String>) -> Tree {
+    Tree::parse(text.into(), &Limits::default()).unwrap()
 }
 
 fn rows(fits: &FitsFile) -> Array {
@@ -194,7 +221,7 @@ fn columns_have_the_types_of_section_7_3() {
     ];
     let mut row = b"T\xa0\x80\x05ab\0\0\x01\x02\x03\x04\x00\x03".to_vec();
     row.extend([1.0f32.to_be_bytes(), 2.0f32.to_be_bytes()].concat());
-    let fits = table(&cards, row.len() as u64, &row);
+    let fits = table(&cards, row.len(), &row);
     let array = rows(&fits);
     let fields = array.datatype().as_struct().unwrap().fields();
     let kinds: Vec<_> = fields.iter().map(|f| (f.name.as_deref(), f.datatype.to_string(), f.shape.clone())).collect();
@@ -234,10 +261,7 @@ fn columns_in_the_heap_give_their_cells() {
     let wide = [1u64.to_be_bytes(), 2u64.to_be_bytes()].concat();
     let row = [pair(2, 0), wide, pair(9, 4), pair(1, 6)].concat();
     let heap = [0, 7, 0x80, 1, 0b1010_0000, 0b1000_0000, b'T'];
-    let mut head =
-        vec!["XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 40", "NAXIS2  = 1", "PCOUNT  = 7", "GCOUNT  = 1"];
-    head.extend(cards);
-    let fits = file(&[unit(&EMPTY, &[]), unit(&head, &[row, heap.to_vec()].concat())]);
+    let fits = with_heap(&cards, 40, &row, &heap);
     let hdu = &fits.hdus()[1];
     assert_eq!(fits.cell(hdu, 0, 0).unwrap().load::<i16>().unwrap(), [7, -32767]);
     assert_eq!(fits.cell(hdu, 1, 0).unwrap().load::<u16>().unwrap(), [1]);
@@ -354,17 +378,9 @@ fn hostile_tables_are_errors() {
 /// A compressed image of 3 x 2 int16 values, a tile for each line; `more` are further cards.
 fn tiles(method: &str, more: &[&str], lines: &[Vec<u8>; 2]) -> FitsFile {
     let descriptor = |len: usize, at: usize| [(len as u32).to_be_bytes(), (at as u32).to_be_bytes()].concat();
-    let mut data = [descriptor(lines[0].len(), 0), descriptor(lines[1].len(), lines[0].len())].concat();
-    data.extend(lines.concat());
-    let (method, heap) = (format!("ZCMPTYPE= '{method}'"), format!("PCOUNT  = {}", lines.concat().len()));
+    let data = [descriptor(lines[0].len(), 0), descriptor(lines[1].len(), lines[0].len())].concat();
+    let method = format!("ZCMPTYPE= '{method}'");
     let cards = [
-        "XTENSION= 'BINTABLE'",
-        "BITPIX  = 8",
-        "NAXIS   = 2",
-        "NAXIS1  = 8",
-        "NAXIS2  = 2",
-        &heap,
-        "GCOUNT  = 1",
         "TFIELDS = 1",
         "TTYPE1  = 'COMPRESSED_DATA'",
         "TFORM1  = '1PB(99)'",
@@ -374,7 +390,7 @@ fn tiles(method: &str, more: &[&str], lines: &[Vec<u8>; 2]) -> FitsFile {
         "ZNAXIS1 = 3",
         "ZNAXIS2 = 2",
     ];
-    file(&[unit(&EMPTY, &[]), unit(&[&cards, more].concat(), &data)])
+    with_heap(&[&cards, more].concat(), 8, &data, &lines.concat())
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -389,7 +405,7 @@ fn images_in_tiles_are_decoded() {
     let lines = [vec![0u8, 1, 0, 2, 0xff, 0xff], vec![0, 4, 0, 5, 0, 6]];
     let expected = [1i16, 2, -1, 4, 5, 6];
     let short = ["ZBITPIX = 16"];
-    let load = |fits: FitsFile| fits.array(fits.find("1").unwrap()).and_then(|array| array.load::<i16>());
+    let load = |fits: FitsFile| fits.array(&fits.hdus()[1]).and_then(|array| array.load::<i16>());
     assert_eq!(load(tiles("NOCOMPRESS", &short, &lines)).unwrap(), expected);
     assert_eq!(load(tiles("GZIP_1", &short, &lines.clone().map(|line| gzip(&line)))).unwrap(), expected);
     let shuffled = lines.clone().map(|l| gzip(&[l[0], l[2], l[4], l[1], l[3], l[5]]));
@@ -419,7 +435,7 @@ fn images_in_tiles_are_decoded() {
 fn a_slice_needs_only_its_tiles() {
     let lines = [vec![0u8, 1, 0, 2, 0, 3], vec![0, 4, 0, 5, 0, 6]];
     let fits = tiles("NOCOMPRESS", &["ZBITPIX = 16"], &lines);
-    let array = fits.array(fits.find("1").unwrap()).unwrap();
+    let array = rows(&fits);
     let second = array.slice([crate::array::Index::At(1)]).unwrap();
     assert_eq!(second.load::<i16>().unwrap(), [4, 5, 6]);
     let stored = |array: &Array| array.source().stored(array.extent()).unwrap();
@@ -429,7 +445,7 @@ fn a_slice_needs_only_its_tiles() {
     assert_eq!(all[1], one[0]);
     // A tile that is broken spoils no other.
     let fits = tiles("GZIP_1", &["ZBITPIX = 16"], &[gzip(&lines[0]), vec![1, 2, 3]]);
-    let array = fits.array(fits.find("1").unwrap()).unwrap();
+    let array = rows(&fits);
     assert_eq!(array.slice([crate::array::Index::At(0)]).unwrap().load::<i16>().unwrap(), [1, 2, 3]);
     let error = array.load::<i16>().unwrap_err();
     assert!(error.to_string().contains("tile 1"), "{error}");
@@ -440,14 +456,14 @@ fn quantised_floats_are_scaled_and_blank_where_they_say_so() {
     let lines = [[0i32, 1, 7], [2, 3, 4]].map(|line| line.iter().flat_map(|n| n.to_be_bytes()).collect());
     let more = ["ZBITPIX = -64", "ZSCALE  = 0.5", "ZZERO   = 10.0", "ZBLANK  = 7"];
     let fits = tiles("NOCOMPRESS", &more, &lines);
-    let values = fits.array(fits.find("1").unwrap()).unwrap().load::<f64>().unwrap();
+    let values = rows(&fits).load::<f64>().unwrap();
     assert_eq!(values[..2], [10.0, 10.5]);
     assert!(values[2].is_nan());
     // Dithered zeros of the second kind stay zeros; other values move by less than half a step.
     let lines = [[i32::MIN + 2, 1, 1], [2, 3, 4]].map(|line| line.iter().flat_map(|n| n.to_be_bytes()).collect());
     let more = ["ZBITPIX = -64", "ZSCALE  = 0.5", "ZZERO   = 10.0", "ZQUANTIZ= 'SUBTRACTIVE_DITHER_2'", "ZDITHER0= 3"];
     let fits = tiles("NOCOMPRESS", &more, &lines);
-    let values = fits.array(fits.find("1").unwrap()).unwrap().load::<f64>().unwrap();
+    let values = rows(&fits).load::<f64>().unwrap();
     assert_eq!(values[0], 0.0);
     assert!(values[1] != 10.5 && (values[1] - 10.5).abs() <= 0.25 && values[1] != values[2], "{values:?}");
 }
@@ -484,34 +500,22 @@ fn there_and_back(bytes: &[u8]) -> (Listing, Vec<u8>) {
     if let Some(cards) = &listing.cards {
         root.set(CARDS_KEY, cards.clone());
     }
-    let tree = Tree::parse(print_document(&root, &PrintOptions::default()), &Limits::default()).unwrap();
-    let mut open = |node: crate::tree::Node<'_>| {
+    let tree = tree(print_document(&root, &PrintOptions::default()));
+    let mut open = |node: Node<'_>| {
         let source = node.get("source").unwrap().text().into_owned();
         Ok(arrays.iter().find(|(number, _)| format!("fits:{number}") == source).unwrap().1.clone())
     };
-    let parts = from_node(tree.at("/fits").unwrap(), tree.at("/fits_cards"), &mut open, &mut |_| Ok(())).unwrap();
-    let mut out = Vec::new();
-    write(&mut out, &parts).unwrap();
-    (listing, out)
+    let parts = parts_of(&tree, "/fits", &mut open).unwrap();
+    (listing, written(&parts))
 }
 
 #[test]
 fn headers_in_the_fixed_format_come_back_from_their_triples() {
     let long = Card::new("LONG", "long words ".repeat(20).trim_end(), "and a comment").unwrap();
-    let mut first = header(&[]);
-    first.clear();
-    for card in ["SIMPLE  =                    T / standard", "BITPIX  =                    8", "NAXIS   =                    0"]
-    {
-        first.extend(format!("{card:80}").bytes());
-    }
-    first.extend(long.bytes());
-    for card in
-        ["HISTORY  two  blanks", "", "COMMENT NO", "DATE    = '2015-01-01'         / 1e5", "X       =              1.5E-05"]
-    {
-        first.extend(format!("{card:80}").bytes());
-    }
-    first.extend(b"END");
-    first.resize(2880, b' ');
+    let head = ["SIMPLE  =                    T / standard", "BITPIX  =                    8", "NAXIS   =                    0"];
+    let tail =
+        ["HISTORY  two  blanks", "", "COMMENT NO", "DATE    = '2015-01-01'         / 1e5", "X       =              1.5E-05"];
+    let first = ended([&padded(&head)[..], long.bytes(), &padded(&tail)].concat());
     let (listing, out) = there_and_back(&first);
     assert_eq!(out, first);
     assert_eq!(listing.cards, None);
@@ -557,8 +561,8 @@ fn kept_cards_go_with_their_rows() {
         let mut hdus = listing.fits.items().to_vec();
         edit(&mut hdus);
         let root = Value::map([("fits", Value::seq(hdus)), (CARDS_KEY, listing.cards.clone().unwrap())]);
-        let tree = Tree::parse(print_document(&root, &PrintOptions::default()), &Limits::default()).unwrap();
-        from_node(tree.at("/fits").unwrap(), tree.at("/fits_cards"), &mut |_| unreachable!(), &mut |_| Ok(())).unwrap()
+        let tree = tree(print_document(&root, &PrintOptions::default()));
+        parts_of(&tree, "/fits", &mut |_| unreachable!()).unwrap()
     };
     let rows = |hdu: &mut Value, edit: &dyn Fn(&mut Vec<Value>)| {
         let mut rows = hdu.get("header").unwrap().items().to_vec();
@@ -596,8 +600,8 @@ fn kept_cards_go_with_their_rows() {
 #[test]
 fn what_the_list_says_wins_over_a_kept_card() {
     let yaml = "fits:\n- header: [[SIMPLE, true], [BITPIX, 8], [NAXIS, 0], [GAIN, 2.5]]\nfits_cards: [[0, 3, GAIN = 1.5]]\n";
-    let tree = Tree::parse(yaml, &Limits::default()).unwrap();
-    let parts = from_node(tree.at("/fits").unwrap(), tree.at("/fits_cards"), &mut |_| unreachable!(), &mut |_| Ok(())).unwrap();
+    let tree = tree(yaml);
+    let parts = parts_of(&tree, "/fits", &mut |_| unreachable!()).unwrap();
     assert_eq!(parts[0].header.number("GAIN").unwrap(), Some(2.5));
 }
 
@@ -620,12 +624,10 @@ fn the_list_of_the_0_1_0dev_document_becomes_a_file() {
   - [NAXIS, 2, number of array dimensions]
   - [EXTNAME, SCI, extension name]
 ";
-    let tree = Tree::parse(yaml, &Limits::default()).unwrap();
+    let tree = tree(yaml);
     let array = Array::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]).unwrap();
-    let parts = from_node(tree.root(), None, &mut |_| Ok(array.clone()), &mut |_| Ok(())).unwrap();
-    let mut out = Vec::new();
-    write(&mut out, &parts).unwrap();
-    let fits = open(out).unwrap();
+    let parts = parts_of(&tree, "", &mut |_| Ok(array.clone())).unwrap();
+    let fits = open(written(&parts)).unwrap();
     let sci = fits.find("SCI").unwrap();
     assert_eq!(sci.header().integer("NAXIS1").unwrap(), Some(3));
     assert_eq!(fits.array(sci).unwrap().load::<f32>().unwrap(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
@@ -639,15 +641,13 @@ fn a_table_of_columns_becomes_rows() {
 - header: [[XTENSION, BINTABLE], [EXTNAME, CAT]]
   data: {columns: [{name: a, data: 0}, {name: b, data: {value: 1, unit: m}}]}
 ";
-    let tree = Tree::parse(yaml, &Limits::default()).unwrap();
-    let mut columns = |node: crate::tree::Node<'_>| match node.as_i64() {
+    let tree = tree(yaml);
+    let mut columns = |node: Node<'_>| match node.as_i64() {
         Some(0) => Array::from_slice(&[1i16, 2], &[2]),
         _ => Array::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2]),
     };
-    let parts = from_node(tree.root(), None, &mut columns, &mut |_| Ok(())).unwrap();
-    let mut out = Vec::new();
-    write(&mut out, &parts).unwrap();
-    let fits = open(out).unwrap();
+    let parts = parts_of(&tree, "", &mut columns).unwrap();
+    let fits = open(written(&parts)).unwrap();
     let array = fits.array(fits.find("CAT").unwrap()).unwrap();
     assert_eq!(array.datatype().to_string(), "[{name: a, datatype: int16}, {name: b, datatype: float32, shape: [2]}]");
     let expected: Vec<u8> = [(1i16, [1.0f32, 2.0]), (2, [3.0, 4.0])]
@@ -655,23 +655,19 @@ fn a_table_of_columns_becomes_rows() {
         .flat_map(|(a, b)| [a.to_be_bytes().to_vec(), b[0].to_be_bytes().to_vec(), b[1].to_be_bytes().to_vec()].concat())
         .collect();
     assert_eq!(array.read_bytes(Byteorder::Big).unwrap(), expected);
-    let mut uneven = |node: crate::tree::Node<'_>| {
-        Array::from_slice(
-            &[1u8, 2, 3][..if node.as_i64() == Some(0) { 2 } else { 3 }],
-            &[if node.as_i64() == Some(0) { 2 } else { 3 }],
-        )
+    let mut uneven = |node: Node<'_>| {
+        let count = if node.as_i64() == Some(0) { 2 } else { 3 };
+        Array::from_slice(&[1u8, 2, 3][..count], &[count as u64])
     };
-    assert!(
-        from_node(tree.root(), None, &mut uneven, &mut |_| Ok(())).unwrap_err().to_string().contains("3 rows, others have 2")
-    );
+    assert!(parts_of(&tree, "", &mut uneven).unwrap_err().to_string().contains("3 rows, others have 2"));
 }
 
 #[test]
 fn lists_that_are_none_are_errors_with_their_place() {
     for yaml in ["a: 1", "- 1", "- {data: 1}", "- header: 1", "- header: [1]", "- header: [[A, [1]]]", "- header: [[A, 1, b, c]]"]
     {
-        let tree = Tree::parse(yaml, &Limits::default()).unwrap();
-        let error = from_node(tree.root(), None, &mut |_| unreachable!(), &mut |_| Ok(())).unwrap_err();
+        let tree = tree(yaml);
+        let error = parts_of(&tree, "", &mut |_| unreachable!()).unwrap_err();
         assert!(error.to_string().contains("line 1"), "{yaml}: {error}");
     }
 }
@@ -682,9 +678,7 @@ fn a_changed_array_changes_its_header_and_no_other_card() {
     let fits = file(&[unit(&cards, &[0; 4])]);
     let header = fits.hdus()[0].header().clone();
     let data = Array::from_slice(&[1.5f64, 2.5], &[1, 2]).unwrap();
-    let mut out = Vec::new();
-    write(&mut out, &[Part::of(header, Some(data))]).unwrap();
-    let fits = open(out).unwrap();
+    let fits = open(written(&[Part::of(header, Some(data))])).unwrap();
     let hdu = &fits.hdus()[0];
     assert_eq!(fits.array(hdu).unwrap().load::<f64>().unwrap(), [1.5, 2.5]);
     assert_eq!(hdu.header().text("OBJECT"), Some("M31"));
@@ -711,11 +705,9 @@ fn arrays_become_hdus_and_read_back_the_same() {
         ("/records".to_owned(), records),
         ("/one".to_owned(), Array::from_slice(&[7i8], &[]).unwrap()),
     ];
-    let mut out = Vec::new();
     let mut parts = vec![Part::primary(Some(&arrays[0].1)).unwrap()];
     parts.extend(arrays[1..].iter().map(|(path, array)| Part::extension(&path[1..].to_uppercase(), array).unwrap()));
-    write(&mut out, &parts).unwrap();
-    let fits = open(out).unwrap();
+    let fits = open(written(&parts)).unwrap();
     assert!(fits.warnings().is_empty());
     let bytes = |spec: &str| fits.array(fits.find(spec).unwrap()).unwrap().read_bytes(Byteorder::Little).unwrap();
     assert_eq!(bytes("0"), [1, 0, 255, 255]);

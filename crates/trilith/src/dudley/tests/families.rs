@@ -24,7 +24,7 @@ fn family(count: usize, nx: impl Fn(usize) -> i64, text: &str, order: Byteorder)
     let mut files = std::collections::HashMap::new();
     let (mut names, mut records) = (Vec::new(), Vec::new());
     for k in 0..count {
-        let mut supply = |entry: &crate::layout::Entry| {
+        let mut supply = |entry: &Entry| {
             let mut shape = entry.shape.clone();
             let (datatype, kept) = datatype_of(&entry.typed, &mut shape)?;
             let len = shape.iter().product::<u64>() * datatype.item_size() / 8;
