@@ -68,7 +68,7 @@ pub use read::FitsFile;
 #[doc(hidden)]
 pub use table::{Column, columns};
 #[doc(hidden)]
-pub use tree::{CARDS_KEY, Listing, Taken, from_node, meant_node, source_node, to_value};
+pub use tree::{CARDS_KEY, Listing, Taken, from_node, meant_node, to_value};
 pub(crate) use tree::{HEAP_KEY, named_columns, stored_node};
 pub use write::{NewHdu, write};
 pub(crate) use write::{asdf_hdu, check_characters};

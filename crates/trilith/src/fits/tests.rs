@@ -491,9 +491,8 @@ fn there_and_back(bytes: &[u8]) -> (Listing, Vec<u8>) {
     let mut arrays = Vec::new();
     let listing = to_value(&fits, &mut |hdu| {
         let Some(array) = fits.stored(hdu)? else { return Ok(None) };
-        let node = source_node(hdu.number(), &array);
         arrays.push((hdu.number(), array));
-        Ok(Some(node))
+        Ok(stored_node(&fits, hdu))
     })
     .unwrap();
     let mut root = Value::map([("fits", listing.fits.clone())]);

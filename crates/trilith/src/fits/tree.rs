@@ -400,14 +400,9 @@ pub(super) fn given(node: Node<'_>) -> Result<Value> {
     Ok(Value::seq(items))
 }
 
-/// The ndarray node of ASDF 1.x for the array of HDU `number` in the FITS file around the tree:
-/// `source: fits:2`, datatype, byteorder and shape.
-pub fn source_node(number: usize, array: &Array) -> Value {
-    described(&number.to_string(), array)
-}
-
-/// Does the same as [`source_node`], for the physical values of an HDU. A table with columns of varying length is a
-/// mapping of its columns, each an array or a list with one array for each row. [`FitsFile::part`] reads them.
+/// The ndarray node of ASDF 1.x for the physical values of an HDU of the FITS file around the tree: `source: fits:2`, datatype,
+/// byteorder and shape. A table with columns of varying length is a mapping of its columns, each an array or a list with one array
+/// for each row. [`FitsFile::part`] reads them.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
@@ -443,7 +438,7 @@ pub fn meant_node(fits: &FitsFile, hdu: &Hdu) -> Result<Option<Value>> {
     Ok(Some(columns))
 }
 
-/// Does the same as [`source_node`], for the stored values of an HDU. Returns None for an HDU without data.
+/// Does the same as [`meant_node`], for the stored values of an HDU. Returns None for an HDU without data.
 pub fn stored_node(fits: &FitsFile, hdu: &Hdu) -> Option<Value> {
     let array = fits.stored(hdu).transpose()?;
     Some(node_of(&hdu.number().to_string(), array))
