@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::io::Cursor;
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use trilith::asdf::{WriteOptions, append_rows};
@@ -75,9 +75,7 @@ pub fn path(key: &Bound<'_, PyAny>) -> PyResult<String> {
 /// Adds to the changes that the next update makes.
 fn change(py: Python<'_>, file: &Held, steps: Vec<Step>) -> PyResult<()> {
     file.opened()?.edit().or_raise(About::Argument)?;
-    if file.path.is_none() {
-        return Err(PyValueError::new_err("only a file that was opened by its path can be changed"));
-    }
+    file.own_path()?;
     let done = py.detach(|| {
         let _turn = file.turn();
         // Another thread may have written the file in the meantime.
@@ -107,9 +105,7 @@ fn change(py: Python<'_>, file: &Held, steps: Vec<Step>) -> PyResult<()> {
 /// Adds rows to a streamed array and opens the file again.
 pub fn append(py: Python<'_>, file: &Held, path: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
     file.opened()?;
-    let Some(own) = file.path.as_deref() else {
-        return Err(PyValueError::new_err("only a file that was opened by its path can be changed"));
-    };
+    let own = file.own_path()?;
     let array = crate::drafts::array(rows)?;
     let path = format!("/{}", path.trim_start_matches('/'));
     let done = calm(py, || {
@@ -186,9 +182,7 @@ pub fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
 /// Writes the changes and opens the file again.
 pub fn update(py: Python<'_>, file: &Held, in_place: bool) -> PyResult<()> {
     file.opened()?;
-    let Some(path) = file.path.as_deref() else {
-        return Err(PyValueError::new_err("only a file that was opened by its path can be changed"));
-    };
+    let path = file.own_path()?;
     let done = calm(py, || {
         let _turn = file.turn();
         let (opened, _) = file.current()?;

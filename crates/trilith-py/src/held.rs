@@ -56,6 +56,15 @@ impl Held {
         self.state().file.clone().ok_or_else(|| PyValueError::new_err("this file is closed"))
     }
 
+    /// The path of a file that can be changed.
+    ///
+    /// # Errors
+    /// Returns `ValueError` if it was not opened by its path.
+    pub fn own_path(&self) -> PyResult<&Path> {
+        let refused = || PyValueError::new_err("only a file that was opened by its path can be changed");
+        self.path.as_deref().ok_or_else(refused)
+    }
+
     /// Returns `True` if it was closed.
     pub fn is_closed(&self) -> bool {
         self.state().file.is_none()

@@ -4,7 +4,7 @@ use std::io::{BufWriter, Cursor, Seek, Write};
 use std::path::PathBuf;
 
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use trilith::Limits;
 use trilith::asdf::{AsdfFile, BlockOptions, FileWriter, Target, WriteOptions};
@@ -156,9 +156,7 @@ pub fn become_parts<'py>(
     text: &str,
     added: Vec<Given<'py>>,
 ) -> PyResult<(bool, Vec<Option<usize>>)> {
-    let Some(path) = file.path.as_deref() else {
-        return Err(PyValueError::new_err("only a file that was opened by its path can be changed"));
-    };
+    let path = file.own_path()?;
     let held = added.into_iter().map(Content::new).collect::<PyResult<Vec<_>>>()?;
     let ready = held.iter().map(Content::ready).collect::<PyResult<Vec<_>>>()?;
     let done = calm(py, || {
