@@ -25,6 +25,18 @@ fn begin(path: &PathBuf, shape: &[u64], order: Byteorder) -> ParallelWriter {
     ParallelWriter::create(path, writer).unwrap()
 }
 
+/// A folder, and a file in it that is being written.
+fn begun(shape: &[u64]) -> (tempfile::TempDir, PathBuf, ParallelWriter) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.asdf");
+    let begun = begin(&path, shape, Byteorder::Little);
+    (folder, path, begun)
+}
+
+fn ints(path: &PathBuf) -> Vec<i32> {
+    crate::open(path).unwrap().array("/group/a").unwrap().load().unwrap()
+}
+
 fn names(folder: &tempfile::TempDir) -> Vec<String> {
     let mut names: Vec<String> =
         std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -90,9 +102,7 @@ proptest! {
 
 #[test]
 fn what_is_not_finished_is_refused_by_name_and_leaves_the_old_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.asdf");
-    let begun = begin(&path, &[4, 3], Byteorder::Little);
+    let (folder, path, begun) = begun(&[4, 3]);
     let error = crate::open(&path).unwrap_err();
     assert!(error.kind() == ErrorKind::Io && error.to_string().contains("other processes are writing it"), "{error}");
     let draft = folder.path().join(".x.asdf.trilith-unfinished");
@@ -116,8 +126,7 @@ fn what_is_not_finished_is_refused_by_name_and_leaves_the_old_file() {
 
     assert_eq!(begun.fill("/group/a", &Array::from_slice(&[-1i32], &[]).unwrap()).unwrap(), 3);
     begun.finish().unwrap();
-    let values = crate::open(&path).unwrap().array("/group/a").unwrap().load::<i32>().unwrap();
-    assert_eq!(values, [1, 2, 3, 4, 5, 6, 7, 8, 9, -1, -1, -1]);
+    assert_eq!(ints(&path), [1, 2, 3, 4, 5, 6, 7, 8, 9, -1, -1, -1]);
     assert_eq!(names(&folder), ["x.asdf"]);
 
     // A second file over the first, aborted.
@@ -131,9 +140,7 @@ fn what_is_not_finished_is_refused_by_name_and_leaves_the_old_file() {
 
 #[test]
 fn a_writer_that_comes_too_late_changes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.asdf");
-    let first = begin(&path, &[2], Byteorder::Little);
+    let (_folder, path, first) = begun(&[2]);
     let late = ParallelWriter::open(&path).unwrap();
     first.write_region("/group/a", [Index::ALL], &numbers(&[2])).unwrap();
     first.finish().unwrap();
@@ -151,15 +158,13 @@ fn a_writer_that_comes_too_late_changes_nothing() {
     assert!(error.to_string().contains("begun again"), "{error}");
     assert!(late.abort().is_err() && late.finish().is_err());
     assert_eq!(second.unwritten().unwrap()["/group/a"], 2);
-    assert_eq!(crate::open(&path).unwrap().array("/group/a").unwrap().load::<i32>().unwrap(), [1, 2]);
+    assert_eq!(ints(&path), [1, 2]);
     second.abort().unwrap();
 }
 
 #[test]
 fn nobody_finishes_while_somebody_writes() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.asdf");
-    let begun = begin(&path, &[2], Byteorder::Little);
+    let (_folder, _, begun) = begun(&[2]);
     begun.write_region("/group/a", [Index::ALL], &numbers(&[2])).unwrap();
     let writing = begun.draft.share().unwrap();
     let error = begun.finish().unwrap_err();
@@ -174,9 +179,7 @@ fn nobody_finishes_while_somebody_writes() {
 
 #[test]
 fn what_does_not_fit_is_an_error_that_says_how() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.asdf");
-    let begun = begin(&path, &[4, 3], Byteorder::Little);
+    let (folder, path, begun) = begun(&[4, 3]);
     let said = |index: Vec<Index>, data: &Array| begun.write_region("/group/a", index, data).unwrap_err().to_string();
     let text = said(vec![Index::from(0..2)], &numbers(&[3, 2]));
     assert!(text.contains("[3, 2]") && text.contains("[2, 3]"), "{text}");
@@ -192,7 +195,7 @@ fn what_does_not_fit_is_an_error_that_says_how() {
     let big = Array::from_bytes([0, 0, 1, 2].repeat(12), Datatype::Int32, Byteorder::Big, vec![4, 3]).unwrap();
     begun.write_region("/group/a", [], &big).unwrap();
     begun.finish().unwrap();
-    assert_eq!(crate::open(&path).unwrap().array("/group/a").unwrap().load::<i32>().unwrap(), [258; 12]);
+    assert_eq!(ints(&path), [258; 12]);
 
     assert!(ParallelWriter::create(&path, Writer::new()).unwrap_err().to_string().contains("no array of the file is reserved"));
     let mut alone = Writer::new();
@@ -221,9 +224,7 @@ fn arrays_without_axes_or_elements_and_structs_are_written_too() {
 
 #[test]
 fn a_crash_after_the_blocks_were_sealed_is_finished_by_the_next() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.asdf");
-    let begun = begin(&path, &[3], Byteorder::Little);
+    let (folder, path, begun) = begun(&[3]);
     begun.write_region("/group/a", [], &numbers(&[3])).unwrap();
     begun.seal(&mut begun.draft.alone().unwrap()).unwrap();
     assert!(crate::open(&path).is_err());
@@ -231,7 +232,7 @@ fn a_crash_after_the_blocks_were_sealed_is_finished_by_the_next() {
     assert!(next.arrays().next().is_none());
     assert!(next.write_region("/group/a", [], &numbers(&[3])).unwrap_err().to_string().contains("finish it"));
     next.finish().unwrap();
-    assert_eq!(crate::open(&path).unwrap().array("/group/a").unwrap().load::<i32>().unwrap(), [1, 2, 3]);
+    assert_eq!(ints(&path), [1, 2, 3]);
     assert_eq!(names(&folder), ["x.asdf"]);
 }
 
@@ -270,7 +271,7 @@ fn a_file_that_another_writer_put_there_meanwhile_is_not_replaced() {
             assert_eq!(names(&folder), ["moved.asdf", "x.asdf"]);
         } else {
             ParallelWriter::open(&path).unwrap().finish().unwrap();
-            assert_eq!(crate::open(&path).unwrap().array("/group/a").unwrap().load::<i32>().unwrap(), [1, 2, 3]);
+            assert_eq!(ints(&path), [1, 2, 3]);
             assert_eq!(names(&folder), ["moved.asdf", "x.asdf"]);
         }
     }
@@ -278,9 +279,7 @@ fn a_file_that_another_writer_put_there_meanwhile_is_not_replaced() {
 
 #[test]
 fn a_writer_that_commits_while_checksums_are_computed_is_noticed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.asdf");
-    let begun = begin(&path, &[3], Byteorder::Little);
+    let (folder, path, begun) = begun(&[3]);
     begun.write_region("/group/a", [], &numbers(&[3])).unwrap();
     let mut writing = begun.draft.alone().unwrap();
     begun.draft.check_target().unwrap();
