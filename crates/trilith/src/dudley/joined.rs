@@ -57,7 +57,7 @@ pub(super) fn uri_of(file: &str) -> String {
 pub(super) enum Turn {
     /// None: the layout gives the order.
     Fixed,
-    /// Its numbers of so many bytes are the other way round.
+    /// Its numbers have the other byte order; this is the number of bytes of each.
     Words(u64),
     /// Structs, members of packed structs and compressed arrays are not turned.
     Refused,

@@ -1,4 +1,4 @@
-//! What is read of a file set.
+//! The items of a file set that are read.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What FITS 4.0 allows in a card: characters, keywords and the forms of values.
+//! The characters, keywords and forms of values that FITS 4.0 allows in a card.
 //!
 //! Reading takes what can be understood, so that nothing here stops it; `verify` reports it.
 

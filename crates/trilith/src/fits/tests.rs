@@ -72,7 +72,7 @@ fn written(parts: &[Part]) -> Vec<u8> {
     out
 }
 
-/// The parts that a list of HDUs becomes, with the cards which were kept beside it.
+/// The parts that a list of HDUs becomes, with the cards that were kept with it.
 fn parts_of(tree: &Tree, list: &str, arrays: &mut dyn FnMut(Node<'_>) -> Result<Array>) -> Result<Vec<Part>> {
     from_node(tree.at(list).unwrap(), tree.at("/fits_cards"), &mut |node| arrays(node), &mut |_| Ok(()))
 }

@@ -19,7 +19,7 @@ pub(crate) fn known(address: u64) -> Option<u64> {
     (address != UNKNOWN).then_some(address)
 }
 
-/// Where the values of stored parameters come from, and those that were read.
+/// The source of the values of stored parameters, and those that were read.
 pub(crate) struct Values<'s> {
     pub source: &'s mut dyn FnMut(&ParamRequest) -> Result<Supply>,
     pub record: &'s mut Vec<Stored>,

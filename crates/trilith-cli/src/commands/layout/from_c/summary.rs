@@ -82,7 +82,7 @@ impl Summary {
         self.structs.know(name, members, docs, text);
     }
 
-    /// Keeps a name for a type. `spelled` is what it stands for; `made` is the name that the layout has for it.
+    /// Keeps a name for a type. `spelled` is the type it means in C; `made` is its name in the layout.
     pub fn know_type(&mut self, name: &str, spelled: &str, made: &str) {
         self.structs.know_type(name, spelled, made);
     }
