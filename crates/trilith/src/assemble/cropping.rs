@@ -12,7 +12,7 @@ use crate::bytes::read_vec;
 use crate::codec::{CodecId, opt_codec};
 use crate::diagnostic::Diagnostic;
 use crate::error::{ErrorKind, Result};
-use crate::tree::{Node, Tree, Value};
+use crate::tree::{Node, Tree, TreePath, Value};
 
 /// Fewer bytes are not worth a block that is not what it was.
 const LEAST: u64 = 4096;
@@ -36,12 +36,24 @@ impl<'f> Packed<'f> {
     /// Returns the errors of [`reordered`], and an error if a block that gets shorter cannot be read.
     pub fn of(file: &'f AsdfFile, order: Order, drop_unnamed: bool) -> Result<Self> {
         let (tree, kept) = reordered(file, order, drop_unnamed)?;
-        let _call = file.limits().call();
-        let mut packed = Self { file, tree, kept, cropped: BTreeMap::new() };
+        let limits = file.limits();
+        let _call = limits.call();
+        let (mut cropped, mut moved) = (BTreeMap::new(), Vec::new());
         for (block, arrays) in used(file)? {
-            packed.crop(block, &arrays)?;
+            let Some((made, offsets)) = crop(file, block, &arrays)? else { continue };
+            cropped.insert(block.index, made);
+            moved.extend(offsets);
         }
-        Ok(packed)
+        if moved.is_empty() {
+            return Ok(Self { file, tree, kept, cropped });
+        }
+        let parsed = Tree::parse(&tree, limits)?;
+        let mut edit = parsed.edit();
+        for (path, offset) in moved {
+            edit.set(&path, &Value::from(offset))?;
+        }
+        let tree = edit.finish(limits)?.into_text();
+        Ok(Self { file, tree, kept, cropped })
     }
 
     /// Returns the number of blocks.
@@ -78,47 +90,47 @@ impl<'f> Packed<'f> {
         let tree = self.file.sections().tree().map(|_| self.tree.as_str());
         write_copied(self.file, tree, &blocks, out, options, codec)
     }
+}
 
-    /// Makes a block as short as its arrays allow.
-    fn crop(&mut self, block: &Block, arrays: &[(Node<'_>, Range<u64>)]) -> Result<()> {
-        let (file, limits) = (self.file, self.file.limits());
-        let start = arrays.iter().map(|(_, range)| range.start).min().unwrap_or(0);
-        let end = arrays.iter().map(|(_, range)| range.end).max().unwrap_or(0);
-        if block.data_size.saturating_sub(end - start) < LEAST {
-            return Ok(());
-        }
-        match block.stored(file.sections().source()).and_then(|stored| stored.check_whole()) {
-            // A damaged block is copied, and reported.
-            Err(error) if error.kind() == ErrorKind::Malformed => return Ok(()),
-            checked => checked?,
-        }
-        let new = Tree::parse(&self.tree, limits)?;
-        let mut edit = new.edit();
-        for (node, _) in arrays {
-            let Some(path) = file.tree().path_of(node.id()) else { return Ok(()) };
-            let offset = node.get("offset").and_then(Node::as_i64).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
-            let Some(offset) = offset.checked_sub(start) else { return Ok(()) };
-            if offset > 0 || node.get("offset").is_some() {
-                edit.set(&path.join("offset"), &Value::from(offset))?;
-            }
-        }
-        let mut how = BlockOptions::default();
-        how.codec = Some(CodecId(block.compression)).filter(|codec| !codec.is_none());
-        let data = file.block_data(block.index as i64)?;
-        limits.charge_work(end - start)?;
-        let made = StoredBlock::encode(block.generation, &how, |take| {
-            let mut at = start;
-            while at < end {
-                let len = PIECE.min(end - at);
-                take(&read_vec(&*data, at, len, limits)?)?;
-                at += len;
-            }
-            Ok(())
-        })?;
-        self.tree = edit.finish(limits)?.into_text();
-        self.cropped.insert(block.index, made);
-        Ok(())
+/// A shorter block, and the paths of offsets in the tree with what they become.
+type Cropped = (StoredBlock, Vec<(TreePath, u64)>);
+
+/// Returns a block as short as its arrays allow, and the offsets that change in the tree; None if it stays as it is.
+fn crop(file: &AsdfFile, block: &Block, arrays: &[(Node<'_>, Range<u64>)]) -> Result<Option<Cropped>> {
+    let limits = file.limits();
+    let start = arrays.iter().map(|(_, range)| range.start).min().unwrap_or(0);
+    let end = arrays.iter().map(|(_, range)| range.end).max().unwrap_or(0);
+    if block.data_size.saturating_sub(end - start) < LEAST {
+        return Ok(None);
     }
+    match block.stored(file.sections().source()).and_then(|stored| stored.check_whole()) {
+        // A damaged block is copied, and reported.
+        Err(error) if error.kind() == ErrorKind::Malformed => return Ok(None),
+        checked => checked?,
+    }
+    let mut offsets = Vec::with_capacity(arrays.len());
+    for (node, _) in arrays {
+        let Some(path) = file.tree().path_of(node.id()) else { return Ok(None) };
+        let offset = node.get("offset").and_then(Node::as_i64).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+        let Some(offset) = offset.checked_sub(start) else { return Ok(None) };
+        if offset > 0 || node.get("offset").is_some() {
+            offsets.push((path.join("offset"), offset));
+        }
+    }
+    let mut how = BlockOptions::default();
+    how.codec = Some(CodecId(block.compression)).filter(|codec| !codec.is_none());
+    let data = file.block_data(block.index as i64)?;
+    limits.charge_work(end - start)?;
+    let made = StoredBlock::encode(block.generation, &how, |take| {
+        let mut at = start;
+        while at < end {
+            let len = PIECE.min(end - at);
+            take(&read_vec(&*data, at, len, limits)?)?;
+            at += len;
+        }
+        Ok(())
+    })?;
+    Ok(Some((made, offsets)))
 }
 
 /// A block, and its arrays with the bytes of each.
