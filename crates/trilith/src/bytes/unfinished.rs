@@ -118,11 +118,8 @@ impl Draft {
     /// # Errors
     /// Returns [`ErrorKind::Io`] if there is no draft.
     pub fn read(&self) -> Result<SourceRef> {
-        #[allow(clippy::disallowed_methods, reason = "its bytes change while it is open, which files in general must not")]
-        let file = File::open(&self.path).map_err(|e| self.gone(e))?;
+        let (file, head) = self.opened()?;
         let len = file.metadata().map_err(|e| self.failed(e))?.len();
-        let mut head = [0; HEAD];
-        read_exact_at(&file, 0, &mut head).map_err(|e| self.failed(e))?;
         Ok(Arc::new(Laid { file, len, head, name: self.path.to_string_lossy().into_owned() }))
     }
 
@@ -131,11 +128,16 @@ impl Draft {
     /// # Errors
     /// Returns [`ErrorKind::Io`] if there is no draft.
     pub fn head(&self) -> Result<[u8; HEAD]> {
+        Ok(self.opened()?.1)
+    }
+
+    /// Opens the draft to read it, with its first bytes.
+    fn opened(&self) -> Result<(File, [u8; HEAD])> {
         #[allow(clippy::disallowed_methods, reason = "its bytes change while it is open, which files in general must not")]
         let file = File::open(&self.path).map_err(|e| self.gone(e))?;
         let mut head = [0; HEAD];
         read_exact_at(&file, 0, &mut head).map_err(|e| self.failed(e))?;
-        Ok(head)
+        Ok((file, head))
     }
 
     /// Opens the draft to write into it, together with others.
