@@ -87,11 +87,12 @@ impl Lock {
         if path.file_name().is_none() {
             return Err(Error::invalid_input(format!("{} has no file name", given.display())));
         }
+        let there = lock_in_place(&path).map_err(|e| Error::io(format!("writing {}", given.display()), e))?;
+        let there = there.ok_or_else(|| busy(given))?.file();
+        // Only under the lock: the temporary file of a writer at work is not locked at the moment when it is made.
         if remove_stale(&path) {
             return Err(busy(given));
         }
-        let there = lock_in_place(&path).map_err(|e| Error::io(format!("writing {}", given.display()), e))?;
-        let there = there.ok_or_else(|| busy(given))?.file();
         if there.as_ref().is_some_and(|(_, metadata)| metadata.permissions().readonly()) {
             return Err(Error::invalid_input(format!("{} is read-only", given.display()))
                 .hint("make it writable first (chmod u+w), or write to another file"));
