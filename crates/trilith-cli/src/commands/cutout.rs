@@ -1,18 +1,22 @@
 //! `trilith cutout FILES… --sky LON,LAT --size S -o OUT`: the pixels around positions, with their coordinates.
 
 use clap::{Args, ValueEnum};
-use serde_json::json;
+use serde_json::{Value, json};
 use trilith::bytes::Basis;
 use trilith::convert::{ConvertOptions, Coordinates};
+use trilith::threads::in_order;
 use trilith::wcs::{Points, Size, position};
-use trilith::{CutoutOptions, Edge, Error, Result};
+use trilith::{CutoutImage, CutoutOptions, Edge, Error, Result};
 use trilith_view::glance::{Glance, How};
 
 use crate::Outcome;
-use crate::inputs::{Form as Arguments, Job, Many, joined, run_each};
+use crate::inputs::{Form as Arguments, Many, joined, run_each};
 use crate::options::Options;
 use crate::outputs::{Form, Outputs};
 use crate::target::Target;
+
+/// Cutouts that may wait for the disk at once: syncing a small one takes longer than making it.
+const SYNCING: usize = 8;
 
 /// Cut images out around positions on the sky
 ///
@@ -84,29 +88,31 @@ impl Cutout {
             let file = job.open()?;
             let path = job.path.clone().unwrap_or_default();
             job.options.check_inputs(&outputs.nth(0, &job.name, &path).unwrap_or_default(), &[])?;
-            let (mut outcome, mut image) = (Outcome::Yes, None);
-            for (number, at) in positions.iter().enumerate() {
-                if at.iter().any(|value| value.is_nan()) {
-                    job.note(&format!("trilith: position {number} of {} is missing", self.points.as_deref().unwrap_or_default()));
-                    outcome = Outcome::No;
-                    continue;
+            let is_missing = |at: &[f64; 2]| at.iter().any(|value| value.is_nan());
+            // A file of which nothing is cut out needs no image.
+            let image = if positions.iter().all(is_missing) { None } else { Some(file.cutout_image(&path)?) };
+            let (name, options) = (job.name.clone(), job.options);
+            let cut = |(number, at): (usize, &[f64; 2])| {
+                let Some(image) = image.as_ref().filter(|_| !is_missing(at)) else {
+                    let list = self.points.as_deref().unwrap_or_default();
+                    return Ok(Made::nothing(Outcome::No, format!("trilith: position {number} of {list} is missing")));
+                };
+                match image.cutout(*at, size, self.options())? {
+                    Some(found) => {
+                        let output = outputs.nth(number, &name, found.path());
+                        self.write(&found, *at, output.as_deref().unwrap_or("-"), options)
+                    }
+                    None => self.none(image, *at, size, &name),
                 }
-                let image = match &image {
-                    Some(known) => known,
-                    None => &*image.insert(file.cutout_image(&path)?),
-                };
-                let Some(found) = image.cutout(*at, size, self.options())? else {
-                    let ([lon, lat], mut all) = (at, self.options());
-                    all.edge = Edge::Trim;
-                    let is_over = self.edge == AtEdge::Skip && image.cutout(*at, size, all)?.is_some();
-                    let why = if is_over { "it reaches beyond the edge of the image" } else { "the position is outside of the image" };
-                    job.note(&format!("trilith: {}: no cutout at {lon},{lat}: {why}", job.name));
-                    outcome = if is_over { outcome } else { Outcome::No };
-                    continue;
-                };
-                let output = outputs.nth(number, &job.name, found.path());
-                self.write(&found, *at, output.as_deref().unwrap_or("-"), job)?;
-            }
+            };
+            let mut outcome = Outcome::Yes;
+            in_order(positions.iter().enumerate(), SYNCING, |position, _| cut(position), |made: Result<Made>| {
+                let made = made?;
+                outcome = outcome.max(made.outcome);
+                made.notes.iter().for_each(|note| job.note(note));
+                made.warnings.iter().for_each(|warning| job.warn(warning));
+                made.told.map_or(Ok(()), |(output, json, line)| job.told(&output, json, &line))
+            })?;
             Ok(outcome)
         })
     }
@@ -134,7 +140,19 @@ impl Cutout {
         }
     }
 
-    fn write(&self, found: &trilith::Cutout<'_>, at: [f64; 2], output: &str, job: &mut Job<'_>) -> Result<()> {
+    /// Says why there is no cutout at a position.
+    fn none(&self, image: &CutoutImage<'_>, at: [f64; 2], size: Size, name: &str) -> Result<Made> {
+        let ([lon, lat], mut all) = (at, self.options());
+        all.edge = Edge::Trim;
+        let is_over = self.edge == AtEdge::Skip && image.cutout(at, size, all)?.is_some();
+        let (outcome, why) = match is_over {
+            true => (Outcome::Yes, "it reaches beyond the edge of the image"),
+            false => (Outcome::No, "the position is outside of the image"),
+        };
+        Ok(Made::nothing(outcome, format!("trilith: {name}: no cutout at {lon},{lat}: {why}")))
+    }
+
+    fn write(&self, found: &trilith::Cutout<'_>, at: [f64; 2], output: &str, options: &Options) -> Result<Made> {
         let form = match Form::promised(output) {
             Some(form) => form,
             None if output == "-" => Form::Asdf,
@@ -143,8 +161,8 @@ impl Cutout {
                     .hint("give a name that ends in .asdf, .fits, .npy or .png"));
             }
         };
-        job.options.check_inputs(output, &[])?;
-        let mut target = Target::create(output, Basis::Nothing, job.options)?;
+        options.check_inputs(output, &[])?;
+        let mut target = Target::create(output, Basis::Nothing, options)?;
         let notes = if form == Form::Png {
             match Glance::of(&found.array()?, &How::default())? {
                 Glance::Image(picture, _) => target.writer().write_all(&picture.to_png()?).map_err(|error| Error::io("writing", error))?,
@@ -157,16 +175,31 @@ impl Cutout {
             found.write(form, &how, target.writer())?
         };
         let written = if matches!(form, Form::Asdf | Form::Fits) {
-            target.commit_checked(None, job.options)?
+            target.commit_checked(None, options)?
         } else {
-            target.commit(job.options)?
+            target.commit(options)?
         };
-        notes.iter().for_each(|note| job.warn(note));
         let (start, length) = (&found.pixels().start, &found.pixels().length);
         let json = json!({
             "file": output, "image": found.path(), "position": at, "start": start, "shape": length, "size": written, "written": true,
         });
         let lengths = length.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
-        job.told(output, json, &format!("{output}: {lengths} pixels of {}", found.path()))
+        let line = format!("{output}: {lengths} pixels of {}", found.path());
+        Ok(Made { outcome: Outcome::Yes, notes: Vec::new(), warnings: notes, told: Some((output.to_owned(), json, line)) })
+    }
+}
+
+/// The outcome at one position, and what is said of it when it is its turn.
+struct Made {
+    outcome: Outcome,
+    notes: Vec<String>,
+    warnings: Vec<String>,
+    /// The output, the record of it, and the line for people.
+    told: Option<(String, Value, String)>,
+}
+
+impl Made {
+    fn nothing(outcome: Outcome, why: String) -> Self {
+        Self { outcome, notes: vec![why], warnings: Vec::new(), told: None }
     }
 }
