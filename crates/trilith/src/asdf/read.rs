@@ -16,7 +16,7 @@ use crate::codec::chain::Described;
 use crate::codec::{self, CodecId};
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
-use crate::tree::{self, Node, Tree};
+use crate::tree::{self, Node, NodeId, Tree};
 
 /// An open file of the ASDF family, any generation.
 ///
@@ -39,6 +39,8 @@ pub struct AsdfFile {
     resolve: Arc<dyn Resolve>,
     fits: Option<Arc<dyn FitsArrays>>,
     meaning: Option<Arc<dyn Meanings>>,
+    /// What `meaning` finds in this tree.
+    declared: OnceLock<HashMap<NodeId, NodeId>>,
     container: Option<Container>,
     /// The data of blocks in the places of their numbers, and external files by URI: both are looked up once. Floats that
     /// an encoding chain makes are there in either byte order.
@@ -96,11 +98,14 @@ pub trait FitsArrays: Any + Send + Sync {
 
 /// Declarations of the tree about the numbers of its arrays, outside of their nodes.
 pub trait Meanings: Send + Sync {
-    /// The array with its physical values, by the array as it is stored at a node.
+    /// The arrays about which the tree declares something, each with the node that does. A file asks once.
+    fn declared(&self, file: &AsdfFile) -> HashMap<NodeId, NodeId>;
+
+    /// The array with its physical values, by the node that declares them and the array as it is stored.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the description in the tree is impossible.
-    fn physical(&self, file: &AsdfFile, node: Node<'_>, stored: Array) -> Result<Array>;
+    fn physical(&self, declaration: Node<'_>, stored: Array) -> Result<Array>;
 }
 
 impl AsdfFile {
@@ -113,7 +118,8 @@ impl AsdfFile {
         let limits = &limits.for_calls(source.len());
         let mut sections = Sections::read(source, limits)?;
         let tree = read_tree(&sections, limits).doing(|| format!("reading the tree of {}", sections.source().name()))?;
-        sections.expect(|| blocks_needed(&tree, limits));
+        let sources = OnceLock::new();
+        sections.expect(|| blocks_needed(&tree, sources.get_or_init(|| walk::source_numbers(&tree))));
         Ok(Self {
             sections,
             tree,
@@ -121,12 +127,13 @@ impl AsdfFile {
             resolve: Arc::new(NoReferences),
             fits: None,
             meaning: None,
+            declared: OnceLock::new(),
             container: None,
             decoded: Mutex::default(),
             external: Mutex::default(),
             notes: Notes::default(),
             references: OnceLock::new(),
-            sources: OnceLock::new(),
+            sources,
         })
     }
 
@@ -217,7 +224,7 @@ impl AsdfFile {
     /// With another tree for the same blocks, whose references `resolve` resolves.
     pub(crate) fn with_tree(mut self, tree: Tree, resolve: Arc<dyn Resolve>) -> Self {
         (self.tree, self.resolve, self.external) = (tree, resolve, Mutex::default());
-        (self.references, self.sources) = (OnceLock::new(), OnceLock::new());
+        (self.references, self.sources, self.declared) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         self
     }
 
@@ -375,8 +382,10 @@ impl AsdfFile {
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if an external source is refused.
     pub fn array(&self, node: Node<'_>) -> Result<Array> {
         let stored = self.stored_array(node)?;
-        match &self.meaning {
-            Some(meaning) => meaning.physical(self, node, stored),
+        let Some(meaning) = &self.meaning else { return Ok(stored) };
+        let declared = self.declared.get_or_init(|| meaning.declared(self));
+        match declared.get(&node.id()).and_then(|declaration| self.tree.node(*declaration)) {
+            Some(declaration) => meaning.physical(declaration, stored),
             None => Ok(stored),
         }
     }
@@ -408,7 +417,7 @@ impl AsdfFile {
     /// Reads an ndarray node whose `$ref`s are followed: a reference has "the same logical content as the target"
     /// (0.1.0dev, 3.2), inside of an ndarray as elsewhere. Its mask is left as written: it may be an array of another file.
     fn followed<T>(&self, node: Node<'_>, take: impl FnOnce(&Ndarray<'_>) -> Result<T>) -> Result<T> {
-        if !self.has_references() || !walk::holds_references(node, &self.limits)? {
+        if !*self.references.get_or_init(|| self.tree.may_refer()) || !walk::holds_references(node, &self.limits)? {
             return take(&Ndarray::read(node, &self.limits)?);
         }
         let value = super::expand::value_of(self, node, &|key| key == "mask")?;
@@ -417,14 +426,6 @@ impl AsdfFile {
         let mut described = Ndarray::read(tree.root(), &self.limits).map_err(|e| node.locate(e))?;
         described.mask = node.get("mask").filter(|mask| node.is_mapping() && !mask.is_null());
         take(&described)
-    }
-
-    /// Returns `true` if the text of the tree can hold a reference at all, which may be spelt with an escape.
-    fn has_references(&self) -> bool {
-        *self.references.get_or_init(|| {
-            let text = self.tree.text().as_bytes();
-            ["$ref", "24ref"].iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
-        })
     }
 
     /// Returns the array of [`AsdfFile::array`], without its mask.
@@ -504,15 +505,10 @@ fn at_line(node: Node<'_>) -> String {
     format!("the ndarray at line {}", node.line_column().0)
 }
 
-/// One more than the highest number of a block that the tree names.
-fn blocks_needed(tree: &Tree, limits: &Limits) -> Option<usize> {
-    let mut walk = tree.root().walk(limits).as_written();
-    let mut needed = 0;
-    while let Ok(Some(visit)) = walk.step() {
-        let number = visit.node.get("source").filter(|_| visit.node.is_mapping()).and_then(|source| source.as_i64());
-        needed = needed.max(number.and_then(|number| usize::try_from(number).ok()).map_or(0, |number| number.saturating_add(1)));
-    }
-    Some(needed)
+/// One more than the highest number of a block that the arrays of the tree name.
+fn blocks_needed(tree: &Tree, sources: &[(u32, u32)]) -> usize {
+    let numbers = sources.iter().filter_map(|(_, source)| usize::try_from(tree.node_at(*source as usize)?.as_i64()?).ok());
+    numbers.map(|number| number.saturating_add(1)).max().unwrap_or(0)
 }
 
 /// Parses the tree where it is.

@@ -198,10 +198,10 @@ impl Sections {
 
     /// Sets the number of blocks that the tree needs. If a remote file has many blocks, an index with exactly that
     /// number is trusted without a look at each block.
-    pub(super) fn expect(&mut self, needed: impl FnOnce() -> Option<usize>) {
+    pub(super) fn expect(&mut self, needed: impl FnOnce() -> usize) {
         let is_told = self.listed.get().is_some_and(|listed| !listed.blocks.is_empty());
         if !is_told && self.first_block.is_some() && self.rows.iter().any(|row| row.index) {
-            self.needed = needed();
+            self.needed = Some(needed());
         }
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::read::AsdfFile;
-use super::walk;
+use super::{ndarray, walk};
 use crate::bytes::{Base, Moved, Resolve};
 use crate::error::Result;
 use crate::limits::Limits;
@@ -33,38 +33,44 @@ pub struct Uri<'t> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
-pub fn uris<'t>(tree: &'t Tree, limits: &'t Limits) -> Result<Vec<Uri<'t>>> {
+pub fn uris<'t>(tree: &'t Tree, limits: &Limits) -> Result<Vec<Uri<'t>>> {
+    walk::check_count(tree, limits)?;
+    // In most trees only arrays name files.
+    let may_refer = tree.may_refer();
+    let is_external = |tag: &str| tag.starts_with(EXTERNAL_ARRAY);
     let mut found = Vec::new();
-    let mut walk = tree.root().walk(limits).as_written();
-    while let Some(visit) = walk.step()? {
-        // Neither is a scalar, and most nodes are.
-        if visit.node.is_alias() || visit.node.is_scalar() {
+    for node in tree.tagged(|tag| may_refer || ndarray::is_ndarray_tag(tag) || is_external(tag)) {
+        if node.is_scalar() {
             continue;
         }
-        if let Some(value) = visit.node.reference_value()
+        if may_refer
+            && let Some(value) = node.reference_value()
             && let Some(text) = value.as_str()
         {
-            let (uri, fragment) = text.split_at(text.find('#').unwrap_or(text.len()));
-            found.push(Uri { node: value, uri: uri.to_owned(), fragment: fragment.to_owned(), is_source: false });
+            found.push(Uri::of(value, &text));
         }
-        if let Some(source) = walk::source_of(visit.node)
+        if let Some(source) = walk::source_of(node)
             && source.as_i64().is_none()
             && let text = source.text()
             && !text.starts_with("fits:")
         {
             found.push(Uri { node: source, uri: text.into_owned(), fragment: String::new(), is_source: true });
         }
-    }
-    let mut walk = tree.root().walk(limits).as_written();
-    while let Some(visit) = walk.step()? {
-        let is_external = visit.node.tag().is_some_and(|tag| tag.starts_with(EXTERNAL_ARRAY)) && !visit.node.is_alias();
-        if let Some(value) = visit.node.get("fileuri").filter(|value| is_external && value.is_scalar()) {
-            let text = value.text();
-            let (uri, fragment) = text.split_at(text.find('#').unwrap_or(text.len()));
-            found.push(Uri { node: value, uri: uri.to_owned(), fragment: fragment.to_owned(), is_source: false });
+        if node.tag().is_some_and(is_external)
+            && let Some(value) = node.get("fileuri").filter(|value| value.is_scalar())
+        {
+            found.push(Uri::of(value, &value.text()));
         }
     }
     Ok(found)
+}
+
+impl<'t> Uri<'t> {
+    /// A file and a fragment in one text.
+    fn of(node: Node<'t>, text: &str) -> Self {
+        let (uri, fragment) = text.split_at(text.find('#').unwrap_or(text.len()));
+        Self { node, uri: uri.to_owned(), fragment: fragment.to_owned(), is_source: false }
+    }
 }
 
 /// An array of another file by the name of that file (core/externalarray), which Trilith hands on unchanged.

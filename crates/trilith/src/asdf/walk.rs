@@ -268,14 +268,8 @@ pub(crate) fn is_integer_tag(tag: &str) -> bool {
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
 pub fn sourced(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
     let tree = file.tree();
-    let known = match file.known_sources().get() {
-        Some(known) => known,
-        None => {
-            let found = sourced_in(tree, file.limits())?;
-            let numbers = found.iter().map(|(node, source)| (node.written_id(), source.written_id())).collect();
-            file.known_sources().get_or_init(|| numbers)
-        }
-    };
+    check_count(tree, file.limits())?;
+    let known = file.known_sources().get_or_init(|| source_numbers(tree));
     let node = |number: u32| tree.node_at(number as usize);
     Ok(known.iter().filter_map(|(array, source)| Some((node(*array)?, node(*source)?))).collect())
 }
@@ -300,12 +294,26 @@ pub(crate) fn first_broken(file: &AsdfFile) -> Result<Option<Error>> {
 /// # Errors
 /// Returns the errors of [`sourced`].
 pub fn sourced_in<'t>(tree: &'t Tree, limits: &Limits) -> Result<Vec<(Node<'t>, Node<'t>)>> {
+    check_count(tree, limits)?;
+    Ok(with_source(tree).collect())
+}
+
+/// Refuses a tree of too many nodes.
+pub(super) fn check_count(tree: &Tree, limits: &Limits) -> Result<()> {
     // Keys are nodes, too.
     if tree.node_count() as u64 / 2 > limits.nodes {
         return Err(Limits::exceeded("nodes", limits.nodes, "the tree has more nodes to visit"));
     }
-    let arrays = tree.tagged(ndarray::is_ndarray_tag);
-    Ok(arrays.filter_map(|node| Some((node, source_of(node)?))).collect())
+    Ok(())
+}
+
+fn with_source(tree: &Tree) -> impl Iterator<Item = (Node<'_>, Node<'_>)> {
+    tree.tagged(ndarray::is_ndarray_tag).filter_map(|node| Some((node, source_of(node)?)))
+}
+
+/// The numbers, as they are written, of the ndarrays that have a source, and of these sources.
+pub(super) fn source_numbers(tree: &Tree) -> Vec<(u32, u32)> {
+    with_source(tree).map(|(node, source)| (node.written_id(), source.written_id())).collect()
 }
 
 /// The `source` of a node that is an ndarray.

@@ -7,7 +7,7 @@
 
 use std::any::Any;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{BufWriter, Seek, Write};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::error::{Context, Error, Result};
 use crate::fits::{self, FitsFile, Hdu, Header, NewHdu};
 use crate::limits::Limits;
 use crate::percent::leniently_decoded;
-use crate::tree::{Node, Tree, TreePath, Value};
+use crate::tree::{Node, NodeId, Tree, TreePath, Value};
 use crate::yaml::{PrintOptions, print_document};
 
 /// The arrays of a FITS file for the tree inside it.
@@ -190,16 +190,21 @@ pub(super) fn is_ragged(file: &AsdfFile, node: Node<'_>) -> bool {
 pub(super) struct Headers;
 
 impl Meanings for Headers {
-    fn physical(&self, file: &AsdfFile, node: Node<'_>, stored: Array) -> Result<Array> {
+    fn declared(&self, file: &AsdfFile) -> HashMap<NodeId, NodeId> {
         let root = file.tree().root();
         // The HDUs of a FITS file around the tree are read as they are meant.
         let list = if root.is_mapping() && file.container().is_none() { root.get("fits") } else { None };
-        let Some(list) = list.filter(|list| list.is_sequence()) else { return Ok(stored) };
-        let is_of = |item: &Node<'_>| item.is_mapping() && item.get("data").is_some_and(|data| data.id() == node.id());
-        match list.items().find(is_of).and_then(|item| item.get("header")) {
-            Some(header) => fits::meant(header, stored),
-            None => Ok(stored),
+        let mut declared = HashMap::new();
+        for item in list.into_iter().filter(|list| list.is_sequence()).flat_map(Node::items).filter(|item| item.is_mapping()) {
+            if let (Some(data), Some(header)) = (item.get("data"), item.get("header")) {
+                declared.entry(data.id()).or_insert(header.id());
+            }
         }
+        declared
+    }
+
+    fn physical(&self, header: Node<'_>, stored: Array) -> Result<Array> {
+        fits::meant(header, stored)
     }
 }
 

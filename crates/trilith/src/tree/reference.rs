@@ -76,6 +76,14 @@ impl<'t> Node<'t> {
     }
 }
 
+impl Tree {
+    /// Returns `true` if the text can hold a reference at all: the key `$ref`, which can also be written with escapes.
+    pub(crate) fn may_refer(&self) -> bool {
+        let text = self.text().as_bytes();
+        memchr::memmem::find(text, b"$ref").is_some() || memchr::memchr(b'\\', text).is_some()
+    }
+}
+
 /// The target of a reference.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
