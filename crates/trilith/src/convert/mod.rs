@@ -221,6 +221,8 @@ pub struct Converted {
     /// Deviations from the options without loss, such as steps of an encoding chain that a block cannot have, and
     /// content that was copied although the standard asks writers to avoid it.
     pub notes: Vec<String>,
+    /// `true` if the tree and the stored bytes of all blocks are those of the file that was read.
+    pub is_copy: bool,
     /// `true` if blocks were counted: what was written is a file of the ASDF family made from one.
     pub is_counted: bool,
     /// `true` if the file was written to its end; false if a loss was not allowed
@@ -287,7 +289,7 @@ fn write<W: Write + Seek>(
         done = write_alone(file, tree, asdf, options, progress)?;
         Ok(())
     })?;
-    if within { Ok(done) } else { write_alone(file, tree, out, options, progress) }
+    if within { Ok(Converted { is_copy: false, ..done }) } else { write_alone(file, tree, out, options, progress) }
 }
 
 fn write_alone<W: Write + Seek>(
@@ -307,7 +309,7 @@ fn write_alone<W: Write + Seek>(
     // Only encoders need it.
     let is_copy = blocks.iter().all(|block| block.is_streamed() || copies(block, options));
     let hints = if is_copy { HashMap::new() } else { block_hints(file)? };
-    let mut done = Converted::default();
+    let mut done = Converted { is_copy: is_copy && tree.is_none_or(|tree| tree == file.tree().text()), ..Converted::default() };
     for block in blocks {
         write_old(file, &mut writer, block, options, &hints, &mut done, progress)?;
     }
