@@ -205,30 +205,30 @@ impl Text {
                 continue;
             }
             let mut line = Line::default();
-            line.push(None, &"  ".repeat(depth.saturating_sub(1)));
+            line.push(None, "  ".repeat(depth.saturating_sub(1)));
             if depth > 0 {
                 let name = visit.name.unwrap_or_else(|| format!("- {}", visit.index).into());
                 let name = if name.is_empty() { "\"\"".into() } else { name };
-                line.push(Some(Ink::Name), &clean(&name));
+                line.push(Some(Ink::Name), clean(&name));
                 line.push(None, ": ");
             }
             let notes = item.notes();
             if let Some(tag) = notes.tag.filter(|_| self.tags) {
-                line.push(Some(Ink::Tag), &format!("<{}> ", clean(&cut(tag, LONGEST))));
+                line.push(Some(Ink::Tag), format!("<{}> ", clean(&cut(tag, LONGEST))));
             }
             let (what, is_whole) = self.what(item, &notes, depth)?;
-            line.push((item.kind() == ItemKind::Array).then_some(Ink::Array), &what);
+            line.push((item.kind() == ItemKind::Array).then_some(Ink::Array), what);
             if let Some(role) = notes.role {
-                line.push(None, &format!("  ({role})"));
+                line.push(None, format!("  ({role})"));
             }
             let unit = notes.unit.iter().map(|unit| format!("unit={unit}"));
             let said: Vec<_> = unit.filter(|_| !self.attributes).chain(notes.attributes.iter().filter(|_| !self.attributes).map(|(name, value)| format!("{name}={value}")))
                 .collect();
             if !said.is_empty() && item.kind() == ItemKind::Array {
-                line.push(None, &format!("  {}", clean(&said.join(", "))));
+                line.push(None, format!("  {}", clean(&said.join(", "))));
             }
             if let Some(comment) = &notes.comment {
-                line.push(None, &format!("  ## {}", clean(comment)));
+                line.push(None, format!("  ## {}", clean(comment)));
             }
             if is_whole {
                 walk.skip_children();
@@ -243,9 +243,9 @@ impl Text {
             if self.attributes {
                 for (name, value) in item.attributes()? {
                     let mut line = Line::default();
-                    line.push(None, &"  ".repeat(depth));
-                    line.push(Some(Ink::Name), &clean(&format!("@{name}")));
-                    line.push(None, &format!(": {}", clean(&attribute_json(&value))));
+                    line.push(None, "  ".repeat(depth));
+                    line.push(Some(Ink::Name), clean(&format!("@{name}")));
+                    line.push(None, format!(": {}", clean(&attribute_json(&value))));
                     out.raw(&line.text(self.room))?;
                     out.raw("\n")?;
                 }
@@ -258,16 +258,16 @@ impl Text {
     fn members(&self, out: &mut Out, depth: usize, notes: &Notes<'_>) -> Result<()> {
         for (name, said) in &notes.members {
             let mut line = Line::default();
-            line.push(None, &"  ".repeat(depth));
-            line.push(Some(Ink::Name), &clean(name));
+            line.push(None, "  ".repeat(depth));
+            line.push(Some(Ink::Name), clean(name));
             line.push(None, ":");
             let unit = said.unit.iter().map(|unit| format!("unit={unit}"));
             let words: Vec<_> = unit.chain(said.attributes.iter().map(|(name, value)| format!("{name}={value}"))).collect();
             if !words.is_empty() {
-                line.push(None, &format!(" {}", clean(&words.join(", "))));
+                line.push(None, format!(" {}", clean(&words.join(", "))));
             }
             if let Some(comment) = &said.comment {
-                line.push(None, &format!("  ## {}", clean(comment)));
+                line.push(None, format!("  ## {}", clean(comment)));
             }
             out.raw(&line.text(self.room))?;
             out.raw("\n")?;
@@ -319,20 +319,25 @@ const LONGEST: usize = 121;
 struct Line(Vec<(Option<Ink>, String)>);
 
 impl Line {
-    fn push(&mut self, ink: Option<Ink>, text: &str) {
-        self.0.push((ink, text.to_owned()));
+    fn push(&mut self, ink: Option<Ink>, text: impl Into<String>) {
+        self.0.push((ink, text.into()));
     }
 
     /// The line, in as much room as the terminal has.
     fn text(&self, room: Option<usize>) -> String {
-        let length: usize = self.0.iter().map(|(_, text)| text.chars().count()).sum();
-        let is_cut = room.is_some_and(|room| length > room);
+        let is_cut = room.is_some_and(|room| self.0.iter().map(|(_, text)| text.chars().count()).sum::<usize>() > room);
         let mut left = room.filter(|_| is_cut).map_or(usize::MAX, |room| room.saturating_sub(1));
         let mut line = String::new();
         for (ink, text) in &self.0 {
-            let shown: String = text.chars().take(left).collect();
-            left -= shown.chars().count();
-            line.push_str(&ink.map_or_else(|| shown.as_str().into(), |ink| paint(ink, &shown)));
+            let end = if is_cut { text.char_indices().nth(left).map_or(text.len(), |(at, _)| at) } else { text.len() };
+            let shown = &text[..end];
+            if is_cut {
+                left -= shown.chars().count();
+            }
+            match ink {
+                Some(ink) => line.push_str(&paint(*ink, shown)),
+                None => line.push_str(shown),
+            }
         }
         if is_cut {
             line.push('…');

@@ -87,7 +87,11 @@ pub(super) fn type_of(node: Node<'_>) -> KeyType {
     if node.kind() != NodeKind::Scalar {
         return KeyType::Collection;
     }
-    match node.scalar() {
+    type_of_scalar(&node.scalar())
+}
+
+fn type_of_scalar(scalar: &Scalar<'_>) -> KeyType {
+    match scalar {
         Scalar::Str(_) => KeyType::Text,
         Scalar::Null => KeyType::Null,
         Scalar::Bool(_) => KeyType::Bool,
@@ -99,9 +103,12 @@ pub(super) fn type_of(node: Node<'_>) -> KeyType {
 
 /// Returns the identity of a key.
 pub(super) fn key_of(node: Node<'_>) -> Key<'_> {
-    match type_of(node) {
-        KeyType::Collection => (KeyType::Collection, Cow::Owned(node.id().index().to_string())),
-        kind => (kind, node.text()),
+    if !node.is_scalar() {
+        return (KeyType::Collection, Cow::Owned(node.id().index().to_string()));
+    }
+    match node.scalar() {
+        Scalar::Str(text) => (KeyType::Text, text),
+        other => (type_of_scalar(&other), node.text()),
     }
 }
 

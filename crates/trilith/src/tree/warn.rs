@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::build::{KIND, MAPPING, SCALAR};
-use super::children::{Key, key_of};
+use super::children::{Key, KeyType, key_of};
 use super::node::Node;
 use super::{Scalar, Tree};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -106,12 +106,12 @@ impl Tree {
         }
         let mut seen = Seen::new(node.len());
         for (key, _) in node.entries().filter(|(key, _)| !key.is_merge()) {
-            if !key.is_scalar() || !matches!(key.scalar(), Scalar::Str(_) | Scalar::Int(_) | Scalar::BigInt(_) | Scalar::Bool(_))
-            {
+            let identity = key_of(key);
+            if !matches!(identity.0, KeyType::Text | KeyType::Integer | KeyType::Bool) {
                 let message = format!("the key {} is neither a string nor an integer nor a boolean", shortened(key.raw()));
                 note(Rule::KeyType, message, key.span());
             }
-            if node.len() > 1 && seen.has(key_of(key)) {
+            if node.len() > 1 && seen.has(identity) {
                 let message = format!("duplicate key {}; the last one counts", shortened(key.raw()));
                 note(Rule::DuplicateKey, message, key.span());
             }
