@@ -6,7 +6,7 @@ use super::datatype::Byteorder;
 use super::gather::{Axis, gather};
 use super::handle::Array;
 use super::program::{How, Program, convert_in_place};
-use crate::bytes::{Access, Source, to_usize};
+use crate::bytes::{Access, Form, Source, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::threads::{ahead, each, threads};
@@ -23,6 +23,8 @@ const TILE: usize = 1 << 20;
 const PARALLEL: usize = 8 << 20;
 /// Bytes read at once from a source without bytes in memory: a codec decodes several pieces of it at the same time.
 const AHEAD: u64 = 16 << 20;
+/// Bytes read at once from a file that stores them as they are: few enough for the caches of a processor.
+const COPIED: u64 = 1 << 20;
 /// Bytes given on at once from a source that comes from front to back: few enough for the caches of a processor.
 const STREAMED: usize = 512 << 10;
 /// Bytes held if the elements of a piece are far apart.
@@ -153,10 +155,12 @@ impl Array {
         let mut buffer = Vec::new();
         let extent = self.extent();
         let in_memory = self.source.view(extent.start, extent.end - extent.start).is_some();
+        let is_random = || self.source.access() == Access::Random;
         let size = match (self.is_turned(), in_memory) {
             (true, _) => TURNED,
-            (false, false) => AHEAD,
             (false, true) => 0,
+            (false, false) if plain && is_random() && matches!(self.source.form(), Ok(Form::Plain(_))) => COPIED,
+            (false, false) => AHEAD,
         };
         let portion = Some(self.source.portion()).filter(|bytes| *bytes <= self.limits.memory / 8);
         let size = size.max(max_bytes as u64).max(portion.unwrap_or(0));

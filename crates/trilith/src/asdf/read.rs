@@ -39,7 +39,7 @@ pub struct AsdfFile {
     resolve: Arc<dyn Resolve>,
     fits: Option<Arc<dyn FitsArrays>>,
     meaning: Option<Arc<dyn Meanings>>,
-    /// What `meaning` finds in this tree.
+    /// The declarations that `meaning` finds in this tree.
     declared: OnceLock<HashMap<NodeId, NodeId>>,
     container: Option<Container>,
     /// The data of blocks in the places of their numbers, and external files by URI: both are looked up once. Floats that
