@@ -207,6 +207,42 @@ class Numbers(Case):
         self.assertEqual(trilith_json("get", f"{path}#/data"), [5, -3])
         self.assertIn("<m8[s]", trilith("tree", path, "--attributes").decode())
 
+    def test_opaque_elements_of_numpy_are_bytes(self):
+        random = np.random.default_rng(7)
+        typed = np.dtype([("a", "<i4"), ("b", "V3"), ("in", [("c", ">f4"), ("d", "V2", (2,))], (2,)), ("e", "<M8[D]")])
+        plain = np.frombuffer(random.bytes(3 * 4 * 5), "V5").reshape(3, 4)
+        table = np.frombuffer(random.bytes(6 * typed.itemsize), typed).reshape(2, 3)
+        table = table.copy()
+        table["in"]["c"], table["e"] = 0.5, np.datetime64("2020-02-29")
+        for name, array in (("plain", plain), ("table", table)):
+            for form in (array, np.asfortranarray(array), array[:0]):
+                files = [self.folder / f"{name}.npy", self.folder / f"{name}.npz", self.folder / f"{name}z.npz"]
+                np.save(files[0], form)
+                np.savez(files[1], data=form)
+                np.savez_compressed(files[2], data=form)
+                for path in files:
+                    with self.subTest(path.name, order=form.flags.c_contiguous, shape=form.shape):
+                        self.opaque(path, form)
+
+    def opaque(self, path, array):
+        def octets(part):
+            return np.frombuffer(part.tobytes(), "u1").reshape(*part.shape, part.dtype.itemsize).tolist()
+
+        found = trilith_json("get", f"{path}#/data")
+        if array.dtype.names is None:
+            self.assertEqual(found, octets(array))
+            copied = path.with_suffix(".asdf")
+            trilith("convert", path, copied, "--overwrite")
+            self.assertEqual(trilith_json("get", f"{copied}#/data"), octets(array))
+        else:
+            inner = array["in"]
+            rows = [
+                [row["a"].item(), octets(row["b"]), [[0.5, octets(part["d"])] for part in row["in"]], "2020-02-29"] for row in array.ravel()
+            ]
+            self.assertEqual(np.array(found, dtype=object).reshape(-1, 4).tolist() if inner.size else found, np.array(rows, dtype=object).tolist())
+        self.assertIn("V5" if array.dtype.names is None else "b=|V3 in.d=|V2", trilith("tree", path, "--attributes").decode())
+        self.assertEqual(trilith_json("verify", path)["problems"], [])
+
     @unittest.skipUnless(HAS_TIFFFILE, "tifffile is not installed")
     def test_samples_of_17_to_31_bits_and_reversed_bits(self):
         random, path = np.random.default_rng(4), self.folder / "a.tif"
