@@ -243,6 +243,41 @@ class Numbers(Case):
         self.assertIn("V5" if array.dtype.names is None else "b=|V3 in.d=|V2", trilith("tree", path, "--attributes").decode())
         self.assertEqual(trilith_json("verify", path)["problems"], [])
 
+    def test_filters_that_are_not_read_are_refused_by_name(self):
+        path = self.folder / "a.h5"
+        names = {32013: "ZFP", 32018: "FCIDECOMP", 32026: "Blosc2"}
+        with h5py.File(path, "w") as file:
+            for number, name in names.items():
+                how = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+                how.set_chunk((8,))
+                how.set_filter(number, h5py.h5z.FLAG_OPTIONAL, (1, 2))
+                space = h5py.h5s.create_simple((8,))
+                dataset = h5py.h5d.create(file.id, name.encode(), h5py.h5t.NATIVE_FLOAT, space, how)
+                dataset.write_direct_chunk((0,), bytes(20))
+            file["good"] = [1, 2]
+        for name in names.values():
+            with self.assertRaisesRegex(AssertionError, name):
+                trilith("get", f"{path}#/{name}")
+        self.assertEqual(trilith_json("get", f"{path}#/good"), [1, 2])
+
+    def test_structs_of_numpy_with_padding_and_arrays_of_arrays(self):
+        for typed in (np.dtype("i1,i4,i1", align=True), np.dtype([("c", ("<f8", (5,)), (2,)), ("d", ("V2", (3,)), (2,))])):
+            table = np.frombuffer(np.random.default_rng(3).bytes(3 * typed.itemsize), typed)
+            path = self.folder / "a.npy"
+            np.save(path, table)
+            fields = trilith_json("digest", path)["arrays"]["/data"]["datatype"]
+            self.assertEqual([field["name"] for field in fields], list(typed.names))
+            for field in fields:
+                column, out = table[field["name"]], self.folder / f"{typed.itemsize}-{field['name']}.npy"
+                trilith("get", f"{path}#/data", "--field", field["name"], "-o", out)
+                found = np.load(out)
+                if column.dtype.kind == "V":
+                    self.assertEqual(found.shape, (3, 2, 3, 2))
+                    self.assertEqual(found.tobytes(), column.tobytes())
+                else:
+                    self.assertEqual(found.dtype, column.dtype)
+                    self.assertEqual(found.tobytes(), column.tobytes())
+
     @unittest.skipUnless(HAS_TIFFFILE, "tifffile is not installed")
     def test_samples_of_17_to_31_bits_and_reversed_bits(self):
         random, path = np.random.default_rng(4), self.folder / "a.tif"

@@ -228,6 +228,20 @@ class Tiff(Case):
             self.assertIn(said, layout.replace(", ", ","))
         self.digests({path: {"image": data, "image@tag65000": np.arange(300, dtype="<u2")}})
 
+    def test_tiles_that_were_never_written_have_the_value_of_gdal(self):
+        path, data = self.folder / "sparse.tif", pixels("i2", (32, 48))
+        for said in (None, "-9"):
+            tags = [] if said is None else [(42113, "s", 0, said, True)]
+            tifffile.imwrite(path, data, tile=(16, 16), compression="deflate", extratags=tags, metadata=None)
+            with tifffile.TiffFile(path, mode="r+b") as file:
+                for name in ("TileOffsets", "TileByteCounts"):
+                    tag = file.pages[0].tags[name]
+                    tag.overwrite([0 if number == 4 else value for number, value in enumerate(tag.value)])
+            wanted = tifffile.imread(path)
+            self.assertEqual(wanted[20, 20], int(said or 0))
+            found = trilith("get", f"{path}#/image", "--stored", "--format", "json")
+            np.testing.assert_array_equal(json.loads(found), wanted)
+
     def test_what_is_not_read_is_named(self):
         path, data = self.folder / "webp.tif", pixels("u1", (64, 64, 3))
         tifffile.imwrite(path, data, compression="webp", metadata=None)

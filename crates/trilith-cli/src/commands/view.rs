@@ -88,7 +88,7 @@ impl View {
             for Found { name, problem, .. } in gather.clone().named(&item.file) {
                 match problem {
                     Some(problem) => return Err(problem),
-                    None => session.add(&name, &name),
+                    None => session.add(&bytes::shown_name(&name), &name),
                 };
             }
             if let (Some(path), true) = (&item.path, begin.is_empty()) {
