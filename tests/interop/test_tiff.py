@@ -153,6 +153,26 @@ class Tiff(Case):
         trilith("get", f"{path}#/image", "--slice", "1,2:,::-1,3:5", "-o", self.folder / "part.npy")
         np.testing.assert_array_equal(np.load(self.folder / "part.npy"), files[path]["image"][1, 2:, ::-1, 3:5])
 
+    def test_stacks_of_tifffile_have_their_shape(self):
+        files = {}
+        for number, shape in enumerate(((5, 10, 12), (1, 5, 10, 12), (2, 3, 10, 12), (2, 1, 10, 12), (4, 10, 12, 3), (2, 3, 10, 12, 3), (4, 3, 10, 12))):
+            how = {"photometric": "rgb" if shape[-1] == 3 or shape == (4, 3, 10, 12) else "minisblack", "planarconfig": "separate" if shape == (4, 3, 10, 12) else None}
+            for said in (None, "mine"):
+                path = self.folder / f"{number}-{said}.tif"
+                data = (np.arange(np.prod(shape)) % 251).astype("u1").reshape(shape)
+                tifffile.imwrite(path, data, description=said, compression="zlib" if number % 2 else None, **how)
+                files[path] = {"image": tifffile.imread(path)}
+                self.assertEqual(files[path]["image"].shape, shape)
+        path, two = self.folder / "two.tif", [pixels("u1", (2, 80)).reshape(2, 8, 10), pixels("u1", (2, 80)).reshape(2, 8, 10)]
+        with tifffile.TiffWriter(path) as file:
+            for data in two:
+                file.write(data, photometric="minisblack", contiguous=False)
+        files[path] = {f"page{number}": plane for number, plane in enumerate(np.concatenate(two))}
+        self.digests(files)
+        path = self.folder / "named.tif"
+        tifffile.imwrite(path, np.zeros((2, 3, 8, 10), "u1"), photometric="minisblack", metadata={"axes": "TZYX"})
+        self.assertIn('grid_dims=["t", "z", "y", "x"]', trilith("layout", "from", path).decode())
+
     def test_what_only_some_planes_of_a_stack_have_is_kept(self):
         path, data = self.folder / "a.tif", pixels("u2", (6, 80)).reshape(6, 8, 10)
         said = "ImageJ=1.54f\nimages=6\nslices=3\nframes=2\nhyperstack=true\n"

@@ -132,6 +132,11 @@ impl Image {
         Ok(first.map(|image| Self { around: around.to_vec(), ..image }))
     }
 
+    /// The lengths of the array of one page.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
     /// Returns the height and the width of an image without a depth.
     pub fn lengths(&self) -> Option<(u64, u64)> {
         let at = |name| self.dims.iter().position(|dim| *dim == name).and_then(|at| self.shape.get(at).copied());

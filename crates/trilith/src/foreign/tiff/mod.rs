@@ -1,7 +1,7 @@
 //! TIFF and `BigTIFF`: images in strips or tiles.
 //!
 //! Every image becomes an array, `image` if there is only one, else `page0`, `page1` and so on; smaller versions of a page
-//! are in a dict next to it. A hyperstack of `ImageJ` or an image of OME-TIFF is one array (`series.rs`). Strips that are one
+//! are in a dict next to it. A stack of `ImageJ`, of tifffile or of OME-TIFF is one array (`series.rs`). Strips that are one
 //! after the other without a filter are one array; all else is a grid of chunks. The other tags of an image are attributes of
 //! its array; of the other pages of a series, those that differ are in a dict next to it.
 

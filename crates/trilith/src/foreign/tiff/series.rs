@@ -1,11 +1,11 @@
-//! Pages that are planes of one array: hyperstacks of `ImageJ`, and the images of OME-TIFF, as `stack.rs` reads their
+//! Pages that are planes of one array: hyperstacks of `ImageJ`, stacks of tifffile, and the images of OME-TIFF, as `stack.rs` reads their
 //! descriptions.
 
 use std::collections::HashSet;
 
 use super::directory::{Directory, Tiff, Values};
 use super::image::Image;
-use super::stack::{Stack, imagej, ome, samples};
+use super::stack::{Stack, imagej, ome, samples, shaped};
 use super::{Page, id};
 use crate::error::Result;
 
@@ -32,10 +32,19 @@ impl Series {
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read.
 pub(super) fn of_file(file: &Tiff<'_>, pages: &[Page]) -> Result<Vec<Series>> {
     let mut found: Vec<Series> = Vec::new();
-    if let (Some(text), true) = (description(file, pages), pages.len() > 1) {
-        let stacks = if text.contains("<OME") { ome(&text, pages.len()) } else { imagej_pages(&text, file, pages) };
-        for stack in stacks {
-            found.extend(alike(file, pages, stack)?);
+    if pages.len() > 1 {
+        for text in descriptions(file, pages) {
+            let stacks = match () {
+                () if text.contains("<OME") => ome(&text, pages.len()),
+                () if text.starts_with('{') => shaped_pages(&text, file, pages),
+                () => imagej_pages(&text, file, pages),
+            };
+            for stack in stacks {
+                found.extend(alike(file, pages, stack)?);
+            }
+            if !found.is_empty() {
+                break;
+            }
         }
     }
     let taken: HashSet<usize> = found.iter().flat_map(|series| series.pages.iter().copied()).collect();
@@ -45,12 +54,12 @@ pub(super) fn of_file(file: &Tiff<'_>, pages: &[Page]) -> Result<Vec<Series>> {
     Ok(found)
 }
 
-/// The description of the first page. A fault in it is reported when it becomes an attribute.
-fn description(file: &Tiff<'_>, pages: &[Page]) -> Option<String> {
-    match file.values(pages.first()?.directory.tag(id::DESCRIPTION)?) {
-        Ok(Values::Text(text)) => Some(text),
-        _ => None,
-    }
+/// The descriptions of the first page: tifffile writes its own after that of the user. A fault in one is reported when it becomes
+/// an attribute.
+fn descriptions(file: &Tiff<'_>, pages: &[Page]) -> Vec<String> {
+    let tags = pages.first().into_iter().flat_map(|page| &page.directory.tags);
+    let text = |tag| if let Ok(Values::Text(text)) = file.values(tag) { Some(text) } else { None };
+    tags.filter(|tag| tag.id == id::DESCRIPTION).filter_map(text).collect()
 }
 
 /// Returns the series of a stack, if its pages are alike, and so are their smaller versions.
@@ -86,4 +95,11 @@ fn imagej_pages(text: &str, file: &Tiff<'_>, pages: &[Page]) -> Vec<Stack> {
     }
     let said = axes.iter().fold(1u64, |n, (len, _)| n.saturating_mul(*len));
     if said == count as u64 { vec![Stack { axes, pages: (0..count).collect(), plane: None }] } else { Vec::new() }
+}
+
+/// A stack of tifffile, whose description has the shape of all pages.
+fn shaped_pages(text: &str, file: &Tiff<'_>, pages: &[Page]) -> Vec<Stack> {
+    let plane = pages.first().and_then(|page| Image::read(file, &page.directory).ok());
+    let axes = plane.and_then(|plane| shaped(text, plane.shape(), pages.len() as u64));
+    axes.map(|axes| Stack { axes, pages: (0..pages.len()).collect(), plane: None }).into_iter().collect()
 }

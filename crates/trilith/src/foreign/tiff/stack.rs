@@ -1,7 +1,9 @@
-//! What the description of a TIFF page says of a stack: lines `slices=4` of `ImageJ`, and the XML of OME ("OME-TIFF
+//! What the description of a TIFF page says of a stack: lines `slices=4` of `ImageJ`, JSON of tifffile, and the XML of OME ("OME-TIFF
 //! specification" of the Open Microscopy Environment, with the schema of 2016-06).
 
 use std::collections::HashSet;
+
+use serde_json::Value;
 
 use super::directory::{Directory, Tiff};
 use super::id;
@@ -41,6 +43,26 @@ pub(super) fn imagej(text: &str, samples: u64, is_planar: bool) -> Option<Vec<Ax
         axes.push((images, "page"));
     }
     Some(axes)
+}
+
+/// The axes around a plane of this shape in a stack of tifffile, which writes the shape as JSON: `{"shape": [5, 10, 12]}`.
+pub(super) fn shaped(text: &str, plane: &[u64], count: u64) -> Option<Vec<Axis>> {
+    const UNNAMED: [&str; 8] = ["axis0", "axis1", "axis2", "axis3", "axis4", "axis5", "axis6", "axis7"];
+    let said: Value = serde_json::from_str(text).ok()?;
+    let shape: Vec<u64> = said.get("shape")?.as_array()?.iter().map(Value::as_u64).collect::<Option<_>>()?;
+    let around = shape.strip_suffix(plane)?;
+    let letters = said.get("axes").and_then(Value::as_str).filter(|letters| letters.len() == shape.len());
+    let name = |at: usize| match letters.and_then(|letters| letters.get(at..=at)) {
+        Some("T") => Some("t"),
+        Some("Z") => Some("z"),
+        Some("C") => Some("c"),
+        _ if around.len() == 1 => Some("page"),
+        _ => UNNAMED.get(at).copied(),
+    };
+    let axes: Vec<Axis> = around.iter().enumerate().map(|(at, len)| Some((*len, name(at)?))).collect::<Option<_>>()?;
+    let is_each = axes.iter().map(|axis| axis.1).collect::<HashSet<_>>().len() == axes.len();
+    let all = axes.iter().try_fold(1u64, |n, (len, _)| n.checked_mul(*len));
+    (is_each && all == Some(count)).then_some(axes)
 }
 
 /// The number of samples of a pixel, and whether each is a plane.
