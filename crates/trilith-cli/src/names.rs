@@ -66,7 +66,7 @@ impl TypedValueParser for Name {
 mod tests {
     use super::*;
 
-    /// Lists the arguments that take text and no file: whoever adds one decides which of them it is.
+    /// Each name in the table is used, and each name that looks like a file is in the table.
     #[test]
     fn every_value_name_of_a_file_is_used() {
         fn of(command: &Command, found: &mut Vec<String>) {

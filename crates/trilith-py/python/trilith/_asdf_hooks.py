@@ -288,7 +288,7 @@ def is_fits(fd):
 
 
 def of_fits(fd, args, kwargs):
-    """The arguments of `asdf.open` for the ASDF file in a FITS file: it stands alone in memory, and may only be read."""
+    """The arguments of `asdf.open` for the ASDF file in a FITS file: a separate file in memory, which may only be read."""
     from . import dumps
 
     names = ("uri", "mode")

@@ -1,4 +1,4 @@
-//! What the description of a TIFF page says of a stack: lines `slices=4` of `ImageJ`, JSON of tifffile, and the XML of OME ("OME-TIFF
+//! Stacks as descriptions of TIFF pages tell them: lines `slices=4` of `ImageJ`, JSON of tifffile, and the XML of OME ("OME-TIFF
 //! specification" of the Open Microscopy Environment, with the schema of 2016-06).
 
 use std::collections::HashSet;
@@ -11,7 +11,7 @@ use super::id;
 /// The length and the name of an axis.
 pub(super) type Axis = (u64, &'static str);
 
-/// What a description says: the axes around the planes, the page of each plane, and the lengths of a plane if they are known.
+/// A stack as a description tells it: the axes around the planes, the page of each plane, and the lengths of a plane if they are known.
 pub(super) struct Stack {
     pub axes: Vec<Axis>,
     pub pages: Vec<usize>,
