@@ -4,8 +4,9 @@ what is not."""
 import itertools
 import json
 
+import asdf
 import numpy as np
-from peer import Case, expected, sha256, trilith
+from peer import Case, expected, sha256, trilith, trilith_json
 
 try:
     import imagecodecs  # noqa: F401
@@ -125,6 +126,102 @@ class Tiff(Case):
         self.assertEqual(short["arrays"]["/image"]["shape"], [20, 15])
         self.assertIn("3 more pages", json.dumps(short["errors"]))
 
+    def test_hyperstacks_of_imagej_are_one_array(self):
+        files = {}
+        shapes = [(3, 4, 2, 10, 12), (1, 4, 2, 10, 12), (5, 1, 1, 10, 12), (1, 1, 3, 10, 12), (1, 6, 1, 10, 12)]
+        for (number, shape), code, compression in itertools.product(enumerate(shapes), ("u1", "u2", "f4"), (None, "zlib")):
+            path = self.folder / f"{number}-{code}-{compression}.tif"
+            data = pixels("u2", (shape[0] * shape[1] * shape[2], 120)).reshape(shape).astype(code)
+            how = {"rowsperstrip": 4} if number % 2 else {}
+            tifffile.imwrite(path, data, imagej=True, compression=compression, metadata={"axes": "TZCYX"}, **how)
+            files[path] = {"image": tifffile.imread(path)}
+            self.assertEqual(files[path]["image"].shape, tuple(n for n in shape if n > 1))
+        for shape, axes in (((4, 10, 12, 3), "ZYXS"), ((2, 3, 10, 12, 3), "TZYXS")):
+            path = self.folder / f"color-{axes}.tif"
+            tifffile.imwrite(path, pixels("u1", (2, 2160))[:, : np.prod(shape) // 2].reshape(shape), imagej=True, metadata={"axes": axes})
+            files[path] = {"image": tifffile.imread(path)}
+            self.assertEqual(files[path]["image"].shape, shape)
+        self.digests(files)
+        path = self.folder / "0-u2-zlib.tif"
+        facts = trilith_json("tree", path)
+        self.assertIn("t", json.dumps(facts))
+        self.assertIn('grid_dims=["t", "z", "c", "y", "x"]', trilith("layout", "from", path).decode())
+        self.assertEqual(trilith_json("verify", path)["problems"], [])
+        trilith("convert", path, self.folder / "a.asdf")
+        with asdf.open(self.folder / "a.asdf") as copied:
+            np.testing.assert_array_equal(copied["image"], files[path]["image"])
+        trilith("get", f"{path}#/image", "--slice", "1,2:,::-1,3:5", "-o", self.folder / "part.npy")
+        np.testing.assert_array_equal(np.load(self.folder / "part.npy"), files[path]["image"][1, 2:, ::-1, 3:5])
+
+    def test_stacks_of_tifffile_have_their_shape(self):
+        files = {}
+        for number, shape in enumerate(((5, 10, 12), (1, 5, 10, 12), (2, 3, 10, 12), (2, 1, 10, 12), (4, 10, 12, 3), (2, 3, 10, 12, 3), (4, 3, 10, 12))):
+            how = {"photometric": "rgb" if shape[-1] == 3 or shape == (4, 3, 10, 12) else "minisblack", "planarconfig": "separate" if shape == (4, 3, 10, 12) else None}
+            for said in (None, "mine"):
+                path = self.folder / f"{number}-{said}.tif"
+                data = (np.arange(np.prod(shape)) % 251).astype("u1").reshape(shape)
+                tifffile.imwrite(path, data, description=said, compression="zlib" if number % 2 else None, **how)
+                files[path] = {"image": tifffile.imread(path)}
+                self.assertEqual(files[path]["image"].shape, shape)
+        path, two = self.folder / "two.tif", [pixels("u1", (2, 80)).reshape(2, 8, 10), pixels("u1", (2, 80)).reshape(2, 8, 10)]
+        with tifffile.TiffWriter(path) as file:
+            for data in two:
+                file.write(data, photometric="minisblack", contiguous=False)
+        files[path] = {f"page{number}": plane for number, plane in enumerate(np.concatenate(two))}
+        self.digests(files)
+        path = self.folder / "named.tif"
+        tifffile.imwrite(path, np.zeros((2, 3, 8, 10), "u1"), photometric="minisblack", metadata={"axes": "TZYX"})
+        self.assertIn('grid_dims=["t", "z", "y", "x"]', trilith("layout", "from", path).decode())
+
+    def test_what_only_some_planes_of_a_stack_have_is_kept(self):
+        path, data = self.folder / "a.tif", pixels("u2", (6, 80)).reshape(6, 8, 10)
+        said = "ImageJ=1.54f\nimages=6\nslices=3\nframes=2\nhyperstack=true\n"
+        with tifffile.TiffWriter(path) as file:
+            for number, plane in enumerate(data):
+                tags = [(65000, "s", 0, f"plane {number}", True), (65001, "H", 300, tuple(range(number // 5, 300 + number // 5)), True)]
+                file.write(plane, description=said if number == 0 else None, metadata=None, compression="lzw", extratags=tags, software="same")
+        self.digests({path: {"image": data.reshape(2, 3, 8, 10), "image@tag65001": np.arange(300, dtype="<u2"),
+            "image@pages/page5/page5@tag65001": np.arange(1, 301, dtype="<u2")}})
+        layout = trilith("layout", "from", path).decode()
+        self.assertEqual([layout.count(f"plane {number}") for number in range(6)], [1] * 6)
+        self.assertEqual(layout.count("same"), 1)
+
+    def test_pages_that_are_no_stack_stay_pages(self):
+        for name, said, shapes in (
+            ("count", "images=6\nslices=6\n", [(8, 10)] * 5),
+            ("shape", "images=3\nslices=3\n", [(8, 10), (8, 10), (8, 11)]),
+            ("none", "images=3\nslices=0\n", [(8, 10)] * 3),
+        ):
+            path, data = self.folder / f"{name}.tif", [pixels("u1", shape, n) for n, shape in enumerate(shapes)]
+            with tifffile.TiffWriter(path) as file:
+                for number, plane in enumerate(data):
+                    file.write(plane, description=f"ImageJ=1.54f\n{said}" if number == 0 else None, metadata=None)
+            self.digests({path: {f"page{number}": plane for number, plane in enumerate(data)}})
+
+    def test_images_of_ome_are_the_series_of_tifffile(self):
+        files = {}
+        for axes, shape in (("TZCYX", (3, 4, 2, 10, 12)), ("CTZYX", (2, 3, 4, 10, 12)), ("ZYX", (5, 10, 12)), ("TCYXS", (2, 3, 10, 12, 3)), ("CSYX", (2, 3, 10, 12))):
+            path = self.folder / f"{axes}.ome.tif"
+            how = {"photometric": "rgb" if "S" in axes else "minisblack", "planarconfig": "separate" if "SY" in axes else None}
+            data = (np.arange(np.prod(shape)) % 251).astype("u1").reshape(shape)
+            tifffile.imwrite(path, data, ome=True, metadata={"axes": axes}, compression="zlib", **how)
+            with tifffile.TiffFile(path) as file:
+                files[path] = {"image": file.series[0].asarray()}
+            self.assertEqual(files[path]["image"].shape, shape)
+        path, levels = self.folder / "levels.ome.tif", [pixels("u2", (3, 64 * 96 >> 2 * n)).reshape(3, 64 >> n, 96 >> n) for n in range(2)]
+        with tifffile.TiffWriter(path, ome=True) as file:
+            file.write(levels[0], subifds=1, tile=(16, 16), metadata={"axes": "CYX"}, photometric="minisblack")
+            file.write(levels[1], subfiletype=1, tile=(16, 16), photometric="minisblack")
+        files[path] = {"image": levels[0], "image@smaller/level0": levels[1]}
+        path, two = self.folder / "two.ome.tif", [pixels("u2", (3, 80)).reshape(3, 8, 10), pixels("u1", (9, 7)), pixels("f4", (2, 30)).reshape(2, 5, 6)]
+        with tifffile.TiffWriter(path, ome=True) as file:
+            for data in two:
+                file.write(data, metadata={"axes": "ZYX"[3 - data.ndim :]}, photometric="minisblack")
+        with tifffile.TiffFile(path) as file:
+            wanted = [series.asarray() for series in file.series]
+        files[path] = {"series0": wanted[0], "page3": wanted[1], "series2": wanted[2]}
+        self.digests(files)
+
     def test_samples_that_share_bytes(self):
         files = {}
         random = np.random.default_rng(7)
@@ -150,6 +247,20 @@ class Tiff(Case):
         for said in ('ImageDescription="own:two%0Alines"', 'Software="somebody"', "XResolution=72", "ModelPixelScale=[2", 'GDAL_NODATA="-9999"'):
             self.assertIn(said, layout.replace(", ", ","))
         self.digests({path: {"image": data, "image@tag65000": np.arange(300, dtype="<u2")}})
+
+    def test_tiles_that_were_never_written_have_the_value_of_gdal(self):
+        path, data = self.folder / "sparse.tif", pixels("i2", (32, 48))
+        for said in (None, "-9"):
+            tags = [] if said is None else [(42113, "s", 0, said, True)]
+            tifffile.imwrite(path, data, tile=(16, 16), compression="deflate", extratags=tags, metadata=None)
+            with tifffile.TiffFile(path, mode="r+b") as file:
+                for name in ("TileOffsets", "TileByteCounts"):
+                    tag = file.pages[0].tags[name]
+                    tag.overwrite([0 if number == 4 else value for number, value in enumerate(tag.value)])
+            wanted = tifffile.imread(path)
+            self.assertEqual(wanted[20, 20], int(said or 0))
+            found = trilith("get", f"{path}#/image", "--stored", "--format", "json")
+            np.testing.assert_array_equal(json.loads(found), wanted)
 
     def test_what_is_not_read_is_named(self):
         path, data = self.folder / "webp.tif", pixels("u1", (64, 64, 3))

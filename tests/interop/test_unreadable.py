@@ -180,7 +180,7 @@ def objects(path):
 
 
 def column(path):
-    table = np.zeros(3, [("a", "<i4"), ("raw", "V3"), ("b", ">f8")])
+    table = np.zeros(3, [("a", "<i4"), ("raw", "M8"), ("b", ">f8")])
     table["a"], table["b"] = [1, 2, 3], [0.5, 1.5, 2.5]
     np.save(path, table)
     return "/data", '/"data@raw"', UNSUPPORTED

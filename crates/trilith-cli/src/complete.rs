@@ -12,7 +12,7 @@ use std::io::Write as _;
 
 use clap::{Arg, Command};
 
-use crate::choices;
+use crate::{choices, names};
 
 /// The hidden subcommand for completions.
 const ASK: &str = "__complete";
@@ -167,30 +167,6 @@ fn about(arg: &Arg) -> String {
     arg.get_help().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Names of values that are not names of files.
-const NO_FILES: &[&str] = &[
-    "BYTES",
-    "CHAIN",
-    "DATATYPE",
-    "FIRST:END",
-    "GENERATION",
-    "GLOB",
-    "ITEM",
-    "N",
-    "N,N,…",
-    "NAME",
-    "NAME=VALUE",
-    "PATH",
-    "RE",
-    "RE|COMPARISON",
-    "SHAPE",
-    "SLICE",
-    "TAG",
-    "TEXT",
-    "VALUE",
-    "X",
-];
-
 /// Returns the candidates for the value of an option, or for an argument.
 fn value(at: &Position<'_>, arg: &Arg, typed: &str, before: &[String]) -> Answer {
     let values = arg.get_possible_values();
@@ -207,7 +183,7 @@ fn value(at: &Position<'_>, arg: &Arg, typed: &str, before: &[String]) -> Answer
         return if is_open { Answer::Parts(found) } else { Answer::Words(found) };
     }
     let name = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string).unwrap_or_default();
-    if NO_FILES.contains(&name.as_str()) {
+    if !names::is_file(arg) {
         return Answer::Words(Vec::new());
     }
     if name.contains('#') || at.path == "info" || arg.get_id() == "from" { item_or_file(typed, before) } else { Answer::Files }

@@ -1,6 +1,6 @@
 //! `FILE#/a/b/0`: a file and an item in it.
 
-use trilith::bytes::is_url;
+use trilith::bytes::{is_url, path_of};
 
 /// The target of an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ impl Item {
         let split =
             argument.rfind("#/").or_else(|| argument.ends_with('#').then(|| argument.len() - 1)).or_else(|| argument.rfind('#'));
         match split {
-            Some(at) if !std::path::Path::new(argument).exists() => {
+            Some(at) if !path_of(argument).exists() => {
                 // The first `#/` counts: a pointer may hold another.
                 let at = argument.find("#/").unwrap_or(at);
                 Self { file: argument[..at].to_owned(), path: Some(argument[at + 1..].to_owned()) }
@@ -35,7 +35,7 @@ impl Item {
 
 /// Returns `true` if a word names a file: an existing one, a URL, or an item of a file.
 pub fn is_file(word: &str) -> bool {
-    word == "-" || std::path::Path::new(word).exists() || is_url(word) || word.contains('#')
+    word == "-" || path_of(word).exists() || is_url(word) || word.contains('#')
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod inputs;
 mod item;
 mod json;
 mod losses;
+mod names;
 mod options;
 mod output;
 mod outputs;
@@ -29,10 +30,12 @@ mod terminal;
 mod words;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as Unparsed};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
+use trilith::bytes::name_of;
 use trilith::{Error, ErrorKind};
 
 use crate::commands::Command;
@@ -116,20 +119,20 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
 fn parse(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
     commands::hold_points(&mut words);
     // Help and errors need the complete command, which takes longer to build than most commands run.
-    static PLAIN: LazyLock<Mutex<clap::Command>> = LazyLock::new(|| Mutex::new(Cli::command()));
+    static PLAIN: LazyLock<Mutex<clap::Command>> = LazyLock::new(|| Mutex::new(names::taken(Cli::command())));
     let plain = PLAIN.lock().unwrap_or_else(PoisonError::into_inner).try_get_matches_from_mut(&words);
     if let Ok(matches) = plain
         && let Some(name) = matches.subcommand_name().map(str::to_owned)
     {
         return Ok((Cli::from_arg_matches(&matches)?, name));
     }
-    let command = help::command().color(paint::early(&words));
+    let command = names::taken(help::command()).color(paint::early(&words));
     let matches = match command.clone().try_get_matches_from(&words) {
         Ok(matches) => matches,
         Err(mut error) => {
             let Some(word) = unknown_command(&error) else { return Err(error) };
-            let at = words.iter().position(|given| *given == *word).unwrap_or(1);
-            if item::is_file(&word) {
+            let at = words.iter().position(|given| given.to_string_lossy() == word).unwrap_or(1);
+            if words.get(at).is_some_and(|given| item::is_file(&name_of(Path::new(given)))) {
                 show(&mut words, at);
                 command.try_get_matches_from(&words)?
             } else if let Some(meant) = help::meant(&word) {

@@ -180,7 +180,7 @@ impl Options {
     pub fn open_with(&self, path: &str, limits: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         self.add_input(path.to_owned());
         let (source, resolve) = self.reach(path, limits).map_err(|error| match Item::parse(path) {
-            Item { file, path: Some(_) } if Path::new(&file).exists() => {
+            Item { file, path: Some(_) } if bytes::path_of(&file).exists() => {
                 Error::invalid_input(format!("expected a whole file, not an item of it: {path}")).hint(format!("give {file}"))
             }
             _ => error,
@@ -197,7 +197,7 @@ impl Options {
         if path == "-" {
             return Ok((bytes::spool(std::io::stdin().lock(), "-", limits.spool)?, opening.resolver(path)));
         }
-        opening.source(path)
+        opening.source(bytes::path_of(path))
     }
 
     /// Returns the library's options for opening files, as the command line sets them.
@@ -354,7 +354,7 @@ impl Options {
     pub fn add_references(&self, file: &AsdfFile, tree: &Tree) -> Result<BTreeSet<String>> {
         let uris: BTreeSet<String> = uris(tree, file.limits())?.into_iter().map(|found| found.uri).collect();
         for path in uris.iter().filter_map(|uri| file.absolute(uri).as_deref().and_then(bytes::local_path)) {
-            self.add_input(path.to_string_lossy().into_owned());
+            self.add_input(bytes::name_of(&path).into_owned());
         }
         Ok(uris)
     }
@@ -366,8 +366,9 @@ impl Options {
 
     /// Adds the files that a list at `path` names, relative to it, to the inputs.
     pub fn add_inputs_beside(&self, path: &str, names: &[String]) {
-        let folder = Path::new(path).parent().unwrap_or(Path::new(""));
-        names.iter().for_each(|name| self.add_input(folder.join(name).to_string_lossy().into_owned()));
+        let path = bytes::path_of(path);
+        let folder = path.parent().unwrap_or(Path::new(""));
+        names.iter().for_each(|name| self.add_input(bytes::name_of(&folder.join(name)).into_owned()));
     }
 
     /// Every file that was opened so far, or that a file which is written refers to.

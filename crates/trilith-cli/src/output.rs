@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
-use trilith::bytes::Metered;
+use trilith::bytes::{Metered, shown_name};
 use trilith::{Error, Limits, Result};
 
 use crate::inputs::Held;
@@ -206,12 +206,13 @@ impl<W: Write> Write for Escaped<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // The input is whole characters, or bytes that are none of these.
         match std::str::from_utf8(bytes) {
-            Ok(text) if text.contains(is_bad) => {
-                for c in text.chars() {
+            Ok(text) if shown_name(text).contains(is_bad) => {
+                for c in shown_name(text).chars() {
                     if is_bad(c) { write!(self.0, "\\u{:04x}", u32::from(c))? } else { write!(self.0, "{c}")? }
                 }
             }
-            _ => self.0.write_all(bytes)?,
+            Ok(text) => self.0.write_all(shown_name(text).as_bytes())?,
+            Err(_) => self.0.write_all(bytes)?,
         }
         Ok(bytes.len())
     }
@@ -250,6 +251,9 @@ pub fn clean_text(text: &str) -> Cow<'_, str> {
 }
 
 fn cleaned(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if let Cow::Owned(shown) = shown_name(text) {
+        return cleaned(&shown, is_bad).into_owned().into();
+    }
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.contains(&is_bad) {
         return text.into();
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 pub use self::names::{Claims, Outputs, named};
 use serde_json::Value;
-use trilith::bytes::{is_one_file, is_url};
+use trilith::bytes::{is_one_file, is_url, path_of};
 pub use trilith::file::{Form, check_name, is_stream};
 use trilith::{Error, Result};
 
@@ -22,7 +22,7 @@ impl Options {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it is an input.
     pub fn check_inputs(&self, path: &str, rewritten: &[&str]) -> Result<()> {
-        let there = Path::new(path);
+        let there = &*path_of(path);
         let lost = || Error::invalid_input(format!("{path} is read by this command, and would be lost"));
         if is_url(path) {
             return match self.inputs().iter().any(|input| input == path) && !rewritten.contains(&path) {
@@ -30,11 +30,11 @@ impl Options {
                 false => Ok(()),
             };
         }
-        if is_stream(path) || !there.exists() || rewritten.iter().any(|input| is_one_file(there, Path::new(input))) {
+        if is_stream(path) || !there.exists() || rewritten.iter().any(|input| is_one_file(there, &path_of(input))) {
             return Ok(());
         }
-        match self.inputs().iter().find(|input| is_one_file(there, Path::new(input))) {
-            Some(input) if Path::new(input).file_name() == there.file_name() => Err(lost()),
+        match self.inputs().iter().find(|input| is_one_file(there, &path_of(input))) {
+            Some(input) if path_of(input).file_name() == there.file_name() => Err(lost()),
             Some(input) => Err(Error::invalid_input(format!("{path} is {input}, which this command reads, and would be lost"))),
             None => return Ok(()),
         }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use trilith::asdf::AsdfFile;
 pub use trilith::bytes::WriteSeek;
-use trilith::bytes::{Basis, NewFile, WritePath};
+use trilith::bytes::{Basis, NewFile, WritePath, path_of};
 use trilith::file::check_written;
 use trilith::{Error, Result};
 
@@ -19,7 +19,7 @@ impl Target {
     /// what it is made from.
     pub fn create(path: &str, basis: Basis<'_>, options: &Options) -> Result<Self> {
         if path != "-" {
-            return NewFile::create(WritePath::from(path).remote(options.remote()?), basis)
+            return NewFile::create(WritePath::from(path_of(path)).remote(options.remote()?), basis)
                 .map(|new| Self(new.with_limits(&limits())));
         }
         if io::stdout().is_terminal() {

@@ -250,8 +250,8 @@ impl Layout {
                 DudleyFile::open_with(trilith::OpenOptions::new().source(path)?.0, &NoReferences, how, &limits)
             };
             let listed = known.as_ref().map(Catalog::read).transpose()?;
-            let named = Gather::new().all(true).all_named(files.iter().map(|file| file.to_string_lossy()), &path, add)?;
-            let files = Listing::files(&path, listed.as_ref(), &named)?;
+            let named = Gather::new().all(true).all_named(files.iter().map(|file| bytes::name_of(file)), &path, add)?;
+            let files = Listing::files(&path, listed.as_ref(), named.iter().map(|name| bytes::path_of(name)))?;
             let listing = Listing::read(&path, self.1.as_deref(), &files, &self.0, &mut open)?;
             let draft = listing.draft()?;
             let basis = known.as_ref().map_or(Basis::Nothing, |known| Basis::Own(&**known.source()));

@@ -372,6 +372,36 @@ def test_other_files_are_opened_by_asdf(tmp_path):
         trilith.asdf.open(tmp_path / "no.asdf")
 
 
+def test_asdf_in_fits(tmp_path):
+    fits = pytest.importorskip("astropy.io.fits")
+    data, own = np.arange(12, dtype=">f4").reshape(3, 4), np.arange(7)
+    hdus = [fits.PrimaryHDU(), fits.ImageHDU(data, name="SCI"), fits.ImageHDU(np.arange(5, dtype=">i2"), name="DQ")]
+    plain, path = tmp_path / "plain.fits", tmp_path / "x.fits"
+    fits.HDUList(hdus).writeto(plain)
+    inner = io.BytesIO()
+    asdf.AsdfFile({"own": own, "when": datetime.datetime(2020, 2, 29), "sci": "there"}).write_to(inner)
+    tree = b"sci: !core/ndarray-1.1.0 {source: 'fits:SCI,1', datatype: float32, byteorder: big, shape: [3, 4]}"
+    inner = inner.getvalue()
+    assert inner.count(b"sci: there") == 1
+    column = fits.Column(name="ASDF_METADATA", format=f"{len(inner) - 10 + len(tree)}B", array=[list(inner.replace(b"sci: there", tree))])
+    fits.HDUList([*hdus, fits.BinTableHDU.from_columns([column], name="ASDF")]).writeto(path)
+    for given in (path, str(path), io.BytesIO(path.read_bytes()), path.open("rb")):
+        with trilith.asdf.open(given) as af:
+            assert isinstance(af, asdf.AsdfFile)
+            np.testing.assert_array_equal(af["sci"], data)
+            np.testing.assert_array_equal(af["own"], own)
+            assert af["when"] == datetime.datetime(2020, 2, 29)
+            if isinstance(given, pathlib.Path | str):
+                assert af.uri == path.as_uri()
+            with pytest.raises(OSError, match="update"):
+                af.update()
+    with pytest.raises(ValueError, match=r"FITS file with the mode 'rw'"):
+        trilith.asdf.open(path, mode="rw")
+    with pytest.raises(ValueError, match=r"ASDF file: it is a FITS file without an ASDF extension; use trilith\.open"):
+        trilith.asdf.open(plain)
+    assert trilith.open(plain)["fits/1/data"].shape == (3, 4)
+
+
 def test_an_unknown_asdf_does_all_the_work(image, monkeypatch):
     path, data = image
     monkeypatch.setattr(asdf, "__version__", "9.1.0")

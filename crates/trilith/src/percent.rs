@@ -29,11 +29,16 @@ pub(crate) fn encoded(name: &[u8]) -> String {
 
 /// Decodes `text`. Returns `None` if an escape is broken, or if the result is not UTF-8.
 pub(crate) fn strictly_decoded(text: &str) -> Option<String> {
+    String::from_utf8(strict_bytes(text)?).ok()
+}
+
+/// Decodes `text` to any bytes. Returns `None` if an escape is broken.
+pub(crate) fn strict_bytes(text: &str) -> Option<Vec<u8>> {
     let is_escape = |rest: &str| rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
     if !text.split('%').skip(1).all(is_escape) {
         return None;
     }
-    percent_decode_str(text).decode_utf8().ok().map(Cow::into_owned)
+    Some(percent_decode_str(text).collect())
 }
 
 /// Decodes `text`. Broken escapes stay, and so does a text that would not be UTF-8.

@@ -1,13 +1,12 @@
 //! `trilith append FILE#/table ROWS.npy`: rows added to a streamed array.
 
-use std::path::Path;
 
 use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
 use trilith::error::counted;
 use trilith::asdf::append_rows;
-use trilith::bytes::retried;
+use trilith::bytes::{path_of, retried};
 use trilith::dudley::{DudleyFile, LayoutOrigin, Signature, StreamOptions, append_variables};
 use trilith::{Error, Result};
 
@@ -57,7 +56,7 @@ impl Append {
         let limits = options.limits()?;
         let mut variables = Vec::new();
         for rows in &self.rows {
-            let named = rows.split_once('=').filter(|_| !Path::new(rows).exists());
+            let named = rows.split_once('=').filter(|_| !path_of(rows).exists());
             let (path, name) = match named {
                 Some((name, file)) => (format!("{}/{}", item.path().trim_end_matches('/'), name.trim_start_matches('/')), file),
                 None if self.rows.len() == 1 => (item.path().to_owned(), rows.as_str()),
@@ -81,7 +80,7 @@ impl Append {
         let mut how = StreamOptions::default();
         how.layout = options.under.as_deref().map(|path| options.read_layout(path, &limits)).transpose()?;
         how.order = options.order();
-        let written = append_variables(Path::new(&item.file), &variables, &how, &limits)?;
+        let written = append_variables(&path_of(&item.file), &variables, &how, &limits)?;
         let count = variables.first().and_then(|(_, rows)| rows.shape().first().copied()).unwrap_or(0);
         let report = json!({"file": item.file, "added": count, "size": written});
         let line = format!("{}: {} added, {}", item.file, counted(count, "record"), size(written));

@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 use clap::Args;
 use serde_json::json;
 use trilith::asdf::{AsdfFile, chain};
-use trilith::bytes::{Base, Basis};
+use trilith::bytes::{Base, Basis, name_of, path_of};
 use trilith::convert::{self, Coordinates, ConvertOptions, Converted, To};
 use trilith::error::counted;
 use trilith::file::{Series, open_fits_file};
@@ -116,18 +116,19 @@ impl Convert {
             return Err(Error::unsupported("the files of a set on a server are not converted one by one")
                 .hint("convert the set to one file"));
         }
-        let folder = Path::new(&self.input).parent().unwrap_or(Path::new(""));
+        let input = path_of(&self.input);
+        let folder = input.parent().unwrap_or(Path::new(""));
         let mut outcome = Outcome::Yes;
         for name in set.rows().iter().cloned().flatten().filter_map(|row| set.catalog().files().get(row)) {
             if !Path::new(name).components().all(|part| matches!(part, Component::Normal(_))) {
                 return Err(Error::invalid_input(format!("{name:?} in the catalog leads out of its folder")));
             }
             let path = folder.join(name);
-            let output = Path::new(&self.output).join(name).with_extension("asdf");
+            let output = path_of(&self.output).join(name).with_extension("asdf");
             if let Some(above) = output.parent() {
                 make_folder(above)?;
             }
-            let (input, output) = (path.to_string_lossy().into_owned(), output.to_string_lossy().into_owned());
+            let (input, output) = (name_of(&path).into_owned(), name_of(&output).into_owned());
             let one = Self { input, output, ..self.clone() };
             let done = options.open_member(&one.input, set).and_then(|file| one.write(file, options));
             // One file that is missing or damaged does not stop the others.
@@ -146,7 +147,7 @@ impl Convert {
     fn write(&self, file: File, options: &Options) -> Result<Outcome> {
         let how = self.options(options)?;
         let file = options.for_output(file, &Base::of(&self.output))?;
-        if let Some(set) = file.as_family().filter(|_| Path::new(&self.output).exists()) {
+        if let Some(set) = file.as_family().filter(|_| path_of(&self.output).exists()) {
             options.add_inputs_beside(&self.input, set.catalog().files());
         }
         let form = match how.to {

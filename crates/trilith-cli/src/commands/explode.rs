@@ -7,7 +7,7 @@ use serde_json::json;
 use trilith::error::counted;
 use trilith::asdf::{AsdfFile, walk};
 use trilith::assemble::{self, ExplodedFiles};
-use trilith::bytes::Base;
+use trilith::bytes::{Base, name_of, path_of};
 use trilith::convert::standing_alone;
 use trilith::{Error, Result};
 
@@ -47,7 +47,7 @@ impl Explode {
         let file = options.open_asdf(&item.file)?;
         let from_fits = file.container().is_some();
         let (file, mut losses) = standing_alone(&file)?.unwrap_or((file, Vec::new()));
-        let given = Path::new(&item.file);
+        let given = path_of(&item.file);
         let folder = self.output.clone().unwrap_or_else(|| given.parent().unwrap_or(Path::new("")).to_path_buf());
         make_folder(&folder)?;
         let file = options.for_output(file.into(), &Base::of_folder(&folder))?.into_asdf()?;
@@ -63,7 +63,7 @@ impl Explode {
             false => error.hint(format!("no {} names it: an explode that did not finish left it; --overwrite replaces it", main.display())),
         })?;
         for path in files.all() {
-            options.check_inputs(&path.to_string_lossy(), &[])?;
+            options.check_inputs(&name_of(path), &[])?;
         }
         // Before the first file is written: they take their places one after the other.
         let all = file.sections().all_blocks()?;

@@ -5,12 +5,11 @@ mod format;
 
 use std::io::{IsTerminal, Write};
 use std::ops::Range;
-use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::array::Array;
-use trilith::bytes::{self, Access, Base, Basis, Source};
+use trilith::bytes::{self, Access, Base, Basis, Source, path_of};
 use trilith::error::counted;
 use trilith::file::{Item, ItemKind};
 use trilith::wcs::{self, Size};
@@ -102,7 +101,7 @@ impl Get {
             file = file.moved_to(&Base::of(output))?;
         }
         if let (Some(family), Some(output)) = (file.as_family(), self.outputs().file())
-            && Path::new(output).exists()
+            && path_of(output).exists()
         {
             job.options.add_inputs_beside(self.catalog.as_deref().unwrap_or(&job.name), family.catalog().files());
         }

@@ -1,12 +1,12 @@
 //! `trilith implode FILE`: external blocks taken into one file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use serde_json::json;
 use trilith::error::counted;
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
-use trilith::bytes::Basis;
+use trilith::bytes::{Basis, name_of, path_of};
 use trilith::{Result, assemble};
 
 use super::explode::one_array;
@@ -44,7 +44,7 @@ impl Implode {
         check_name(&output, Form::of(&file), "name it otherwise")?;
         options.check_inputs(&output, &[&item.file])?;
         if self.output.is_none() {
-            check_absent([&PathBuf::from(&output)], options.overwrite)?;
+            check_absent([&path_of(&output).into_owned()], options.overwrite)?;
         }
         let mut target = Target::create(&output, Basis::Read(&**file.sections().source()), options)?;
         let losses = assemble::write(&file, Some(&plan.tree), &blocks, target.writer(), &WriteOptions::default(), None)?;
@@ -62,7 +62,7 @@ impl Implode {
 
 fn default_name(file: &str) -> String {
     let (stem, ending) = stem_and_ending(file);
-    Path::new(file).with_file_name(format!("{stem}_all.{ending}")).to_string_lossy().into_owned()
+    name_of(&path_of(file).with_file_name(&*path_of(&format!("{stem}_all.{ending}")))).into_owned()
 }
 
 /// The two parts of the name of a file, without its folder; `.gz` belongs to the ending.
@@ -70,7 +70,8 @@ pub fn stem_and_ending(file: &str) -> (String, String) {
     if file == "-" {
         return ("stdin".to_owned(), "asdf".to_owned());
     }
-    let name = Path::new(file).file_name().map_or_else(|| "stdin".into(), |name| name.to_string_lossy());
+    let path = path_of(file);
+    let name = path.file_name().map_or_else(|| "stdin".into(), |name| name_of(Path::new(name)));
     let packed = name.len().checked_sub(3).filter(|at| name.get(*at..).is_some_and(|end| end.eq_ignore_ascii_case(".gz")));
     let (plain, gz) = name.split_at(packed.unwrap_or(name.len()));
     match plain.rsplit_once('.') {

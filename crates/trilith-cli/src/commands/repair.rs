@@ -50,7 +50,7 @@ impl Repair {
         let mut left = salvage(source.clone(), &limits)?.moved_to(&*resolve, &Base::of(&self.output), &limits)?;
         self.check_output(if left.is_in_fits() { Form::Fits } else { Form::Asdf }, options)?;
         // References are looked for where the file will be.
-        let resolve = if self.output == "-" { resolve } else { options.opening()?.limits(limits.clone()).resolver(&self.output) };
+        let resolve = if self.output == "-" { resolve } else { options.opening()?.limits(limits.clone()).resolver(bytes::path_of(&self.output)) };
         let written = left.verified(resolve)?;
         self.save(&*source, &*written, left.report(), options)
     }

@@ -1,7 +1,7 @@
 //! `trilith stream FILE#/path`: rows from standard input, kept in a streamed block as they come.
 
 use std::io::{IsTerminal, stdin};
-use std::path::Path;
+use trilith::bytes::path_of;
 use std::time::Duration;
 
 use clap::Args;
@@ -66,7 +66,7 @@ impl Stream {
         if is_stream(&item.file) {
             return Err(Error::invalid_input(format!("{} cannot grow at its end", item.file)).hint("name a file"));
         }
-        if Path::new(&item.file).extension().is_some_and(|ending| ending == "bd") && self.to.is_none() {
+        if path_of(&item.file).extension().is_some_and(|ending| ending == "bd") && self.to.is_none() {
             return Err(Error::unsupported("a Dudley file has no streamed blocks").hint("trilith append adds records to its lists"));
         }
         check_name(&item.file, Form::Asdf, "name it otherwise")?;
@@ -77,7 +77,7 @@ impl Stream {
             return Err(Error::invalid_input("rows are read from standard input, which is a terminal").hint("pipe them in, or use --from"));
         }
         options.check_inputs(&item.file, &[])?;
-        let mut writer = RowWriter::open(&item.file, path, rows, options.opening()?.byteorder(None))?;
+        let mut writer = RowWriter::open(path_of(&item.file), path, rows, options.opening()?.byteorder(None))?;
         match source {
             Some(source) => writer.add_all(&*source)?,
             None if is_piped => writer.feed(stdin())?,

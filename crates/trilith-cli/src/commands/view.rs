@@ -83,12 +83,12 @@ impl View {
         let mut begin = String::new();
         let gather = Gather::new().hidden(self.hidden).remote(options.remote()?);
         for given in if self.files.is_empty() { &here[..] } else { &self.files } {
-            let item = if std::path::Path::new(given).exists() { Item { file: given.clone(), path: None } } else { Item::parse(given) };
+            let item = if bytes::path_of(given).exists() { Item { file: given.clone(), path: None } } else { Item::parse(given) };
             let first = session.len();
             for Found { name, problem, .. } in gather.clone().named(&item.file) {
                 match problem {
                     Some(problem) => return Err(problem),
-                    None => session.add(&name, &name),
+                    None => session.add(&bytes::shown_name(&name), &name),
                 };
             }
             if let (Some(path), true) = (&item.path, begin.is_empty()) {
@@ -112,6 +112,6 @@ fn session(options: &Options) -> Result<Session> {
     if let Some(layout) = &options.under {
         opening = opening.layout(options.read_layout(layout, &limits)?);
     }
-    Ok(Session::new(move |place| opening.open(place)))
+    Ok(Session::new(move |place| opening.open(bytes::path_of(place))))
 }
 }

@@ -119,13 +119,7 @@ impl Names {
             if line.is_empty() {
                 continue;
             }
-            return match String::from_utf8(line) {
-                Ok(name) => Some(Ok(name)),
-                Err(error) => {
-                    let name = String::from_utf8_lossy(error.as_bytes()).into_owned();
-                    problem(name, Error::unsupported("its name is not UTF-8").hint("rename it"))
-                }
-            };
+            return Some(Ok(bytes::name_of_bytes(&line)));
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use trilith::bytes::is_url;
+use trilith::bytes::{is_url, name_of, path_of};
 use trilith::{Error, Result};
 
 use crate::item::Item;
@@ -109,7 +109,7 @@ impl<'o> Claims<'o> {
             }
             let Some(output) = self.outputs.nth(number, &item.file, item.path()) else { return Ok(()) };
             // Two names of one file, by links, are one output.
-            let place = std::fs::canonicalize(&output).unwrap_or_else(|_| PathBuf::from(&output));
+            let place = std::fs::canonicalize(path_of(&output)).unwrap_or_else(|_| path_of(&output).into_owned());
             if let Some(before) = self.taken.insert(place, label(item)) {
                 return Err(is_taken(&before, item, &output));
             }
@@ -158,11 +158,13 @@ pub fn named(output: &str, file: &str, path: &str) -> String {
         return output.to_owned();
     }
     // In the name of a file of this machine `?`, `#` and `\` are characters as any other.
-    let last = match is_url(file) {
-        true => file.split(['?', '#']).next().unwrap_or(file).rsplit('/').next().unwrap_or(file),
-        false => Path::new(file).file_name().and_then(|name| name.to_str()).unwrap_or(file),
+    let whole = path_of(file);
+    let last = match whole.file_name() {
+        _ if is_url(file) => file.split(['?', '#']).next().unwrap_or(file).rsplit('/').next().unwrap_or(file).into(),
+        Some(name) => name_of(Path::new(name)),
+        None => file.into(),
     };
-    let stem = last.strip_suffix(".gz").unwrap_or(last);
+    let stem = last.strip_suffix(".gz").unwrap_or(&last);
     let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
     let item = text_of(path);
     // In one pass: what is put in is not looked at again.

@@ -9,6 +9,7 @@ against both versions.
 import functools
 import io
 import os
+import pathlib
 import threading
 import weakref
 
@@ -269,6 +270,38 @@ def source_of(generic):
     if isinstance(generic, generic_io.RandomAccessFile) and generic.mode == "r" and not hasattr(generic._fd, "fs"):
         return generic._fd
     return None
+
+
+def is_fits(fd):
+    """Whether this is a FITS file: a path, an open file or bytes in memory."""
+    mark = b"SIMPLE  ="
+    try:
+        if isinstance(fd, str | os.PathLike):
+            with open(fd, "rb") as file:
+                return file.read(len(mark)) == mark
+        if isinstance(fd, io.BytesIO):
+            return fd.tell() == 0 and fd.getvalue().startswith(mark)
+        # asdf goes on with the descriptor, which therefore stays where it is.
+        return fd.tell() == 0 and os.pread(fd.fileno(), len(mark), 0) == mark
+    except (AttributeError, OSError, TypeError, ValueError):
+        return False
+
+
+def of_fits(fd, args, kwargs):
+    """The arguments of `asdf.open` for the ASDF file in a FITS file: a separate file in memory, which may only be read."""
+    from . import dumps
+
+    names = ("uri", "mode")
+    given = dict(zip(names, args, strict=False)) | {name: kwargs[name] for name in names if name in kwargs}
+    if given.get("mode") not in (None, "r"):
+        raise ValueError(f"cannot open an ASDF file in a FITS file with the mode {given['mode']!r}: use 'r', or change it with trilith.open")
+    with _trilith.open(fd) as file:
+        if file.info()["family"] == "fits":
+            raise ValueError("Does not appear to be a ASDF file: it is a FITS file without an ASDF extension; use trilith.open")
+        data = dumps(file)
+    uri = given.get("uri") or (pathlib.Path(fd).absolute().as_uri() if isinstance(fd, str | os.PathLike) else None)
+    rest = {name: value for name, value in kwargs.items() if name not in names}
+    return io.BytesIO(data), (uri, "r", *args[2:]), rest
 
 
 def _block(file, number, header, generic, manager, validate_checksums):

@@ -40,6 +40,9 @@ def open(fd, *args, **kwargs):
     rare forms of YAML, and everything with a version of `asdf` that was not tested (tested: 5.4 and 6.0). It also reads
     blocks with `validate_checksums`, uncompressed blocks with `memmap`, and codecs that an extension of `asdf` brings.
 
+    A FITS file with an ASDF extension, as JWST has them, is opened for reading: its tree, with the arrays of the HDUs that the tree
+    refers to. All of them are read into memory; `trilith.open` reads them when they are used.
+
     Parameters
     ----------
     fd : str, pathlib.Path or file object
@@ -56,7 +59,7 @@ def open(fd, *args, **kwargs):
     OSError
         If the file cannot be read.
     ValueError
-        If the file is not a valid ASDF file.
+        If the file is not a valid ASDF file, or a FITS file is to be changed.
 
     Examples
     --------
@@ -65,6 +68,8 @@ def open(fd, *args, **kwargs):
     ...     int(af["data"].sum())
     6
     """
+    if _hooks.is_fits(fd):
+        fd, args, kwargs = _hooks.of_fits(fd, args, kwargs)
     with _use.here("read"):
         made = _asdf.open(fd, *args, **kwargs)
     if getattr(made._blocks, "_trilith", None) is not None:

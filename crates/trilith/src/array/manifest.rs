@@ -78,6 +78,13 @@ impl Array {
     /// ```
     pub fn manifest(&self, rows: Option<u64>) -> Result<Manifest> {
         self.check_present()?;
+        if self.source().local().and_then(LocalFile::given_path).is_some_and(|path| path.to_str().is_none()) {
+            return Err(Error::unsupported(format!(
+                "{}: references cannot name a file whose name is not UTF-8",
+                self.source().name()
+            ))
+            .hint("rename it"));
+        }
         if self.is_empty() {
             return Ok(Manifest::whole(self));
         }

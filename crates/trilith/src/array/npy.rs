@@ -2,7 +2,8 @@
 //!
 //! Written are versions 1.0 (2.0 for long headers, 3.0 for field names outside Latin-1), always
 //! little-endian, in C order, structs packed. Read are all three, either byte order, C and Fortran
-//! order, and the padding of aligned structs. Not read: objects, plain `V` bytes; dates and long doubles are for layouts.
+//! order, and the padding of aligned structs. The bytes of `V` are one more axis. Not read: objects; dates and long doubles are
+//! for layouts.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -84,16 +85,21 @@ impl Array {
         };
         let header = literal::parse(&text).doing(|| "reading the .npy header")?;
         let entry = |key| header.entry(key).ok_or_else(|| Error::malformed(format!("the .npy header has no {key:?}")));
-        let (datatype, byteorder) = columns.datatype(entry("descr")?)?;
-        let shape: Vec<u64> = match entry("shape")? {
+        let (datatype, byteorder, opaque) = columns.datatype(entry("descr")?)?;
+        let mut shape: Vec<u64> = match entry("shape")? {
             Literal::List(lengths) => lengths.iter().map(Literal::as_u64).collect::<Option<_>>(),
             _ => None,
         }
         .ok_or_else(|| Error::malformed("the shape in the .npy header is not a tuple of lengths"))?;
-        let strides = match entry("fortran_order")? {
-            Literal::Bool(true) => shape::fortran_strides(&shape, datatype.item_size())?,
-            _ => shape::c_strides(&shape, datatype.item_size())?,
+        let size = opaque.unwrap_or(datatype.item_size());
+        let mut strides = match entry("fortran_order")? {
+            Literal::Bool(true) => shape::fortran_strides(&shape, size)?,
+            _ => shape::c_strides(&shape, size)?,
         };
+        if let Some(size) = opaque {
+            shape.push(size);
+            strides.push(1);
+        }
         Self::strided(source, begin + length, datatype, byteorder, shape, strides)
     }
 }
@@ -197,7 +203,10 @@ fn struct_descr(fields: &StructType) -> Result<String> {
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for one that there is no word for here.
 pub(crate) fn numpy_datatype(descr: &Literal) -> Result<(Datatype, Byteorder)> {
-    Columns::all().datatype(descr)
+    match Columns::all().datatype(descr)? {
+        (datatype, order, None) => Ok((datatype, order)),
+        (.., Some(size)) => Err(Error::unsupported(format!("opaque elements of {size} bytes, the numpy datatype V{size}"))),
+    }
 }
 
 /// Returns numpy's name of a packed little-endian datatype.
@@ -246,6 +255,8 @@ pub(crate) enum NamedKind {
     Durations,
     /// Long doubles as strings: the number of bytes of each, and whether two of them are a complex number.
     Long(u64, bool),
+    /// Bytes of which numpy knows no more, as one more axis.
+    Opaque,
 }
 
 impl Named {
@@ -284,20 +295,26 @@ impl Columns<'_> {
         Self { known: None, path: Vec::new(), missing: Vec::new(), named: Vec::new() }
     }
 
-    fn datatype(&mut self, descr: &Literal) -> Result<(Datatype, Byteorder)> {
+    /// Returns the datatype, its byte order, and the number of bytes of an opaque element, which are one more axis.
+    fn datatype(&mut self, descr: &Literal) -> Result<(Datatype, Byteorder, Option<u64>)> {
         match descr {
             Literal::Text(name) => {
+                if let Some(size) = opaque(name) {
+                    let (column, name) = (self.path.join("."), name.clone());
+                    self.named.push(Named { name, column, at: 0, order: Byteorder::Little, kind: NamedKind::Opaque });
+                    return Ok((Datatype::Uint8, Byteorder::Little, Some(size)));
+                }
                 if let (Some(_), Some((named, datatype))) = (self.known, Named::of(name)) {
                     let order = named.order;
                     self.named.push(Named { column: self.path.join("."), ..named });
-                    return Ok((datatype, order));
+                    return Ok((datatype, order, None));
                 }
                 let (datatype, order) = read_name(name)?;
                 self.known.map_or(Ok(()), |known| known(&datatype))?;
-                Ok((datatype, order))
+                Ok((datatype, order, None))
             }
             // Nesting was limited when the literal was read.
-            Literal::List(fields) => Ok((Datatype::Struct(Arc::new(self.fields(fields)?)), Byteorder::Little)),
+            Literal::List(fields) => Ok((Datatype::Struct(Arc::new(self.fields(fields)?)), Byteorder::Little, None)),
             _ => Err(Error::unsupported("a datatype of numpy that is neither a name nor a list of fields")),
         }
     }
@@ -342,7 +359,7 @@ impl Columns<'_> {
             let read = self.datatype(descr);
             let path = self.path.join(".");
             self.path.pop();
-            let (datatype, byteorder) = match (read, item_size(descr)) {
+            let (datatype, byteorder, opaque) = match (read, item_size(descr)) {
                 (Ok(read), _) => read,
                 (Err(why), Some(size)) if self.known.is_some() && why.kind() == ErrorKind::Unsupported => {
                     self.missing.push((path, why));
@@ -351,6 +368,7 @@ impl Columns<'_> {
                 }
                 (Err(why), _) => return Err(why),
             };
+            shape.extend(opaque);
             let field = Field { name: Some(name.to_owned()), datatype, byteorder, shape, offset: end };
             self.named.iter_mut().skip(before).for_each(|named| named.at = named.at.saturating_add(end));
             end = after(end, &field.shape, field.datatype.item_size())?;
@@ -361,6 +379,11 @@ impl Columns<'_> {
             _ => StructType::with_offsets(fields, end),
         }
     }
+}
+
+/// The number of bytes of an element that numpy calls `|V4`.
+fn opaque(name: &str) -> Option<u64> {
+    name.trim_start_matches(['<', '>', '|', '=']).strip_prefix('V')?.parse().ok()
 }
 
 /// The bytes of an element of a datatype of numpy; None if that is not fixed (objects), or not known.

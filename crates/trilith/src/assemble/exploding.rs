@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::series::{Parts, Series, is_own_part};
 use super::{Exploded, explode, write};
 use crate::asdf::{AsdfFile, Block, WriteOptions, walk};
-use crate::bytes::{self, Basis, Listed, LocalOptions, NewFile, SourceRef, percent_decode, percent_encode};
+use crate::bytes::{self, Basis, Listed, LocalOptions, NewFile, SourceRef, name_in, path_of, uri_of};
 use crate::error::Result;
 use crate::file::check_written;
 use crate::tree::NodeId;
@@ -89,16 +89,16 @@ impl ExplodedFiles {
     ) -> Result<Self> {
         let series = Series::new(stem, extension);
         let name = |number: usize| series.name(number);
-        let main = folder.join(format!("{stem}.{extension}"));
+        let main = folder.join(path_of(&format!("{stem}.{extension}")));
         let before = Before::at(&main);
-        let mut plan = explode(file, only, drop_unnamed, |position| percent_encode(&name(position)))?;
+        let mut plan = explode(file, only, drop_unnamed, |position| uri_of(&name(position)))?;
         let mut numbers: Vec<usize> = (0..plan.leaving.len()).collect();
         if !before.is_absent() {
             let all = file.sections().all_blocks()?;
             let mut next = numbers.len();
             for ((index, _), number) in plan.leaving.iter().zip(&mut numbers) {
                 let is_free = |number: usize| {
-                    let path = folder.join(name(number));
+                    let path = folder.join(path_of(&name(number)));
                     !is_there(&path) || all.get(*index).is_some_and(|block| holds(&path, file, block))
                 };
                 if !is_free(*number) {
@@ -110,9 +110,9 @@ impl ExplodedFiles {
                 }
             }
             let number = |position: usize| numbers.get(position).copied().unwrap_or(position);
-            plan = explode(file, only, drop_unnamed, |position| percent_encode(&name(number(position))))?;
+            plan = explode(file, only, drop_unnamed, |position| uri_of(&name(number(position))))?;
         }
-        let parts = numbers.into_iter().map(|number| folder.join(name(number))).collect();
+        let parts = numbers.into_iter().map(|number| folder.join(path_of(&name(number)))).collect();
         Ok(Self { plan, main, parts, series, before })
     }
 
@@ -170,7 +170,7 @@ impl ExplodedFiles {
         let Ok(main) = AsdfFile::open(source.clone(), file.limits()) else { return BTreeSet::new() };
         let sources = walk::sourced(&main).unwrap_or_default();
         let external = sources.iter().filter(|(_, source)| source.as_i64().is_none());
-        external.filter_map(|(_, source)| percent_decode(&source.text())).collect()
+        external.filter_map(|(_, source)| name_in(&source.text())).collect()
     }
 
     /// Removes the parts that only the older tree named.

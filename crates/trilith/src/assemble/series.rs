@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::asdf::uris::uris;
 use crate::asdf::{AsdfFile, header, walk};
-use crate::bytes::{self, LocalOptions, percent_decode};
+use crate::bytes::{self, LocalOptions};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 use crate::tree::Tree;
@@ -24,12 +24,12 @@ impl Series {
 
     /// Returns the series of the file's external arrays, or else one that is named like the file.
     pub fn of(file: &AsdfFile) -> Result<Self> {
-        let main = Path::new(file.sections().source().name());
-        let own = main.file_stem().map_or_else(|| "array".to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let main = bytes::exact_path(&**file.sections().source());
+        let own = main.file_stem().map_or_else(|| "array".to_owned(), |stem| bytes::name_of(Path::new(stem)).into_owned());
         let extension = main.extension().map_or_else(|| "asdf".to_owned(), |e| e.to_string_lossy().into_owned());
         let own = Self { stem: own, extension };
         for (_, source) in walk::sourced(file)? {
-            let name = percent_decode(&source.text()).unwrap_or_default();
+            let name = bytes::name_in(&source.text()).unwrap_or_default();
             if source.as_i64().is_none()
                 && let Some((stem, extension)) = name.rsplit_once('.')
                 && !name.contains('/')
@@ -75,17 +75,17 @@ pub struct Parts {
 /// # Errors
 /// Returns [`ErrorKind::Io`] if the folder cannot be read.
 pub fn is_own_part(folder: &Path, name: &str, tree: &Tree, in_series: impl Fn(&str) -> bool, limits: &Limits) -> Result<bool> {
-    let path = folder.join(name);
+    let path = folder.join(bytes::path_of(name));
     if !bytes::is_plain_file(&path) || !is_block_alone(&path, limits) || names(tree, name, limits)? {
         return Ok(false);
     }
     let mut asked = 0;
     for other in bytes::files_of(folder)? {
-        if other == name || in_series(&other) || !is_family(&folder.join(&other)) {
+        if other == name || in_series(&other) || !is_family(&folder.join(bytes::path_of(&other))) {
             continue;
         }
         asked += 1;
-        if asked > NEIGHBOURS || uses(&folder.join(&other), name, limits) {
+        if asked > NEIGHBOURS || uses(&folder.join(bytes::path_of(&other)), name, limits) {
             return Ok(false);
         }
     }
@@ -117,7 +117,7 @@ fn uses(path: &Path, name: &str, limits: &Limits) -> bool {
 
 /// Returns `true` if a tree refers to a file of this name in its folder.
 fn names(tree: &Tree, name: &str, limits: &Limits) -> Result<bool> {
-    let is_it = |uri: &str| percent_decode(uri).is_some_and(|uri| uri.rsplit('/').next() == Some(name));
+    let is_it = |uri: &str| bytes::name_in(uri).is_some_and(|uri| uri.rsplit('/').next() == Some(name));
     Ok(uris(tree, limits)?.iter().any(|found| is_it(&found.uri)))
 }
 

@@ -2,7 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::percent::{encoded, strictly_decoded};
+use super::name::{path_of, path_of_bytes};
+use crate::percent::{encoded, strict_bytes, strictly_decoded};
 
 /// The base of the relative references of a file: its folder, or its URL.
 ///
@@ -33,7 +34,7 @@ impl Base {
         if is_url(name) {
             return Self::Address(name.to_owned());
         }
-        let path = Path::new(name);
+        let path = &*path_of(name);
         if name == "-" || std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
             return Self::Nowhere;
         }
@@ -50,7 +51,7 @@ impl Base {
         let base = Self::of(name);
         match &base {
             Self::Nowhere => None,
-            Self::Folder(_) => base.join(&encoded(Path::new(name).file_name()?.as_encoded_bytes())),
+            Self::Folder(_) => base.join(&encoded(path_of(name).file_name()?.as_encoded_bytes())),
             Self::Address(_) => base.join(""),
         }
     }
@@ -127,12 +128,12 @@ pub(super) fn local(folder: &Path, uri: &str) -> Result<PathBuf, &'static str> {
     if text.starts_with("//") {
         return Err("it names another machine");
     }
-    let decoded = percent_decode(text).ok_or("it is not a valid URI")?;
-    if decoded.is_empty() || decoded.contains('\0') {
+    let decoded = strict_bytes(text).ok_or("it is not a valid URI")?;
+    if decoded.is_empty() || decoded.contains(&0) {
         return Err("it names no file");
     }
     let mut path = folder.to_path_buf();
-    let relative = Path::new(decoded.as_str());
+    let relative = &*path_of_bytes(decoded).ok_or("it is not the name of a file")?;
     // On Windows file:///C:/x means /C:/x.
     #[cfg(windows)]
     let relative = relative.strip_prefix("/").ok().filter(|rest| rest.is_absolute()).unwrap_or(relative);

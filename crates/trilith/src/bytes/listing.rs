@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use super::name::name_of;
 use crate::error::{Error, Result};
 
-/// The names of the regular files in a folder, in order; those that are being written, and names that are no text,
-/// left out.
+/// The names of the regular files in a folder, in order; those that are being written are left out.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the folder cannot be read.
@@ -14,8 +14,8 @@ pub(crate) fn files_of(folder: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        let name = entry.file_name().into_string().ok().filter(|name| !name.contains(".trilith-"));
-        if let Some(name) = name.filter(|_| entry.path().is_file()) {
+        let name = name_of(Path::new(&entry.file_name())).into_owned();
+        if !name.contains(".trilith-") && entry.path().is_file() {
             names.push(name);
         }
     }

@@ -25,6 +25,7 @@ mod local;
 mod lock;
 mod map;
 mod metered;
+mod name;
 mod nearby;
 mod open;
 mod output;
@@ -74,6 +75,9 @@ pub use local::{LocalFile, bytes_read, is_one_file};
 pub use lock::{Basis, remove_stale, retried};
 #[doc(hidden)]
 pub use metered::Metered;
+pub(crate) use name::{exact_path, name_in, uri_of};
+#[doc(hidden)]
+pub use name::{name_of, name_of_bytes, path_of, shown_name};
 pub(crate) use nearby::ReadAhead;
 pub use open::open;
 #[doc(hidden)]

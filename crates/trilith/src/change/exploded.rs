@@ -28,7 +28,7 @@ impl Change<'_> {
     pub(super) fn beside_first<T>(&self, then: impl FnOnce() -> Result<T>, is_done: fn(&T) -> bool) -> Result<T> {
         let (folder, mut written) = (self.folder(), Vec::new());
         let parts = self.beside.iter().try_for_each(|(name, content)| {
-            let path = folder.join(name);
+            let path = folder.join(bytes::path_of(name));
             self.write_part(&path, content).inspect(|()| written.push(path.clone()))
         });
         let done = parts.and_then(|()| then());
@@ -45,13 +45,13 @@ impl Change<'_> {
         let names = |tree: &Tree| -> Result<BTreeSet<String>> {
             let nodes = self.sourced(tree)?;
             let external = nodes.iter().filter(|(_, source)| source.as_i64().is_none());
-            Ok(external.filter_map(|(_, source)| bytes::percent_decode(&source.text())).collect())
+            Ok(external.filter_map(|(_, source)| bytes::name_in(&source.text())).collect())
         };
         let series = Series::of(self.file)?;
         let (old, new) = (names(self.file.tree())?, names(tree)?);
         let (folder, mut parts) = (self.folder(), Parts::default());
         for name in old.difference(&new).filter(|name| series.holds(name)) {
-            let path = folder.join(name);
+            let path = folder.join(bytes::path_of(name));
             let is_own = is_own_part(&folder, name, tree, |name| series.holds(name), self.file.limits()).unwrap_or(false);
             if is_own && bytes::remove(&path).is_ok() {
                 parts.removed.push(path);

@@ -367,14 +367,14 @@ impl<'f> Change<'f> {
         let mut names: Vec<String> = Vec::new();
         for block in blocks {
             let is_free = |name: &String| {
-                let path = self.folder().join(name);
+                let path = self.folder().join(bytes::path_of(name));
                 !path.exists() && !taken.contains(name) && !names.contains(name)
             };
             let name = (0..).map(|number| series.name(number)).find(is_free).unwrap_or_default();
             self.beside.push((name.clone(), block));
             names.push(name);
         }
-        sources(node, &mut |number| Ok(Value::from(bytes::percent_encode(names.get(number).map_or("", String::as_str)))))
+        sources(node, &mut |number| Ok(Value::from(bytes::uri_of(names.get(number).map_or("", String::as_str)))))
     }
 
     /// Returns `true` if a new array gets a separate file, because the array that it replaces or all others have
@@ -414,7 +414,7 @@ impl<'f> Change<'f> {
 
     /// The folder of the file, which is named by its path.
     fn folder(&self) -> PathBuf {
-        let parent = Path::new(self.file.sections().source().name()).parent();
+        let parent = bytes::exact_path(&**self.file.sections().source()).parent();
         parent.filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_path_buf()
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::Change;
 use crate::asdf::{AsdfFile, WriteOptions, header, update};
-use crate::bytes::{Base, Basis, NewFile, WritePath, is_packed};
+use crate::bytes::{Base, Basis, NewFile, WritePath, is_packed, name_of};
 use crate::convert::{ConvertOptions, rewrite};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
@@ -120,7 +120,7 @@ impl Change<'_> {
         let source = file.sections().source();
         // A text that goes into another folder names from there what it named here.
         let moved = match &output {
-            Some(Output::Path(path)) => file.moved_text(self.settled(), &Base::of(&path.path().to_string_lossy()))?,
+            Some(Output::Path(path)) => file.moved_text(self.settled(), &Base::of(&name_of(path.path())))?,
             _ => None,
         };
         let mut out = match output {

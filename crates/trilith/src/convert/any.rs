@@ -152,7 +152,7 @@ impl File {
     /// if losses are not allowed, and an error if the file changed since it was opened.
     pub fn convert(self, path: impl Into<WritePath>, options: &ConvertOptions) -> Result<Converted> {
         let path = path.into();
-        let file = self.moved_to(&bytes::Base::of(&path.path().to_string_lossy()))?;
+        let file = self.moved_to(&bytes::Base::of(&bytes::name_of(path.path())))?;
         let mut out = AtomicFile::create(path, Basis::Read(&**file.source()))?;
         let done = file.convert_into(options, &mut out, Progress::default())?;
         if !done.written {

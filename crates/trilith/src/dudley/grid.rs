@@ -377,7 +377,11 @@ impl GridArray {
         {
             // One chunk unchanged, in any order.
             let strides = match self.columns {
-                true => fortran_strides(&shape, datatype.item_size())?,
+                true => {
+                    let (own, within) = shape.split_at(self.axes.min(shape.len()));
+                    let within = crate::array::c_strides(within, datatype.item_size())?;
+                    fortran_strides(own, self.in_columns().item)?.into_iter().chain(within).collect()
+                }
                 false => crate::array::c_strides(&shape, datatype.item_size())?,
             };
             let array = Array::strided(source.clone(), piece.at, datatype, self.order, shape, strides)?;
@@ -388,13 +392,22 @@ impl GridArray {
             pieces: read.pieces,
             filters: self.filters.clone(),
             mask: read.masks,
-            columns: self.columns.then(|| self.cut.clone()),
+            columns: self.columns.then(|| self.in_columns()),
             strings: self.strings.clone(),
             head: Arc::clone(&self.head),
             limits: Arc::clone(&limits),
         };
         let grid = Grid::new(self.cut.clone(), Box::new(stored), self.fill.clone(), Arc::clone(&limits))?;
         Ok(Array::new(Arc::new(grid), 0, datatype, self.order, shape)?.with_limits(limits))
+    }
+
+    /// The cut of arrays in columns: axes within elements are in the order of C.
+    fn in_columns(&self) -> Cut {
+        let mut cut = self.cut.clone();
+        let within = cut.shape.split_off(self.axes.min(cut.shape.len()));
+        cut.chunk.truncate(cut.shape.len());
+        cut.item = within.iter().fold(cut.item, |n, len| n.saturating_mul(*len));
+        cut
     }
 
     /// Returns `true` if it is put together of other arrays.

@@ -136,6 +136,9 @@ fn below(folder: &Path, path: &Path) -> Result<String> {
         return Err(Error::invalid_input(format!("{} is not in the folder of the catalog, or below it", path.display()))
             .hint("a catalog lists only files in its folder and below"));
     };
-    let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
+    let Some(parts) = name.iter().map(|part| part.to_str()).collect::<Option<Vec<_>>>() else {
+        return Err(Error::unsupported(format!("{}: a catalog cannot list a file whose name is not UTF-8", path.display()))
+            .hint("rename it"));
+    };
     Ok(parts.join("/"))
 }

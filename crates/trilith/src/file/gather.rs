@@ -1,12 +1,13 @@
 //! Lookup of the files that a name means: one file, those in a folder, or those that fit a pattern.
 
+use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use super::FileKind;
 use super::open::first_bytes;
-use crate::bytes::{self, LocalOptions, is_url};
+use crate::bytes::{self, LocalOptions, is_url, name_of, path_of};
 use crate::error::{Error, Result};
 use crate::glob::{Pattern, fits};
 
@@ -90,8 +91,8 @@ impl Gather {
         if is_stream_or_address(name) {
             return false;
         }
-        match std::fs::symlink_metadata(name) {
-            Ok(_) => Path::new(name).is_dir(),
+        match std::fs::symlink_metadata(path_of(name)) {
+            Ok(_) => path_of(name).is_dir(),
             Err(_) => Pattern::is_pattern(name),
         }
     }
@@ -101,7 +102,7 @@ impl Gather {
         let mut found = Gathered::new(self);
         if Self::is_several(name) && is_url(name) {
             found.add_objects(name);
-        } else if Self::is_several(name) && !Path::new(name).is_dir() {
+        } else if Self::is_several(name) && !path_of(name).is_dir() {
             found.add_pattern(name);
         } else {
             found.add_name(name);
@@ -125,7 +126,7 @@ impl Gather {
                 if let Some(problem) = found.problem {
                     return Err(problem);
                 }
-                let is_output = written.is_some() && std::fs::canonicalize(&found.name).ok() == written;
+                let is_output = written.is_some() && std::fs::canonicalize(path_of(&found.name)).ok() == written;
                 match (is_output, is_skipped) {
                     (false, _) => all.push(found.name),
                     (true, true) => {}
@@ -151,7 +152,7 @@ impl Gather {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Found {
-    /// Path or address.
+    /// Path or URL; a path comes back from it by [`path_of`](crate::bytes::path_of).
     pub name: String,
     /// The reason why a folder could not be listed, a name could not be used, or a pattern fits nothing.
     pub problem: Option<Error>,
@@ -159,10 +160,7 @@ pub struct Found {
 
 impl Found {
     fn at(name: String) -> Self {
-        // A name that is not text cannot be passed on: what does not belong to it was replaced.
-        let is_cut = name.contains('\u{fffd}') && std::fs::symlink_metadata(&name).is_err();
-        let problem = is_cut.then(|| Error::unsupported("its name is not UTF-8").hint("rename it"));
-        Self { name, problem }
+        Self { name, problem: None }
     }
 }
 
@@ -192,10 +190,10 @@ enum Open {
 }
 
 impl Open {
-    fn path(&self) -> &Path {
+    fn path(&self) -> Cow<'_, Path> {
         match self {
-            Self::Named(name) => Path::new(name),
-            Self::Folder(path) | Self::File(path) | Self::Pattern { folder: path, .. } => path,
+            Self::Named(name) => path_of(name),
+            Self::Folder(path) | Self::File(path) | Self::Pattern { folder: path, .. } => path.into(),
         }
     }
 }
@@ -211,8 +209,8 @@ impl Gathered {
     }
 
     fn add_name(&mut self, name: &str) {
-        if !is_stream_or_address(name) && Path::new(name).is_dir() {
-            self.open.push(Open::Folder(name.into()));
+        if !is_stream_or_address(name) && path_of(name).is_dir() {
+            self.open.push(Open::Folder(path_of(name).into_owned()));
         } else {
             self.open.push(Open::Named(name.to_owned()));
         }
@@ -259,7 +257,7 @@ impl Gathered {
         self.ready.extend(failed.into_iter().map(problem));
         self.entered.clear();
         // As a folder gives them.
-        found.sort_by(|one: &Open, other: &Open| one.path().cmp(other.path()));
+        found.sort_by(|one: &Open, other: &Open| one.path().cmp(&other.path()));
         self.open.extend(found.into_iter().rev());
     }
 
@@ -270,7 +268,7 @@ impl Gathered {
         let deep = part == "**";
         let next = |folder, at| Open::Pattern { folder, parts: parts.to_vec(), at };
         if !deep && !Pattern::is_pattern(part) {
-            let path = folder.join(part);
+            let path = folder.join(path_of(part));
             return Ok(match std::fs::metadata(&path) {
                 Ok(there) if is_last => taken(path, &there, parts),
                 Ok(there) if there.is_dir() => vec![next(path, at + 1)],
@@ -286,7 +284,7 @@ impl Gathered {
             found.push(next(folder.to_path_buf(), at + 1));
         }
         let hidden = self.how.hidden || part.starts_with('.');
-        for (name, path) in entries(folder, hidden).map_err(|error| (folder.to_string_lossy().into_owned(), error))? {
+        for (name, path) in entries(folder, hidden).map_err(|error| (text_of(folder), error))? {
             if !deep && !fits(part, &name) {
                 continue;
             }
@@ -388,7 +386,7 @@ fn is_stream_or_address(name: &str) -> bool {
 }
 
 fn text_of(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
+    name_of(path).into_owned()
 }
 
 /// Returns the matches at the end of a pattern: a file, or a folder with all in it. A `**` finds the files by
@@ -417,7 +415,7 @@ fn entries(folder: &Path, hidden: bool) -> Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(listed).map_err(failed)? {
         let name = entry.map_err(failed)?.file_name();
-        let text = name.to_string_lossy().into_owned();
+        let text = text_of(Path::new(&name));
         if (hidden || !text.starts_with('.')) && !text.contains(".trilith-") {
             found.push((text, folder.join(name)));
         }

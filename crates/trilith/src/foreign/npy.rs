@@ -28,27 +28,21 @@ pub(super) fn read(source: SourceRef, limits: &Limits) -> Result<Partly> {
 pub(super) fn declare((array, missing, named): &Partly, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
     let (shape, offset) = (array.shape(), start.saturating_add(array.offset()));
     let made = Made::of(array, named)?;
+    let (outer, bytes) = axes(array, named);
     if !made.filter.is_empty() || !made.strings.is_empty() {
         if array.is_empty() {
             text.array(name, &made.datatype, Byteorder::Little, shape, offset)?;
         } else {
             text.item(name, &format!("u1[{}] @{offset}", array.nbytes_stored()))?;
-            text.grid(shape, shape)?;
-            made.write("", text)?;
-            if !array.is_c_contiguous() {
-                text.attribute("grid_order", "F")?;
-            }
+            made.write(array, named, "", text)?;
         }
     } else if array.is_c_contiguous() {
         text.array(name, array.datatype(), array.byteorder(), shape, offset)?;
     } else {
         // The same bytes in rows, and what they are.
-        let turned: Vec<u64> = shape.iter().rev().copied().collect();
+        let turned: Vec<u64> = outer.iter().rev().chain(bytes).copied().collect();
         text.array(name, array.datatype(), array.byteorder(), &turned, offset)?;
-        text.grid(shape, shape)?;
-        // A string has a separate length, which is not an axis of the array.
-        text.elements(array.datatype(), array.byteorder(), &[])?;
-        text.attribute("grid_order", "F")?;
+        made.write(array, named, "", text)?;
     }
     said(named, text)?;
     unreadable(missing, name, text)
@@ -101,9 +95,14 @@ impl Made {
         }
     }
 
-    /// Writes the elements of a grid, and the filters of its chunks; `stored` are those that come after.
-    pub fn write(&self, stored: &str, text: &mut LayoutText) -> Result<()> {
-        text.elements(&self.datatype, self.order, &[])?;
+    /// Writes an array as a grid of one chunk, with the filters of that; `stored` are those that come after.
+    pub fn write(&self, array: &Array, named: &[Named], stored: &str, text: &mut LayoutText) -> Result<()> {
+        let (outer, bytes) = axes(array, named);
+        text.grid(outer, outer)?;
+        text.elements(&self.datatype, self.order, bytes)?;
+        if !array.is_c_contiguous() {
+            text.attribute("grid_order", "F")?;
+        }
         let words = format!("{} {stored}", self.filter);
         if !words.trim().is_empty() {
             text.attribute("grid_filters", words.trim())?;
@@ -112,11 +111,18 @@ impl Made {
     }
 }
 
+/// The axes of an array, and that of the bytes of opaque elements, which are in order even in columns.
+fn axes<'a>(array: &'a Array, named: &[Named]) -> (&'a [u64], &'a [u64]) {
+    let is_opaque = named.iter().any(|named| named.column.is_empty() && matches!(named.kind, NamedKind::Opaque));
+    let shape = array.shape();
+    shape.split_at(shape.len().saturating_sub(usize::from(is_opaque)))
+}
+
 /// The filter that makes something of elements, and what comes out.
 fn word(named: &Named) -> Result<Option<(String, Datatype)>> {
     let is_big = u8::from(named.order == Byteorder::Big);
     Ok(match &named.kind {
-        NamedKind::Durations => None,
+        NamedKind::Durations | NamedKind::Opaque => None,
         NamedKind::Dates(times, name) => {
             let unit =
                 numbers::unit(name).ok_or_else(|| Error::unsupported(format!("cannot read dates in the unit {name:?}")))?;

@@ -86,14 +86,11 @@ fn declare(source: &SourceRef, entry: &Entry, name: &str, text: &mut LayoutText,
     let made = npy::Made::of(&array, &named)?;
     if array.nbytes_stored() == 0 {
         text.array(name, &made.datatype, array.byteorder(), array.shape(), start)?;
+        npy::said(&named, text)?;
         return npy::unreadable(&missing, name, text);
     }
     text.item(name, &format!("u1[{}] @{start}", entry.stored))?;
-    text.grid(array.shape(), array.shape())?;
-    made.write(&format!("skip({}) rawdeflate", array.offset()), text)?;
-    if !array.is_c_contiguous() {
-        text.attribute("grid_order", "F")?;
-    }
+    made.write(&array, &named, &format!("skip({}) rawdeflate", array.offset()), text)?;
     npy::said(&named, text)?;
     npy::unreadable(&missing, name, text)
 }

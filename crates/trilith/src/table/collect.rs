@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Query, Row, Table};
-use crate::bytes::is_url;
+use crate::bytes::{is_url, path_of, shown_name};
 use crate::error::{Error, Result};
 use crate::file::{Found, OpenOptions};
 use crate::threads::in_order;
@@ -57,7 +57,7 @@ pub fn collect(
                 Some(problem) => Err(problem),
                 None => read(query, &file.name, opening),
             };
-            (file.name, read)
+            (shown_name(&file.name).into_owned(), read)
         },
         |(name, read)| {
             found.files += 1;
@@ -80,8 +80,8 @@ pub fn collect(
 }
 
 fn read(query: &Query, name: &str, opening: &OpenOptions) -> Result<(Vec<Row>, Option<String>)> {
-    let file = opening.open(name)?;
-    Ok((query.rows(name, &file)?, file.source().notice()))
+    let file = opening.open(path_of(name))?;
+    Ok((query.rows(&shown_name(name), &file)?, file.source().notice()))
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! `trilith layout catalog L.dud FILES… -o C.bd`: the parameters of every file of a family.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use serde_json::json;
-use trilith::bytes::Basis;
+use trilith::bytes::{Basis, name_of, path_of};
 use trilith::dudley::{Catalog, DudleyFile, Listing, Mismatch, StreamOptions, folder_of, native_order, place_of};
 use trilith::error::counted;
 use trilith::file::Gather;
@@ -55,19 +55,19 @@ impl List {
 
     fn write(&self, output: &str, layout: &Layout, limits: &Limits, options: &Options) -> Result<Outcome> {
         let known = if self.add { Some(options.open_catalog(output)?) } else { None };
-        check_absent([&PathBuf::from(output)].into_iter().filter(|_| output != "-"), options.overwrite || self.add)?;
+        check_absent([&path_of(output).into_owned()].into_iter().filter(|_| output != "-"), options.overwrite || self.add)?;
         let listed = known.as_ref().map(Catalog::read).transpose()?;
-        let named = Gather::new().all(true).all_named(&self.files, Path::new(output), self.add)?;
-        let files = Listing::files(Path::new(output), listed.as_ref(), &named)?;
+        let named = Gather::new().all(true).all_named(&self.files, &path_of(output), self.add)?;
+        let files = Listing::files(&path_of(output), listed.as_ref(), named.iter().map(|name| path_of(name)))?;
         // Files without a signature are in the byte order of the catalog, as those that it lists.
         let order = options.order().or(known.as_ref().and_then(DudleyFile::signature).map(|signature| signature.order));
         let mut open = |path: &Path, layout: Option<&Layout>| match layout {
-            Some(layout) => under(&path.to_string_lossy(), layout, order, options),
-            None => options.open_under(&path.to_string_lossy(), None)?.into_dudley(),
+            Some(layout) => under(&name_of(path), layout, order, options),
+            None => options.open_under(&name_of(path), None)?.into_dudley(),
         };
         // A catalog is no file with a layout that it could name.
-        let template = self.input.catalog(options)?.is_none().then(|| Path::new(&self.input.file));
-        let listing = Listing::read(Path::new(output), template, &files, layout, &mut open);
+        let template = self.input.catalog(options)?.is_none().then(|| path_of(&self.input.file));
+        let listing = Listing::read(&path_of(output), template.as_deref(), &files, layout, &mut open);
         let listing = match listing {
             Ok(listing) => listing,
             Err(error) => return super::failed(error, options),
@@ -92,9 +92,9 @@ impl List {
         let limits = options.limits()?;
         let stream = options.open_catalog(path)?;
         let catalog = Catalog::read(&stream)?;
-        let folder = folder_of(Path::new(path))?;
+        let folder = folder_of(&path_of(path))?;
         let order = options.order().or(stream.signature().map(|signature| signature.order));
-        let mut open = |name: &str| under(&place_of(&folder, name).to_string_lossy(), layout, order, options);
+        let mut open = |name: &str| under(&name_of(&place_of(&folder, name)), layout, order, options);
         let found = catalog.compare(layout, &mut open, &limits)?;
         if !found.is_empty() {
             return differ(&found, options);

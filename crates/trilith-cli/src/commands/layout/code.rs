@@ -1,6 +1,6 @@
 //! `trilith layout code L.dud --lang c`: a program that writes and reads the files of a layout.
 
-use std::path::Path;
+use trilith::bytes::path_of;
 
 use clap::Args;
 use serde_json::json;
@@ -46,13 +46,13 @@ impl Code {
         let Some(layout) = self.input.load_template(options)? else { return Ok(Outcome::No) };
         let language = Language::named(&self.lang).ok_or_else(|| Error::invalid_input(format!("{} is not a language", self.lang)))?;
         let output = self.output.as_deref().filter(|path| *path != "-");
-        let stem = |path: &str| Path::new(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let stem = |path: &str| path_of(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let name = self.name.clone().or_else(|| stem(output.unwrap_or(&self.input.file))).unwrap_or_default();
         let order: Byteorder = options.order().or(layout.order()).unwrap_or(native_order());
         let text = (!self.bare).then(|| stored_text(&layout));
         let code = layout.code(language, &name, order, text.as_deref())?;
         if let Some(path) = output {
-            check_absent([&std::path::PathBuf::from(path)], options.overwrite)?;
+            check_absent([&path_of(path).into_owned()], options.overwrite)?;
             options.check_inputs(path, &[])?;
             let written = Target::write_text(path, &code, options)?;
             if !options.quiet && !options.json {

@@ -109,7 +109,7 @@ impl Input {
         let source = options.open(&self.file)?;
         let bytes = match Signature::read(&*source)? {
             // A native file: the layout that it holds.
-            Some(_) => trilith::dudley::layout_text(&source, &*options.opening()?.resolver(&self.file), &limits)?,
+            Some(_) => trilith::dudley::layout_text(&source, &*options.opening()?.resolver(trilith::bytes::path_of(&self.file)), &limits)?,
             None if source.len() > limits.text => {
                 return Err(Limits::exceeded("text", limits.text, format_args!("{} is {} bytes long", self.file, source.len())));
             }

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
-use trilith::bytes::{Basis, read_vec};
+use trilith::bytes::{Basis, name_of, path_of, read_vec};
 use trilith::dudley::{Draft, native_order};
 use trilith::foreign::npz_arrays;
 use trilith::layout::{Dialect, Kind, Layout, ParseOptions, parse};
@@ -68,7 +68,7 @@ impl New {
             (text, layout)
         };
         let outputs = [&self.output, &self.data].into_iter().flatten().filter(|path| *path != "-");
-        check_absent(&outputs.map(std::path::PathBuf::from).collect::<Vec<_>>(), options.overwrite)?;
+        check_absent(&outputs.map(|path| path_of(path).into_owned()).collect::<Vec<_>>(), options.overwrite)?;
         if let Some(path) = &self.data {
             check_name(path, Form::Dudley, "name it otherwise")?;
             let draft = draft.ok_or_else(|| Error::invalid_input("C source holds no data to write"))?;
@@ -108,7 +108,7 @@ impl New {
 
     /// The arrays, unless the input is C.
     fn draft(&self, options: &Options, limits: &Limits) -> Result<Option<Draft>> {
-        let path = Path::new(&self.input);
+        let path = &*path_of(&self.input);
         if self.input != "-" && path.is_dir() {
             let mut draft = Draft::dict::<&str>([]);
             if collect(path, "", options, limits, &mut draft)? == 0 {
@@ -186,7 +186,7 @@ fn collect(folder: &Path, prefix: &str, options: &Options, limits: &Limits, draf
         if path.is_dir() {
             count += collect(&path, &format!("{}/", name(path.file_name())), options, limits, draft)?;
         } else if path.extension().is_some_and(|extension| extension == "npy") {
-            let array = Array::from_npy(options.open(&path.to_string_lossy())?, limits);
+            let array = Array::from_npy(options.open(&name_of(&path))?, limits);
             draft.place(&name(path.file_stem()), array.map_err(|e| e.context(path.display().to_string()))?)?;
             count += 1;
         }

@@ -1,11 +1,10 @@
 //! `trilith layout write L.dud OUT.bd`: a file under a layout that is there already.
 
-use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
-use trilith::bytes::Basis;
+use trilith::bytes::{Basis, path_of};
 use trilith::dudley::{Filling, native_order};
 use trilith::{Error, Result};
 
@@ -42,7 +41,7 @@ impl Write {
     /// Writes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
-        check_absent([&PathBuf::from(&self.output)].into_iter().filter(|_| self.output != "-"), options.overwrite)?;
+        check_absent([&path_of(&self.output).into_owned()].into_iter().filter(|_| self.output != "-"), options.overwrite)?;
         let limits = options.limits()?;
         let mut filling = Filling::default();
         for given in &self.params {
@@ -52,7 +51,7 @@ impl Write {
         }
         for given in &self.from {
             let (name, file) = named(given, "--from x=x.npy")?;
-            let array = Array::from_npy(options.open(file)?, &limits).map_err(|e| e.context(Path::new(file).display().to_string()))?;
+            let array = Array::from_npy(options.open(file)?, &limits).map_err(|e| e.context(file.to_owned()))?;
             filling.data.push((name.to_owned(), array));
         }
         check_name(&self.output, Form::Dudley, "name it otherwise")?;

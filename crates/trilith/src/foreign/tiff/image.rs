@@ -4,6 +4,7 @@
 
 use super::directory::{Directory, Tiff, Values};
 use super::id;
+use super::stack::{self, Axis};
 use crate::array::grid::Cut;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
@@ -41,7 +42,7 @@ const JPEG: u64 = 7;
 const TABLES: u64 = 1 << 14;
 
 /// The tags of an image.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(super) struct Image {
     /// Lengths of the array and of a chunk, the slowest axis first, with the names of the axes.
     shape: Vec<u64>,
@@ -53,8 +54,9 @@ pub(super) struct Image {
     /// Bytes that go before those of each strip or tile.
     head: Vec<u8>,
     is_tiled: bool,
-    /// Number of images in one directory, as ImageJ writes large stacks: all of them follow the first.
-    pages: u64,
+    /// The axes around it, the slowest first, if it is one of several planes: of pages that are alike, or of images that follow
+    /// it without a directory, as ImageJ writes large stacks.
+    around: Vec<Axis>,
 }
 
 impl Image {
@@ -86,7 +88,7 @@ impl Image {
             filters: String::new(),
             head: Vec::new(),
             is_tiled,
-            pages: 1,
+            around: Vec::new(),
         };
         if depth > 1 || layers > 1 {
             image.outermost(depth, layers, "z");
@@ -103,14 +105,53 @@ impl Image {
         Ok(image)
     }
 
-    /// The same, if this is the only directory of the file: of the pages that its description lists.
+    /// The same, if this is the only directory of the file: of the images that its description lists.
     pub fn alone(mut self, file: &Tiff<'_>, tags: &Directory) -> Self {
         // A fault of the description is reported when it becomes an attribute.
-        if let Some(Ok(Values::Text(text))) = tags.tag(id::DESCRIPTION).map(|tag| file.values(tag))
-            && text.starts_with("ImageJ=")
-        {
-            let said = text.lines().find_map(|line| line.strip_prefix("images=")?.trim().parse().ok());
-            self.pages = said.unwrap_or(1).max(1);
+        if let Some(Ok(Values::Text(text))) = tags.tag(id::DESCRIPTION).map(|tag| file.values(tag)) {
+            let (samples, is_planar) = stack::samples(file, tags);
+            self.around = stack::imagej(&text, samples, is_planar).unwrap_or_default();
+        }
+        self
+    }
+
+    /// The plane that all these pages are, with the axes around it; None if they differ, or if one of them is not read.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read.
+    pub fn of_planes(file: &Tiff<'_>, planes: &[&Directory], around: &[Axis]) -> Result<Option<Self>> {
+        let mut first: Option<Self> = None;
+        for tags in planes {
+            match (Self::read(file, tags), &first) {
+                (Ok(image), None) => first = Some(image),
+                (Ok(image), Some(first)) if image == *first => {}
+                (Err(error), _) if error.kind().is_passing() => return Err(error),
+                _ => return Ok(None),
+            }
+        }
+        Ok(first.map(|image| Self { around: around.to_vec(), ..image }))
+    }
+
+    /// The lengths of the array of one page.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// Returns the height and the width of an image without a depth.
+    pub fn lengths(&self) -> Option<(u64, u64)> {
+        let at = |name| self.dims.iter().position(|dim| *dim == name).and_then(|at| self.shape.get(at).copied());
+        if at("z").is_some() { None } else { at("y").zip(at("x")) }
+    }
+
+    /// Number of planes.
+    fn count(&self) -> u64 {
+        self.around.iter().fold(1, |n, (len, _)| n.saturating_mul(*len))
+    }
+
+    /// The array of all planes.
+    fn whole(mut self) -> Self {
+        for (len, name) in std::mem::take(&mut self.around).into_iter().rev() {
+            self.outermost(len, 1, name);
         }
         self
     }
@@ -174,35 +215,25 @@ impl Image {
         Ok(words.join(" "))
     }
 
-    /// Writes an array whose elements are contiguous; those of other pages may follow.
-    fn contiguous(&self, file: &Tiff<'_>, start: u64, name: &str, text: &mut LayoutText) -> Result<Written> {
+    /// Writes an array whose elements are contiguous; those of other images may follow.
+    fn contiguous(self, file: &Tiff<'_>, start: u64, name: &str, text: &mut LayoutText) -> Result<Written> {
         let size = self.shape.iter().fold(self.datatype.item_size(), |n, len| n.saturating_mul(*len));
-        let all_are_there = start.saturating_add(size.saturating_mul(self.pages)) <= file.len();
-        let mut image = self.clone();
-        if self.pages > 1 && all_are_there {
-            image.outermost(self.pages, 1, "page");
-            image.pages = 1;
-        }
+        let all_are_there = start.saturating_add(size.saturating_mul(self.count())) <= file.len();
+        let image = if all_are_there { self.whole() } else { self };
         text.array(name, &image.datatype, image.order, &image.shape, start)?;
         image.dims(text)?;
         Ok(Written { table: None, why: image.missing() })
     }
 
-    /// Returns the reason if there are pages that no directory describes.
+    /// Returns the reason if there are images that no directory describes.
     fn missing(&self) -> Option<Error> {
-        let more = self.pages.checked_sub(1).filter(|more| *more > 0)?;
+        let more = self.count().checked_sub(1).filter(|more| *more > 0)?;
         Some(Error::malformed(format!("ImageJ declares {more} more pages, and no directory gives their places")))
     }
 
-    /// Writes the item; its attributes may follow.
-    ///
-    /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the number of places is not that of the chunks.
-    pub fn write(&self, file: &Tiff<'_>, tags: &Directory, name: &str, text: &mut LayoutText) -> Result<Written> {
-        let (at, len) = match self.is_tiled {
-            true => (id::TILE_OFFSETS, id::TILE_BYTES),
-            false => (id::STRIP_OFFSETS, id::STRIP_BYTES),
-        };
+    /// The byte offsets of the strips or tiles of a page.
+    fn starts(&self, file: &Tiff<'_>, tags: &Directory) -> Result<Vec<u64>> {
+        let at = self.tags().0;
         let count = self.shape.iter().zip(&self.chunk).try_fold(1u64, |n, (len, chunk)| n.checked_mul(len.div_ceil(*chunk)));
         let found = tags.tag(at).map_or(0, |tag| tag.count);
         let Some(count) = count.filter(|count| *count == found) else {
@@ -214,25 +245,56 @@ impl Image {
         if count > file.limits.items {
             return Err(Limits::exceeded("items", file.limits.items, format_args!("an image has {count} strips or tiles")));
         }
-        let starts = tags.numbers(file, at)?.unwrap_or_default();
-        let start = self.is_one(&starts).filter(|_| self.filters.is_empty() && !self.is_tiled);
-        if let Some(start) = start {
-            return self.contiguous(file, start, name, text);
-        }
-        let lens = tags.numbers(file, len)?;
+        Ok(tags.numbers(file, at)?.unwrap_or_default())
+    }
+
+    /// The lengths of the strips or tiles of a page that begin there.
+    fn lens(&self, file: &Tiff<'_>, tags: &Directory, starts: &[u64]) -> Result<Vec<u64>> {
+        let lens = tags.numbers(file, self.tags().1)?;
         if lens.as_ref().is_some_and(|lens| lens.len() != starts.len()) {
             return Err(Error::malformed("the strips or tiles have more or fewer lengths than places"));
         }
         // Some writers left out how long the only strip is.
         let behind = |start: &u64| file.len().saturating_sub(*start);
         let mut lens = lens.unwrap_or_else(|| starts.iter().map(behind).collect());
-        self.estimate(&starts, &mut lens, file.len());
+        self.estimate(starts, &mut lens, file.len());
+        Ok(lens)
+    }
+
+    /// The tags of the offsets and the lengths of strips or tiles.
+    fn tags(&self) -> (u64, u64) {
+        if self.is_tiled { (id::TILE_OFFSETS, id::TILE_BYTES) } else { (id::STRIP_OFFSETS, id::STRIP_BYTES) }
+    }
+
+    /// Writes the item; its attributes may follow.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the number of places is not that of the chunks.
+    pub fn write(self, file: &Tiff<'_>, planes: &[&Directory], name: &str, text: &mut LayoutText) -> Result<Written> {
+        let (mut starts, mut lens) = (Vec::new(), Vec::new());
+        for tags in planes {
+            starts.extend(self.starts(file, tags)?);
+            if starts.len() as u64 > file.limits.items {
+                return Err(Limits::exceeded("items", file.limits.items, format_args!("a series has more strips or tiles")));
+            }
+        }
+        let whole = if planes.len() > 1 { self.clone().whole() } else { self.clone() };
+        let start = whole.is_one(&starts).filter(|_| self.filters.is_empty() && !self.is_tiled);
+        if let Some(start) = start {
+            return whole.contiguous(file, start, name, text);
+        }
+        let each = (starts.len() / planes.len().max(1)).max(1);
+        for (tags, starts) in planes.iter().zip(starts.chunks(each)) {
+            lens.extend(self.lens(file, tags, starts)?);
+        }
         let spelled = |(start, len): (&u64, &u64)| match (start, len) {
             (0, _) | (_, 0) => "u1[0]".to_owned(),
             (start, len) => format!("u1[{len}] @{start}"),
         };
         let mut table = None;
-        match (starts.as_slice(), tags.tag(at), tags.tag(len)) {
+        let alone = if let [tags] = planes { Some(tags) } else { None };
+        let (at, len) = self.tags();
+        match (starts.as_slice(), alone.and_then(|tags| tags.tag(at)), alone.and_then(|tags| tags.tag(len))) {
             ([start], ..) => text.item(name, &spelled((start, lens.first().unwrap_or(&0))))?,
             (_, Some(at), Some(len)) if starts.len() > LISTED => {
                 let no_numbers = || Error::malformed("the offsets of strips or tiles are not integers");
@@ -242,7 +304,7 @@ impl Image {
             }
             _ => text.list(name, starts.iter().zip(&lens).map(spelled))?,
         }
-        text.grid(&self.shape, &self.chunk)?;
+        text.grid(&whole.shape, &whole.chunk)?;
         text.elements(&self.datatype, self.order, &[])?;
         if !self.filters.is_empty() {
             text.attribute("grid_filters", self.filters.as_str())?;
@@ -253,15 +315,15 @@ impl Image {
         if !self.is_tiled {
             text.attribute("grid_edge", "cut")?;
         }
-        if let Some(fill) = self.nodata(file, tags) {
+        if let Some(fill) = planes.first().and_then(|tags| self.nodata(file, tags)) {
             text.attribute("grid_fill", fill)?;
         }
         if let Some((_, bytes)) = &table {
             text.attribute("grid_at", "")?;
             text.attribute("grid_bytes", format!("/{bytes}").as_str())?;
         }
-        self.dims(text)?;
-        Ok(Written { table: table.map(|(said, bytes)| (bytes, said)), why: self.missing() })
+        whole.dims(text)?;
+        Ok(Written { table: table.map(|(said, bytes)| (bytes, said)), why: whole.missing() })
     }
 
     /// Corrects the lengths of strips and tiles: one of 0 at a place in the file goes on to the next or to the end of the

@@ -1,17 +1,20 @@
 //! TIFF and `BigTIFF`: images in strips or tiles.
 //!
 //! Every image becomes an array, `image` if there is only one, else `page0`, `page1` and so on; smaller versions of a page
-//! are in a dict next to it. A stack of `ImageJ` that has one directory for all its images is one array. Strips that are one
+//! are in a dict next to it. A stack of `ImageJ`, of tifffile or of OME-TIFF is one array (`series.rs`). Strips that are one
 //! after the other without a filter are one array; all else is a grid of chunks. The other tags of an image are attributes of
-//! its array.
+//! its array; of the other pages of a series, those that differ are in a dict next to it.
 
 mod directory;
 mod image;
+mod series;
+mod stack;
 
 use std::collections::HashSet;
 
 use self::directory::{Directory, Tag, Tiff, Values};
 use self::image::Image;
+use self::series::Series;
 use super::text::{LayoutText, Said, integer};
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
@@ -119,35 +122,70 @@ const NAMES: &[(u64, &str)] = &[
 /// Values of a tag that are an attribute; more are an item.
 const FEW: u64 = 256;
 
+/// A directory of the file, and those of its smaller versions.
+struct Page {
+    directory: Directory,
+    smaller: Vec<Directory>,
+    /// The reason if there are smaller versions that cannot be found.
+    why: Option<Error>,
+}
+
 /// The layout of a TIFF file.
 pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     let file = Tiff::open(source, limits)?;
     let mut seen = HashSet::new();
-    let (pages, broken) = file.directories(&mut seen)?;
-    if pages.is_empty() {
+    let (directories, broken) = file.directories(&mut seen)?;
+    if directories.is_empty() {
         return Err(broken.unwrap_or_else(|| Error::malformed("no image in the file")));
     }
+    let mut pages = Vec::with_capacity(directories.len());
+    for directory in directories {
+        let (smaller, why) = below(&file, &directory, &mut seen)?;
+        pages.push(Page { directory, smaller, why });
+    }
     let mut text = LayoutText::new("a TIFF file", limits);
-    let is_alone = pages.len() == 1 && broken.is_none();
-    for (number, page) in pages.iter().enumerate() {
-        let name = if is_alone { "image".to_owned() } else { format!("page{number}") };
-        described(&file, (page, is_alone), &name, &mut text)?;
-        let (smaller, why) = below(&file, page, &mut seen)?;
-        if !smaller.is_empty() || why.is_some() {
-            text.enter(&format!("{name}@smaller"))?;
-            for (number, page) in smaller.iter().enumerate() {
-                described(&file, (page, false), &format!("level{number}"), &mut text)?;
-            }
-            if let Some(why) = why {
-                text.unreadable(&format!("level{}", smaller.len()), &why)?;
-            }
-            text.leave()?;
-        }
+    let is_whole = broken.is_none();
+    let all = series::of_file(&file, if is_whole { &pages } else { &pages[..0] })?;
+    let all = if is_whole { all } else { (0..pages.len()).map(Series::alone).collect() };
+    let is_alone = all.len() == 1 && is_whole;
+    for (number, series) in all.iter().enumerate() {
+        let name = match series.pages.as_slice() {
+            _ if is_alone => "image".to_owned(),
+            [page] => format!("page{page}"),
+            _ => format!("series{number}"),
+        };
+        written(&file, &pages, (series, is_alone), &name, &mut text)?;
     }
     if let Some(why) = broken {
         text.unreadable(&format!("page{}", pages.len()), &why)?;
     }
     text.finish()
+}
+
+/// The array of a series, and its smaller versions.
+fn written(
+    file: &Tiff<'_>,
+    pages: &[Page],
+    (series, is_alone): (&Series, bool),
+    name: &str,
+    text: &mut LayoutText,
+) -> Result<()> {
+    let planes: Vec<&Page> = series.pages.iter().filter_map(|number| pages.get(*number)).collect();
+    let directories: Vec<&Directory> = planes.iter().map(|page| &page.directory).collect();
+    described(file, (&directories, series.plane.as_ref(), is_alone), name, text)?;
+    let Some(first) = planes.first() else { return Ok(()) };
+    if !first.smaller.is_empty() || first.why.is_some() {
+        text.enter(&format!("{name}@smaller"))?;
+        for level in 0..first.smaller.len() {
+            let directories: Vec<&Directory> = planes.iter().filter_map(|page| page.smaller.get(level)).collect();
+            described(file, (&directories, series.smaller.get(level), false), &format!("level{level}"), text)?;
+        }
+        if let Some(why) = &first.why {
+            text.unreadable(&format!("level{}", first.smaller.len()), why)?;
+        }
+        text.leave()?;
+    }
+    Ok(())
 }
 
 /// The smaller versions of a page, and why there are no more of them.
@@ -168,33 +206,91 @@ fn below(file: &Tiff<'_>, page: &Directory, seen: &mut HashSet<u64>) -> Result<(
     Ok((smaller, None))
 }
 
-/// An image with its tags; one that cannot be read is an item with the reason in place of data.
-fn described(file: &Tiff<'_>, (tags, is_alone): (&Directory, bool), name: &str, text: &mut LayoutText) -> Result<()> {
-    let (mut items, mut refused, mut table) = (Vec::new(), Vec::new(), None);
+/// An image with its tags; one that cannot be read is an item with the reason in place of data. `plane` is the image of a series,
+/// of which all these directories have a plane.
+fn described(
+    file: &Tiff<'_>,
+    (planes, plane, is_alone): (&[&Directory], Option<&Image>, bool),
+    name: &str,
+    text: &mut LayoutText,
+) -> Result<()> {
+    let Some((tags, others)) = planes.split_first() else { return Ok(()) };
+    let (mut refused, mut table) = (Vec::new(), None);
     text.or_unreadable(name, |text| {
-        let image = Image::read(file, tags).map(|image| if is_alone { image.alone(file, tags) } else { image });
-        let written = image?.write(file, tags, name, text)?;
+        let image = match plane {
+            Some(image) => image.clone(),
+            None if is_alone => Image::read(file, tags)?.alone(file, tags),
+            None => Image::read(file, tags)?,
+        };
+        let written = image.write(file, planes, name, text)?;
         table = written.table;
         refused.extend(written.why.map(|why| ("pages".to_owned(), why)));
         Ok(())
     })
     .doing(|| format!("{name}, whose directory begins at byte {}", tags.at))?;
-    for tag in tags.tags.iter().filter(|tag| !STRUCTURE.contains(&tag.id)) {
-        let known = NAMES.iter().find(|row| row.0 == tag.id);
-        let said = known.map_or_else(|| format!("tag{}", tag.id), |row| row.1.to_owned());
-        match attribute(file, tag) {
-            Ok(Some(value)) => text.own(&said, value)?,
-            Ok(None) => items.push((said, tag)),
-            Err(error) if error.kind().is_passing() => return Err(error),
-            Err(error) => refused.push((said, error)),
-        }
-    }
+    let items = attributes(file, extra(tags).collect(), &mut refused, text)?;
     if let Some((name, said)) = table {
         text.item(&name, &said)?;
     }
-    for (said, tag) in items {
+    separate(file, name, items, refused, text)?;
+    let mut is_open = false;
+    for (number, page) in others.iter().enumerate() {
+        let is_same = |tag: &Tag| {
+            tags.tag(tag.id).is_some_and(|first| file.values(first).ok().is_some_and(|said| file.values(tag).ok() == Some(said)))
+        };
+        let differing: Vec<&Tag> = extra(page).filter(|tag| !is_same(tag)).collect();
+        if differing.is_empty() {
+            continue;
+        }
+        if !is_open {
+            text.enter(&format!("{name}@pages"))?;
+            is_open = true;
+        }
+        let name = format!("page{}", number + 1);
+        text.enter(&name)?;
+        let mut refused = Vec::new();
+        let items = attributes(file, differing, &mut refused, text)?;
+        separate(file, &name, items, refused, text)?;
+        text.leave()?;
+    }
+    if is_open { text.leave() } else { Ok(()) }
+}
+
+/// The tags that say more than what the image is.
+fn extra(tags: &Directory) -> impl Iterator<Item = &Tag> {
+    tags.tags.iter().filter(|tag| !STRUCTURE.contains(&tag.id))
+}
+
+/// The name of a tag.
+fn name_of(tag: &Tag) -> String {
+    let known = NAMES.iter().find(|row| row.0 == tag.id);
+    known.map_or_else(|| format!("tag{}", tag.id), |row| row.1.to_owned())
+}
+
+/// Writes tags as attributes, and returns those that are items.
+fn attributes<'t>(
+    file: &Tiff<'_>,
+    tags: Vec<&'t Tag>,
+    refused: &mut Vec<(String, Error)>,
+    text: &mut LayoutText,
+) -> Result<Vec<&'t Tag>> {
+    let mut items = Vec::new();
+    for tag in tags {
+        match attribute(file, tag) {
+            Ok(Some(value)) => text.own(&name_of(tag), value)?,
+            Ok(None) => items.push(tag),
+            Err(error) if error.kind().is_passing() => return Err(error),
+            Err(error) => refused.push((name_of(tag), error)),
+        }
+    }
+    Ok(items)
+}
+
+/// Writes the tags that are items next to that of their image, and those that cannot be read.
+fn separate(file: &Tiff<'_>, name: &str, items: Vec<&Tag>, refused: Vec<(String, Error)>, text: &mut LayoutText) -> Result<()> {
+    for tag in items {
         if let Some(typed) = file.spelled(tag) {
-            let name = format!("{name}@{said}");
+            let name = format!("{name}@{}", name_of(tag));
             text.or_unreadable(&name, |text| text.item(&name, &format!("{typed} @{}", tag.at)))?;
         }
     }
