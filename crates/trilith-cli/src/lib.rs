@@ -119,9 +119,10 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
 fn parse(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
     commands::hold_points(&mut words);
     // Help and errors need the complete command, which takes longer to build than most commands run.
-    static PLAIN: LazyLock<Mutex<clap::Command>> = LazyLock::new(|| Mutex::new(names::taken(Cli::command())));
-    let plain = PLAIN.lock().unwrap_or_else(PoisonError::into_inner).try_get_matches_from_mut(&words);
-    if let Ok(matches) = plain
+    static PLAIN: LazyLock<Mutex<clap::Command>> = LazyLock::new(|| Mutex::new(Cli::command()));
+    let is_text = words.iter().all(|word| names::is_text(word));
+    let plain = is_text.then(|| PLAIN.lock().unwrap_or_else(PoisonError::into_inner).try_get_matches_from_mut(&words));
+    if let Some(Ok(matches)) = plain
         && let Some(name) = matches.subcommand_name().map(str::to_owned)
     {
         return Ok((Cli::from_arg_matches(&matches)?, name));

@@ -1,6 +1,7 @@
 //! Arguments that name files. On Unix a name is any bytes, of which the library makes a string and gets them back
 //! ([`name_of`], [`path_of`](trilith::bytes::path_of)).
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -42,6 +43,11 @@ const FILES: &[&str] = &[
 /// Returns `true` for an argument whose value names a file.
 pub fn is_file(arg: &Arg) -> bool {
     arg.get_value_names().and_then(<[_]>::first).is_some_and(|name| FILES.contains(&name.as_str()))
+}
+
+/// Returns `true` for a word that every argument can take: its name is the word itself.
+pub fn is_text(word: &OsStr) -> bool {
+    matches!(name_of(Path::new(word)), Cow::Borrowed(_))
 }
 
 /// The command, with every argument that names a file taking any name.
