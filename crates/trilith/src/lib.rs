@@ -28,6 +28,10 @@
 //! let cutout = image.slice(s![10..12, ..;32])?;
 //! assert_eq!(cutout.load::<f32>()?, [640.0, 672.0, 704.0, 736.0]);
 //!
+//! for entry in file.arrays()? {
+//!     println!("{}: {:?}", entry.path, entry.item?.array()?.shape());
+//! }
+//!
 //! // Where alignment and byte order allow, elements are borrowed from the file.
 //! assert_eq!(image.view::<f32>().map(|pixels| pixels[65]), Some(65.0));
 //! # std::fs::remove_dir_all(&folder).unwrap();
@@ -57,7 +61,9 @@
 //! # Changing, converting and comparing
 //!
 //! [`File::edit`] changes a file that was read, in place or as a new file, and keeps every comment, tag and key order.
-//! [`File::convert`] writes it in another format, generation or codec, and [`File::diff`] compares two files of any formats.
+//! A change borrows its file, which shows the old content until it is opened again. [`File::convert`] takes the file and writes it
+//! in another format, generation or codec. [`File::verify`] checks it, and [`File::diff`] compares two files of any formats by
+//! what they contain, whatever their codecs.
 //!
 //! ```
 //! # let folder = std::env::temp_dir().join(format!("trilith-doc-change-{}", std::process::id()));
@@ -80,8 +86,9 @@
 //! options.set_codec("zlib")?;
 //! trilith::open(&path)?.convert(&copy, &options)?;
 //!
-//! let differences = trilith::open(&path)?.diff(&trilith::open(&copy)?, &Default::default())?;
-//! assert!(differences.is_empty());
+//! let copy = trilith::open(&copy)?;
+//! assert!(copy.verify(true, Default::default())?.is_ok());
+//! assert!(trilith::open(&path)?.diff(&copy, &Default::default())?.is_empty());
 //! # std::fs::remove_dir_all(&folder).unwrap();
 //! # Ok::<(), trilith::Error>(())
 //! ```

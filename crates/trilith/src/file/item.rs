@@ -187,7 +187,9 @@ impl File {
 
 /// Returns the file if no other part of the program has it open.
 pub(super) fn owned<B>(file: Arc<B>) -> Result<B> {
-    Arc::into_inner(file).ok_or_else(|| Error::invalid_input("cannot take the file apart: other parts of the program use it"))
+    Arc::into_inner(file).ok_or_else(|| {
+        Error::invalid_input("cannot take the file apart: other parts of the program use it").hint("open the file again for this")
+    })
 }
 
 fn wrong_family(family: &str, wanted: &str) -> Error {
