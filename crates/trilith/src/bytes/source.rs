@@ -485,6 +485,16 @@ pub(super) fn end_in_file(offset: u64, len: u64, size: u64) -> Result<u64> {
     end_in("file", offset, len, size).map_err(|error| error.at_byte(offset))
 }
 
+/// Copies as many bytes as there are on both sides, and returns their number.
+#[inline]
+pub(crate) fn copy(from: &[u8], to: &mut [u8]) -> usize {
+    let n = from.len().min(to.len());
+    if let (Some(from), Some(to)) = (from.get(..n), to.get_mut(..n)) {
+        to.copy_from_slice(from);
+    }
+    n
+}
+
 /// Does the same as [`end_in_file`] in the bytes of something else, by its name.
 pub(crate) fn end_in(whole: &str, offset: u64, len: u64, size: u64) -> Result<u64> {
     offset.checked_add(len).filter(|end| *end <= size).ok_or_else(|| {
