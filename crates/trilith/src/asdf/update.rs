@@ -314,12 +314,8 @@ fn is_chain(file: &AsdfFile, blocks: &[&Block]) -> bool {
 /// The blocks that arrays of the file's own tree refer to.
 fn used_blocks(file: &AsdfFile) -> Result<BTreeSet<usize>> {
     let mut used = super::zarr::Named::of(file, file.tree())?.blocks;
-    let mut walk = file.tree().root().walk(file.limits()).as_written();
-    while let Some(visit) = walk.step()? {
-        let node = visit.node;
-        if !node.is_alias()
-            && super::ndarray::is_ndarray(node)
-            && let Some(number) = node.get("source").and_then(|source| source.as_i64())
+    for (_, source) in super::walk::sourced(file)? {
+        if let Some(number) = source.as_i64()
             && let Ok(block) = file.sections().block(number)
         {
             used.insert(block.index);
