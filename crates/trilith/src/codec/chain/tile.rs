@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::super::pieces::put;
 use super::super::stream::check_range;
 use super::super::{Encode, told_right};
+use crate::array::unravel;
 use crate::bytes::{Source, SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -84,20 +85,10 @@ impl Grid {
         runs
     }
 
-    /// The index of element `at`, counted in C order.
-    fn index(&self, mut at: u64) -> Vec<u64> {
-        let mut index = vec![0; self.array.len()];
-        for (to, n) in index.iter_mut().zip(&self.array).rev() {
-            *to = at % (*n).max(1);
-            at /= (*n).max(1);
-        }
-        index
-    }
-
     /// The smallest box that holds the elements `range` in C order: equal leading indices stay
     /// single, the first that differs spans what is between, all after it are whole.
     fn hull(&self, range: &Range<u64>) -> Vec<Range<u64>> {
-        let (first, last) = (self.index(range.start), self.index(range.end.saturating_sub(1)));
+        let (first, last) = (unravel(range.start, &self.array), unravel(range.end.saturating_sub(1), &self.array));
         let mut differs = false;
         let mut hull = Vec::with_capacity(first.len());
         for ((a, b), n) in first.into_iter().zip(last).zip(&self.array) {

@@ -4,6 +4,7 @@ use super::file::{Fields, H5};
 use super::heaps::LocalHeap;
 use super::others::Slot;
 use super::trees;
+use crate::array::unravel;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -200,7 +201,7 @@ impl Chunked {
             Index::Implicit => {
                 for number in 0..count {
                     let address = root.saturating_add(number.saturating_mul(whole));
-                    let places = places(number, &found.counts);
+                    let places = unravel(number, &found.counts);
                     found.put(&places, Chunk { address, size: whole, mask: 0 });
                 }
             }
@@ -224,16 +225,6 @@ impl Chunked {
     }
 }
 
-/// The places along each axis of a row-major number.
-fn places(mut number: u64, counts: &[u64]) -> Vec<u64> {
-    let mut places = vec![0; counts.len()];
-    for (place, count) in places.iter_mut().zip(counts).rev() {
-        *place = number % (*count).max(1);
-        number /= (*count).max(1);
-    }
-    places
-}
-
 /// The order of the elements of an array of chunks: by the lengths that the axes may get, the one without an end
 /// first.
 struct Order {
@@ -252,7 +243,7 @@ impl Order {
     }
 
     fn places(&self, number: u64) -> Vec<u64> {
-        let mut all = places(number, &self.counts);
+        let mut all = unravel(number, &self.counts);
         if let Some((first, rest)) = all.split_first() {
             let mut rest = rest.to_vec();
             rest.insert(self.first.min(rest.len()), *first);
