@@ -39,9 +39,21 @@ impl Layout {
         let param = self.param(*param);
         (param.fixed.is_none() && !param.varying).then_some(param.item)
     }
-}
 
-impl Layout {
+    /// Appends the names of the dicts from below `top` down to `dict`.
+    pub(super) fn push_dicts(&self, path: &mut String, dict: ItemId, top: ItemId) {
+        let mut chain = Vec::new();
+        let mut at = dict;
+        while at != top && at != ItemId::NONE && at != ItemId::ROOT {
+            chain.push(at);
+            at = self.item(at).parent;
+        }
+        for &id in chain.iter().rev() {
+            path.push('/');
+            super::lexer::push_name(path, self.name(id).unwrap_or(""));
+        }
+    }
+
     /// `NAME [n]` with a number, if nothing follows it that occupies the stream: the list, the number and
     /// its place in the text.
     pub(crate) fn last_extension(&self) -> Option<(ItemId, i64, Span)> {

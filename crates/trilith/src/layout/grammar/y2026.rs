@@ -7,25 +7,10 @@ use crate::layout::names::Symbol;
 
 impl Parser<'_> {
     /// dict_element = NAME … | '..' | '/' | '&' ref_item
-    pub(super) fn dict_element_2026(&mut self) -> Parse {
-        let first = !std::mem::replace(&mut self.seen_item, true);
-        let is_element = matches!(self.frames.last(), Some(Frame::Dict { step, .. }) if *step != u32::MAX);
+    pub(super) fn dict_element_2026(&mut self, first: bool) -> Parse {
         match self.token.kind {
             T::Symbol | T::Quoted => self.named_element_2026(),
-            T::DotDot => self.go_up(),
-            T::Slash => {
-                self.go_top();
-                Ok(())
-            }
             T::Ampersand => self.ref_item(),
-            T::Comma | T::CloseBracket if is_element => {
-                self.close_element_dict();
-                Ok(())
-            }
-            T::End if !is_element => {
-                self.finished = true;
-                Ok(())
-            }
             // The opening of a 2025 layout is no stray character.
             T::BadPrefix if first => {
                 let message = format!("expected a dict item, found {}", self.shown(self.token));
