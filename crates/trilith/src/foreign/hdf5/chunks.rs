@@ -1,6 +1,6 @@
 //! Places of the elements of a dataset: data layouts, and every index of chunks.
 
-use super::file::{Fields, H5};
+use super::file::{Fields, H5, Take, paged, run};
 use super::heaps::LocalHeap;
 use super::others::Slot;
 use super::trees;
@@ -303,7 +303,7 @@ fn tree2(file: &H5, root: u64, whole: u64, filtered: bool, found: &mut Found<'_>
 }
 
 /// A fixed array, whose elements may be in pages.
-fn fixed(file: &H5, root: u64, take: &mut dyn FnMut(u64, &mut Fields<'_>) -> Result<()>) -> Result<()> {
+fn fixed(file: &H5, root: u64, take: Take<'_>) -> Result<()> {
     let head = file.bytes_up_to(root, 64)?;
     file.signed(&head, b"FAHD", root)?;
     let mut at = file.fields(&head, root);
@@ -317,30 +317,11 @@ fn fixed(file: &H5, root: u64, take: &mut dyn FnMut(u64, &mut Fields<'_>) -> Res
     let page = 1u64 << bits;
     let start = file.bytes(block, front)?;
     file.signed(&start, b"FADB", block)?;
-    let mut run = |from: u64, first: u64, count: u64| -> Result<()> {
-        let bytes = file.bytes(from, count.saturating_mul(entry))?;
-        let mut at = file.fields(&bytes, from);
-        for number in 0..count {
-            let place = at.position();
-            let element = at.take(entry as usize)?;
-            take(first + number, &mut file.fields(element, place.saturating_sub(file.base)))?;
-        }
-        Ok(())
-    };
     if count <= page {
-        return run(block.saturating_add(front), 0, count);
+        return run(file, block.saturating_add(front), entry, 0..count, take);
     }
-    let pages = count.div_ceil(page);
-    let map = file.bytes(block.saturating_add(front), pages.div_ceil(8))?;
-    // A checksum follows the map, and one follows each page.
-    let mut from = block.saturating_add(front).saturating_add(map.len() as u64).saturating_add(4);
-    for number in 0..pages {
-        let here = page.min(count - number * page);
-        let is_there = map.get((number / 8) as usize).is_some_and(|byte| byte & (0x80 >> (number % 8)) != 0);
-        if is_there {
-            run(from, number * page, here)?;
-        }
-        from = from.saturating_add(page.saturating_mul(entry)).saturating_add(4);
-    }
-    Ok(())
+    let map = file.bytes(block.saturating_add(front), count.div_ceil(page).div_ceil(8))?;
+    // A checksum follows the map.
+    let from = block.saturating_add(front).saturating_add(map.len() as u64).saturating_add(4);
+    paged(file, from, (entry, page), &map, 0..count, take)
 }
