@@ -227,12 +227,7 @@ impl Parser<'_> {
         }
         match self.token.kind {
             T::Slash => self.dict_element(),
-            T::OpenBracket => {
-                let open = self.bump();
-                let list = self.begin_element(open.span);
-                self.layout.item_mut(list).kind = ItemKind::List;
-                self.open_list(list, open.span, true)
-            }
+            T::OpenBracket => self.list_element(),
             T::Prim | T::Symbol | T::Quoted | T::OpenBrace | T::Integer => self.data_element(),
             _ => self.expected(Code::E206, "a list element or `]`", self.bracket_hint()),
         }

@@ -116,12 +116,7 @@ impl Parser<'_> {
             }
             T::At | T::Percent => self.copy_element(None),
             T::Slash => self.dict_element(),
-            T::OpenBracket => {
-                let open = self.bump();
-                let list = self.begin_element(open.span);
-                self.layout.item_mut(list).kind = ItemKind::List;
-                self.open_list(list, open.span, true)
-            }
+            T::OpenBracket => self.list_element(),
             T::Ampersand => self.ref_element(),
             T::Prim | T::Symbol | T::Quoted | T::OpenBrace => self.data_element(),
             _ => self.expected(Code::E206, "a list element or `]`", self.bracket_hint()),
