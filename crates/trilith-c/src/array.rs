@@ -7,9 +7,9 @@ use library::{Array, Datatype, Error, Index, Result};
 
 use crate::cancel::cancelled;
 use crate::failure::{c_text, call, trilith_error};
-use crate::handle::{free, handle, look, put, wanted};
+use crate::handle::{free, handle, look};
 use crate::memory;
-use crate::text::{give, given};
+use crate::text::{give_all, given};
 
 /// The stored elements: records and strings packed, numbers in the byte order of this machine.
 pub const TRILITH_STORED: i32 = 0;
@@ -187,10 +187,7 @@ pub unsafe extern "C" fn trilith_array_field(
     out: *mut *mut trilith_array,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
-        put(out, trilith_array::of(look(array)?.array.field(given(name)?)?))
-    })
+    call!(out, error, trilith_array::of(look(array)?.array.field(given(name)?)?))
 }
 
 /// Returns a part of an array, with the same number of axes: on each of the first `count` axes from `start` up to but without `stop`, every `step`th. Negative
@@ -206,8 +203,7 @@ pub unsafe extern "C" fn trilith_array_slice(
     out: *mut *mut trilith_array,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let array = look(array)?;
         let axes = |start: *const i64| if start.is_null() { Ok(&[][..]) } else { memory::list(start, count) };
         let (start, stop, step) = (axes(start)?, axes(stop)?, axes(step)?);
@@ -219,7 +215,7 @@ pub unsafe extern "C" fn trilith_array_slice(
                 step => Ok(Index::Range { start: bound(start, axis), stop: bound(stop, axis), step }),
             })
             .collect();
-        put(out, trilith_array::of(array.array.slice(ranges?)?))
+        trilith_array::of(array.array.slice(ranges?)?)
     })
 }
 
@@ -417,8 +413,7 @@ pub unsafe extern "C" fn trilith_array_text(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let array = &look(array)?.array;
         if index >= array.len() {
             return Err(Error::invalid_input(format!("element {index} of an array of {}", array.len())));
@@ -439,10 +434,7 @@ pub unsafe extern "C" fn trilith_array_text(
             ElementValue::Text(text) => text,
             other => other.json(FloatText::Shortest),
         };
-        if text.contains('\0') {
-            return Err(Error::unsupported("a text that holds NUL, which C cannot show"));
-        }
-        put(out, give(&text))
+        give_all(&text)?
     })
 }
 

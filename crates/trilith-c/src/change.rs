@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use library::change::{Output, SaveOptions};
-use library::tree::{Tree, TreePath, Value};
-use library::{Array, ArrayOptions, File, Limits, Result};
+use library::tree::{TreePath, Value};
+use library::{Array, ArrayOptions, File, Result};
 
 use crate::failure::{call, trilith_error};
-use crate::handle::{free, handle, look, look_mut, put, wanted};
+use crate::handle::{free, handle, look, look_mut};
 use crate::memory;
 use crate::open::trilith_file;
-use crate::text::{given, optional};
+use crate::text::{given, given_yaml, optional};
 use crate::write::Given;
 
 /// Write only the changes, if they fit into the file.
@@ -40,12 +40,11 @@ pub unsafe extern "C" fn trilith_change_new(
     out: *mut *mut trilith_change,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let file = look(file)?.file.clone();
         // Files that cannot be edited are refused at once.
         file.edit()?;
-        put(out, trilith_change::give(file, Vec::new()))
+        trilith_change::give(file, Vec::new())
     })
 }
 
@@ -113,11 +112,7 @@ pub unsafe extern "C" fn trilith_change_yaml(
     yaml: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        let limits = Limits::from_env()?;
-        let tree = Tree::parse(given(yaml)?, &limits)?;
-        set(change, path, tree.root().to_value(&limits)?)
-    })
+    call!(error, set(change, path, given_yaml(yaml)?))
 }
 
 /// Sets an array at a path. It is copied. `codec` is that of its block, or null. The other arguments are those of

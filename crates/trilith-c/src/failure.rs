@@ -102,11 +102,19 @@ pub unsafe fn guard(error: *mut *mut trilith_error, work: impl FnOnce() -> Resul
     status
 }
 
-/// Does the work of an exported function by [`guard`]. The work may use the pointers that C hands in.
+/// Does the work of an exported function by [`guard`]. The work may use the pointers that C hands in. With `out` its value
+/// is put there; that there is a place for it is checked before.
 macro_rules! call {
     ($error:expr, $work:expr) => {
         // SAFETY: the caller keeps the rules of the header.
         unsafe { $crate::failure::guard($error, || $work) }
+    };
+    ($out:expr, $error:expr, $work:expr) => {
+        $crate::failure::call!($error, {
+            $crate::handle::wanted($out)?;
+            let made = $work;
+            $crate::handle::put($out, made)
+        })
     };
 }
 pub(crate) use call;

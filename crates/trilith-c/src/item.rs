@@ -9,9 +9,9 @@ use library::{Error, File, ItemKind, Result};
 
 use crate::array::trilith_array;
 use crate::failure::{c_text, call, trilith_error};
-use crate::handle::{free, handle, look, look_mut, put, wanted};
+use crate::handle::{free, handle, look, look_mut, put};
 use crate::open::trilith_file;
-use crate::text::{give, given};
+use crate::text::{give, give_all, given};
 
 /// Named items.
 pub const TRILITH_MAPPING: i32 = 1;
@@ -74,11 +74,10 @@ pub unsafe extern "C" fn trilith_root(
     out: *mut *mut trilith_item,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let reach = Reach::Own(look(file)?.file.clone());
         let place = reach.backend().root();
-        put(out, trilith_item::give(reach, place))
+        trilith_item::give(reach, place)
     })
 }
 
@@ -90,11 +89,10 @@ pub unsafe extern "C" fn trilith_item_at(
     out: *mut *mut trilith_item,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let reach = Reach::Own(look(file)?.file.clone());
         let found = reach.backend().find(given(path)?)?;
-        put(out, reach.to(found))
+        reach.to(found)
     })
 }
 
@@ -122,15 +120,14 @@ pub unsafe extern "C" fn trilith_item_follow(
     out: *mut *mut trilith_item,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let item = look(item)?;
         let backend = item.reach.backend();
         let found = match backend.kind(&item.place) {
             ItemKind::Reference => backend.target(&item.place)?,
             _ => Destination::here(item.place.clone()),
         };
-        put(out, item.reach.to(found))
+        item.reach.to(found)
     })
 }
 
@@ -141,12 +138,11 @@ pub unsafe extern "C" fn trilith_item_children(
     out: *mut *mut trilith_children,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let item = look(item)?;
         let found = item.reach.backend().children(&item.place)?;
         let children: Vec<_> = found.into_iter().map(|child| (child.name.map(|name| c_text(&name)), child.place)).collect();
-        put(out, trilith_children::give(item.reach.clone(), children.into_iter(), None))
+        trilith_children::give(item.reach.clone(), children.into_iter(), None)
     })
 }
 
@@ -166,8 +162,7 @@ pub unsafe extern "C" fn trilith_children_next(
     out: *mut *mut trilith_item,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let children = look_mut(children)?;
         let (found, item) = match children.left.next() {
             Some((name, place)) => (name, trilith_item::give(children.reach.clone(), place)),
@@ -177,7 +172,7 @@ pub unsafe extern "C" fn trilith_children_next(
         if !name.is_null() {
             put(name, children.name.as_ref().map_or(std::ptr::null(), |name| name.as_ptr()))?;
         }
-        put(out, item)
+        item
     })
 }
 
@@ -251,14 +246,9 @@ pub unsafe extern "C" fn trilith_item_text(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let item = look(item)?;
-        let text = item.reach.backend().text(&item.place)?;
-        if text.contains('\0') {
-            return Err(Error::unsupported("a text that holds NUL, which C cannot show"));
-        }
-        put(out, give(&text))
+        give_all(&item.reach.backend().text(&item.place)?)?
     })
 }
 
@@ -269,10 +259,9 @@ pub unsafe extern "C" fn trilith_item_tag(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let item = look(item)?;
-        put(out, item.reach.backend().notes(&item.place).tag.map_or(std::ptr::null_mut(), give))
+        item.reach.backend().notes(&item.place).tag.map_or(std::ptr::null_mut(), give)
     })
 }
 
@@ -283,10 +272,9 @@ pub unsafe extern "C" fn trilith_item_unit(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let item = look(item)?;
-        put(out, item.reach.backend().notes(&item.place).unit.map_or(std::ptr::null_mut(), |unit| give(&unit)))
+        item.reach.backend().notes(&item.place).unit.map_or(std::ptr::null_mut(), |unit| give(&unit))
     })
 }
 
@@ -297,10 +285,9 @@ pub unsafe extern "C" fn trilith_item_array(
     out: *mut *mut trilith_array,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let item = look(item)?;
-        put(out, trilith_array::of(item.reach.backend().as_array(&item.place)?))
+        trilith_array::of(item.reach.backend().as_array(&item.place)?)
     })
 }
 

@@ -7,7 +7,7 @@ use library::file::ListedArray;
 
 use crate::array::trilith_array;
 use crate::failure::{c_text, call, trilith_error};
-use crate::handle::{free, handle, look, put, wanted};
+use crate::handle::{free, handle, look};
 use crate::item::{Reach, trilith_item};
 use crate::open::trilith_file;
 use crate::text::given;
@@ -27,11 +27,10 @@ pub unsafe extern "C" fn trilith_list_arrays(
     out: *mut *mut trilith_arrays,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let reach = Reach::Own(look(file)?.file.clone());
         let listed = reach.backend().arrays()?.into_iter().map(|array| (c_text(&array.path), array)).collect();
-        put(out, trilith_arrays::give(reach, listed))
+        trilith_arrays::give(reach, listed)
     })
 }
 
@@ -58,16 +57,15 @@ pub unsafe extern "C" fn trilith_arrays_item(
     out: *mut *mut trilith_item,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let arrays = look(arrays)?;
         let none = || Error::invalid_input(format!("array {index} of a list of {}", arrays.listed.len()));
         let (_, listed) = arrays.listed.get(index).ok_or_else(none)?;
-        match &listed.target {
-            Ok(found) => put(out, arrays.reach.to(found.clone())),
+        arrays.reach.to(match &listed.target {
+            Ok(found) => found.clone(),
             // Why it cannot be reached is found again, for an error of the caller's own.
-            Err(_) => put(out, arrays.reach.to(arrays.reach.backend().find(&listed.path)?)),
-        }
+            Err(_) => arrays.reach.backend().find(&listed.path)?,
+        })
     })
 }
 
@@ -86,8 +84,5 @@ pub unsafe extern "C" fn trilith_array_at(
     out: *mut *mut trilith_array,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
-        put(out, trilith_array::of(look(file)?.file.array(given(path)?)?))
-    })
+    call!(out, error, trilith_array::of(look(file)?.file.array(given(path)?)?))
 }

@@ -12,7 +12,7 @@ use library::{Error, File, Limits, OpenOptions, Result};
 
 use crate::cancel::{Cancellable, trilith_cancel};
 use crate::failure::{c_text, call, trilith_error};
-use crate::handle::{free, handle, look, look_mut, put, wanted};
+use crate::handle::{free, handle, look, look_mut};
 use crate::memory;
 use crate::text::{given, optional};
 
@@ -38,10 +38,7 @@ handle! {
 /// Makes options with their defaults: the default limits, and no references outside of the file's folder.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_options_new(out: *mut *mut trilith_options, error: *mut *mut trilith_error) -> i32 {
-    call!(error, {
-        wanted(out)?;
-        put(out, trilith_options::give(OpenOptions::new(), Limits::from_env()?, Vec::new(), None))
-    })
+    call!(out, error, trilith_options::give(OpenOptions::new(), Limits::from_env()?, Vec::new(), None))
 }
 
 /// Sets a limit: `"memory=2G"`, `"depth=100"`. The names are those of `trilith --limit`.
@@ -148,12 +145,11 @@ pub unsafe extern "C" fn trilith_open(
     out: *mut *mut trilith_file,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let path = PathBuf::from(given(path)?);
         let (opening, cancel) = options_of(options)?;
         let (source, resolve) = opening.source(&path)?;
-        put(out, open_source(&opening, cancel, source, resolve)?)
+        open_source(&opening, cancel, source, resolve)?
     })
 }
 
@@ -166,11 +162,10 @@ pub unsafe extern "C" fn trilith_open_memory(
     out: *mut *mut trilith_file,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let source: SourceRef = Arc::new(MemorySource::copy_of(memory::bytes(bytes, size)?, "memory"));
         let (opening, cancel) = options_of(options)?;
-        put(out, open_source(&opening, cancel, source, Arc::new(NoReferences))?)
+        open_source(&opening, cancel, source, Arc::new(NoReferences))?
     })
 }
 
@@ -228,12 +223,11 @@ pub unsafe extern "C" fn trilith_open_callback(
     out: *mut *mut trilith_file,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let read = read.ok_or_else(|| Error::invalid_input("a null pointer in place of a function that reads"))?;
         let source: SourceRef = Arc::new(Callback { read, user, size });
         let (opening, cancel) = options_of(options)?;
-        put(out, open_source(&opening, cancel, source, Arc::new(NoReferences))?)
+        open_source(&opening, cancel, source, Arc::new(NoReferences))?
     })
 }
 
@@ -252,10 +246,7 @@ pub unsafe extern "C" fn trilith_file_warnings(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
-        put(out, crate::text::give(&look(file)?.file.warnings().join("\n")))
-    })
+    call!(out, error, crate::text::give(&look(file)?.file.warnings().join("\n")))
 }
 
 /// Closes a file. Null is allowed.

@@ -2,7 +2,8 @@
 
 use std::ffi::{CStr, CString, c_char};
 
-use library::{Error, Result};
+use library::tree::{Tree, Value};
+use library::{Error, Limits, Result};
 
 use crate::failure::c_text;
 
@@ -26,6 +27,24 @@ pub unsafe fn optional<'a>(text: *const c_char) -> Result<Option<&'a str>> {
 pub unsafe fn given<'a>(text: *const c_char) -> Result<&'a str> {
     // SAFETY: as the caller promises.
     unsafe { optional(text) }?.ok_or_else(|| Error::invalid_input("a null pointer in place of text"))
+}
+
+/// The value of a YAML text that C handed in.
+///
+/// # Safety
+/// As [`optional`].
+pub unsafe fn given_yaml(text: *const c_char) -> Result<Value> {
+    let limits = Limits::from_env()?;
+    // SAFETY: as the caller promises.
+    Tree::parse(unsafe { given(text) }?, &limits)?.root().to_value(&limits)
+}
+
+/// Text for C, as [`give`], all of which C can show.
+pub fn give_all(text: &str) -> Result<*mut c_char> {
+    match text.contains('\0') {
+        true => Err(Error::unsupported("a text that holds NUL, which C cannot show")),
+        false => Ok(give(text)),
+    }
 }
 
 /// Text for C, which frees it with trilith_string_free.

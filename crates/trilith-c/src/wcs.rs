@@ -34,14 +34,13 @@ pub unsafe extern "C" fn trilith_wcs_open(
     out: *mut *mut trilith_wcs,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let path = optional(path)?.unwrap_or_default();
         let found = look(file)?.file.wcs(path)?;
         let wcs = found.ok_or_else(|| Error::new(library::ErrorKind::NotFound, format!("no coordinates for {path:?}")))?.wcs;
         let axes = (0..wcs.world_axes()).map(|axis| wcs.world_axis(axis));
         let axes = axes.map(|axis| [axis.name, axis.unit, axis.physical].map(|text| c_text(&text))).collect();
-        put(out, trilith_wcs::give(wcs, axes))
+        trilith_wcs::give(wcs, axes)
     })
 }
 
@@ -160,11 +159,9 @@ pub unsafe extern "C" fn trilith_wcs_world_to_pixel(
 /// bounding box, else of the array. TRILITH_UNSUPPORTED without a sky, or if the number of pixels is not known.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_wcs_footprint(wcs: *const trilith_wcs, out: *mut f64, error: *mut *mut trilith_error) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out.cast::<[[f64; 2]; 4]>(), error, {
         let none = || Error::unsupported("coordinates without a sky, or of an unknown number of pixels, have no footprint");
-        let corners = look(wcs)?.wcs.footprint().ok_or_else(none)?;
-        put(out.cast::<[[f64; 2]; 4]>(), corners)
+        look(wcs)?.wcs.footprint().ok_or_else(none)?
     })
 }
 
@@ -177,10 +174,7 @@ pub unsafe extern "C" fn trilith_wcs_contains(
     out: *mut i32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
-        put(out, i32::from(look(wcs)?.wcs.contains(&[[longitude, latitude]])?.contains(&true)))
-    })
+    call!(out, error, i32::from(look(wcs)?.wcs.contains(&[[longitude, latitude]])?.contains(&true)))
 }
 
 /// Returns the cards of a FITS header that describes the coordinates: 80 characters each, without line ends and without END, as wcslib (wcspih) and
@@ -195,14 +189,13 @@ pub unsafe extern "C" fn trilith_wcs_fits_header(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let mut options = FitOptions::default();
         options.degree = (order > 0).then_some(order as usize);
         options.max_error = (max_error > 0.0).then_some(max_error);
         let cards = fits_cards(&look(wcs)?.wcs, &options)?;
         let text: String = cards.iter().map(|card| String::from_utf8_lossy(card.bytes())).collect();
-        put(out, give(&text))
+        give(&text)
     })
 }
 

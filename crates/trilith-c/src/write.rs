@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use library::array::{Byteorder, Element, Mask};
 use library::bytes::MemorySource;
-use library::tree::Tree;
-use library::{Array, Datatype, Error, Limits, Result};
+use library::{Array, Datatype, Error, Result};
 
 use crate::array::{datatype_of, unknown_datatype, with_type};
 use crate::failure::{call, trilith_error};
-use crate::handle::{free, handle, look_mut, put, wanted};
+use crate::handle::{free, handle, look_mut};
 use crate::memory;
-use crate::text::{given, optional};
+use crate::text::{given, given_yaml, optional};
 
 handle! {
     /// A file that is being put together. One thread at a time.
@@ -33,13 +32,12 @@ pub unsafe extern "C" fn trilith_writer_new(
     out: *mut *mut trilith_writer,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        wanted(out)?;
+    call!(out, error, {
         let writer = match optional(generation)? {
             Some(name) => library::Writer::generation(name)?,
             None => library::Writer::new(),
         };
-        put(out, trilith_writer::give(Some(writer)))
+        trilith_writer::give(Some(writer))
     })
 }
 
@@ -114,11 +112,7 @@ pub unsafe extern "C" fn trilith_writer_yaml(
     yaml: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, {
-        let limits = Limits::from_env()?;
-        let tree = Tree::parse(given(yaml)?, &limits)?;
-        writer(look_mut(held)?)?.value(given(path)?, tree.root().to_value(&limits)?)
-    })
+    call!(error, writer(look_mut(held)?)?.value(given(path)?, given_yaml(yaml)?))
 }
 
 /// A description of a program's array.

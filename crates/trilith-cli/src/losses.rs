@@ -30,9 +30,7 @@ pub fn refuse(input: &str, output: &str, losses: &[Diagnostic], options: &Option
     }
     note("trilith: nothing was written; add --allow-loss to write it anyway");
     if options.json {
-        let mut out = Out::new();
-        out.json(&json!({ "file": output, "written": false, "losses": listed(losses) }))?;
-        out.finish()?;
+        Out::print_json(&json!({ "file": output, "written": false, "losses": listed(losses) }))?;
     }
     Ok(Outcome::No)
 }

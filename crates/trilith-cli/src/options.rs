@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use clap::{Args, ValueEnum};
+use serde_json::Value;
 use trilith::asdf::AsdfFile;
 use trilith::asdf::uris::{Notes, uris};
 use trilith::bytes::{self, Base, DirectoryResolver, LocalOptions, RemoteOptions, Resolve, Source, SourceRef};
@@ -15,6 +16,7 @@ use trilith::tree::Tree;
 use trilith::{Error, File, Limits, OpenOptions, Result, file};
 
 use crate::item::Item;
+use crate::output::Out;
 
 /// Options shared by all commands.
 #[derive(Debug, Args)]
@@ -134,6 +136,11 @@ impl Options {
         });
         crate::output::count_for(self.limits()?);
         Ok(())
+    }
+
+    /// Prints to stdout: with `--json` a document, else what `text` writes.
+    pub fn print(&self, json: impl FnOnce() -> Value, text: impl FnOnce(&mut Out) -> Result<()>) -> Result<()> {
+        if self.json { Out::print_json(&json()) } else { Out::print(text) }
     }
 
     /// The limits: defaults, environment, then `--limit`. They have one budget, which counts everything that the command
@@ -281,7 +288,8 @@ impl Options {
         self.under.as_deref().map(|path| self.read_text(path, limits)).transpose()
     }
 
-    fn read_text(&self, path: &str, limits: &Limits) -> Result<Vec<u8>> {
+    /// Reads a text, in at most as many bytes as the limit `text` allows.
+    pub fn read_text(&self, path: &str, limits: &Limits) -> Result<Vec<u8>> {
         let source = self.open(path)?;
         if source.len() > limits.text {
             return Err(Limits::exceeded("text", limits.text, format_args!("{path} has {} bytes", source.len())));

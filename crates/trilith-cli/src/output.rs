@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
+use serde_json::Value;
 use trilith::bytes::{Metered, shown_name};
 use trilith::{Error, Limits, Result};
 
@@ -90,6 +91,18 @@ impl Out {
         Self(Sink::Stdout(io::BufWriter::with_capacity(64 << 10, Metered::new(Stdout::open(), limits()))))
     }
 
+    /// Prints what `say` writes to stdout.
+    pub fn print(say: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let mut out = Self::new();
+        say(&mut out)?;
+        out.finish()
+    }
+
+    /// Prints a JSON document to stdout.
+    pub fn print_json(value: &Value) -> Result<()> {
+        Self::print(|out| out.json(value))
+    }
+
     /// Returns the output of one file of several, which is printed when it is its turn. JSON is on one line.
     pub fn held(held: Held, limits: Limits) -> Self {
         Self(Sink::Held(Metered::new(held, limits)))
@@ -144,7 +157,7 @@ impl Out {
     }
 
     /// Writes one JSON document.
-    pub fn json(&mut self, value: &serde_json::Value) -> Result<()> {
+    pub fn json(&mut self, value: &Value) -> Result<()> {
         let written = match &mut self.0 {
             Sink::Stdout(out) => serde_json::to_writer_pretty(Escaped(out), value),
             Sink::Held(out) => serde_json::to_writer(Escaped(out), value),
@@ -228,7 +241,7 @@ pub fn json_text(text: &str) -> String {
 }
 
 /// A value as JSON on one line, without a character that drives a terminal.
-pub fn json_value(value: &serde_json::Value) -> String {
+pub fn json_value(value: &Value) -> String {
     let mut out = Vec::new();
     let _ = Escaped(&mut out).write_all(value.to_string().as_bytes());
     String::from_utf8_lossy(&out).into_owned()

@@ -80,9 +80,7 @@ pub fn told(output: &str, json: &Value, line: &str, options: &Options) -> Result
         return Ok(());
     }
     if options.json {
-        let mut out = Out::new();
-        out.json(json)?;
-        return out.finish();
+        return Out::print_json(json);
     }
     if !options.quiet {
         note(line);

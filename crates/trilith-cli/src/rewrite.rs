@@ -66,9 +66,7 @@ impl Save {
             if !removed.is_empty() {
                 document["removed"] = json!(removed);
             }
-            let mut out = Out::new();
-            out.json(&document)?;
-            return out.finish();
+            return Out::print_json(&document);
         }
         if options.verbose > 0 {
             note(&format!("{written}: {}", if in_place { "changed in place" } else { "rewritten" }));

@@ -7,7 +7,7 @@ use trilith::convert::{ConvertOptions, To};
 use crate::calm::calm;
 use crate::errors::{About, Raise};
 use crate::layout;
-use crate::source::{Origin, order, origin};
+use crate::source::{order, origin};
 
 /// Converts a file to another format, version or codec.
 ///
@@ -102,14 +102,7 @@ pub fn convert(
     how.skip_unreadable = skip_unreadable;
     how.chunks = chunks;
     let given = origin(source)?;
-    let done = calm(py, || {
-        let file = match given {
-            Origin::Url(url) => opening.open(&url),
-            Origin::Path(path) => opening.open(&path),
-            Origin::Other(source) => opening.open_source(source, std::sync::Arc::new(trilith::bytes::NoReferences)),
-        };
-        file?.convert(target, &how)
-    });
+    let done = calm(py, || given.open(&opening)?.convert(target, &how));
     let done = done?.or_raise(About::Argument)?;
     Ok(done.losses.iter().map(ToString::to_string).collect())
 }

@@ -9,7 +9,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice};
 use trilith::Limits;
 use trilith::asdf::Target;
-use trilith::bytes::NoReferences;
 use trilith::digest::hex;
 use trilith::dudley::{DudleyFile, LayoutOrigin, Selection, StreamOptions, append_draft, append_records, append_variables};
 use trilith::file::Series;
@@ -119,11 +118,9 @@ pub fn open(
     let is_family = is_set == Some(true) || template.is_some();
     let opening = if is_family { opening.family(template) } else { opening.layout(layout) };
     let opening = opening.raw(raw).files(home.files.clone()).catalog_itself(itself);
-    let (opened, path) = match origin(source)? {
-        Origin::Url(url) => (calm(py, || opening.open(&url))?, None),
-        Origin::Path(path) => (calm(py, || opening.open(&path))?, Some(path)),
-        Origin::Other(source) => (calm(py, || opening.open_source(source, Arc::new(NoReferences)))?, None),
-    };
+    let source = origin(source)?;
+    let path = if let Origin::Path(path) = &source { Some(path.clone()) } else { None };
+    let opened = calm(py, || source.open(&opening))?;
     let file = opened.map_err(|error| raise_at(&error, path.as_deref()))?;
     let template = file.as_family().map(|family| family.template().clone());
     let mut home = Home { family: text(&template), ..home };

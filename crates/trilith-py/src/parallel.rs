@@ -7,9 +7,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trilith::ParallelWriter as Writer;
-use trilith::asdf::{Builder, Target};
+use trilith::asdf::Builder;
 use trilith::dudley::native_order;
-use trilith::tree::Data;
 
 use crate::array::{Wanted, wanted};
 use crate::calm::calm;
@@ -18,7 +17,7 @@ use crate::dtype::to_numpy;
 use crate::errors::{About, Raise, raise_at};
 use crate::scalar::helper;
 use crate::value::Collector;
-use crate::write::form;
+use crate::write::family;
 
 /// Begins a file that many processes write.
 ///
@@ -63,17 +62,11 @@ use crate::write::form;
 #[pyo3(signature = (path, tree, *, version=None))]
 pub fn create<'py>(py: Python<'py>, path: PathBuf, tree: &Bound<'py, PyAny>, version: Option<&str>) -> PyResult<ParallelWriter> {
     let path = absolute(path);
-    let is_stream = path.to_string_lossy().to_ascii_lowercase().ends_with(".bd");
-    let version = version.unwrap_or(if is_stream { "dudley-2025" } else { "1.6" });
-    let dialect = drafts::dialect(version);
-    let form = if dialect.is_some() { Target::newest() } else { form(version)? };
+    let (form, dialect) = family(&path.to_string_lossy(), version)?;
     let options = array_options(None, None)?;
     let mut collector = Collector::new(form, 0);
     let value = collector.value(tree)?;
-    if !matches!(value.data, Data::Map(_)) {
-        return Err(PyTypeError::new_err("the top of a tree is a dictionary"));
-    }
-    let ready = collector.ready()?;
+    let ready = collector.ready_for(&value)?;
     let done = calm(py, || {
         if let Some(dialect) = dialect {
             return Writer::create_draft(&path, &ready.draft(&value)?, dialect, native_order());

@@ -7,9 +7,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
-use trilith::bytes::{Form, Source, SourceRef};
+use trilith::bytes::{Form, NoReferences, Source, SourceRef};
 use trilith::layout::Byteorder;
-use trilith::{Error, Result};
+use trilith::{Error, File, OpenOptions, Result};
 
 /// The origin of a file.
 pub enum Origin {
@@ -19,6 +19,17 @@ pub enum Origin {
     Url(String),
     /// Anything else, and what to call it.
     Other(SourceRef),
+}
+
+impl Origin {
+    /// Opens it.
+    pub fn open(self, opening: &OpenOptions) -> Result<File> {
+        match self {
+            Self::Url(url) => opening.open(url),
+            Self::Path(path) => opening.open(path),
+            Self::Other(source) => opening.open_source(source, Arc::new(NoReferences)),
+        }
+    }
 }
 
 /// Tells what was handed to `open`.

@@ -315,10 +315,7 @@ pub fn blocks<'py>(py: Python<'py>, file: &AsdfFile) -> PyResult<Option<Bound<'p
         fields.set_item("data_size", if block.is_streamed() { 0 } else { block.decoded_len() })?;
         let checksum = block.checksum.as_deref().unwrap_or(&[0; 16]);
         fields.set_item("checksum", pyo3::types::PyBytes::new(py, checksum))?;
-        list.append(PyTuple::new(
-            py,
-            [fields.into_any(), block.offset.into_pyobject(py)?.into_any(), block.data_offset.into_pyobject(py)?.into_any()],
-        )?)?;
+        list.append((fields, block.offset, block.data_offset))?;
     }
     Ok(Some(list))
 }

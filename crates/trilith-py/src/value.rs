@@ -33,6 +33,13 @@ type Held<'py> = Option<PyReadonlyArray1<'py, u8>>;
 /// whether it is streamed.
 type GivenPieces<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, Vec<u64>, Bound<'py, PyAny>, bool);
 
+/// The elements of an array that is still somewhere else: type, byte order and shape.
+struct Form {
+    datatype: Datatype,
+    order: Byteorder,
+    shape: Vec<u64>,
+}
+
 /// An array among the values.
 enum Item<'py> {
     /// A source of elements, piece by piece, when they are written; and whether rows can be appended later.
@@ -40,16 +47,12 @@ enum Item<'py> {
         pieces: Bound<'py, PyAny>,
         /// A source of their masks, used afterwards.
         masks: Option<Bound<'py, PyAny>>,
-        datatype: Datatype,
-        order: Byteorder,
-        shape: Vec<u64>,
+        form: Form,
         streamed: bool,
     },
     Numpy {
         bytes: Held<'py>,
-        datatype: Datatype,
-        order: Byteorder,
-        shape: Vec<u64>,
+        form: Form,
         mask: Option<Held<'py>>,
         inline: bool,
     },
@@ -58,11 +61,7 @@ enum Item<'py> {
         inline: bool,
     },
     /// Space for elements that other processes write.
-    Reserved {
-        datatype: Datatype,
-        order: Byteorder,
-        shape: Vec<u64>,
-    },
+    Reserved(Form),
 }
 
 /// Turns Python values into values of the tree and collects the arrays among them.
@@ -183,12 +182,12 @@ impl<'py> Collector<'py> {
             "pieces" => {
                 let (pieces, masks, shape, dtype, streamed): GivenPieces<'py> = value.extract()?;
                 let (datatype, order) = from_numpy(&dtype)?;
-                Ok(self.add(given, Item::Pieces { pieces, masks, datatype, order, shape, streamed }))
+                Ok(self.add(given, Item::Pieces { pieces, masks, form: Form { datatype, order, shape }, streamed }))
             }
             "reserved" => {
                 let (shape, dtype): (Vec<u64>, Bound<'py, PyAny>) = value.extract()?;
                 let (datatype, order) = from_numpy(&dtype)?;
-                Ok(self.add(given, Item::Reserved { datatype: datatype.packed(order), order, shape }))
+                Ok(self.add(given, Item::Reserved(Form { datatype: datatype.packed(order), order, shape })))
             }
             "tagged" => {
                 let (tag, node): (String, Bound<'py, PyAny>) = value.extract()?;
@@ -303,7 +302,7 @@ impl<'py> Collector<'py> {
         let (datatype, order) = from_numpy(&data.getattr(intern!(py, "dtype"))?)?;
         let shape = data.getattr(intern!(py, "shape"))?.extract()?;
         let mask = mask.map(held).transpose()?;
-        Ok(Item::Numpy { bytes: held(data)?, datatype, order, shape, mask, inline })
+        Ok(Item::Numpy { bytes: held(data)?, form: Form { datatype, order, shape }, mask, inline })
     }
 
     fn add(&mut self, given: &Bound<'py, PyAny>, item: Item<'py>) -> Value {
@@ -314,26 +313,30 @@ impl<'py> Collector<'py> {
         place(self.items.len() - 1)
     }
 
+    /// Returns the arrays of a tree, whose top must be a dictionary.
+    pub fn ready_for(&self, tree: &Value) -> PyResult<Ready<'_>> {
+        match tree.data {
+            Data::Map(_) => self.ready(),
+            _ => Err(PyTypeError::new_err("the top of a tree is a dictionary")),
+        }
+    }
+
     /// The arrays as they are needed without the interpreter.
     pub fn ready(&self) -> PyResult<Ready<'_>> {
         let mut arrays = Vec::with_capacity(self.items.len());
         for item in &self.items {
             arrays.push(match item {
-                Item::Pieces { pieces, masks, datatype, order, shape, streamed } => {
+                Item::Pieces { pieces, masks, form, streamed } => {
                     let (pieces, failed) = (pieces.clone().unbind(), self.failed.clone());
                     let masks = masks.clone().map(Bound::unbind);
-                    Stored::Pieces { pieces, masks, datatype, order: *order, shape, streamed: *streamed, failed }
+                    Stored::Pieces { pieces, masks, form, streamed: *streamed, failed }
                 }
                 Item::Ours { array, inline } => Stored::Ours { array, inline: *inline },
-                Item::Reserved { datatype, order, shape } => Stored::Reserved { datatype, order: *order, shape },
-                Item::Numpy { bytes: held, datatype, order, shape, mask, inline } => Stored::Bytes {
-                    bytes: slice(held)?,
-                    datatype,
-                    order: *order,
-                    shape,
-                    mask: mask.as_ref().map(slice).transpose()?,
-                    inline: *inline,
-                },
+                Item::Reserved(form) => Stored::Reserved(form),
+                Item::Numpy { bytes, form, mask, inline } => {
+                    let mask = mask.as_ref().map(slice).transpose()?;
+                    Stored::Bytes { bytes: slice(bytes)?, form, mask, inline: *inline }
+                }
             });
         }
         Ok(Ready(arrays))
@@ -388,34 +391,19 @@ fn place(number: usize) -> Value {
     Value::from(number as u64).tagged(PLACE)
 }
 
+/// Returns what a place stands for, if the value is one.
+fn at_place<'l, T>(list: &'l [T], value: &Value) -> Option<Result<&'l T>> {
+    value.tag.as_deref().filter(|tag| *tag == PLACE)?;
+    let found = value.as_i64().and_then(|number| list.get(usize::try_from(number).ok()?));
+    Some(found.ok_or_else(|| Error::invalid_input("a tag that begins with NUL")))
+}
+
 /// One array, without Python.
 enum Stored<'a> {
-    Pieces {
-        pieces: Py<PyAny>,
-        masks: Option<Py<PyAny>>,
-        datatype: &'a Datatype,
-        order: Byteorder,
-        shape: &'a [u64],
-        streamed: bool,
-        failed: Failed,
-    },
-    Bytes {
-        bytes: &'a [u8],
-        datatype: &'a Datatype,
-        order: Byteorder,
-        shape: &'a [u64],
-        mask: Option<&'a [u8]>,
-        inline: bool,
-    },
-    Ours {
-        array: &'a Array,
-        inline: bool,
-    },
-    Reserved {
-        datatype: &'a Datatype,
-        order: Byteorder,
-        shape: &'a [u64],
-    },
+    Pieces { pieces: Py<PyAny>, masks: Option<Py<PyAny>>, form: &'a Form, streamed: bool, failed: Failed },
+    Bytes { bytes: &'a [u8], form: &'a Form, mask: Option<&'a [u8]>, inline: bool },
+    Ours { array: &'a Array, inline: bool },
+    Reserved(&'a Form),
 }
 
 /// The arrays of a tree, without Python.
@@ -439,23 +427,15 @@ impl<'a> Ready<'a> {
 
     /// The space of a placeholder, if it is one for elements that other processes write.
     pub fn reserved(&self, value: &Value) -> Option<Result<Array>> {
-        let number = value.as_i64().filter(|_| value.tag.as_deref() == Some(PLACE))?;
-        match self.0.get(usize::try_from(number).ok()?)? {
-            Stored::Reserved { datatype, order, shape } => {
-                Some(trilith::dudley::reserved((*datatype).clone(), *order, shape.to_vec()))
-            }
+        match at_place(&self.0, value)?.ok()? {
+            Stored::Reserved(form) => Some(trilith::dudley::reserved(form.datatype.clone(), form.order, form.shape.clone())),
             _ => None,
         }
     }
 
     /// The array of a placeholder.
     pub fn stored(&self, value: &Value) -> Option<Result<Array>> {
-        if value.tag.as_deref() != Some(PLACE) {
-            return None;
-        }
-        let stored = value.as_i64().and_then(|number| self.0.get(usize::try_from(number).ok()?));
-        let stored = stored.ok_or_else(|| Error::invalid_input("a tag that begins with NUL"));
-        Some(stored.and_then(Stored::owned).map(|(array, _)| array))
+        Some(at_place(&self.0, value)?.and_then(Stored::owned).map(|(array, _)| array))
     }
 
     /// The array that a value is.
@@ -471,10 +451,8 @@ impl<'a> Ready<'a> {
     }
 
     fn take(&self, target: &'static Target, value: &mut Value, path: &mut Vec<String>, found: &mut Placed) -> Result<()> {
-        if value.tag.as_deref() == Some(PLACE) {
-            let stored = value.as_i64().and_then(|number| self.0.get(usize::try_from(number).ok()?));
-            let stored = stored.ok_or_else(|| Error::invalid_input("a tag that begins with NUL"))?;
-            let (array, inline) = stored.owned()?;
+        if let Some(stored) = at_place(&self.0, value) {
+            let (array, inline) = stored?.owned()?;
             if inline {
                 *value = Builder::new(target).array(&array, &ArrayOptions::inline())?;
             } else {
@@ -516,15 +494,15 @@ impl Stored<'_> {
     fn owned(&self) -> Result<(Array, bool)> {
         match *self {
             Stored::Ours { array, inline } => Ok((array.clone(), inline)),
-            Stored::Bytes { bytes, datatype, order, shape, mask, inline } => {
-                let mut array = Array::from_bytes(bytes.to_vec(), datatype.clone(), order, shape.to_vec())?;
+            Stored::Bytes { bytes, form, mask, inline } => {
+                let mut array = Array::from_bytes(bytes.to_vec(), form.datatype.clone(), form.order, form.shape.clone())?;
                 if let Some(mask) = mask {
-                    let mask = Array::from_bytes(mask.to_vec(), Datatype::Bool8, order, shape.to_vec())?;
+                    let mask = Array::from_bytes(mask.to_vec(), Datatype::Bool8, form.order, form.shape.clone())?;
                     array = array.with_mask(Mask::Array(Arc::new(mask)))?;
                 }
                 Ok((array, inline))
             }
-            Stored::Reserved { .. } => Err(Error::invalid_input("a Reserved array is for trilith.create")),
+            Stored::Reserved(_) => Err(Error::invalid_input("a Reserved array is for trilith.create")),
             Stored::Pieces { .. } => {
                 Err(Error::unsupported("an array in pieces cannot be put into a file that exists: write a new file with it"))
             }
@@ -561,7 +539,7 @@ fn ask(pieces: &Py<PyAny>, failed: &Failed, take: &mut Take<'_>) -> Result<()> {
 
 fn add<'a>(stored: &Stored<'a>, builder: &mut Builder<'a>, options: &ArrayOptions) -> Result<Value> {
     match *stored {
-        Stored::Pieces { ref pieces, ref masks, datatype, order, shape, streamed, ref failed } => {
+        Stored::Pieces { ref pieces, ref masks, form: Form { datatype, order, shape }, streamed, ref failed } => {
             let mut how = options.clone();
             if streamed {
                 (how.streamed, how.codec) = (true, None);
@@ -570,23 +548,23 @@ fn add<'a>(stored: &Stored<'a>, builder: &mut Builder<'a>, options: &ArrayOption
                 let (what, failed) = (Python::attach(|py| what.clone_ref(py)), failed.clone());
                 move |take: &mut Take<'_>| ask(&what, &failed, take)
             };
-            let mut node = builder.pieces(datatype, order, shape, &how, asked(pieces))?;
+            let mut node = builder.pieces(datatype, *order, shape, &how, asked(pieces))?;
             if let Some(masks) = masks {
                 // Blocks are written in their order: the masks are there when they are asked for.
-                node.set("mask", builder.pieces(&Datatype::Bool8, order, shape, options, asked(masks))?);
+                node.set("mask", builder.pieces(&Datatype::Bool8, *order, shape, options, asked(masks))?);
             }
             return Ok(node);
         }
-        Stored::Reserved { datatype, order, shape } => return builder.reserve(datatype, order, shape),
-        Stored::Bytes { bytes, datatype, order, shape, mask, inline: false } => {
+        Stored::Reserved(form) => return builder.reserve(&form.datatype, form.order, &form.shape),
+        Stored::Bytes { bytes, form: Form { datatype, order, shape }, mask, inline: false } => {
             let is_packed = match datatype {
-                Datatype::Struct(_) => *datatype == datatype.packed(order),
+                Datatype::Struct(_) => *datatype == datatype.packed(*order),
                 _ => true,
             };
             if is_packed {
-                let mut node = builder.pieces(datatype, order, shape, options, pieces(bytes))?;
+                let mut node = builder.pieces(datatype, *order, shape, options, pieces(bytes))?;
                 if let Some(mask) = mask {
-                    node.set("mask", builder.pieces(&Datatype::Bool8, order, shape, options, pieces(mask))?);
+                    node.set("mask", builder.pieces(&Datatype::Bool8, *order, shape, options, pieces(mask))?);
                 }
                 return Ok(node);
             }
@@ -607,9 +585,8 @@ fn pieces<'a>(bytes: &'a [u8]) -> impl FnOnce(&mut Take<'_>) -> Result<()> + 'a 
 
 /// Puts the nodes of arrays in their places; values nest no deeper than [`DEPTH`].
 fn fill(value: &mut Value, nodes: &[Value]) -> Result<()> {
-    if value.tag.as_deref() == Some(PLACE) {
-        let node = value.as_i64().and_then(|number| nodes.get(usize::try_from(number).ok()?));
-        *value = node.cloned().ok_or_else(|| Error::invalid_input("a tag that begins with NUL"))?;
+    if let Some(node) = at_place(nodes, value) {
+        *value = node?.clone();
         return Ok(());
     }
     match &mut value.data {

@@ -2,13 +2,14 @@
 
 use std::io::Cursor;
 
-use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyMemoryView, PySlice};
 use trilith::asdf::{ArrayOptions, Builder, Target, WriteOptions};
 use trilith::file::{Form, check_name};
-use trilith::tree::{Data, Value};
+use trilith::layout::Dialect;
+use trilith::tree::Value;
 
 use crate::calm::calm;
 use crate::drafts::{self, array_options};
@@ -70,13 +71,10 @@ pub fn write<'py>(
     overwrite: bool,
     storage_options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<()> {
-    let is_stream = || target.str().is_ok_and(|name| name.to_string_lossy().to_ascii_lowercase().ends_with(".bd"));
-    let version = version.unwrap_or_else(|| if is_stream() { "dudley-2025" } else { "1.6" });
-    let dialect = drafts::dialect(version);
+    let (form, dialect) = family(&target.str().map_or_else(|_| String::new(), |name| name.to_string()), version)?;
     if dialect.is_some() && (codec.is_some() || level.is_some() || inline.is_some()) {
         return Err(PyValueError::new_err("a Dudley file takes no codec, level or inline"));
     }
-    let form = if dialect.is_some() { Target::newest() } else { form(version)? };
     let options = array_options(codec, level)?;
     let mut collector = Collector::new(form, threshold(inline)?);
     let mut value = match tree.cast::<File>() {
@@ -85,10 +83,7 @@ pub fn write<'py>(
     };
     // The root is that of the file that is written, in its own version.
     value.tag = value.tag.filter(|tag| !tag.starts_with("tag:stsci.edu:") || !tag.contains("core/asdf"));
-    if !matches!(value.data, Data::Map(_)) {
-        return Err(PyTypeError::new_err("the top of a tree is a dictionary"));
-    }
-    let ready = collector.ready()?;
+    let ready = collector.ready_for(&value)?;
     let mut layout = WriteOptions::default();
     layout.checksums = checksums;
     if target.hasattr("write")? {
@@ -164,6 +159,16 @@ fn to_bytes(
     let mut out = Cursor::new(Vec::new());
     builder.write_to(&mut out, value)?;
     Ok(out.into_inner())
+}
+
+/// The target of a file of this name in a version, and the dialect of a Dudley file.
+pub fn family(name: &str, version: Option<&str>) -> PyResult<(&'static Target, Option<Dialect>)> {
+    let is_stream = name.to_ascii_lowercase().ends_with(".bd");
+    let version = version.unwrap_or(if is_stream { "dudley-2025" } else { "1.6" });
+    match drafts::dialect(version) {
+        Some(dialect) => Ok((Target::newest(), Some(dialect))),
+        None => Ok((form(version)?, None)),
+    }
 }
 
 /// The form of a version: `1.6`, `1.6.0` or `asdf-1.6`.

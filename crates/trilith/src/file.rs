@@ -23,6 +23,7 @@ use crate::asdf::header::is_asdf;
 use crate::dudley::Signature;
 
 pub use backend::{Axes, Backend, Child, Description, Destination, ListedArray, Members, Place, Take};
+pub(crate) use dudley::value_of;
 pub use expand::{ExpandOptions, Part};
 pub(crate) use fits::fits_around;
 #[doc(hidden)]

@@ -134,11 +134,7 @@ impl Limits {
     /// Returns the errors of [`Limits::set`].
     pub fn from_env() -> Result<Self> {
         let mut limits = Self::default();
-        if let Ok(list) = std::env::var("TRILITH_LIMITS") {
-            for assignment in list.split(',').filter(|part| !part.trim().is_empty()) {
-                limits.set(assignment.trim()).map_err(|e| e.context("TRILITH_LIMITS"))?;
-            }
-        }
+        assignments("TRILITH_LIMITS", |assignment| limits.set(assignment))?;
         Ok(limits)
     }
 
@@ -195,6 +191,13 @@ impl FromStr for Limits {
         }
         Ok(limits)
     }
+}
+
+/// Takes the assignments of an environment variable, `name=value,…`.
+pub(crate) fn assignments(variable: &str, mut set: impl FnMut(&str) -> Result<()>) -> Result<()> {
+    let list = std::env::var(variable).unwrap_or_default();
+    let mut given = list.split(',').map(str::trim).filter(|part| !part.is_empty());
+    given.try_for_each(|assignment| set(assignment).map_err(|e| e.context(variable)))
 }
 
 /// Reads `10`, `64k`, `256M`, `4G` or `1T`.

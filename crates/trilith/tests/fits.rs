@@ -1,6 +1,7 @@
 //! FITS files that hold an ASDF file, and FITS files seen as a tree.
 
-use std::path::PathBuf;
+mod sample;
+
 use std::sync::Arc;
 
 use trilith::array::Array;
@@ -94,20 +95,11 @@ fn an_asdf_hdu_without_asdf_names_its_hdu() {
     assert!(error.to_string().contains("HDU 1"), "{error}");
 }
 
-fn shared() -> Option<PathBuf> {
-    let given = std::env::var_os("TRILITH_SHARED").map(PathBuf::from);
-    let near = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("shared"));
-    given.into_iter().chain(near).find(|folder| folder.join("corpus").is_dir())
-}
-
 #[test]
 fn the_samples_of_2015_and_2016_hold_what_was_written() {
-    let Some(shared) = shared() else {
-        eprintln!("skipped: the folder shared/corpus is not there");
-        return;
-    };
+    let Some(corpus) = sample::corpus() else { return };
     for name in ["asdf-1.2.1-std-1.0.0/asdf_in_fits", "asdf100-a-2015-09-18/fits_embed"] {
-        let path = shared.join("corpus").join(name);
+        let path = corpus.join(name);
         if !path.with_extension("fits").is_file() {
             eprintln!("skipped: {name} is not there");
             continue;

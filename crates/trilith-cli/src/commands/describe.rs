@@ -3,14 +3,14 @@
 use clap::Args;
 use serde_json::json;
 use trilith::Result;
-use trilith::schema::{Validator, kind_of};
+use trilith::schema::{Description, Validator, kind_of};
 use trilith::tree::TreePath;
 
 use super::schema::Sources;
 use crate::Outcome;
 use crate::item::Item;
 use crate::options::Options;
-use crate::output::{Out, note};
+use crate::output::note;
 
 /// Show the descriptions of a node in its schemas: title, description, rules
 #[derive(Debug, Args)]
@@ -35,16 +35,12 @@ impl Describe {
         };
         let mut validator = Validator::new(self.sources.load(&limits)?).with_limits(limits);
         let found = validator.describe(file.tree(), &path, file.standard().as_deref())?;
-        let mut out = Out::new();
-        if options.json {
-            let list: Vec<_> = found
-                .iter()
-                .map(|d| json!({"schema": d.schema, "title": d.title, "description": d.text, "rule": d.rule}))
-                .collect();
-            out.json(
-                &json!({"file": item.file, "path": path.to_string(), "kind": kind_of(node), "tag": node.tag(), "schemas": list}),
-            )?;
-        } else {
+        let one = |d: &Description| json!({"schema": d.schema, "title": d.title, "description": d.text, "rule": d.rule});
+        let document = || {
+            let list: Vec<_> = found.iter().map(one).collect();
+            json!({"file": item.file, "path": path.to_string(), "kind": kind_of(node), "tag": node.tag(), "schemas": list})
+        };
+        options.print(document, |out| {
             out.line(&format!("{}: {}{}", self.item, kind_of(node), node.tag().map_or(String::new(), |tag| format!(", {tag}"))))?;
             for description in &found {
                 if !description.title.is_empty() {
@@ -61,8 +57,8 @@ impl Describe {
             if found.is_empty() {
                 out.line("no schema describes it")?;
             }
-        }
-        out.finish()?;
+            Ok(())
+        })?;
         Ok(if found.is_empty() { Outcome::No } else { Outcome::Yes })
     }
 }

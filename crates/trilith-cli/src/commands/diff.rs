@@ -50,16 +50,10 @@ impl Diff {
         let (under_a, under_b) = self.layouts(options)?;
         let (a, b) = (options.open_under(&self.a, under_a)?, options.open_under(&self.b, under_b)?);
         let found = a.diff(&b, &how)?;
-        let mut out = Out::new();
-        if options.json {
-            let list: Vec<_> = found.iter().map(difference_json).collect();
-            out.json(&json!({"same": found.is_empty(), "differences": list}))?;
-        } else {
-            for difference in &found {
-                text(&mut out, difference)?;
-            }
-        }
-        out.finish()?;
+        options.print(
+            || json!({"same": found.is_empty(), "differences": found.iter().map(difference_json).collect::<Vec<_>>()}),
+            |out| found.iter().try_for_each(|difference| text(out, difference)),
+        )?;
         let outcome = |difference: &Difference| match difference.kind {
             DifferenceKind::Unreadable => Outcome::Failed,
             _ => Outcome::No,

@@ -93,9 +93,7 @@ impl Explode {
         }
         let names: Vec<_> = files.all().map(|path| path.display().to_string()).collect();
         if options.json {
-            let mut out = Out::new();
-            out.json(&json!({"files": names, "losses": listed(&losses)}))?;
-            out.finish()?;
+            Out::print_json(&json!({"files": names, "losses": listed(&losses)}))?;
         } else if !options.quiet {
             let kept = if kept > 0 && only.is_some() { format!("; {kept} stay") } else { String::new() };
             note(&format!("{} and {}, one for each block{kept}", names[0], counted(names.len() - 1, "file")));

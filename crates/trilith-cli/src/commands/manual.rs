@@ -113,11 +113,8 @@ fn install(pages: &[Page], folder: &Path, options: &Options) -> Result<Outcome> 
         file.commit()?;
     }
     if options.json {
-        let mut out = Out::new();
-        out.json(
-            &json!({ "folder": folder.display().to_string(), "pages": pages.iter().map(|page| &page.name).collect::<Vec<_>>() }),
-        )?;
-        out.finish()?;
+        let names: Vec<_> = pages.iter().map(|page| &page.name).collect();
+        Out::print_json(&json!({ "folder": folder.display().to_string(), "pages": names }))?;
     } else if !options.quiet {
         note(&format!("{}: {} pages", folder.display(), pages.len()));
     }
@@ -125,13 +122,7 @@ fn install(pages: &[Page], folder: &Path, options: &Options) -> Result<Outcome> 
 }
 
 fn print(text: &str, options: &Options) -> Result<Outcome> {
-    let mut out = Out::new();
-    if options.json {
-        out.json(&json!({ "text": text }))?;
-    } else {
-        out.raw(text)?;
-    }
-    out.finish()?;
+    options.print(|| json!({ "text": text }), |out| out.raw(text))?;
     Ok(Outcome::Yes)
 }
 

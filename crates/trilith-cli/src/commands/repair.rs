@@ -68,13 +68,7 @@ impl Repair {
         target.commit(options)?;
         // The output may be standard output itself.
         if self.output != "-" {
-            let mut out = Out::new();
-            if options.json {
-                out.json(&self.json(report))?;
-            } else {
-                self.text(report, &mut out)?;
-            }
-            out.finish()?;
+            options.print(|| self.json(report), |out| self.text(report, out))?;
         }
         Ok(if report.is_whole() { Outcome::Yes } else { Outcome::No })
     }

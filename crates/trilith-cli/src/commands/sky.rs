@@ -70,14 +70,10 @@ impl Sky {
             note(&format!("trilith: {}", said(&error)));
             return Ok(Outcome::No);
         }
-        let mut found = match file.wcs(item.path()) {
-            Ok(Some(found)) => found,
-            Ok(None) => {
-                let message = format!("cannot compute coordinates: {} describes none", self.item);
-                return Err(Error::unsupported(message).hint("name an array, a GWCS or a FITS header: FILE#/path"));
-            }
-            Err(error) => return Err(error),
-        };
+        let mut found = file.wcs(item.path())?.ok_or_else(|| {
+            let message = format!("cannot compute coordinates: {} describes none", self.item);
+            Error::unsupported(message).hint("name an array, a GWCS or a FITS header: FILE#/path")
+        })?;
         if let Some(frame) = &self.frame {
             let names: Vec<String> = found.wcs.frames().iter().skip(1).map(|known| known.name.clone()).collect();
             found.wcs = found.wcs.ending_at(frame).map_err(|_| Error::unknown("frame", frame, names.iter().map(String::as_str)))?;

@@ -10,7 +10,6 @@ use trilith::{Error, Limits, Result};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::Out;
 
 /// Print the tree of a file as YAML
 ///
@@ -44,21 +43,16 @@ impl ToYaml {
         } else {
             file.tree().text().to_owned()
         };
-        let mut out = Out::new();
         let header = file.sections().header();
-        if options.json {
-            let lines: Vec<&str> = std::iter::once(&header.line).chain(&header.comments).map(String::as_str).collect();
-            out.json(&json!({"file": self.file, "header": lines, "yaml": text}))?;
-            options.warn_about(&file);
-            out.finish()?;
-            return Ok(Outcome::Yes);
-        }
-        for line in std::iter::once(&header.line).chain(&header.comments) {
-            out.line(line)?;
-        }
-        out.text(&text)?;
+        let lines: Vec<&String> = std::iter::once(&header.line).chain(&header.comments).collect();
+        options.print(
+            || json!({"file": self.file, "header": lines, "yaml": text}),
+            |out| {
+                lines.iter().try_for_each(|line| out.line(line))?;
+                out.text(&text)
+            },
+        )?;
         options.warn_about(&file);
-        out.finish()?;
         Ok(Outcome::Yes)
     }
 

@@ -119,9 +119,7 @@ impl Guide {
         if self.json {
             return Ok(());
         }
-        let mut out = Out::new();
-        out.lines(text)?;
-        out.finish()
+        Out::print(|out| out.lines(text))
     }
 
     /// Prints a command line and runs it. In a JSON document only the line is written, not the output of its command.
@@ -146,9 +144,7 @@ impl Guide {
             return Ok(());
         }
         let steps: Vec<_> = self.steps.iter().map(|(title, lines)| json!({"title": title, "lines": lines})).collect();
-        let mut out = Out::new();
-        out.json(&json!({"folder": folder.display().to_string(), "steps": steps}))?;
-        out.finish()
+        Out::print_json(&json!({"folder": folder.display().to_string(), "steps": steps}))
     }
 }
 

@@ -46,7 +46,6 @@ use super::View;
 use crate::Outcome;
 use crate::item::Item;
 use crate::options::Options;
-use crate::output::Out;
 use crate::serve::{self, Site};
 
 impl View {
@@ -60,13 +59,7 @@ impl View {
         let count = session.len();
         let site = Site::new(session, serve::secret()?, port).embedded(self.embed);
         let address = format!("{}{begin}", site.address());
-        let mut out = Out::new();
-        if options.json {
-            out.json(&json!({"address": address, "port": port, "files": count}))?;
-        } else {
-            out.line(&address)?;
-        }
-        out.finish()?;
+        options.print(|| json!({"address": address, "port": port, "files": count}), |out| out.line(&address))?;
         if !options.json && !options.quiet && !self.embed {
             crate::output::note("Ctrl-C ends the server");
         }

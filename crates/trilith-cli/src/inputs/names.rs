@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Cursor, Read};
 
 use trilith::bytes;
 use trilith::file::{Gather, Gathered};
-use trilith::{Error, Limits, Result};
+use trilith::{Error, Result};
 
 use super::{Form, Many, item_of};
 use crate::item::Item;
@@ -158,9 +158,5 @@ fn open_list(path: &str, options: &Options) -> Result<Box<dyn BufRead + Send>> {
         return Ok(Box::new(BufReader::new(std::io::stdin())));
     }
     let limits = options.limits()?;
-    let source = options.open(path)?;
-    if source.len() > limits.text {
-        return Err(Limits::exceeded("text", limits.text, format_args!("{path} has {} bytes", source.len())));
-    }
-    Ok(Box::new(Cursor::new(bytes::read_vec(&*source, 0, source.len(), &limits)?)))
+    Ok(Box::new(Cursor::new(options.read_text(path, &limits)?)))
 }

@@ -5,7 +5,7 @@ use trilith::interrupt::check;
 use trilith::{Array, Error, Index, Result};
 
 use super::arrays::{array_of, item_at, numbers, texts};
-use super::rows::columns_of;
+use super::rows::{columns_of, named};
 use super::{Request, Session};
 
 /// Maximum number of elements in an answer to `values`.
@@ -47,7 +47,7 @@ pub(super) fn values(session: &Session, request: &Request) -> Result<Value> {
 }
 
 /// The elements from `start` on, `count` of them.
-fn range(start: u64, count: u64) -> Index {
+pub(super) fn range(start: u64, count: u64) -> Index {
     let at = |number: u64| i64::try_from(number).ok();
     Index::Range { start: at(start), stop: at(start.saturating_add(count)), step: 1 }
 }
@@ -91,9 +91,7 @@ fn column(session: &Session, request: &Request, name: &str) -> Result<Array> {
     let opened = session.file(request)?;
     let item = item_at(&opened, request.text("path"))?;
     let columns = columns_of(&item)?.unwrap_or_default();
-    let column = columns.into_iter().find(|column| column.name == name);
-    let column = column.ok_or_else(|| Error::invalid_input(format!("the table has no column {name:?}")))?;
-    Ok(column.array.with_limits(opened.budget()))
+    Ok(named(&columns, name)?.array.clone().with_limits(opened.budget()))
 }
 
 /// A row or a column of this number; one that cannot be is refused by the slice.

@@ -12,9 +12,10 @@ use trilith::{Array, Error, Result};
 
 use super::arrays::{array_of, found};
 use super::look::Look;
+use super::numbers::range;
 use super::session::locked;
 use super::{Opened, Request, Session};
-use crate::{ColourMap, Colours, Cuts, Histogram, Interval, Picture, Raster, Region, Resample, Statistics, Stretch, Wanted};
+use crate::{ColourMap, Colours, Histogram, Interval, Picture, Raster, Region, Resample, Statistics, Stretch, Wanted};
 
 /// Pixels of a side of a picture, at most.
 const SIDE: usize = 4096;
@@ -110,13 +111,8 @@ impl Wish {
         if let Some(known) = locked(&opened.planes).find(&key) {
             return Ok(known);
         }
-        let mut raster = Raster::of(&self.array, Some(region), size, how)?;
-        if let Some(other) = &self.other {
-            subtract(&mut raster, Raster::of(other, Some(region), size, how)?);
-        }
-        let raster = Arc::new(raster);
-        locked(&opened.planes).keep(key, raster.clone());
-        Ok(raster)
+        let raster = |array: &Array| Raster::of(array, Some(region), size, how);
+        Ok(kept(opened, key, raster(&self.array)?, self.other.as_ref().map(raster).transpose()?))
     }
 
     /// A first look: as many pixels of a few rows as there is room for, and which share of the rows they are.
@@ -128,14 +124,9 @@ impl Wish {
         if let Some(known) = locked(&opened.planes).find(&key) {
             return Ok((known, look.share));
         }
-        let mut raster = Raster::of(&look.array, None, (width, height), Resample::Nearest)?;
-        if let Some(other) = &self.other {
-            let other = other.slice([look.rows])?;
-            subtract(&mut raster, Raster::of(&other, None, (width, height), Resample::Nearest)?);
-        }
-        let raster = Arc::new(raster);
-        locked(&opened.planes).keep(key, raster.clone());
-        Ok((raster, look.share))
+        let raster = |array: &Array| Raster::of(array, None, (width, height), Resample::Nearest);
+        let other = self.other.as_ref().map(|other| raster(&other.slice([look.rows])?)).transpose()?;
+        Ok((kept(opened, key, raster(&look.array)?, other), look.share))
     }
 
     /// The difference is an array that exists nowhere: what is said of it is said of its overview.
@@ -148,14 +139,19 @@ impl Wish {
     }
 }
 
-/// Takes one raster from another of the same size.
-fn subtract(raster: &mut Raster, other: Raster) {
-    raster.values.iter_mut().zip(&other.values).for_each(|(a, b)| *a -= b);
-    if raster.masked.is_empty() {
-        raster.masked = other.masked;
-    } else {
-        raster.masked.iter_mut().zip(&other.masked).for_each(|(a, b)| *a |= b);
+/// Keeps the pixels of an array, or of its difference from another of the same size.
+fn kept(opened: &Opened, key: String, mut raster: Raster, other: Option<Raster>) -> Arc<Raster> {
+    if let Some(other) = other {
+        raster.values.iter_mut().zip(&other.values).for_each(|(a, b)| *a -= b);
+        if raster.masked.is_empty() {
+            raster.masked = other.masked;
+        } else {
+            raster.masked.iter_mut().zip(&other.masked).for_each(|(a, b)| *a |= b);
+        }
     }
+    let raster = Arc::new(raster);
+    locked(&opened.planes).keep(key, raster.clone());
+    raster
 }
 
 /// Answers `image`: a part of an array as PNG. `x`, `y`, `w`, `h` are in elements, `width` and `height` in pixels.
@@ -196,20 +192,15 @@ pub(super) fn image(session: &Session, request: &Request) -> Result<Vec<u8>> {
     let text = |key: &str, usual: &'static str| request.get(key).filter(|text| !text.is_empty()).unwrap_or(usual).to_owned();
     let stretch: Stretch = text("stretch", "linear").parse()?;
     let map: ColourMap = text("cmap", "gray").parse()?;
-    let cuts = match (request.number("low")?, request.number("high")?) {
-        (Some(low), Some(high)) => Cuts { low, high },
-        _ => interval(request)?.of_raster(&raster)?,
+    let cuts = match request.cuts()? {
+        Some(cuts) => cuts,
+        None => interval(request)?.of_raster(&raster)?,
     };
     raster.paint(cuts, stretch, &Colours::of(map)).to_png()
 }
 
 /// A part of an array whose last axis holds colours.
 fn colours(array: &Array, region: Region, size: (usize, usize), how: Resample) -> Result<Picture> {
-    let range = |start: u64, count: u64| trilith::Index::Range {
-        start: i64::try_from(start).ok(),
-        stop: i64::try_from(start.saturating_add(count)).ok(),
-        step: 1,
-    };
     let part = array.slice([range(region.y, region.height), range(region.x, region.width)])?;
     Picture::of_colours(&part, size, how, None)
 }
@@ -237,13 +228,9 @@ pub(super) fn levels(session: &Session, request: &Request) -> Result<Value> {
 /// `histogram`: how many elements are in each of `bins` ranges, from `low` to `high` if those are given.
 pub(super) fn histogram(session: &Session, request: &Request) -> Result<Value> {
     let (opened, wish) = wish(session, request)?;
-    let range = match (request.number("low")?, request.number("high")?) {
-        (Some(low), Some(high)) => Some(Cuts { low, high }),
-        _ => None,
-    };
     let mut wanted = Wanted::nothing();
     wanted.bins = request.number("bins")?.unwrap_or(BINS).clamp(1, MOST_BINS);
-    wanted.range = range;
+    wanted.range = request.cuts()?;
     let shown = if request.flag("sample") { Some(wish.sample(&opened)?.0) } else { wish.shown(&opened)? };
     let found = match shown {
         Some(raster) => Statistics::of(&raster.as_array()?, &wanted)?,

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use trilith::interrupt::until_set;
 use trilith::{Error, Result, bytes};
 
+use crate::Cuts;
+
 /// A request: `tree` with `file=0&path=/roman&limit=100`.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -74,6 +76,11 @@ impl Request {
     pub(crate) fn page(&self, usual: u64, most: u64) -> Result<(u64, u64)> {
         let offset = self.number("offset")?.unwrap_or(0);
         Ok((offset, self.number("limit")?.unwrap_or(usual).min(most)))
+    }
+
+    /// Both ends of an interval of values, `low` and `high`.
+    pub(crate) fn cuts(&self) -> Result<Option<Cuts>> {
+        Ok(self.number("low")?.zip(self.number("high")?).map(|(low, high)| Cuts { low, high }))
     }
 
     /// Returns `true` if a parameter is set.

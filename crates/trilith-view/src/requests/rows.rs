@@ -2,7 +2,7 @@
 //! axes.
 
 use trilith::file::{Item, ItemKind};
-use trilith::{Array, Result};
+use trilith::{Array, Error, Result};
 
 use super::items::datatype_text;
 
@@ -35,6 +35,12 @@ pub(super) fn columns_of(item: &Item<'_>) -> Result<Option<Vec<Column>>> {
         ItemKind::Array | ItemKind::List => by_array(item),
         _ => Ok(None),
     }
+}
+
+/// The column of a name.
+pub(super) fn named<'c>(columns: &'c [Column], name: &str) -> Result<&'c Column> {
+    let found = columns.iter().find(|column| column.name == name);
+    found.ok_or_else(|| Error::invalid_input(format!("the table has no column {name:?}")))
 }
 
 /// A mapping with a list of columns, or whose members are arrays of one length.

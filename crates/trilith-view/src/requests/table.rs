@@ -7,7 +7,7 @@ use trilith::interrupt::check;
 use trilith::{Array, Error, Index, Limits, Result};
 
 use super::arrays::{item_at, numbers, row_texts};
-use super::rows::{Column, columns_of};
+use super::rows::{Column, columns_of, named};
 use super::session::locked;
 use super::{Opened, Request, Session};
 
@@ -46,9 +46,7 @@ pub(super) fn table(session: &Session, request: &Request) -> Result<Value> {
     let rows = match request.get("sort").filter(|name| !name.is_empty()) {
         None => (offset.min(count)..offset.saturating_add(limit).min(count)).collect(),
         Some(name) => {
-            let column = columns.iter().find(|column| column.name == name);
-            let column = column.ok_or_else(|| Error::invalid_input(format!("the table has no column {name:?}")))?;
-            let order = ordered(&opened, path, column)?;
+            let order = ordered(&opened, path, named(&columns, name)?)?;
             page_of(&order.rows, offset, limit, request.flag("descending"))
         }
     };

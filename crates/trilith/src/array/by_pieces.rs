@@ -282,8 +282,7 @@ mod tests {
     #[test]
     fn whole_pieces_are_read_and_none_that_is_not_needed() {
         let source = coded(400 * 100 * 2, 1000);
-        let index =
-            [Index::Range { start: Some(13), stop: Some(288), step: 1 }, Index::Range { start: Some(7), stop: Some(9), step: 1 }];
+        let index = Index::parse_list("13:288,7:9").unwrap();
         plane(source.clone(), 400, 100, Byteorder::Little).slice(index).unwrap().read_bytes(Byteorder::Little).unwrap();
         let read = source.read.lock().unwrap();
         assert_eq!((read.first().unwrap().start, read.last().unwrap().end), (2000, 58_000));
@@ -293,13 +292,13 @@ mod tests {
     fn what_lies_before_a_break_inside_of_a_piece_is_read() {
         let mut source = Arc::into_inner(coded(400 * 100 * 2, 1000)).unwrap();
         source.whole = 58_500;
-        let rows = |from, to| {
-            [Index::Range { start: Some(from), stop: Some(to), step: 1 }, Index::Range { start: Some(7), stop: Some(9), step: 1 }]
-        };
         let array = plane(Arc::new(source), 400, 100, Byteorder::Little);
         // Row 292 ends before the break, row 293 after it.
-        assert_eq!(array.slice(rows(13, 292)).unwrap().read_bytes(Byteorder::Little).unwrap().len(), 279 * 4);
-        let error = array.slice(rows(13, 294)).unwrap().read_bytes(Byteorder::Little).unwrap_err();
+        assert_eq!(
+            array.slice(Index::parse_list("13:292,7:9").unwrap()).unwrap().read_bytes(Byteorder::Little).unwrap().len(),
+            279 * 4
+        );
+        let error = array.slice(Index::parse_list("13:294,7:9").unwrap()).unwrap().read_bytes(Byteorder::Little).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Malformed);
     }
 
@@ -308,7 +307,7 @@ mod tests {
         let mut source = Arc::into_inner(coded(4000 * 100 * 2, 1000)).unwrap();
         source.equal = 5000;
         let source = Arc::new(source);
-        let index = [Index::ALL, Index::Range { start: Some(7), stop: Some(9), step: 1 }];
+        let index = Index::parse_list(":,7:9").unwrap();
         let array = plane(source.clone(), 4000, 100, Byteorder::Little).slice(index).unwrap();
         let expected: Vec<u8> = source.bytes.chunks(200).flat_map(|row| &row[14..18]).copied().collect();
         assert_eq!(array.read_bytes(Byteorder::Little).unwrap(), expected);

@@ -146,6 +146,42 @@ impl Datatype {
         NAMES.iter().find(|(known, _)| *known == name).map(|(_, datatype)| datatype.clone())
     }
 
+    /// The number of a kind, by the letter that numpy and Dudley have for it, with this number of bytes.
+    pub(crate) fn number(kind: char, size: u64) -> Option<Self> {
+        Some(match (kind, size) {
+            ('i', 1) => Self::Int8,
+            ('i', 2) => Self::Int16,
+            ('i', 4) => Self::Int32,
+            ('i', 8) => Self::Int64,
+            ('u', 1) => Self::Uint8,
+            ('u', 2) => Self::Uint16,
+            ('u', 4) => Self::Uint32,
+            ('u', 8) => Self::Uint64,
+            ('f', 2) => Self::Float16,
+            ('f', 4) => Self::Float32,
+            ('f', 8) => Self::Float64,
+            ('f', 16) => Self::Float128,
+            ('c', 4) => Self::Complex32,
+            ('c', 8) => Self::Complex64,
+            ('c', 16) => Self::Complex128,
+            ('c', 32) => Self::Complex256,
+            ('b', 1) => Self::Bool8,
+            _ => return None,
+        })
+    }
+
+    /// Returns the letter of the kind of a number: `i`, `u`, `f`, `c`, or `b` of a boolean.
+    pub(crate) fn kind(&self) -> Option<char> {
+        match self {
+            Self::Bool8 => Some('b'),
+            _ if self.is_signed() => Some('i'),
+            _ if self.is_integer() => Some('u'),
+            _ if self.is_float() => Some('f'),
+            _ if self.is_complex() => Some('c'),
+            _ => None,
+        }
+    }
+
     /// The names that [`Datatype::from_name`] and [`Datatype::with_length`] know, for messages.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|(name, _)| *name).chain(["ascii", "ucs4", "utf8", "ucs2"])
@@ -220,11 +256,15 @@ impl Datatype {
         )
     }
 
+    /// Returns `true` if elements are signed integers.
+    pub(crate) fn is_signed(&self) -> bool {
+        matches!(self, Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64)
+    }
+
     /// The smallest and the largest number of a type of whole numbers.
     pub(crate) fn whole_range(&self) -> Option<(i128, i128)> {
         let most = 1i128 << (8 * self.item_size()).min(64);
-        let is_signed = matches!(self, Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64);
-        self.is_integer().then_some(if is_signed { (-most / 2, most / 2 - 1) } else { (0, most - 1) })
+        self.is_integer().then_some(if self.is_signed() { (-most / 2, most / 2 - 1) } else { (0, most - 1) })
     }
 
     /// Returns `true` if elements are real floating-point numbers.

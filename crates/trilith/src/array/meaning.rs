@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::datatype::{Byteorder, Datatype};
 use super::mask::Mask;
-use crate::bytes::to_usize;
+use crate::bytes::{copy, to_usize};
 use crate::error::{Error, Result};
 
 /// A number that a file declares.
@@ -147,7 +147,7 @@ impl Part {
     /// Values out of stored ones that are side by side.
     pub(super) fn convert(&self, from: &[u8], to: &mut [u8]) -> Result<()> {
         match &self.meaning.reading {
-            Reading::Stored | Reading::Bits(_) => copy(from, to),
+            Reading::Stored | Reading::Bits(_) => _ = copy(from, to),
             Reading::Flipped(_) => {
                 copy(from, to);
                 let size = to_usize(self.stored.item_size())?.max(1);
@@ -318,13 +318,6 @@ impl Bound for f64 {
 
     fn is_void(self) -> bool {
         self.is_nan()
-    }
-}
-
-fn copy(from: &[u8], to: &mut [u8]) {
-    let n = from.len().min(to.len());
-    if let (Some(from), Some(to)) = (from.get(..n), to.get_mut(..n)) {
-        to.copy_from_slice(from);
     }
 }
 

@@ -61,7 +61,7 @@ pub use npy::npy_header;
 #[cfg(feature = "zlib")]
 pub(crate) use npy::npy_header_len;
 pub(crate) use npy::{Named, NamedKind, Partly};
-pub(crate) use npy::{numpy_datatype, numpy_descr, numpy_name};
+pub(crate) use npy::{number_descr, numpy_datatype, numpy_descr, numpy_name};
 #[doc(hidden)]
 pub use pages::Pages;
 pub use scalar::ElementValue;

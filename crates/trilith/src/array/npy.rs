@@ -158,26 +158,22 @@ pub fn npy_header(datatype: &Datatype, shape: &[u64]) -> Result<Vec<u8>> {
 /// numpy's name of a packed little-endian datatype, as a Python literal.
 fn descr(datatype: &Datatype) -> Result<String> {
     let name = match datatype {
-        Datatype::Bool8 => "|b1".to_owned(),
-        Datatype::Int8 => "|i1".to_owned(),
-        Datatype::Uint8 => "|u1".to_owned(),
         Datatype::Ascii(n) | Datatype::Utf8(n) => format!("|S{n}"),
         Datatype::Ucs4(n) => format!("<U{n}"),
         Datatype::Complex32 | Datatype::Ucs2(_) => {
             return Err(Error::unsupported(format!("numpy has no datatype {datatype}")).hint("convert the array first"));
         }
         Datatype::Struct(fields) => return struct_descr(fields),
-        plain => {
-            let kind = match plain {
-                _ if plain.is_float() => 'f',
-                _ if plain.is_complex() => 'c',
-                Datatype::Int16 | Datatype::Int32 | Datatype::Int64 => 'i',
-                _ => 'u',
-            };
-            format!("<{kind}{}", plain.item_size())
-        }
+        number => number_descr(number, Byteorder::Little),
     };
     Ok(format!("'{name}'"))
+}
+
+/// Returns numpy's name of a number in a byte order.
+pub(crate) fn number_descr(datatype: &Datatype, order: Byteorder) -> String {
+    let size = datatype.item_size();
+    let mark = if size == 1 { '|' } else { order.sign() };
+    format!("{mark}{}{size}", datatype.kind().unwrap_or('V'))
 }
 
 fn struct_descr(fields: &StructType) -> Result<String> {
@@ -416,19 +412,10 @@ pub(crate) fn numpy_name(name: &str) -> Option<(Datatype, Option<Byteorder>)> {
     };
     let (kind, size) = rest.split_at_checked(1)?;
     let size: u64 = size.parse().ok()?;
-    let named = |family: &str| {
-        let bits = size.checked_mul(8)?;
-        Datatype::from_name(&format!("{family}{bits}"))
-    };
     let datatype = match kind {
-        "b" => named("bool"),
-        "i" => named("int"),
-        "u" => named("uint"),
-        "f" => named("float"),
-        "c" => named("complex"),
         "S" | "a" => Datatype::with_length("ascii", size).ok(),
         "U" => Datatype::with_length("ucs4", size).ok(),
-        _ => None,
+        number => Datatype::number(number.chars().next()?, size),
     };
     Some((datatype?, order))
 }

@@ -70,6 +70,7 @@ pub use read::{Container, FitsArrays, Meanings};
 #[doc(hidden)]
 pub use sections::IndexReport;
 pub use sections::Sections;
+pub(crate) use sections::find_content;
 pub use stored::BlockOptions;
 #[doc(hidden)]
 pub use stored::StoredBlock;

@@ -239,17 +239,14 @@ impl Sections {
     /// # Errors
     /// Returns the errors of [`Source::read_at`].
     pub fn filling(&self) -> Result<u8> {
-        let padding = self.padding();
+        let (padding, other) = (self.padding(), self.in_padding(b" ")?);
+        Ok(if padding > 0 && other.is_none() { b' ' } else { 0 })
+    }
+
+    /// The first byte between the tree and the first block that is none of these.
+    fn in_padding(&self, blanks: &[u8]) -> Result<Option<u64>> {
         let from = self.tree.map_or(0, |tree| tree.end);
-        let mut at = from;
-        while at < from + padding {
-            let piece = read_vec(&*self.source, at, (from + padding - at).min(1 << 20), &Limits::default())?;
-            if piece.iter().any(|byte| *byte != b' ') {
-                return Ok(0);
-            }
-            at += piece.len() as u64;
-        }
-        Ok(if padding > 0 { b' ' } else { 0 })
+        find_content(&self.source, from, from + self.padding(), blanks, &Limits::default())
     }
 
     /// Returns `true` if the first block has the magic number of its document, which no program wrote.
@@ -266,19 +263,11 @@ impl Sections {
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if there is anything but blanks and zeros, and what reading
     /// it returns.
     pub(super) fn check_filling(&self) -> Result<()> {
-        let (from, padding) = (self.tree.map_or(0, |tree| tree.end), self.padding());
-        let mut at = from;
-        while at < from + padding {
-            let piece = read_vec(&*self.source, at, (from + padding - at).min(1 << 20), &Limits::default())?;
-            if let Some(place) = piece.iter().position(|byte| !matches!(byte, 0 | b' ' | b'\t' | b'\r' | b'\n')) {
-                return Err(Error::malformed("there is text between the tree and the first block")
-                    .at_byte(at + place as u64)
-                    .context("rewriting the file would lose it")
-                    .hint("move it into the tree with a text editor, or recover the rest with trilith repair FILE -o OUT"));
-            }
-            at += piece.len() as u64;
-        }
-        Ok(())
+        let Some(place) = self.in_padding(BLANKS)? else { return Ok(()) };
+        Err(Error::malformed("there is text between the tree and the first block")
+            .at_byte(place)
+            .context("rewriting the file would lose it")
+            .hint("move it into the tree with a text editor, or recover the rest with trilith repair FILE -o OUT"))
     }
 
     /// First byte of the first block, if there is one.
@@ -724,7 +713,7 @@ fn starts_index(source: &SourceRef, at: u64) -> Result<bool> {
 const BLANKS: &[u8] = b"\0 \t\r\n";
 
 /// The first byte of the range that is no blank.
-pub(super) fn find_content(source: &SourceRef, from: u64, to: u64, blanks: &[u8], limits: &Limits) -> Result<Option<u64>> {
+pub(crate) fn find_content(source: &SourceRef, from: u64, to: u64, blanks: &[u8], limits: &Limits) -> Result<Option<u64>> {
     let mut at = from;
     while at < to {
         let bytes = read_vec(&**source, at, (to - at).min(1 << 20), limits)?;

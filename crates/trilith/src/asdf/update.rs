@@ -17,7 +17,7 @@ use super::index;
 use super::read::AsdfFile;
 use super::sections::{Sections, find_content};
 use super::stored::StoredBlock;
-use crate::bytes::{Source, Update, to_usize};
+use crate::bytes::{Source, Update, in_pieces, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -97,15 +97,7 @@ fn padded(file: &AsdfFile, text: &str, room: u64, has_blocks: bool) -> Result<Op
 }
 
 fn copy_out<W: Write + ?Sized>(source: &dyn Source, part: Range<u64>, out: &mut W) -> Result<()> {
-    let mut piece = Vec::new();
-    let mut at = part.start;
-    while at < part.end {
-        piece.resize(to_usize((part.end - at).min(4 << 20))?, 0);
-        source.read_at(at, &mut piece)?;
-        out.write_all(&piece).map_err(|e| Error::io("writing", e))?;
-        at += piece.len() as u64;
-    }
-    Ok(())
+    in_pieces(source, part, 4 << 20, false, &mut |piece| out.write_all(piece).map_err(|e| Error::io("writing", e)))
 }
 
 /// Places of the new blocks of a file, and the fate of those given up.
@@ -314,12 +306,8 @@ fn is_chain(file: &AsdfFile, blocks: &[&Block]) -> bool {
 /// The blocks that arrays of the file's own tree refer to.
 fn used_blocks(file: &AsdfFile) -> Result<BTreeSet<usize>> {
     let mut used = super::zarr::Named::of(file, file.tree())?.blocks;
-    let mut walk = file.tree().root().walk(file.limits()).as_written();
-    while let Some(visit) = walk.step()? {
-        let node = visit.node;
-        if !node.is_alias()
-            && super::ndarray::is_ndarray(node)
-            && let Some(number) = node.get("source").and_then(|source| source.as_i64())
+    for (_, source) in super::walk::sourced(file)? {
+        if let Some(number) = source.as_i64()
             && let Ok(block) = file.sections().block(number)
         {
             used.insert(block.index);

@@ -12,7 +12,7 @@ use super::generation::{Generation, VERSION};
 use super::index;
 use super::sections::Sections;
 use super::stored::{BlockOptions, Encoding, StoredBlock};
-use crate::bytes::{Source, SourceRef};
+use crate::bytes::{Source, SourceRef, in_pieces};
 use crate::codec;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorKind, Result};
@@ -523,16 +523,7 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
 
     /// The same for bytes that may be damaged.
     fn copy_all(&mut self, data: &dyn Source) -> Result<()> {
-        let mut piece = Vec::new();
-        let mut at = 0;
-        while at < data.len() {
-            let n = (data.len() - at).min(8 << 20);
-            piece.resize(n as usize, 0);
-            data.read_at(at, &mut piece)?;
-            self.write(&piece)?;
-            at += n;
-        }
-        Ok(())
+        in_pieces(data, 0..data.len(), 8 << 20, false, &mut |piece| self.write(piece))
     }
 
     fn store(&mut self, bytes: &[u8]) -> std::io::Result<()> {

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::SystemTime;
 
+use super::source::merged;
 use super::system::identity;
 
 /// Size and time of modification, to detect that a file was changed.
@@ -150,7 +151,7 @@ impl Changing {
             let is_current = state.stamp == stamp;
             if is_current {
                 state.at_work = true;
-                state.changed = joined(state.changed.drain(..).chain(ranges.iter().cloned()));
+                state.changed = merged(state.changed.drain(..).chain(ranges.iter().cloned()).collect(), 0);
             }
             is_current
         };
@@ -183,20 +184,6 @@ impl Drop for Changing {
             lock(&reader.0).at_work = false;
         }
     }
-}
-
-/// Ranges in their order, those that touch made one.
-fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
-    let mut all: Vec<_> = ranges.filter(|range| range.start < range.end).collect();
-    all.sort_unstable_by_key(|range| range.start);
-    let mut joined: Vec<Range<u64>> = Vec::with_capacity(all.len());
-    for range in all {
-        match joined.last_mut().filter(|last| range.start <= last.end) {
-            Some(last) => last.end = last.end.max(range.end),
-            None => joined.push(range),
-        }
-    }
-    joined
 }
 
 #[cfg(test)]
@@ -236,6 +223,6 @@ mod tests {
 
     #[test]
     fn ranges_are_joined() {
-        assert_eq!(joined([5..7, 0..2, 2..3, 9..9, 6..8].into_iter()), [0..3, 5..8]);
+        assert_eq!(merged(vec![5..7, 0..2, 2..3, 9..9, 6..8], 0), [0..3, 5..8]);
     }
 }

@@ -386,18 +386,19 @@ impl Hashing {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::bytes::{AtomicFile, SourceRef, open, read_text};
 
-    fn file(content: &[u8]) -> (tempfile::TempDir, PathBuf) {
+    /// A folder with a file of this content.
+    pub fn file(content: &[u8]) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.asdf");
         put(&path, content);
         (folder, path)
     }
 
-    fn put(path: &Path, content: &[u8]) {
+    pub fn put(path: &Path, content: &[u8]) {
         let mut new = AtomicFile::create(path, Basis::Nothing).unwrap();
         new.write_all(content).unwrap();
         new.commit().unwrap();

@@ -100,7 +100,7 @@ pub use room::reserve;
 pub use source::{Access, MemorySource, Source, SourceRef, Window};
 #[doc(hidden)]
 pub use source::{Derived, Truncated, read_vec, to_usize};
-pub(crate) use source::{by_runs, end_in};
+pub(crate) use source::{by_runs, copy, end_in, in_pieces};
 pub(crate) use spool::Spooled;
 pub(crate) use spool::unnamed_file;
 #[doc(hidden)]

@@ -294,14 +294,13 @@ pub fn read_text(path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::journal::tests::{file, put};
     use super::*;
     use crate::error::ErrorKind;
 
     #[test]
     fn a_dropped_replacement_leaves_the_old_file_and_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("x.asdf");
-        std::fs::OpenOptions::new().create(true).write(true).truncate(true).open(&target).unwrap().write_all(b"old").unwrap();
+        let (folder, target) = file(b"old");
         let mut new = AtomicFile::create(&target, Basis::Nothing).unwrap();
         new.write_all(b"half").unwrap();
         drop(new);
@@ -315,9 +314,7 @@ mod tests {
         let target = folder.path().join("x.asdf");
         let stale = folder.path().join(".x.asdf.trilith-tmp-1-0");
         std::fs::OpenOptions::new().create(true).write(true).truncate(true).open(&stale).unwrap();
-        let mut new = AtomicFile::create(&target, Basis::Nothing).unwrap();
-        new.write_all(b"new").unwrap();
-        new.commit().unwrap();
+        put(&target, b"new");
         assert_eq!(read_text(&target, 100).unwrap(), b"new");
         assert!(!stale.exists());
     }
@@ -326,9 +323,7 @@ mod tests {
     #[test]
     fn extended_attributes_survive() {
         use rustix::fs::{XattrFlags, getxattr, setxattr};
-        let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("x.asdf");
-        std::fs::OpenOptions::new().create(true).write(true).truncate(true).open(&target).unwrap().write_all(b"old").unwrap();
+        let (_folder, target) = file(b"old");
         if setxattr(&target, "user.origin", b"telescope", XattrFlags::empty()).is_err() {
             #[allow(clippy::print_stdout, reason = "what is not tested is said")]
             {
@@ -372,20 +367,12 @@ mod tests {
         assert!(begin().is_ok());
     }
 
-    fn write(target: &Path, content: &[u8]) {
-        let mut new = AtomicFile::create(target, Basis::Nothing).unwrap();
-        new.write_all(content).unwrap();
-        new.commit().unwrap();
-    }
-
     #[test]
     fn what_was_made_of_an_older_content_does_not_replace_a_newer_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("x.asdf");
-        write(&target, b"one");
+        let (folder, target) = file(b"one");
         let read = crate::bytes::open(&target, Default::default()).unwrap();
         assert!(AtomicFile::create(&target, Basis::Own(&*read)).is_ok());
-        write(&target, b"two");
+        put(&target, b"two");
         assert!(read.is_changed());
         for basis in [Basis::Own(&*read), Basis::Read(&*read)] {
             let error = AtomicFile::create(&target, basis).unwrap_err();
@@ -398,20 +385,18 @@ mod tests {
 
     #[test]
     fn who_ignores_locks_is_noticed_before_the_rename() {
-        let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("x.asdf");
-        write(&target, b"one");
+        let (folder, target) = file(b"one");
         let mut new = AtomicFile::create(&target, Basis::Nothing).unwrap();
         new.write_all(b"new").unwrap();
         let other = folder.path().join("other");
-        write(&other, b"theirs");
+        put(&other, b"theirs");
         std::fs::rename(&other, &target).unwrap();
         assert!(new.commit().unwrap_err().to_string().contains("changed by another process"));
         assert_eq!(read_text(&target, 100).unwrap(), b"theirs");
         // The same for a file that was not there at first.
         let fresh = folder.path().join("fresh");
         let new = AtomicFile::create(&fresh, Basis::Nothing).unwrap();
-        write(&other, b"theirs");
+        put(&other, b"theirs");
         std::fs::rename(&other, &fresh).unwrap();
         assert!(new.commit().is_err());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
@@ -421,9 +406,7 @@ mod tests {
     #[test]
     fn a_rewritten_file_keeps_its_mode_and_is_private_until_then() {
         use std::os::unix::fs::{MetadataExt, PermissionsExt};
-        let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("x.asdf");
-        write(&target, b"old");
+        let (_folder, target) = file(b"old");
         for mode in [0o600, 0o640, 0o644, 0o755] {
             std::fs::set_permissions(&target, std::fs::Permissions::from_mode(mode)).unwrap();
             let new = AtomicFile::create(&target, Basis::Nothing).unwrap();
@@ -443,7 +426,7 @@ mod tests {
         let (link, target) = (folder.path().join("link"), folder.path().join("sub/x.asdf"));
         std::os::unix::fs::symlink("sub/x.asdf", &link).unwrap();
         for content in [b"one", b"two"] {
-            write(&link, content);
+            put(&link, content);
             assert!(link.is_symlink());
             assert_eq!(read_text(&target, 100).unwrap(), content);
         }
@@ -454,7 +437,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for len in [200, 223, 224, 238, 239, 255] {
             let target = folder.path().join("n".repeat(len));
-            write(&target, b"content");
+            put(&target, b"content");
             let read = crate::bytes::open(&target, Default::default()).unwrap();
             let mut update = crate::bytes::Update::new();
             update.write(0, b"C".to_vec());
@@ -462,7 +445,7 @@ mod tests {
             journal.write().unwrap();
             drop(journal);
             assert_eq!(read_text(&target, 100).unwrap(), b"content");
-            write(&target, b"another");
+            put(&target, b"another");
             std::fs::remove_file(&target).unwrap();
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

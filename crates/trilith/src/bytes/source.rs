@@ -459,6 +459,49 @@ pub fn read_vec(source: &dyn Source, offset: u64, len: u64, limits: &Limits) -> 
     Ok(bytes)
 }
 
+/// Gives a range of a source to `take`, at most `size` bytes at a time; with `in_place` those that are in memory where they lie.
+///
+/// # Errors
+/// Returns the errors of [`Source::read_at`], and those of `take`.
+pub(crate) fn in_pieces(
+    source: &dyn Source,
+    range: std::ops::Range<u64>,
+    size: u64,
+    in_place: bool,
+    take: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut piece = Vec::new();
+    let mut at = range.start;
+    while at < range.end {
+        let n = (range.end - at).min(size);
+        let seen = if in_place { source.view(at, n) } else { None };
+        match seen {
+            Some(bytes) => take(bytes)?,
+            None => {
+                piece.resize(to_usize(n)?, 0);
+                source.read_at(at, &mut piece)?;
+                take(&piece)?;
+            }
+        }
+        at += n;
+    }
+    Ok(())
+}
+
+/// Sorts ranges and joins those that overlap or are within `gap` bytes.
+pub(super) fn merged(mut ranges: Vec<std::ops::Range<u64>>, gap: u64) -> Vec<std::ops::Range<u64>> {
+    ranges.retain(|range| range.start < range.end);
+    ranges.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut out: Vec<std::ops::Range<u64>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match out.last_mut() {
+            Some(last) if range.start <= last.end.saturating_add(gap) => last.end = last.end.max(range.end),
+            _ => out.push(range),
+        }
+    }
+    out
+}
+
 /// Copies bytes from `offset` on.
 ///
 /// # Errors
@@ -483,6 +526,16 @@ pub fn to_usize(n: u64) -> Result<usize> {
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the file ends before.
 pub(super) fn end_in_file(offset: u64, len: u64, size: u64) -> Result<u64> {
     end_in("file", offset, len, size).map_err(|error| error.at_byte(offset))
+}
+
+/// Copies as many bytes as there are on both sides, and returns their number.
+#[inline]
+pub(crate) fn copy(from: &[u8], to: &mut [u8]) -> usize {
+    let n = from.len().min(to.len());
+    if let (Some(from), Some(to)) = (from.get(..n), to.get_mut(..n)) {
+        to.copy_from_slice(from);
+    }
+    n
 }
 
 /// Does the same as [`end_in_file`] in the bytes of something else, by its name.

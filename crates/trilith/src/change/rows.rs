@@ -13,7 +13,7 @@ use super::streamed::{begin_in, check_streams};
 use super::target_of;
 use crate::array::{Array, Byteorder, Datatype};
 use crate::asdf::{StreamEnd, Target, row_bytes, walk};
-use crate::bytes::{Basis, NewFile, Source, Update};
+use crate::bytes::{Basis, NewFile, Source, Update, in_pieces};
 use crate::error::{Error, Result};
 use crate::file::OpenOptions;
 use crate::limits::Limits;
@@ -210,14 +210,7 @@ impl RowWriter {
     /// # Errors
     /// Returns the errors of [`RowWriter::add`], and an error if the rows cannot be read.
     pub fn add_all(&mut self, rows: &dyn Source) -> Result<()> {
-        let (mut at, mut piece) = (0, Vec::new());
-        while at < rows.len() {
-            piece.resize(crate::bytes::to_usize((rows.len() - at).min(4 << 20))?, 0);
-            rows.read_at(at, &mut piece)?;
-            self.add(&piece)?;
-            at += piece.len() as u64;
-        }
-        Ok(())
+        in_pieces(rows, 0..rows.len(), 4 << 20, false, &mut |piece| self.add(piece))
     }
 
     /// Takes rows from an input until it ends. Those that came are put into the file in time also while no more

@@ -84,25 +84,18 @@ fn check_scalar(node: Node<'_>) -> Result<()> {
     let reads = match node.scalar() {
         Scalar::Bool(value) if !matches!(raw.to_ascii_lowercase().as_str(), "true" | "false") => format!("the boolean {value}"),
         Scalar::Int(_) | Scalar::BigInt(_) | Scalar::Float(_) if raw.contains(':') => {
-            format!("{}, a number in base 60", shown(&node.scalar()))
+            format!("{}, a number in base 60", node.scalar().into_text())
         }
-        Scalar::Int(_) | Scalar::BigInt(_) | Scalar::Float(_) if raw.contains('_') => shown(&node.scalar()),
-        Scalar::Int(_) | Scalar::BigInt(_) if digits.starts_with("0b") => format!("{}, a binary number", shown(&node.scalar())),
+        Scalar::Int(_) | Scalar::BigInt(_) | Scalar::Float(_) if raw.contains('_') => node.scalar().into_text().into_owned(),
+        Scalar::Int(_) | Scalar::BigInt(_) if digits.starts_with("0b") => {
+            format!("{}, a binary number", node.scalar().into_text())
+        }
         Scalar::Int(_) | Scalar::BigInt(_) if digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0x") => {
-            format!("{}, an octal number", shown(&node.scalar()))
+            format!("{}, an octal number", node.scalar().into_text())
         }
         _ => return Ok(()),
     };
     Err(refused(raw, &format!("YAML 1.1 alone reads it as {reads}"), raw))
-}
-
-fn shown(number: &Scalar<'_>) -> String {
-    match number {
-        Scalar::Int(value) => value.to_string(),
-        Scalar::BigInt(digits) => digits.clone(),
-        Scalar::Float(value) => format!("{value:?}"),
-        _ => String::new(),
-    }
 }
 
 #[cold]

@@ -18,7 +18,7 @@ use super::input::file_byte;
 use super::pieces::{Pieces, encode_each, put};
 use super::stream::{Opens, Pull};
 use super::{Encode, EncodeOptions, no_level};
-use crate::bytes::{SourceRef, read_vec};
+use crate::bytes::{SourceRef, copy, read_vec};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -252,10 +252,7 @@ impl Pull for Blocks {
         let mut filled = 0;
         while let Some(rest) = into.get_mut(filled..).filter(|rest| !rest.is_empty()) {
             if let Some(found) = self.open.get(self.taken..).filter(|found| !found.is_empty()) {
-                let n = found.len().min(rest.len());
-                if let (Some(to), Some(from)) = (rest.get_mut(..n), found.get(..n)) {
-                    to.copy_from_slice(from);
-                }
+                let n = copy(found, rest);
                 self.taken += n;
                 filled += n;
                 continue;

@@ -200,21 +200,6 @@ proptest! {
             prop_assert!(part == data[from..to], "{} {}..{}", id, from, to);
         }
     }
-
-    #[test]
-    fn broken_bytes_give_errors_or_bytes(id in ids(), len in 1usize..60_000, seed: u64, hits in proptest::collection::vec(any::<(u32, u8)>(), 1..6), keep: u32) {
-        let data = mixed(len, seed);
-        let mut stored = encode(id, &data, &EncodeOptions { item_size: 4, ..EncodeOptions::default() }).unwrap();
-        for (at, byte) in hits {
-            let at = at as usize % stored.len();
-            // Often near the front, where the headers are.
-            let at = if byte & 1 == 0 { at % 40 % stored.len() } else { at };
-            stored[at] = byte;
-        }
-        let _ = decode_all(id, &stored, len);
-        stored.truncate(keep as usize % (stored.len() + 1));
-        let _ = decode_all(id, &stored, len);
-    }
 }
 
 /// Returns the parameters that an encoder may get, besides a codec.
@@ -257,27 +242,6 @@ fn every_variant_comes_back() {
             assert!(again == stored, "{id} {options:?} of {len} bytes depends on how it is cut");
         }
     }
-}
-
-#[test]
-fn one_thread_gives_the_same_bytes() {
-    // The number of threads is a property of the process: no other test depends on it.
-    let data = mixed(12_000_000, 21);
-    for (id, options) in sample("variants of codecs by one thread", variants(), 8) {
-        let many = encode(id, &data[..3_000_000], &options).unwrap();
-        set_threads(Some(1));
-        let one = encode(id, &data[..3_000_000], &options).unwrap();
-        set_threads(Some(3));
-        assert!(one == many, "{id} {options:?}");
-    }
-    for codec in CODECS {
-        let stored = encode(codec.id, &data, &EncodeOptions::default()).unwrap();
-        for n in [1, 2, 5] {
-            set_threads(Some(n));
-            assert!(decode_all(codec.id, &stored, data.len()).unwrap() == data, "{} with {n} threads", codec.id);
-        }
-    }
-    set_threads(None);
 }
 
 proptest! {

@@ -243,21 +243,26 @@ impl Parser<'_> {
 
     fn either(&mut self, depth: usize) -> Result<Filter> {
         let depth = self.deeper(depth)?;
-        let mut parts = vec![self.both(depth)?];
-        while self.is_name("or") {
-            self.at += 1;
-            parts.push(self.both(depth)?);
-        }
-        Ok(one_or(parts, Filter::Any))
+        self.joined("or", Filter::Any, |parser| parser.joined("and", Filter::All, |parser| parser.one(depth)))
     }
 
-    fn both(&mut self, depth: usize) -> Result<Filter> {
-        let mut parts = vec![self.one(depth)?];
-        while self.is_name("and") {
-            self.at += 1;
-            parts.push(self.one(depth)?);
+    /// Parts with a word between them; one part alone is itself.
+    fn joined(
+        &mut self,
+        word: &str,
+        join: impl FnOnce(Vec<Filter>) -> Filter,
+        part: impl Fn(&mut Self) -> Result<Filter>,
+    ) -> Result<Filter> {
+        let first = part(self)?;
+        if !self.is_name(word) {
+            return Ok(first);
         }
-        Ok(one_or(parts, Filter::All))
+        let mut parts = vec![first];
+        while self.is_name(word) {
+            self.at += 1;
+            parts.push(part(self)?);
+        }
+        Ok(join(parts))
     }
 
     fn one(&mut self, depth: usize) -> Result<Filter> {
@@ -307,16 +312,6 @@ impl Parser<'_> {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         let known = format!("the {}s are ", self.what);
         error.hint(format!("{}; text is written in double quotes", offer(name, &known, &names, LISTED)))
-    }
-}
-
-fn one_or(mut parts: Vec<Filter>, join: impl FnOnce(Vec<Filter>) -> Filter) -> Filter {
-    match (parts.len(), parts.pop()) {
-        (1, Some(only)) => only,
-        (_, last) => {
-            parts.extend(last);
-            join(parts)
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::loss::refuses;
+use super::loss::{refusal, refuses};
 use super::streams;
 use super::{CodecChoice, ConvertOptions, Converted, Plan, chunks, convert, fits, items, unreadable};
 use crate::asdf::{ArrayOptions, AsdfFile, Target};
@@ -156,19 +156,12 @@ impl File {
         let mut out = AtomicFile::create(path, Basis::Read(&**file.source()))?;
         let done = file.convert_into(options, &mut out, Progress::default())?;
         if !done.written {
-            return Err(refusal(&done.losses));
+            return Err(refusal("the new form", &done.losses, "form"));
         }
         check_written(out.written()?, file.as_asdf(), file.limits())?;
         out.commit()?;
         Ok(done)
     }
-}
-
-/// The refusal that names every loss.
-fn refusal(losses: &[Diagnostic]) -> Error {
-    let list: Vec<String> = losses.iter().map(Diagnostic::to_string).collect();
-    Error::invalid_input(format!("the new form cannot hold everything: {}", list.join("; ")))
-        .hint("allow these losses, or choose another form")
 }
 
 /// A file of the ASDF family, or one inside a FITS file.

@@ -24,6 +24,7 @@ use crate::dudley::{
     Draft, DraftKind, DudleyFile, Items, LayoutOrigin, MEANING, Outline, OutlineId, Thing, is_applied, presented,
 };
 use crate::error::{Error, Result};
+use crate::file::value_of;
 use crate::layout::{
     Attribute, Dialect, Entry, ItemId, Literal, Primitive, PrimitiveKind, attribute_name, own_attribute, own_value, read_own,
     read_value,
@@ -332,7 +333,7 @@ impl ToTree<'_, '_, '_> {
                 Attribute::Value(Literal::Text(text)) if is_yaml => self.yaml(text),
                 _ => None,
             };
-            map.set(reserved::key_of(self.is_foreign(), &name), made.unwrap_or_else(|| plain(&read_value(value))));
+            map.set(reserved::key_of(self.is_foreign(), &name), made.unwrap_or_else(|| value_of(&read_value(value))));
         }
     }
 
@@ -390,9 +391,9 @@ impl ToTree<'_, '_, '_> {
                 _ if applied && is_applied(spelled) => {}
                 (_, Some(name)) if children.is_some_and(|children| !self.is_taken(item, &name, children)) => {}
                 // It keeps its mark, since the word without one is kept, too.
-                (_, Some(name)) if MEANING.contains(&&*name) => rest.set(spelled, plain(&read_value(said))),
-                (_, Some(name)) => rest.set(reserved::key_of(self.is_foreign(), &name), plain(&read_value(said))),
-                (_, None) if MEANING.contains(&spelled) => rest.set(spelled, plain(&read_value(said))),
+                (_, Some(name)) if MEANING.contains(&&*name) => rest.set(spelled, value_of(&read_value(said))),
+                (_, Some(name)) => rest.set(reserved::key_of(self.is_foreign(), &name), value_of(&read_value(said))),
+                (_, None) if MEANING.contains(&spelled) => rest.set(spelled, value_of(&read_value(said))),
                 (_, None) => {}
             }
         }
@@ -406,21 +407,6 @@ impl ToTree<'_, '_, '_> {
 fn own_of(item: ItemId, spelled: &str) -> Option<Cow<'_, str>> {
     let is_mark = spelled == TAG || spelled.starts_with(TYPE) || (item == ItemId::ROOT && spelled == "dialect");
     attribute_name(spelled).filter(|_| !is_mark)
-}
-
-/// An attribute as YAML.
-fn plain(attribute: &Attribute) -> Value {
-    let word = |word: &Literal| match word {
-        Literal::Integer(value) => Value::from(*value),
-        Literal::Large(digits) => Value::from(Data::BigInt(digits.clone())),
-        Literal::Float(value) => Value::from(*value),
-        Literal::Text(text) => Value::from(text.clone()),
-    };
-    match attribute {
-        Attribute::Flag => Value::null(),
-        Attribute::Value(value) => word(value),
-        Attribute::List(values) => Value::seq(values.iter().map(word)).flow(),
-    }
 }
 
 /// Returns a list of the one YAML value that text on one line is, if it is that.

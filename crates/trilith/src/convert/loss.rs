@@ -2,15 +2,14 @@
 
 use super::ConvertOptions;
 use crate::array::Array;
-use crate::asdf::Target;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The refusal that names every loss.
-pub(super) fn refusal(target: &Target, losses: &[Diagnostic]) -> Error {
+pub(super) fn refusal(name: &str, losses: &[Diagnostic], other: &str) -> Error {
     let list: Vec<String> = losses.iter().map(Diagnostic::to_string).collect();
-    Error::invalid_input(format!("{} cannot hold everything: {}", target.name, list.join("; ")))
-        .hint("allow these losses, or choose another generation")
+    Error::invalid_input(format!("{name} cannot hold everything: {}", list.join("; ")))
+        .hint(format!("allow these losses, or choose another {other}"))
 }
 
 /// The code of the loss of an item that could not be read and was left out because the caller asked for that.

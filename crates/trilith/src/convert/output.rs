@@ -7,7 +7,7 @@ use super::Converted;
 use super::plan::{Data, Form, Plan, Planned};
 use crate::array::Byteorder;
 use crate::asdf::{BlockOptions, BlockWriter, FileWriter, Written, chain as text};
-use crate::bytes::{MemorySource, SourceRef};
+use crate::bytes::{MemorySource, SourceRef, in_pieces};
 use crate::codec::chain::{self, Described};
 use crate::error::{Context, Result};
 use crate::progress::Progress;
@@ -39,20 +39,7 @@ impl Plan<'_> {
             Data::Block(index) => {
                 let source = self.block_data(*index)?;
                 source.check_whole()?;
-                let mut at = 0;
-                let mut piece = Vec::new();
-                while at < source.len() {
-                    let n = (source.len() - at).min(8 << 20);
-                    if let Some(bytes) = source.view(at, n) {
-                        take(bytes)?;
-                    } else {
-                        piece.resize(n as usize, 0);
-                        source.read_at(at, &mut piece)?;
-                        take(&piece)?;
-                    }
-                    at += n;
-                }
-                Ok(())
+                in_pieces(&*source, 0..source.len(), 8 << 20, true, take)
             }
             Data::Array { array, change: None, order } => {
                 array.source().check_whole()?;

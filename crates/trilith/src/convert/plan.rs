@@ -112,11 +112,15 @@ pub fn convert_to<W: Write + Seek>(
 ) -> Result<Converted> {
     let plan = Plan::new(file, target, options)?;
     if !plan.losses.is_empty() && !options.allow_loss {
-        return Err(loss::refusal(target, &plan.losses));
+        return Err(loss::refusal(target.name, &plan.losses, "generation"));
     }
     let done = plan.write(out, progress)?;
     // That a block is damaged shows while it is copied.
-    if done.losses.is_empty() || options.allow_loss { Ok(done) } else { Err(loss::refusal(target, &done.losses)) }
+    if done.losses.is_empty() || options.allow_loss {
+        Ok(done)
+    } else {
+        Err(loss::refusal(target.name, &done.losses, "generation"))
+    }
 }
 
 impl<'f> Plan<'f> {

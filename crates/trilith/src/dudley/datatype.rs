@@ -75,25 +75,17 @@ fn is_padding(member: &ResolvedMember) -> bool {
 fn plain(primitive: Primitive, shape: &mut Vec<u64>) -> Result<Datatype> {
     use PrimitiveKind as K;
     let mut text = |name: &str| Datatype::with_length(name, shape.pop().unwrap_or(1));
-    Ok(match (primitive.kind(), primitive.size()) {
-        (K::Unsigned | K::Pointer, 1) => Datatype::Uint8,
-        (K::Unsigned | K::Pointer, 2) => Datatype::Uint16,
-        (K::Unsigned | K::Pointer, 4) => Datatype::Uint32,
-        (K::Unsigned | K::Pointer, _) => Datatype::Uint64,
-        (K::Signed, 1) => Datatype::Int8,
-        (K::Signed, 2) => Datatype::Int16,
-        (K::Signed, 4) => Datatype::Int32,
-        (K::Signed, _) => Datatype::Int64,
-        (K::Float, 2) => Datatype::Float16,
-        (K::Float, 4) => Datatype::Float32,
-        (K::Float, _) => Datatype::Float64,
-        (K::Complex, 4) => Datatype::Complex32,
-        (K::Complex, 8) => Datatype::Complex64,
-        (K::Complex, _) => Datatype::Complex128,
-        (K::Bool, _) => Datatype::Bool8,
-        (K::Ascii, _) => text("ascii")?,
-        (K::Unicode, 1) => text("utf8")?,
-        (K::Unicode, 2) => text("ucs2")?,
-        (K::Unicode, _) => text("ucs4")?,
-    })
+    let kind = match (primitive.kind(), primitive.size()) {
+        (K::Ascii, _) => return text("ascii"),
+        (K::Unicode, 1) => return text("utf8"),
+        (K::Unicode, 2) => return text("ucs2"),
+        (K::Unicode, _) => return text("ucs4"),
+        (K::Unsigned | K::Pointer, _) => 'u',
+        (K::Signed, _) => 'i',
+        (K::Float, _) => 'f',
+        (K::Complex, _) => 'c',
+        (K::Bool, _) => 'b',
+    };
+    let unknown = || Error::unsupported(format!("there is no datatype of the elements {}", primitive.name()));
+    Datatype::number(kind, primitive.size()).ok_or_else(unknown)
 }

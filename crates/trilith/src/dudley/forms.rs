@@ -99,7 +99,7 @@ impl Forms {
 
 /// Refuses files in which the item is not of the same form.
 fn same_form(item: &str, (name, known): (&str, &Located), (file, found): (&str, &Located), how: How) -> Result<()> {
-    let is_other = |found: &Located| found.strides != contiguous(found, &found.shape);
+    let is_other = |found: &Located| found.strides != found.contiguous(&found.shape);
     let is_text = found
         .typed
         .primitive()
@@ -127,15 +127,4 @@ fn same_form(item: &str, (name, known): (&str, &Located), (file, found): (&str, 
         return Err(Error::invalid_input(format!("{item} is not stored alike in {name} and {file}")));
     }
     Ok(())
-}
-
-/// The strides of elements of an item that are next to each other, for another shape of the same number of axes.
-pub(super) fn contiguous(found: &Located, shape: &[u64]) -> Vec<u64> {
-    let mut stride = found.typed.size().unwrap_or(0);
-    let mut strides = vec![0; shape.len()];
-    for (slot, dim) in strides.iter_mut().zip(shape).rev() {
-        *slot = stride;
-        stride = stride.saturating_mul(*dim);
-    }
-    strides
 }

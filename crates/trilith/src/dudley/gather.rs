@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::arranged::{Arranged, along, padded, stacked};
 use super::datatype::datatype_of;
 use super::family::{Catalog, Place};
-use super::forms::{Forms, How, contiguous};
+use super::forms::{Forms, How};
 use super::inflate::Form;
 use super::joined::{Joined, Piece, Stored, Turn, uri_of};
 use super::parameters::Known;
@@ -104,7 +104,7 @@ impl Catalog {
             if piece.stored.is_none() {
                 return Ok(None);
             }
-            let strides = contiguous(&found, &shape);
+            let strides = found.contiguous(&shape);
             let found = Located { shape: shape.clone(), strides, ..found.clone() };
             let chosen = Chosen {
                 found,

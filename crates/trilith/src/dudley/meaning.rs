@@ -102,21 +102,12 @@ fn of<'a>(attributes: impl Iterator<Item = (&'a str, &'a Attribute)>, datatype: 
         return Vec::new();
     }
     let said = Said(said);
-    let unsigned = if said.is_unsigned() { other_sign(datatype) } else { None };
+    let is_turned = said.is_unsigned() && datatype.is_signed();
+    let unsigned = if is_turned { Datatype::number('u', datatype.item_size()) } else { None };
     let elements = unsigned.as_ref().unwrap_or(datatype);
     let last = Meaning { reading: said.reading(elements), missing: said.missing(datatype, unsigned.as_ref()) };
     let first = unsigned.clone().map(|unsigned| Meaning { reading: Reading::Bits(unsigned), missing: Vec::new() });
     first.into_iter().chain(Some(last)).filter(|meaning| !meaning.is_stored()).collect()
-}
-
-fn other_sign(datatype: &Datatype) -> Option<Datatype> {
-    Some(match datatype {
-        Datatype::Int8 => Datatype::Uint8,
-        Datatype::Int16 => Datatype::Uint16,
-        Datatype::Int32 => Datatype::Uint32,
-        Datatype::Int64 => Datatype::Uint64,
-        _ => return None,
-    })
 }
 
 struct Said<'a>(Vec<(&'a str, Attribute)>);
@@ -238,7 +229,6 @@ fn common(a: &Datatype, b: &Datatype) -> Datatype {
     if a == b {
         return a.clone();
     }
-    let is_signed = |datatype: &Datatype| datatype.name().starts_with("int");
     let (wide, narrow) = if a.item_size() >= b.item_size() { (a, b) } else { (b, a) };
     match (a.is_float() || b.is_float(), wide.item_size()) {
         (true, _) => {
@@ -246,8 +236,8 @@ fn common(a: &Datatype, b: &Datatype) -> Datatype {
                 |datatype: &Datatype| *datatype == Datatype::Float32 || datatype.is_integer() && datatype.item_size() <= 2;
             if is_short(a) && is_short(b) { Datatype::Float32 } else { Datatype::Float64 }
         }
-        (false, _) if is_signed(wide) == is_signed(narrow) => wide.clone(),
-        (false, size) if is_signed(wide) && size > narrow.item_size() => wide.clone(),
+        (false, _) if wide.is_signed() == narrow.is_signed() => wide.clone(),
+        (false, size) if wide.is_signed() && size > narrow.item_size() => wide.clone(),
         (false, 1) => Datatype::Int16,
         (false, 2) => Datatype::Int32,
         (false, 4) => Datatype::Int64,

@@ -295,7 +295,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// # Errors
     /// Returns the errors of [`Backend::value`].
     fn text(&self, at: &Place) -> Result<Cow<'_, str>> {
-        Ok(super::item::text_of(self.value(at)?))
+        Ok(self.value(at)?.into_text())
     }
 
     /// An item as one array, if it can be one: a list of equal arrays gets a leading axis, a number has no axes.

@@ -149,7 +149,7 @@ impl DudleyFile {
 }
 
 /// An attribute of a layout as a value; one that is only there is null.
-pub(super) fn value_of(said: &Attribute) -> Value {
+pub(crate) fn value_of(said: &Attribute) -> Value {
     let one = |literal: &Literal| match literal {
         Literal::Integer(number) => Value::from(*number),
         Literal::Large(digits) => Value::from(Data::BigInt(digits.clone())),
@@ -159,7 +159,7 @@ pub(super) fn value_of(said: &Attribute) -> Value {
     match said {
         Attribute::Flag => Value::null(),
         Attribute::Value(literal) => one(literal),
-        Attribute::List(list) => Value::from(Data::Seq(list.iter().map(one).collect())),
+        Attribute::List(list) => Value::seq(list.iter().map(one)).flow(),
     }
 }
 

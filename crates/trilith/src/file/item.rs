@@ -437,7 +437,7 @@ impl<'f> Item<'f> {
         }
         let names = at.members().unwrap_or_default();
         let count = names.len();
-        let names: Vec<Cow<'_, str>> = names.into_iter().filter_map(|(name, _)| name.map(text_of)).collect();
+        let names: Vec<Cow<'_, str>> = names.into_iter().filter_map(|(name, _)| name.map(Scalar::into_text)).collect();
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         let place = if key == path { "here".to_owned() } else { format!("on the way {path:?}") };
         let items = if names.is_empty() { count } else { 0 };
@@ -778,17 +778,5 @@ impl<'w> Walk<'w> {
         let base = self.base.get_or_init(|| self.backend.path(&self.root).unwrap_or_default());
         let path = visited.fold(base.clone(), |parent, (child, index)| self.backend.child_path(&parent, child, index));
         path.strip_prefix(base.as_str()).map_or_else(|| path.clone(), str::to_owned)
-    }
-}
-
-/// Returns a scalar as text.
-pub(super) fn text_of(value: Scalar<'_>) -> Cow<'_, str> {
-    match value {
-        Scalar::Null => "null".into(),
-        Scalar::Bool(value) => value.to_string().into(),
-        Scalar::Int(value) => value.to_string().into(),
-        Scalar::BigInt(digits) => digits.into(),
-        Scalar::Float(value) => format!("{value:?}").into(),
-        Scalar::Str(text) | Scalar::Timestamp(text) | Scalar::Binary(text) => text,
     }
 }

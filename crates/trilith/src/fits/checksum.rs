@@ -4,7 +4,7 @@
 
 use super::card::{Card, CardValue};
 use super::header::{BLOCK, Header};
-use crate::bytes::Source;
+use crate::bytes::{Source, in_pieces};
 use crate::error::Result;
 
 /// The keyword of the sum over the whole HDU, and what it holds while that sum is made.
@@ -42,14 +42,10 @@ impl Sum {
     /// The sum over a part of a source; what is beyond its end counts as zeros.
     fn of(source: &dyn Source, start: u64, end: u64) -> Result<Self> {
         let mut sum = Self::default();
-        let (mut at, end) = (start, end.min(source.len()));
-        let mut piece = Vec::new();
-        while at < end {
-            piece.resize(crate::bytes::to_usize((end - at).min(PIECE))?, 0);
-            source.read_at(at, &mut piece)?;
-            sum.add(&piece);
-            at += piece.len() as u64;
-        }
+        in_pieces(source, start..end.min(source.len()), PIECE, false, &mut |piece| {
+            sum.add(piece);
+            Ok(())
+        })?;
         Ok(sum)
     }
 }

@@ -142,7 +142,7 @@ fn integer(array: &Array) -> Result<Option<(Number, i64)>> {
 
 /// The least and the greatest of the integers that are not masked.
 fn range(array: &Array) -> Result<Option<(i128, i128)>> {
-    let (size, signed) = (to_usize(array.datatype().item_size())?.max(1), is_signed(array.datatype()));
+    let (size, signed) = (to_usize(array.datatype().item_size())?.max(1), array.datatype().is_signed());
     let mut range: Option<(i128, i128)> = None;
     for block in array.row_blocks(PIECE) {
         let bytes = block.read_bytes(Byteorder::Big)?;
@@ -156,13 +156,9 @@ fn range(array: &Array) -> Result<Option<(i128, i128)>> {
     Ok(range)
 }
 
-fn is_signed(datatype: &Datatype) -> bool {
-    matches!(datatype, Datatype::Int8 | Datatype::Int16 | Datatype::Int32 | Datatype::Int64)
-}
-
 /// Returns the conversion of integers of a type to stored ones of another.
 fn extended(datatype: &Datatype, number: Number) -> How {
-    if *datatype == number.datatype() { How::Copy } else { How::Extend { signed: is_signed(datatype) } }
+    if *datatype == number.datatype() { How::Copy } else { How::Extend { signed: datatype.is_signed() } }
 }
 
 /// The last bytes of an integer, for the width of a stored number.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::array::meaning::{Declared, Meaning, Missing, Reading};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Source, SourceRef, end_in, to_usize};
+use crate::bytes::{Source, SourceRef, copy, end_in, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -188,7 +188,7 @@ impl Rows {
 impl Step {
     fn convert(&self, from: &[u8], to: &mut [u8]) {
         match self.how {
-            How::Copy => copy(from, to),
+            How::Copy => _ = copy(from, to),
             How::Flip => {
                 copy(from, to);
                 for byte in to.iter_mut().step_by(self.size.max(1)) {
@@ -217,13 +217,6 @@ impl Step {
                 }
             }
         }
-    }
-}
-
-fn copy(from: &[u8], to: &mut [u8]) {
-    let n = from.len().min(to.len());
-    if let (Some(from), Some(to)) = (from.get(..n), to.get_mut(..n)) {
-        to.copy_from_slice(from);
     }
 }
 

@@ -55,15 +55,29 @@ fn image(bitpix: i64, more: &[&str], data: &[u8]) -> Array {
     fits.array(&fits.hdus()[0]).unwrap()
 }
 
-fn table(cards: &[&str], width: usize, data: &[u8]) -> FitsFile {
+/// The cards of columns, each a name or `-`, a form and other keywords: `flux E TUNIT=Jy`.
+fn fields(columns: &[&str]) -> Vec<String> {
+    let mut cards = vec![format!("TFIELDS = {}", columns.len())];
+    for (n, column) in (1..).zip(columns) {
+        let mut words = column.split(' ');
+        cards.extend(words.next().filter(|name| *name != "-").map(|name| format!("TTYPE{n}  = '{name}'")));
+        cards.extend(words.next().map(|form| format!("TFORM{n}  = '{form}'")));
+        let others = words.filter_map(|word| word.split_once('='));
+        cards.extend(others.map(|(key, value)| format!("{:8}= {value}", format!("{key}{n}"))));
+    }
+    cards
+}
+
+fn table<S: AsRef<str>>(cards: &[S], width: usize, data: &[u8]) -> FitsFile {
     with_heap(cards, width, data, &[])
 }
 
-fn with_heap(cards: &[&str], width: usize, data: &[u8], heap: &[u8]) -> FitsFile {
+fn with_heap<S: AsRef<str>>(cards: &[S], width: usize, data: &[u8], heap: &[u8]) -> FitsFile {
     let count = format!("NAXIS2  = {}", data.len() / width);
     let (width, size) = (format!("NAXIS1  = {width}"), format!("PCOUNT  = {}", heap.len()));
     let head = ["XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", &width, &count, &size, "GCOUNT  = 1"];
-    file(&[unit(&EMPTY, &[]), unit(&[&head, cards].concat(), &[data, heap].concat())])
+    let cards: Vec<&str> = head.into_iter().chain(cards.iter().map(AsRef::as_ref)).collect();
+    file(&[unit(&EMPTY, &[]), unit(&cards, &[data, heap].concat())])
 }
 
 fn written(parts: &[Part]) -> Vec<u8> {
@@ -133,17 +147,7 @@ fn what_is_missing_is_masked() {
     assert_eq!((mask(&long), long.load::<i64>().unwrap()), (Some(vec![1, 0]), vec![1, i64::MAX]));
     assert_eq!(mask(&image(-32, &["BLANK   = 7"], &7f32.to_be_bytes())), None);
     // A null, an undefined boolean, and a string that ends before its bytes do.
-    let cards = [
-        "TFIELDS = 3",
-        "TTYPE1  = 'n'",
-        "TFORM1  = 'I'",
-        "TNULL1  = -1",
-        "TTYPE2  = 'l'",
-        "TFORM2  = '2L'",
-        "TTYPE3  = 's'",
-        "TFORM3  = '4A'",
-    ];
-    let fits = table(&cards, 8, b"\xff\xff\0Tab\0\xff\0\x05FTcd  ");
+    let fits = table(&fields(&["n I TNULL=-1", "l 2L", "s 4A"]), 8, b"\xff\xff\0Tab\0\xff\0\x05FTcd  ");
     let array = rows(&fits);
     assert_eq!(array.mask_bytes().unwrap().unwrap(), [1, 1, 0, 0, 0, 0, 0, 0]);
     assert_eq!((array.masked_count().unwrap(), mask(&array.field("n").unwrap())), (2, Some(vec![1, 0])));
@@ -156,23 +160,9 @@ fn what_is_missing_is_masked() {
 
 #[test]
 fn columns_of_text_tables_are_numbers() {
-    let cards = [
-        "XTENSION= 'TABLE'",
-        "BITPIX  = 8",
-        "NAXIS   = 2",
-        "NAXIS1  = 20",
-        "NAXIS2  = 3",
-        "PCOUNT  = 0",
-        "GCOUNT  = 1",
-        "TFIELDS = 3",
-        "TBCOL1  = 1",
-        "TFORM1  = 'I5'",
-        "TNULL1  = '*'",
-        "TBCOL2  = 7",
-        "TFORM2  = 'D9.2'",
-        "TBCOL3  = 17",
-        "TFORM3  = 'A4'",
-    ];
+    let cards = ["XTENSION= 'TABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 20", "NAXIS2  = 3", "PCOUNT  = 0", "GCOUNT  = 1"];
+    let columns = fields(&["- I5 TBCOL=1 TNULL='*'", "- D9.2 TBCOL=7", "- A4 TBCOL=17"]);
+    let cards: Vec<&str> = cards.into_iter().chain(columns.iter().map(String::as_str)).collect();
     let open = |text: &[u8]| file(&[unit(&EMPTY, &[]), unit(&cards, text)]);
     let fits = open(b"   12   1.5D+02 ab      *    2.5E-1 c               125     ");
     let array = rows(&fits);
@@ -199,26 +189,8 @@ fn scaled_arrays_can_be_cut_and_say_what_they_need() {
 
 #[test]
 fn columns_have_the_types_of_section_7_3() {
-    let cards = [
-        "TFIELDS = 7",
-        "TTYPE1  = 'flag'",
-        "TFORM1  = 'L'",
-        "TTYPE2  = 'bits'",
-        "TFORM2  = '3X'",
-        "TTYPE3  = 'count'",
-        "TFORM3  = 'I'",
-        "TZERO3  = 32768",
-        "TTYPE4  = 'name'",
-        "TFORM4  = '4A'",
-        "TTYPE5  = 'm'",
-        "TFORM5  = '4B'",
-        "TDIM5   = '(2,2)'",
-        "TFORM6  = 'I'",
-        "TSCAL6  = 0.5",
-        "TNULL6  = -9",
-        "TTYPE7  = 'z'",
-        "TFORM7  = 'C'",
-    ];
+    let cards =
+        fields(&["flag L", "bits 3X", "count I TZERO=32768", "name 4A", "m 4B TDIM='(2,2)'", "- I TSCAL=0.5 TNULL=-9", "z C"]);
     let mut row = b"T\xa0\x80\x05ab\0\0\x01\x02\x03\x04\x00\x03".to_vec();
     row.extend([1.0f32.to_be_bytes(), 2.0f32.to_be_bytes()].concat());
     let fits = table(&cards, row.len(), &row);

@@ -11,7 +11,7 @@ use super::part::{Part, settle};
 use super::read::FitsFile;
 use super::scale::Rows;
 use crate::array::Byteorder;
-use crate::bytes::{Source, SourceRef};
+use crate::bytes::{Source, SourceRef, in_pieces};
 use crate::error::{Context, Error, Result};
 
 /// Bytes that are written at once.
@@ -211,21 +211,8 @@ pub fn write_changed(out: &mut dyn Write, fits: &FitsFile, changed: &BTreeMap<us
     copy(out, &**source, at, source.len())
 }
 
-fn copy(out: &mut dyn Write, source: &dyn Source, mut at: u64, end: u64) -> Result<()> {
-    let mut piece = Vec::new();
-    while at < end {
-        let n = (end - at).min(PIECE);
-        match source.view(at, n) {
-            Some(bytes) => put(out, bytes)?,
-            None => {
-                piece.resize(n as usize, 0);
-                source.read_at(at, &mut piece)?;
-                put(out, &piece)?;
-            }
-        }
-        at += n;
-    }
-    Ok(())
+fn copy(out: &mut dyn Write, source: &dyn Source, start: u64, end: u64) -> Result<()> {
+    in_pieces(source, start..end, PIECE, true, &mut |piece| put(out, piece))
 }
 
 fn fill(out: &mut dyn Write, written: u64, byte: u8) -> Result<()> {

@@ -93,3 +93,14 @@ fn recognised(start: &[u8], source: &dyn Source) -> Option<&'static Format> {
         Mark::Check(is_it) => is_it(start, source),
     })
 }
+
+/// Hands over each beginning of a file, and the file with each of its bytes changed.
+#[cfg(test)]
+fn harmed(whole: &[u8], read: impl Fn(Vec<u8>)) {
+    (0..whole.len()).for_each(|cut| read(whole[..cut].to_vec()));
+    for (at, value) in (0..whole.len()).flat_map(|at| [0, 1, 0x7f, 0xff].map(|value| (at, value))) {
+        let mut bytes = whole.to_vec();
+        bytes[at] = value;
+        read(bytes);
+    }
+}

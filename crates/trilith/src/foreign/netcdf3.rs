@@ -428,16 +428,6 @@ mod tests {
 
     #[test]
     fn no_cut_or_flipped_file_panics() {
-        let whole = file();
-        for cut in 0..whole.len() {
-            let _ = text(whole[..cut].to_vec());
-        }
-        for at in 0..whole.len() {
-            for value in [0, 1, 0x7f, 0xff] {
-                let mut bytes = whole.clone();
-                bytes[at] = value;
-                let _ = text(bytes);
-            }
-        }
+        super::super::harmed(&file(), |bytes| drop(text(bytes)));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::numcodecs::numcodec;
 use super::{Hierarchy, Json, Node};
-use crate::array::{Array, Byteorder, Datatype, ElementValue, Field, Manifest, unravel};
+use crate::array::{Array, Byteorder, Datatype, ElementValue, Field, Manifest, number_descr, unravel};
 use crate::bytes::base64;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -164,14 +164,11 @@ impl References {
 
 /// The datatype as Zarr v2, and numpy, write it.
 fn v2_type(datatype: &Datatype, order: Byteorder, is_packed: bool) -> Result<Json> {
-    let mark = if order == Byteorder::Big { '>' } else { '<' };
     let size = datatype.item_size();
     let plain = |text: String| Ok(Json::Text(text));
     match datatype {
-        Datatype::Bool8 => plain("|b1".to_owned()),
-        Datatype::Int8 | Datatype::Uint8 => plain(format!("|{}1", if *datatype == Datatype::Int8 { 'i' } else { 'u' })),
         Datatype::Ascii(n) | Datatype::Utf8(n) => plain(format!("|S{n}")),
-        Datatype::Ucs4(n) => plain(format!("{mark}U{n}")),
+        Datatype::Ucs4(n) => plain(format!("{}U{n}", order.sign())),
         Datatype::Float128 | Datatype::Complex256 | Datatype::Complex32 | Datatype::Ucs2(_) => {
             Err(Error::unsupported(format!("Zarr has no type for {datatype}")))
         }
@@ -191,9 +188,7 @@ fn v2_type(datatype: &Datatype, order: Byteorder, is_packed: bool) -> Result<Jso
             };
             Ok(Json::List(fields.fields().iter().enumerate().map(field).collect::<Result<_>>()?))
         }
-        number if number.is_complex() => plain(format!("{mark}c{size}")),
-        number if number.is_float() => plain(format!("{mark}f{size}")),
-        number => plain(format!("{mark}{}{size}", if number.name().starts_with('u') { 'u' } else { 'i' })),
+        number => plain(number_descr(number, order)),
     }
 }
 

@@ -100,11 +100,7 @@ impl Machine<'_> {
 
     /// Returns the type at the end of a chain of typedefs.
     pub fn base(&self, ty: TypeId) -> TypeId {
-        let mut ty = ty;
-        while let TypeKind::Alias(inner) = self.layout.ty(ty).kind {
-            ty = inner.ty;
-        }
-        ty
+        self.layout.unfolded(ty)
     }
 
     /// Returns `true` if an array is of type `{}`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::entry::Entry;
 use super::lexer::unquote;
 use super::machine::Machine;
-use super::model::{Count, Dim, ItemId, ItemKind, Layout, Member, MemberKind, Step, TypeId, TypeKind};
+use super::model::{Count, Dim, ItemId, ItemKind, Layout, Member, MemberKind, Step, TypeId};
 use super::request::Fault;
 use super::resolve::Evaluation;
 use super::typed::ResolvedType;
@@ -39,9 +39,21 @@ impl Layout {
         let param = self.param(*param);
         (param.fixed.is_none() && !param.varying).then_some(param.item)
     }
-}
 
-impl Layout {
+    /// Appends the names of the dicts from below `top` down to `dict`.
+    pub(super) fn push_dicts(&self, path: &mut String, dict: ItemId, top: ItemId) {
+        let mut chain = Vec::new();
+        let mut at = dict;
+        while at != top && at != ItemId::NONE && at != ItemId::ROOT {
+            chain.push(at);
+            at = self.item(at).parent;
+        }
+        for &id in chain.iter().rev() {
+            path.push('/');
+            super::lexer::push_name(path, self.name(id).unwrap_or(""));
+        }
+    }
+
     /// `NAME [n]` with a number, if nothing follows it that occupies the stream: the list, the number and
     /// its place in the text.
     pub(crate) fn last_extension(&self) -> Option<(ItemId, i64, Span)> {
@@ -128,11 +140,7 @@ impl Layout {
 
     /// The member of that name of the structs that a type comes down to.
     fn member_of(&self, ty: TypeId, name: &str) -> Option<&Member> {
-        let mut ty = ty;
-        while let TypeKind::Alias(inner) = self.ty(ty).kind {
-            ty = inner.ty;
-        }
-        self.ty(ty).members.of(&self.members).iter().find(|member| self.name(member.item) == Some(name))
+        self.ty(self.unfolded(ty)).members.of(&self.members).iter().find(|member| self.name(member.item) == Some(name))
     }
 
     /// Returns `true` if the element of a list that was declared last is a dict.
@@ -270,14 +278,19 @@ impl Located {
 
     /// Appends contiguous dimensions of elements of the present type.
     fn add_dims(&mut self, shape: &[u64]) {
+        self.strides.extend(self.contiguous(shape));
+        self.shape.extend_from_slice(shape);
+    }
+
+    /// Returns the strides of elements of the present type that are next to each other.
+    pub(crate) fn contiguous(&self, shape: &[u64]) -> Vec<u64> {
         let mut stride = self.typed.size().unwrap_or(0);
         let mut strides = vec![0; shape.len()];
         for (slot, dim) in strides.iter_mut().zip(shape).rev() {
             *slot = stride;
             stride = stride.saturating_mul(*dim);
         }
-        self.shape.extend_from_slice(shape);
-        self.strides.extend(strides);
+        strides
     }
 
     /// The member that `.a.b` leads to.

@@ -91,12 +91,8 @@ impl Layout {
             let item = self.item(id);
             match self.item(item.parent).kind {
                 ItemKind::List => out.push_str(&format!("[{}]", item.position)),
-                ItemKind::Type(_) => {
-                    out.push('.');
-                    super::lexer::push_name(&mut out, self.names.text(item.name));
-                }
-                _ => {
-                    out.push('/');
+                kind => {
+                    out.push(if matches!(kind, ItemKind::Type(_)) { '.' } else { '/' });
                     super::lexer::push_name(&mut out, self.names.text(item.name));
                 }
             }

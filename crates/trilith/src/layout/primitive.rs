@@ -182,32 +182,17 @@ impl Primitive {
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for datatypes that Dudley lacks.
 pub(crate) fn primitive_of(datatype: &Datatype) -> Result<Option<(&'static str, Option<u32>)>> {
-    let name = match datatype {
-        Datatype::Int8 => "i1",
-        Datatype::Int16 => "i2",
-        Datatype::Int32 => "i4",
-        Datatype::Int64 => "i8",
-        Datatype::Uint8 => "u1",
-        Datatype::Uint16 => "u2",
-        Datatype::Uint32 => "u4",
-        Datatype::Uint64 => "u8",
-        Datatype::Float16 => "f2",
-        Datatype::Float32 => "f4",
-        Datatype::Float64 => "f8",
-        Datatype::Complex32 => "c4",
-        Datatype::Complex64 => "c8",
-        Datatype::Complex128 => "c16",
-        Datatype::Bool8 => "b1",
+    let (kind, size) = match datatype {
         Datatype::Ascii(n) => return Ok(Some(("S1", Some(*n)))),
         Datatype::Utf8(n) => return Ok(Some(("U1", Some(*n)))),
         Datatype::Ucs2(n) => return Ok(Some(("U2", Some(*n)))),
         Datatype::Ucs4(n) => return Ok(Some(("U4", Some(*n)))),
         Datatype::Struct(_) => return Ok(None),
-        Datatype::Float128 | Datatype::Complex256 => {
-            return Err(Error::unsupported(format!("Dudley has no datatype {datatype}")));
-        }
+        number => (number.kind().unwrap_or_default(), number.item_size()),
     };
-    Ok(Some((name, None)))
+    let found = TABLE.iter().find(|row| row.0.starts_with(kind) && u64::from(row.2) == size);
+    let found = found.ok_or_else(|| Error::unsupported(format!("Dudley has no datatype {datatype}")))?;
+    Ok(Some((found.0, None)))
 }
 
 impl fmt::Debug for Primitive {

@@ -92,7 +92,7 @@ impl Layout {
     }
 
     /// The type that typedefs come down to.
-    fn unfolded(&self, ty: TypeId) -> TypeId {
+    pub(super) fn unfolded(&self, ty: TypeId) -> TypeId {
         let mut ty = ty;
         while let TypeKind::Alias(inner) = self.ty(ty).kind {
             ty = inner.ty;

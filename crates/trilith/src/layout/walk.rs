@@ -194,25 +194,10 @@ impl<'e, 'l> Walker<'e, 'l> {
             _ => return Ok(()),
         };
         self.path.clear();
-        self.push_dicts(layout.item(item).parent, ItemId::ROOT);
+        layout.push_dicts(&mut self.path, layout.item(item).parent, ItemId::ROOT);
         let open = self.path.len();
         self.stack.push(Work::Steps { at: step, to: step + 1, drop_at: false, base: 0, top: ItemId::ROOT, open });
         Ok(())
-    }
-
-    /// Appends the names of the dicts from below `top` down to `dict`.
-    fn push_dicts(&mut self, dict: ItemId, top: ItemId) {
-        let layout = self.machine.layout;
-        let mut chain = Vec::new();
-        let mut at = dict;
-        while at != top && at != ItemId::NONE && at != ItemId::ROOT {
-            chain.push(at);
-            at = layout.item(at).parent;
-        }
-        for &id in chain.iter().rev() {
-            self.path.push('/');
-            push_name(&mut self.path, layout.name(id).unwrap_or(""));
-        }
     }
 
     /// A step of what is on top of the stack; the path is that of the open item.
@@ -229,7 +214,7 @@ impl<'e, 'l> Walker<'e, 'l> {
         match *step {
             Step::Enter(dict) => {
                 self.path.truncate(base);
-                self.push_dicts(dict, top);
+                layout.push_dicts(&mut self.path, dict, top);
                 let now = self.path.len();
                 if let Some(Work::Steps { open, .. }) = self.stack.last_mut() {
                     *open = now;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::asdf::{Block, Header, block, checksum, index, next_block};
-use crate::bytes::{Source, SourceRef, Window, read_vec};
+use crate::asdf::{Block, Header, block, checksum, find_content, index, next_block};
+use crate::bytes::{Source, SourceRef, Window};
 use crate::codec::{self, CodecId};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -103,7 +103,7 @@ pub(super) fn find(
         found.push(look(source, block, right, behind, limits)?);
         at = next_block(source, &rows, behind.max(mark + 4), limits)?;
         let gap = at.unwrap_or(end).min(end);
-        if right && index.is_none() && !is_blank(source, behind, gap, limits)? {
+        if right && index.is_none() && find_content(source, behind, gap, b"\0 ", limits)?.is_some() {
             notes.push(format!("{} bytes from byte {behind} on belong to no block: a block is lost there", gap - behind));
             found.push(Piece::lost("its header is damaged"));
         }
@@ -164,18 +164,6 @@ fn next_sound(
         at = next_block(source, rows, mark + 1, limits)?;
     }
     Ok(None)
-}
-
-fn is_blank(source: &SourceRef, from: u64, to: u64, limits: &Limits) -> Result<bool> {
-    let mut at = from;
-    while at < to {
-        let bytes = read_vec(&**source, at, (to - at).min(1 << 20), limits)?;
-        if bytes.iter().any(|byte| !matches!(byte, 0 | b' ')) {
-            return Ok(false);
-        }
-        at += bytes.len() as u64;
-    }
-    Ok(true)
 }
 
 /// Returns the readable part of a block, which other content follows from byte `behind` on.

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use super::compile::{PartId, Program, Rule};
 use super::hints::{Hints, children, closure};
-use super::store::Tagged;
 use super::validate::Validator;
 use crate::error::Result;
 use crate::tree::{Data, Value};
@@ -78,12 +77,7 @@ impl Validator {
         if let Some(known) = places.of_tags.get(tag) {
             return Ok(*known);
         }
-        let mut parts = Vec::new();
-        if let Tagged::Schemas(uris) = self.schemas.of_tag(tag, standard) {
-            for uri in uris {
-                parts.extend(self.program.part(&self.schemas, &uri, true, &self.limits)?);
-            }
-        }
+        let parts = self.parts_of_schemas(self.schemas.of_tag(tag, standard))?;
         let place = places.add(&self.program, parts);
         places.of_tags.insert(tag.to_owned(), place);
         Ok(place)

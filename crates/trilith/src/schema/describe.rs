@@ -2,7 +2,8 @@
 
 use super::bundled::words_of;
 use super::check::Check;
-use super::compile::{PartId, Place, Rest, Rule};
+use super::compile::{PartId, Place, Rule};
+use super::hints::children;
 use super::instance::{json, own_tag};
 use super::store::Tagged;
 use super::survey::Survey;
@@ -71,13 +72,18 @@ impl Validator {
     }
 
     fn parts_of_tag(&mut self, node: Node<'_>, standard: Option<&str>) -> Result<Vec<PartId>> {
-        let mut parts = Vec::new();
-        let Some(tag) = own_tag(node) else { return Ok(parts) };
+        let Some(tag) = own_tag(node) else { return Ok(Vec::new()) };
         let found = match self.schemas.of_tag(tag, standard) {
             // For a description any version of the standard will do.
             Tagged::OtherStandard => self.schemas.of_tag(tag, None),
             found => found,
         };
+        self.parts_of_schemas(found)
+    }
+
+    /// The parts of the schemas that a tag leads to.
+    pub(super) fn parts_of_schemas(&mut self, found: Tagged) -> Result<Vec<PartId>> {
+        let mut parts = Vec::new();
         if let Tagged::Schemas(uris) = found {
             for uri in uris {
                 parts.extend(self.program.part(&self.schemas, &uri, true, &self.limits)?);
@@ -114,28 +120,12 @@ impl Validator {
 
     /// The parts that hold for a child.
     fn step(&self, node: Node<'_>, key: &str, parts: &[PartId]) -> Vec<PartId> {
-        let mut next = Vec::new();
-        let index: Option<usize> = key.parse().ok();
-        for rule in parts.iter().flat_map(|part| self.program.rules(*part)) {
-            match rule {
-                Rule::Object(object) if node.kind() == NodeKind::Mapping => {
-                    let before = next.len();
-                    next.extend(object.named.iter().filter(|(name, _)| **name == *key).map(|(_, part)| *part));
-                    next.extend(object.patterns.iter().filter(|(pattern, _)| pattern.found_in(key)).map(|(_, part)| *part));
-                    if let (true, Rest::Part(rest)) = (next.len() == before, object.rest) {
-                        next.push(rest);
-                    }
-                }
-                Rule::Items(part) if node.is_sequence() => next.push(*part),
-                Rule::Tuple { items, rest } if node.is_sequence() => match (index.and_then(|at| items.get(at)), rest) {
-                    (Some(part), _) => next.push(*part),
-                    (None, Rest::Part(part)) => next.push(*part),
-                    _ => {}
-                },
-                _ => {}
-            }
-        }
-        next
+        let rules = parts.iter().flat_map(|part| self.program.rules(*part));
+        let fitting = rules.filter(|rule| match rule {
+            Rule::Object(_) => node.kind() == NodeKind::Mapping,
+            _ => node.is_sequence(),
+        });
+        fitting.flat_map(|rule| children(rule, key)).collect()
     }
 
     fn describe_part(&self, part: PartId) -> Description {

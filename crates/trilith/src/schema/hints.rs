@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use super::compile::{PartId, Program, Rest, Rule};
-use super::store::Tagged;
 use super::validate::Validator;
 use crate::error::Result;
 use crate::tree::{Layout, Node, Style};
@@ -37,12 +36,7 @@ impl Validator {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if a schema of the tag is broken.
     pub fn hints(&mut self, tag: &str, keys: &[&str], standard: Option<&str>) -> Result<Hints> {
-        let mut parts = Vec::new();
-        if let Tagged::Schemas(uris) = self.schemas.of_tag(tag, standard) {
-            for uri in uris {
-                parts.extend(self.program.part(&self.schemas, &uri, true, &self.limits)?);
-            }
-        }
+        let parts = self.parts_of_schemas(self.schemas.of_tag(tag, standard))?;
         let program = &self.program;
         let mut parts = closure(program, parts);
         for key in keys {

@@ -1,47 +1,14 @@
 //! Laws of trees: over the shared corpus, and over values at random.
 
-use std::path::Path;
-
 use proptest::prelude::*;
 
 use super::*;
-
-/// The trees of the corpus: name and text, without the first line if that is no YAML.
-fn corpus() -> Option<Vec<(String, String)>> {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
-    let shared = std::env::var("TRILITH_SHARED").unwrap_or_else(|_| beside.to_owned());
-    let folder = Path::new(&shared).join("corpus");
-    if !folder.is_dir() {
-        println!("skipped: no corpus at {}", folder.display());
-        return None;
-    }
-    let mut found = Vec::new();
-    let mut folders = vec![folder];
-    while let Some(folder) = folders.pop() {
-        for path in std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()) {
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            if path.extension().is_some_and(|ending| ending == "md") {
-                continue;
-            }
-            #[expect(clippy::disallowed_methods, reason = "a test reads its own material")]
-            let bytes = std::fs::read(&path).unwrap();
-            let end = bytes.windows(5).position(|w| w == b"\n...\n").map_or(bytes.len(), |at| at + 5);
-            if let (b'#' | b'%', Ok(text)) = (bytes.first().copied().unwrap_or(0), std::str::from_utf8(&bytes[..end])) {
-                let text = if text.starts_with('%') { text.split_once('\n').map_or("", |(_, rest)| rest) } else { text };
-                found.push((path.display().to_string(), text.to_owned()));
-            }
-        }
-    }
-    Some(found)
-}
+use crate::sample::corpus_trees;
 
 #[test]
 fn setting_one_scalar_of_the_corpus_changes_exactly_its_span() {
     let limits = Limits::default();
-    for (name, text) in corpus().unwrap_or_default() {
+    for (name, text) in corpus_trees() {
         let tree = Tree::parse(text.as_str(), &limits).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(tree.text(), text);
         let mut walk = tree.root().walk(&limits);
@@ -74,7 +41,7 @@ fn setting_one_scalar_of_the_corpus_changes_exactly_its_span() {
 #[test]
 fn every_tree_of_the_corpus_prints_to_a_tree_of_the_same_value() {
     let limits = Limits::default();
-    for (name, text) in corpus().unwrap_or_default() {
+    for (name, text) in corpus_trees() {
         let tree = Tree::parse(text, &limits).unwrap();
         let Ok(value) = tree.root().to_value(&limits) else { continue };
         let handles = tree.tag_handles().map(|(h, p)| (h.to_owned(), p.to_owned())).collect();
@@ -241,95 +208,4 @@ proptest! {
             }
         }
     }
-
-    #[test]
-    fn any_layout_can_be_edited(text in crate::yaml::nested_yaml(), pick in any::<prop::sample::Index>(), new in value(), what in 0..4) {
-        let limits = Limits::default();
-        let Ok(tree) = Tree::parse(text.as_str(), &limits) else { return Ok(()) };
-        let Ok(before) = tree.root().to_value(&limits) else { return Ok(()) };
-        let mut paths = Vec::new();
-        let mut walk = tree.root().walk(&limits);
-        while let Some(visit) = walk.step().unwrap() {
-            // Edits through aliases and merges change more than one place.
-            if tree.find(&walk.path()) == Some(visit.node) && !text.contains(['&', '*']) && !text.contains("<<") {
-                paths.push(walk.path());
-            }
-        }
-        if paths.is_empty() {
-            return Ok(());
-        }
-        let path = pick.get(&paths);
-        let mut wanted = before.clone();
-        let mut edit = tree.edit();
-        let done = match what {
-            0 => {
-                place_of(&mut wanted, path.keys()).unwrap().data = Data::Str("new".into());
-                let tag = tree.find(path).unwrap().is_scalar().then(|| tree.find(path).unwrap().tag()).flatten();
-                place_of(&mut wanted, path.keys()).unwrap().tag = tag.filter(|t| !t.starts_with("tag:yaml")).map(str::to_owned);
-                edit.set(path, &"new".into())
-            }
-            1 => {
-                *place_of(&mut wanted, path.keys()).unwrap() = new.clone().tagged("!new");
-                edit.set(path, &new.clone().tagged("!new"))
-            }
-            2 => {
-                let Some((above, key)) = path.split_last() else { return Ok(()) };
-                match &mut place_of(&mut wanted, above.keys()).unwrap().data {
-                    Data::Map(pairs) => {
-                        // Of duplicates only the last goes.
-                        if tree.find(&above).unwrap().len() != pairs.len() {
-                            return Ok(());
-                        }
-                        pairs.retain(|(k, _)| key_text(k) != key);
-                    }
-                    Data::Seq(items) => drop(items.remove(key.parse().unwrap())),
-                    _ => unreachable!(),
-                }
-                edit.delete(path)
-            }
-            _ => {
-                let parent = place_of(&mut wanted, path.keys()).unwrap();
-                match &mut parent.data {
-                    Data::Map(pairs) => {
-                        pairs.push(("new key".into(), new.clone()));
-                        edit.insert(&path.join("new key"), &new)
-                    }
-                    Data::Seq(items) => {
-                        items.push(new.clone());
-                        edit.append(path, &new)
-                    }
-                    _ => return Ok(()),
-                }
-            }
-        };
-        done.unwrap_or_else(|e| panic!("{e}\n{path}\n{text}"));
-        let shown = edit.text();
-        let changed = edit.finish(&limits).unwrap_or_else(|e| panic!("{e}\n{what} {path}\n{text}\n->\n{shown:?}"));
-        let after = changed.root().to_value(&limits).unwrap();
-        // New scalars under a foreign tag are text.
-        let fits = same(&wanted, &after) || (what == 1 && new.items().is_empty() && new.entries().is_empty());
-        prop_assert!(fits, "{} {}\n{}\n->\n{}\n{:?}", what, path, text, changed.text(), new);
-        for comment in text.lines().filter(|line| line.trim_start().starts_with('#')) {
-            prop_assert!(what == 1 || what == 0 || what == 2 || changed.text().contains(comment), "{}\n->\n{}", text, changed.text());
-        }
-    }
-}
-
-fn key_text(key: &Value) -> String {
-    match &key.data {
-        Data::Str(text) => text.clone(),
-        other => panic!("no text key: {other:?}"),
-    }
-}
-
-fn place_of<'v>(value: &'v mut Value, keys: &[String]) -> Option<&'v mut Value> {
-    let mut at = value;
-    for key in keys {
-        at = match &mut at.data {
-            Data::Map(pairs) => &mut pairs.iter_mut().find(|(k, _)| key_text(k) == *key)?.1,
-            Data::Seq(items) => items.get_mut(key.parse::<usize>().ok()?)?,
-            _ => return None,
-        };
-    }
-    Some(at)
 }

@@ -29,7 +29,19 @@ pub enum Scalar<'t> {
     Binary(Cow<'t, str>),
 }
 
-impl Scalar<'_> {
+impl<'t> Scalar<'t> {
+    /// Returns the value as text, numbers in their usual form.
+    pub(crate) fn into_text(self) -> Cow<'t, str> {
+        match self {
+            Self::Null => "null".into(),
+            Self::Bool(value) => value.to_string().into(),
+            Self::Int(value) => value.to_string().into(),
+            Self::BigInt(digits) => digits.into(),
+            Self::Float(value) => format!("{value:?}").into(),
+            Self::Str(text) | Self::Timestamp(text) | Self::Binary(text) => text,
+        }
+    }
+
     /// Compares two numbers exactly, with any number of digits. Returns None if one is no number.
     ///
     /// ```

@@ -4,6 +4,7 @@
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 /// Returns the seed of the samples, or None where all cases run.
@@ -46,4 +47,42 @@ pub fn sample<T>(name: &str, all: Vec<T>, one_in: usize) -> Vec<T> {
     drawn.truncate(count);
     drawn.sort_by_key(|(_, at, _)| *at);
     drawn.into_iter().map(|(.., case)| case).collect()
+}
+
+/// Returns the folder `corpus` of `TRILITH_SHARED`, or of the folder `shared` next to the repository, if it is there.
+pub fn corpus() -> Option<PathBuf> {
+    let given = std::env::var_os("TRILITH_SHARED").map(PathBuf::from);
+    let near = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("shared"));
+    let found = given.into_iter().chain(near).map(|shared| shared.join("corpus")).find(|corpus| corpus.is_dir());
+    if found.is_none() {
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), b"skipped: ../shared/corpus is not there\n");
+    }
+    found
+}
+
+/// Returns the name and the YAML text of each sample file with a tree.
+#[allow(clippy::unwrap_used, reason = "a test may stop here")]
+pub fn corpus_trees() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = Vec::from_iter(corpus());
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            if path.extension().is_some_and(|ending| ending == "md") {
+                continue;
+            }
+            #[expect(clippy::disallowed_methods, reason = "a test reads its own material")]
+            let bytes = std::fs::read(&path).unwrap();
+            let end = bytes.windows(5).position(|w| w == b"\n...\n").map_or(bytes.len(), |at| at + 5);
+            if let (Some(b'#' | b'%'), Ok(text)) = (bytes.first(), std::str::from_utf8(&bytes[..end])) {
+                // The first line of the oldest generations is no YAML.
+                let text = if text.starts_with('%') { text.split_once('\n').map_or("", |(_, rest)| rest) } else { text };
+                found.push((path.display().to_string(), text.to_owned()));
+            }
+        }
+    }
+    found
 }

@@ -13,7 +13,7 @@ use trilith::{Error, Limits, Result, bytes};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::{Out, size};
+use crate::output::size;
 use crate::outputs::{Form, check_absent, check_name, told};
 use crate::target::Target;
 
@@ -115,15 +115,10 @@ fn under(path: &str, layout: &Layout, order: Option<Byteorder>, options: &Option
 
 /// Lists what differs.
 fn differ(found: &[Mismatch], options: &Options) -> Result<Outcome> {
-    let mut out = Out::new();
-    if options.json {
-        let list: Vec<_> = found.iter().map(|one| json!({"file": one.file, "message": one.message})).collect();
-        out.json(&json!({"same": false, "differences": list}))?;
-    } else {
-        for one in found {
-            out.line(&format!("{}: {}", one.file, one.message))?;
-        }
-    }
-    out.finish()?;
+    let one_json = |one: &Mismatch| json!({"file": one.file, "message": one.message});
+    options.print(
+        || json!({"same": false, "differences": found.iter().map(one_json).collect::<Vec<_>>()}),
+        |out| found.iter().try_for_each(|one| out.line(&format!("{}: {}", one.file, one.message))),
+    )?;
     Ok(Outcome::No)
 }

@@ -8,7 +8,7 @@ use super::Input;
 use crate::Outcome;
 use crate::json::{datatype, datatype_text};
 use crate::options::Options;
-use crate::output::{Out, Table};
+use crate::output::Table;
 use crate::words::said;
 
 /// Find an item in every file of a file set from a catalog of parameters, without opening the files
@@ -79,13 +79,8 @@ impl Locate {
             crate::output::note(&format!("trilith: {}", said(&family.no_item(&self.item))));
             return Ok(Outcome::No);
         }
-        let mut out = Out::new();
-        if options.json {
-            out.json(&json!({"layout": self.input.file, "item": self.item, "files": list}))?;
-        } else {
-            table.print(&mut out)?;
-        }
-        out.finish()?;
+        let document = || json!({"layout": self.input.file, "item": self.item, "files": list});
+        options.print(document, |out| table.print(out))?;
         Ok(if is_unknown { Outcome::No } else { Outcome::Yes })
     }
 }

@@ -151,9 +151,7 @@ impl Input {
     /// Shows errors: as JSON on stdout, for people with their lines on stderr.
     pub fn fail(&self, options: &Options, text: &str, errors: &[Diagnostic]) -> Result<()> {
         if options.json {
-            let mut out = Out::new();
-            out.json(&json!({"errors": list(errors)}))?;
-            return out.finish();
+            return Out::print_json(&json!({"errors": list(errors)}));
         }
         for error in errors {
             error.render(text, &self.file).trim_end().lines().for_each(crate::output::note);
@@ -185,9 +183,8 @@ pub fn failed(error: Error, options: &Options) -> Result<Outcome> {
         _ => (None, None),
     };
     let hint = advice(&error).unwrap_or_default();
-    let mut out = Out::new();
-    out.json(&json!({"errors": [{"code": code, "line": line, "column": column, "message": clean(message), "hint": hint}]}))?;
-    out.finish()?;
+    let fault = json!({"code": code, "line": line, "column": column, "message": clean(message), "hint": hint});
+    Out::print_json(&json!({"errors": [fault]}))?;
     Ok(Outcome::No)
 }
 

@@ -44,19 +44,16 @@ pub fn write_layout(path: Option<&str>, text: &str, rewritten: &[&str], mut repo
             report["file"] = path.into();
         }
     }
-    let mut out = Out::new();
     if options.json && path != Some("-") {
-        out.json(&report)?;
-        return out.finish();
+        return Out::print_json(&report);
     }
     if path.is_some_and(|path| path != "-") {
         return Ok(());
     }
-    for line in text.split_inclusive('\n') {
-        match line.strip_suffix('\n') {
-            Some(line) => out.line(line)?,
-            None => out.raw(line)?,
-        }
-    }
-    out.finish()
+    Out::print(|out| {
+        text.split_inclusive('\n').try_for_each(|line| match line.strip_suffix('\n') {
+            Some(line) => out.line(line),
+            None => out.raw(line),
+        })
+    })
 }

@@ -75,20 +75,19 @@ impl Resolve {
         let report = evaluated.and_then(|found| entries(&found, &how.limits).map(|entries| (entries, found)));
         match report {
             Ok((entries, found)) => {
-                let mut out = Out::new();
-                if options.json {
-                    out.json(&json!({
+                let document = || {
+                    json!({
                         "dialect": layout.dialect().name(),
                         "items": entries.iter().map(item).collect::<Vec<Value>>(),
                         "total": found.total(),
                         "next": found.next(),
                         "warnings": list(&warnings),
-                    }))?;
-                } else {
+                    })
+                };
+                options.print(document, |out| {
                     self.input.warn(options, layout.text(), &warnings);
-                    table(&entries, &found, &mut out)?;
-                }
-                out.finish()?;
+                    table(&entries, &found, out)
+                })?;
                 Ok(Outcome::Yes)
             }
             Err(Fault::Text(fault)) => {

@@ -225,17 +225,6 @@ fn large_copies_are_the_same_however_many_threads_share_them() {
     }
 }
 
-/// The folder of sample files, if there is one.
-fn corpus() -> Option<std::path::PathBuf> {
-    let given = std::env::var_os("TRILITH_SHARED").map(std::path::PathBuf::from);
-    let near = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("shared"));
-    let found = given.into_iter().chain(near).map(|shared| shared.join("corpus")).find(|corpus| corpus.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: ../shared/corpus is not there");
-    }
-    found
-}
-
 /// SHA-256 of the canonical bytes, and whether it is the expected one next to the file.
 fn agrees(array: &Array, file: &std::path::Path, path: &str, key: &str) -> bool {
     use sha2::Digest as _;
@@ -254,7 +243,7 @@ fn agrees(array: &Array, file: &std::path::Path, path: &str, key: &str) -> bool 
 
 #[test]
 fn canonical_bytes_are_those_of_the_sample_files() {
-    let Some(corpus) = corpus() else { return };
+    let Some(corpus) = crate::sample::corpus() else { return };
     let open = |file: &std::path::Path| crate::bytes::open(file, crate::bytes::LocalOptions::default()).unwrap();
     let file = corpus.join("asdf-6.0.0-std-1.6.0/mask.asdf");
     let new = |offset, datatype| Array::new(open(&file), offset, datatype, Byteorder::Little, vec![3, 4]).unwrap();

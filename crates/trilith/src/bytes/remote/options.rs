@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::address::Prefix;
 use crate::error::{Error, Result};
-use crate::limits::parse_size;
+use crate::limits::{assignments, parse_size};
 
 /// Called now and then with the bytes that a download brought so far, and how many there will be if that
 /// is known.
@@ -272,11 +272,7 @@ impl RemoteOptions {
     /// Returns the errors of [`RemoteOptions::set`].
     pub fn from_env() -> Result<Self> {
         let mut options = Self { environment: true, ..Self::default() };
-        if let Ok(list) = std::env::var("TRILITH_REMOTE") {
-            for assignment in list.split(',').filter(|part| !part.trim().is_empty()) {
-                options.set(assignment.trim()).map_err(|e| e.context("TRILITH_REMOTE"))?;
-            }
-        }
+        assignments("TRILITH_REMOTE", |assignment| options.set(assignment))?;
         Ok(options)
     }
 

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use crate::bytes::source::merged;
+
 /// Bytes of one request at most; a broken one goes on where it broke.
 pub(super) const PIECE: u64 = 8 << 20;
 /// A range up to this long shares its request with others.
@@ -23,20 +25,6 @@ const WIDEST: u64 = 1 << 20;
 pub(super) enum Job {
     One(Range<u64>),
     Together(Vec<Range<u64>>),
-}
-
-/// Sorts ranges and joins those that overlap or are within `gap` bytes.
-pub(super) fn merged(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
-    ranges.retain(|range| range.start < range.end);
-    ranges.sort_unstable_by_key(|range| (range.start, range.end));
-    let mut out: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
-    for range in ranges {
-        match out.last_mut() {
-            Some(last) if range.start <= last.end.saturating_add(gap) => last.end = last.end.max(range.end),
-            _ => out.push(range),
-        }
-    }
-    out
 }
 
 /// Joins ranges with gaps that are small compared with them.

@@ -13,7 +13,7 @@ use super::super::bits::{BitWriter, bits_at};
 use super::super::stream::Pull;
 use super::marks::{END, Marks};
 use super::{SORTED, Serial, charge, serial, stream_level};
-use crate::bytes::{SourceRef, to_usize};
+use crate::bytes::{SourceRef, copy, to_usize};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::threads::{each, threads};
@@ -231,10 +231,7 @@ impl Pull for Parallel {
             }
             if let Some(block) = self.ready.front() {
                 let found = block.get(self.taken..).unwrap_or(&[]);
-                let n = found.len().min(rest.len());
-                if let (Some(to), Some(from)) = (rest.get_mut(..n), found.get(..n)) {
-                    to.copy_from_slice(from);
-                }
+                let n = copy(found, rest);
                 self.taken += n;
                 self.made += n as u64;
                 filled += n;

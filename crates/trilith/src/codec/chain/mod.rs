@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{CodecId, Encode, EncodeOptions, input, stream};
 use crate::array::Byteorder;
-use crate::bytes::{MemorySource, Source, SourceRef};
+use crate::bytes::{MemorySource, Source, SourceRef, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -346,6 +346,39 @@ fn undo(step: &Ready, stored: SourceRef, len: Option<u64>, limits: &Limits) -> R
             None => unsparse(&stored, limits),
         },
     }
+}
+
+/// The items of this size that hold these bytes.
+fn covering(item: u64, offset: u64, len: u64) -> Range<u64> {
+    offset / item..(offset + len).div_ceil(item)
+}
+
+/// Reads bytes of an array of which `read` decodes whole items of this size.
+fn read_items(
+    limits: &Limits,
+    doing: &'static str,
+    item: u64,
+    offset: u64,
+    into: &mut [u8],
+    read: impl Fn(&Range<u64>, &mut [u8]) -> Result<()>,
+) -> Result<()> {
+    if into.is_empty() {
+        return Ok(());
+    }
+    limits.charge_work(into.len() as u64)?;
+    let items = covering(item, offset, into.len() as u64);
+    let (start, bytes) = (items.start * item, (items.end - items.start) * item);
+    if start == offset && bytes == into.len() as u64 {
+        return read(&items, into);
+    }
+    limits.charge_memory(bytes, doing)?;
+    let mut whole = vec![0; to_usize(bytes)?];
+    read(&items, &mut whole)?;
+    let skip = to_usize(offset - start)?;
+    if let Some(part) = whole.get(skip..skip + into.len()) {
+        into.copy_from_slice(part);
+    }
+    Ok(())
 }
 
 fn unsparse(stored: &SourceRef, limits: &Limits) -> Result<SourceRef> {

@@ -20,6 +20,7 @@ use super::super::input::file_byte;
 use super::super::pieces::{Pieces, encode_each};
 use super::super::stream::check_range;
 use super::super::{Encode, told_right};
+use super::read_items;
 use crate::bytes::{Cursor, Source, SourceRef, read_vec, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -250,24 +251,8 @@ impl Source for Quantized {
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         check_range(offset, into.len() as u64, self.len)?;
-        if into.is_empty() {
-            return Ok(());
-        }
-        self.limits.charge_work(into.len() as u64)?;
-        let width = self.float.width as u64;
-        let values = offset / width..(offset + into.len() as u64).div_ceil(width);
-        if offset.is_multiple_of(width) && (into.len() as u64).is_multiple_of(width) {
-            return self.values(&values, into);
-        }
-        let bytes = (values.end - values.start) * width;
-        self.limits.charge_memory(bytes, "unpacking quantized values")?;
-        let mut whole = vec![0; to_usize(bytes)?];
-        self.values(&values, &mut whole)?;
-        let skip = (offset % width) as usize;
-        if let Some(part) = whole.get(skip..skip + into.len()) {
-            into.copy_from_slice(part);
-        }
-        Ok(())
+        let (doing, width) = ("unpacking quantized values", self.float.width as u64);
+        read_items(&self.limits, doing, width, offset, into, |values, into| self.values(values, into))
     }
 
     fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {

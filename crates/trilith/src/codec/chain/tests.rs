@@ -300,17 +300,6 @@ fn blocks(bytes: &[u8], size: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
     found
 }
 
-fn corpus(name: &str) -> Option<Vec<u8>> {
-    let shared =
-        std::env::var("TRILITH_SHARED").unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").to_owned());
-    #[allow(clippy::disallowed_methods, reason = "a test")]
-    if let Ok(bytes) = std::fs::read(format!("{shared}/corpus/{name}")) {
-        return Some(bytes);
-    }
-    eprintln!("skipped: there is no ../shared/corpus/{name}");
-    None
-}
-
 fn digest(bytes: &[u8]) -> String {
     use sha2::Digest;
     sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -318,25 +307,24 @@ fn digest(bytes: &[u8]) -> String {
 
 #[test]
 fn real_files_of_the_branch_decode() {
+    let Some(corpus) = crate::sample::corpus() else { return };
+    let read = |name: &str| crate::bytes::read_text(corpus.join(name), 1 << 30).unwrap();
     // Letters in a header of 44 bytes; no decoded size.
-    if let Some(bytes) = corpus("asdf010-encoded-a-2015-01-05-hs44-codes/enc_sparse.asdf") {
-        let (head, stored) = blocks(&bytes, 44).swap_remove(0);
-        let steps: Vec<_> = head[28..44].iter().take_while(|code| **code != 0).map(|code| Step::from_code(*code)).collect();
-        assert_eq!(steps, [Step::Sparse]);
-        assert_eq!(decode(&steps, stored, None, &array(&[40, 36], 8)).unwrap().len(), 40 * 36 * 8);
-    }
-    if let Some(bytes) = corpus("asdf010-encoded-a-2015-01-05-hs44-codes/enc_zlib.asdf") {
-        let (_, stored) = blocks(&bytes, 44).swap_remove(0);
-        assert_eq!(decode(&[Step::Zlib], stored, None, &array(&[16, 16], 8)).unwrap().len(), 16 * 16 * 8);
-    }
+    let bytes = read("asdf010-encoded-a-2015-01-05-hs44-codes/enc_sparse.asdf");
+    let (head, stored) = blocks(&bytes, 44).swap_remove(0);
+    let steps: Vec<_> = head[28..44].iter().take_while(|code| **code != 0).map(|code| Step::from_code(*code)).collect();
+    assert_eq!(steps, [Step::Sparse]);
+    assert_eq!(decode(&steps, stored, None, &array(&[40, 36], 8)).unwrap().len(), 40 * 36 * 8);
+    let bytes = read("asdf010-encoded-a-2015-01-05-hs44-codes/enc_zlib.asdf");
+    let (_, stored) = blocks(&bytes, 44).swap_remove(0);
+    assert_eq!(decode(&[Step::Zlib], stored, None, &array(&[16, 16], 8)).unwrap().len(), 16 * 16 * 8);
     // YAML after a header of 36 bytes.
-    if let Some(bytes) = corpus("asdf010-encoded-c-2015-01-12-hs36-yaml/enc_tile_rows_partial.asdf") {
-        let (_, stored) = blocks(&bytes, 36).swap_remove(0);
-        let end = stored.windows(5).position(|w| w == b"\n...\n").unwrap() + 5;
-        let steps = [Step::Tile { shape: vec![8, 8], original_shape: Some(vec![42, 32]), item_size: Some(4) }, Step::Zlib];
-        let found = decode(&steps, stored[end..].to_vec(), Some(42 * 32 * 4), &array(&[42, 32], 4)).unwrap();
-        assert_eq!(digest(&found), "c9e26e93117dfe282e6589730a113da0ca261423566aa7c4db6f7d5bc599551a");
-    }
+    let bytes = read("asdf010-encoded-c-2015-01-12-hs36-yaml/enc_tile_rows_partial.asdf");
+    let (_, stored) = blocks(&bytes, 36).swap_remove(0);
+    let end = stored.windows(5).position(|w| w == b"\n...\n").unwrap() + 5;
+    let steps = [Step::Tile { shape: vec![8, 8], original_shape: Some(vec![42, 32]), item_size: Some(4) }, Step::Zlib];
+    let found = decode(&steps, stored[end..].to_vec(), Some(42 * 32 * 4), &array(&[42, 32], 4)).unwrap();
+    assert_eq!(digest(&found), "c9e26e93117dfe282e6589730a113da0ca261423566aa7c4db6f7d5bc599551a");
 }
 
 proptest! {

@@ -9,6 +9,8 @@ use std::ops::Range;
 use super::super::pieces::put;
 use super::super::stream::check_range;
 use super::super::{Encode, told_right};
+use super::{covering, read_items};
+use crate::array::unravel;
 use crate::bytes::{Source, SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -84,20 +86,10 @@ impl Grid {
         runs
     }
 
-    /// The index of element `at`, counted in C order.
-    fn index(&self, mut at: u64) -> Vec<u64> {
-        let mut index = vec![0; self.array.len()];
-        for (to, n) in index.iter_mut().zip(&self.array).rev() {
-            *to = at % (*n).max(1);
-            at /= (*n).max(1);
-        }
-        index
-    }
-
     /// The smallest box that holds the elements `range` in C order: equal leading indices stay
     /// single, the first that differs spans what is between, all after it are whole.
     fn hull(&self, range: &Range<u64>) -> Vec<Range<u64>> {
-        let (first, last) = (self.index(range.start), self.index(range.end.saturating_sub(1)));
+        let (first, last) = (unravel(range.start, &self.array), unravel(range.end.saturating_sub(1), &self.array));
         let mut differs = false;
         let mut hull = Vec::with_capacity(first.len());
         for ((a, b), n) in first.into_iter().zip(last).zip(&self.array) {
@@ -228,11 +220,6 @@ impl Tiled {
         })
     }
 
-    /// The elements that hold these bytes.
-    fn covering(&self, offset: u64, len: u64) -> Range<u64> {
-        offset / self.grid.item..(offset + len).div_ceil(self.grid.item)
-    }
-
     /// The ranges of `inner` that hold these bytes.
     fn needed(&self, range: &Range<u64>) -> Result<Vec<Range<u64>>> {
         check_range(range.start, range.end.saturating_sub(range.start), self.len())?;
@@ -241,7 +228,7 @@ impl Tiled {
             return Ok(needed);
         }
         let (grid, item) = (&self.grid, self.grid.item);
-        let items = self.covering(range.start, range.end - range.start);
+        let items = covering(item, range.start, range.end - range.start);
         let mut rows = Vec::new();
         grid.tiles(&grid.hull(&items), |number, origin, inside| {
             grid.rows(origin, inside, &items, &mut rows);
@@ -266,23 +253,7 @@ impl Source for Tiled {
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         check_range(offset, into.len() as u64, self.len())?;
-        if into.is_empty() {
-            return Ok(());
-        }
-        self.limits.charge_work(into.len() as u64)?;
-        let items = self.covering(offset, into.len() as u64);
-        let (start, bytes) = (items.start * self.grid.item, (items.end - items.start) * self.grid.item);
-        if start == offset && bytes == into.len() as u64 {
-            return self.items(&items, into);
-        }
-        self.limits.charge_memory(bytes, "reading tiles")?;
-        let mut whole = vec![0; to_usize(bytes)?];
-        self.items(&items, &mut whole)?;
-        let skip = to_usize(offset - start)?;
-        if let Some(part) = whole.get(skip..skip + into.len()) {
-            into.copy_from_slice(part);
-        }
-        Ok(())
+        read_items(&self.limits, "reading tiles", self.grid.item, offset, into, |items, into| self.items(items, into))
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {

@@ -1,9 +1,10 @@
 //! Places of the elements of a dataset: data layouts, and every index of chunks.
 
-use super::file::{Fields, H5};
+use super::file::{Fields, H5, Take, paged, run};
 use super::heaps::LocalHeap;
 use super::others::Slot;
 use super::trees;
+use crate::array::unravel;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -200,7 +201,7 @@ impl Chunked {
             Index::Implicit => {
                 for number in 0..count {
                     let address = root.saturating_add(number.saturating_mul(whole));
-                    let places = places(number, &found.counts);
+                    let places = unravel(number, &found.counts);
                     found.put(&places, Chunk { address, size: whole, mask: 0 });
                 }
             }
@@ -224,16 +225,6 @@ impl Chunked {
     }
 }
 
-/// The places along each axis of a row-major number.
-fn places(mut number: u64, counts: &[u64]) -> Vec<u64> {
-    let mut places = vec![0; counts.len()];
-    for (place, count) in places.iter_mut().zip(counts).rev() {
-        *place = number % (*count).max(1);
-        number /= (*count).max(1);
-    }
-    places
-}
-
 /// The order of the elements of an array of chunks: by the lengths that the axes may get, the one without an end
 /// first.
 struct Order {
@@ -252,7 +243,7 @@ impl Order {
     }
 
     fn places(&self, number: u64) -> Vec<u64> {
-        let mut all = places(number, &self.counts);
+        let mut all = unravel(number, &self.counts);
         if let Some((first, rest)) = all.split_first() {
             let mut rest = rest.to_vec();
             rest.insert(self.first.min(rest.len()), *first);
@@ -312,7 +303,7 @@ fn tree2(file: &H5, root: u64, whole: u64, filtered: bool, found: &mut Found<'_>
 }
 
 /// A fixed array, whose elements may be in pages.
-fn fixed(file: &H5, root: u64, take: &mut dyn FnMut(u64, &mut Fields<'_>) -> Result<()>) -> Result<()> {
+fn fixed(file: &H5, root: u64, take: Take<'_>) -> Result<()> {
     let head = file.bytes_up_to(root, 64)?;
     file.signed(&head, b"FAHD", root)?;
     let mut at = file.fields(&head, root);
@@ -326,30 +317,11 @@ fn fixed(file: &H5, root: u64, take: &mut dyn FnMut(u64, &mut Fields<'_>) -> Res
     let page = 1u64 << bits;
     let start = file.bytes(block, front)?;
     file.signed(&start, b"FADB", block)?;
-    let mut run = |from: u64, first: u64, count: u64| -> Result<()> {
-        let bytes = file.bytes(from, count.saturating_mul(entry))?;
-        let mut at = file.fields(&bytes, from);
-        for number in 0..count {
-            let place = at.position();
-            let element = at.take(entry as usize)?;
-            take(first + number, &mut file.fields(element, place.saturating_sub(file.base)))?;
-        }
-        Ok(())
-    };
     if count <= page {
-        return run(block.saturating_add(front), 0, count);
+        return run(file, block.saturating_add(front), entry, 0..count, take);
     }
-    let pages = count.div_ceil(page);
-    let map = file.bytes(block.saturating_add(front), pages.div_ceil(8))?;
-    // A checksum follows the map, and one follows each page.
-    let mut from = block.saturating_add(front).saturating_add(map.len() as u64).saturating_add(4);
-    for number in 0..pages {
-        let here = page.min(count - number * page);
-        let is_there = map.get((number / 8) as usize).is_some_and(|byte| byte & (0x80 >> (number % 8)) != 0);
-        if is_there {
-            run(from, number * page, here)?;
-        }
-        from = from.saturating_add(page.saturating_mul(entry)).saturating_add(4);
-    }
-    Ok(())
+    let map = file.bytes(block.saturating_add(front), count.div_ceil(page).div_ceil(8))?;
+    // A checksum follows the map.
+    let from = block.saturating_add(front).saturating_add(map.len() as u64).saturating_add(4);
+    paged(file, from, (entry, page), &map, 0..count, take)
 }

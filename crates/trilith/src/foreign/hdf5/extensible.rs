@@ -1,6 +1,6 @@
 //! Extensible arrays: the index of chunks of a dataset with one axis without an end.
 
-use super::file::{Fields, H5};
+use super::file::{H5, Take, paged, run};
 use crate::error::{Error, Result};
 
 /// The header.
@@ -20,7 +20,7 @@ struct Shape {
 }
 
 /// Hands every element to `take`, with its number.
-pub(super) fn walk(file: &H5, root: u64, take: &mut dyn FnMut(u64, &mut Fields<'_>) -> Result<()>) -> Result<()> {
+pub(super) fn walk(file: &H5, root: u64, take: Take<'_>) -> Result<()> {
     let head = file.bytes_up_to(root, 128)?;
     file.signed(&head, b"EAHD", root)?;
     let mut at = file.fields(&head, root);
@@ -52,13 +52,7 @@ impl Shape {
         (power(number / 2), power(number.div_ceil(2)).saturating_mul(self.least))
     }
 
-    fn index_block(
-        &self,
-        file: &H5,
-        address: u64,
-        supers: u64,
-        take: &mut dyn FnMut(u64, &mut Fields<'_>) -> Result<()>,
-    ) -> Result<()> {
+    fn index_block(&self, file: &H5, address: u64, supers: u64, take: Take<'_>) -> Result<()> {
         // Super blocks whose data blocks are in the index block.
         let direct = 2 * u64::from(self.pointers.ilog2());
         let (data, above) = (2 * (self.pointers - 1), supers.saturating_sub(direct));
@@ -99,14 +93,7 @@ impl Shape {
     }
 
     /// The data blocks of a super block.
-    fn data_blocks(
-        &self,
-        file: &H5,
-        address: u64,
-        mut first: u64,
-        (blocks, elements): (u64, u64),
-        take: &mut dyn FnMut(u64, &mut Fields<'_>) -> Result<()>,
-    ) -> Result<()> {
+    fn data_blocks(&self, file: &H5, address: u64, mut first: u64, (blocks, elements): (u64, u64), take: Take<'_>) -> Result<()> {
         let pages = if elements > self.page { elements / self.page } else { 0 };
         let maps = blocks.saturating_mul(pages.div_ceil(8));
         let front = (6 + file.offset_size() + self.places) as u64;
@@ -131,40 +118,16 @@ impl Shape {
     }
 
     /// The elements of a data block; `map` has a bit for each page that exists.
-    fn data_block(
-        &self,
-        file: &H5,
-        address: u64,
-        first: u64,
-        elements: u64,
-        map: Option<&[u8]>,
-        take: &mut dyn FnMut(u64, &mut Fields<'_>) -> Result<()>,
-    ) -> Result<()> {
+    fn data_block(&self, file: &H5, address: u64, first: u64, elements: u64, map: Option<&[u8]>, take: Take<'_>) -> Result<()> {
         let front = (6 + file.offset_size() + self.places) as u64;
         let head = file.bytes(address, front)?;
         file.signed(&head, b"EADB", address)?;
-        let mut run = |from: u64, first: u64, count: u64| -> Result<()> {
-            let count = count.min(self.count.saturating_sub(first));
-            let bytes = file.bytes(from, count.saturating_mul(self.element))?;
-            let mut at = file.fields(&bytes, from);
-            for number in 0..count {
-                let place = at.position();
-                let element = at.take(self.element as usize)?;
-                take(first + number, &mut file.fields(element, place.saturating_sub(file.base)))?;
-            }
-            Ok(())
-        };
-        let Some(map) = map else { return run(address.saturating_add(front), first, elements) };
-        // A checksum follows the header, and one follows each page.
-        let mut from = address.saturating_add(front).saturating_add(4);
-        for number in 0..elements / self.page {
-            let start = first.saturating_add(number.saturating_mul(self.page));
-            let is_there = map.get((number / 8) as usize).is_some_and(|byte| byte & (0x80 >> (number % 8)) != 0);
-            if is_there && start < self.count {
-                run(from, start, self.page)?;
-            }
-            from = from.saturating_add(self.page.saturating_mul(self.element)).saturating_add(4);
+        let numbers = first..first.saturating_add(elements).min(self.count);
+        let from = address.saturating_add(front);
+        match map {
+            None => run(file, from, self.element, numbers, take),
+            // A checksum follows the header.
+            Some(map) => paged(file, from.saturating_add(4), (self.element, self.page), map, numbers, take),
         }
-        Ok(())
     }
 }

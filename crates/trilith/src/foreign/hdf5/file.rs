@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bytes::{Access, SourceRef, to_usize};
@@ -209,6 +210,42 @@ fn size_of_field(size: u64) -> Result<usize> {
         2 | 4 | 8 => Ok(size as usize),
         other => Err(Error::unsupported(format!("addresses or lengths of {other} bytes, known are 2, 4 and 8"))),
     }
+}
+
+/// What takes the elements of an index, each with its number.
+pub(super) type Take<'t> = &'t mut dyn FnMut(u64, &mut Fields<'_>) -> Result<()>;
+
+/// Hands elements of an index that follow each other to `take`.
+pub(super) fn run(file: &H5, from: u64, size: u64, numbers: Range<u64>, take: Take<'_>) -> Result<()> {
+    let bytes = file.bytes(from, numbers.end.saturating_sub(numbers.start).saturating_mul(size))?;
+    let mut at = file.fields(&bytes, from);
+    for number in numbers {
+        let place = at.position();
+        let element = at.take(size as usize)?;
+        take(number, &mut file.fields(element, place.saturating_sub(file.base)))?;
+    }
+    Ok(())
+}
+
+/// Hands elements of a size in pages to `take`; `map` has a bit for each page that exists.
+pub(super) fn paged(
+    file: &H5,
+    mut from: u64,
+    (size, page): (u64, u64),
+    map: &[u8],
+    numbers: Range<u64>,
+    take: Take<'_>,
+) -> Result<()> {
+    for number in 0..numbers.end.saturating_sub(numbers.start).div_ceil(page) {
+        let first = numbers.start + number * page;
+        let is_there = map.get((number / 8) as usize).is_some_and(|byte| byte & (0x80 >> (number % 8)) != 0);
+        if is_there {
+            run(file, from, size, first..numbers.end.min(first.saturating_add(page)), take)?;
+        }
+        // A checksum follows each page.
+        from = from.saturating_add(page.saturating_mul(size)).saturating_add(4);
+    }
+    Ok(())
 }
 
 /// Little-endian fields one after the other.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::file::{Fields, H5, width};
+use super::file::{Fields, H5, Take, width};
 use crate::error::{Error, Result};
 
 /// Maximum depth of a tree.
@@ -61,7 +61,7 @@ struct Shape {
 }
 
 /// The records of a B-tree of version 2, each with the size in the tree.
-pub(super) fn v2(file: &H5, root: u64, take: &mut dyn FnMut(u64, &mut Fields<'_>) -> Result<()>) -> Result<()> {
+pub(super) fn v2(file: &H5, root: u64, take: Take<'_>) -> Result<()> {
     let head = file.bytes_up_to(root, 64)?;
     file.signed(&head, b"BTHD", root)?;
     let mut at = file.fields(&head, root);

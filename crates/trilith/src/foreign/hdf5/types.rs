@@ -120,24 +120,15 @@ impl Typed {
             0 | 4 => {
                 let (offset, precision) = (at.uint(2)?, at.uint(2)?);
                 let signed = class == 0 && bits & 8 != 0;
-                let datatype = match (offset == 0 && precision == 8 * size, signed, size) {
-                    (true, false, 1) => Datatype::Uint8,
-                    (true, false, 2) => Datatype::Uint16,
-                    (true, false, 4) => Datatype::Uint32,
-                    (true, false, 8) => Datatype::Uint64,
-                    (true, true, 1) => Datatype::Int8,
-                    (true, true, 2) => Datatype::Int16,
-                    (true, true, 4) => Datatype::Int32,
-                    (true, true, 8) => Datatype::Int64,
-                    _ => {
-                        let raw = Self::raw(size, format!("a whole number of {precision} bits at bit {offset}"));
-                        let datatype = if signed { Datatype::Int64 } else { Datatype::Uint64 };
-                        let word = format!("whole({size},{offset},{precision},{},{})", u8::from(signed), bits & 1);
-                        let decoded = ((1..=16).contains(&size) && (1..=64).contains(&precision)).then_some((datatype, word));
-                        return Ok(Self { decoded, ..raw });
-                    }
-                };
-                Ok(Self::plain(datatype, order))
+                let datatype = Datatype::number(if signed { 'i' } else { 'u' }, size);
+                if let Some(datatype) = datatype.filter(|_| offset == 0 && precision == 8 * size) {
+                    return Ok(Self::plain(datatype, order));
+                }
+                let raw = Self::raw(size, format!("a whole number of {precision} bits at bit {offset}"));
+                let datatype = if signed { Datatype::Int64 } else { Datatype::Uint64 };
+                let word = format!("whole({size},{offset},{precision},{},{})", u8::from(signed), bits & 1);
+                let decoded = ((1..=16).contains(&size) && (1..=64).contains(&precision)).then_some((datatype, word));
+                Ok(Self { decoded, ..raw })
             }
             1 => Self::float(at, bits, size, order),
             2 => {
@@ -368,12 +359,7 @@ fn pairs(names: &[String], values: &[i128]) -> String {
 }
 
 fn complex(part: &Datatype) -> Option<Datatype> {
-    match part {
-        Datatype::Float16 => Some(Datatype::Complex32),
-        Datatype::Float32 => Some(Datatype::Complex64),
-        Datatype::Float64 => Some(Datatype::Complex128),
-        _ => None,
-    }
+    Datatype::number('c', 2 * part.item_size()).filter(|_| part.is_float())
 }
 
 /// A whole number of at most 8 bytes.
@@ -385,8 +371,7 @@ pub(super) fn whole(bytes: &[u8], typed: &Typed) -> i128 {
         Byteorder::Big => word.iter_mut().zip(bytes.iter().rev()).for_each(|(to, from)| *to = *from),
     }
     let value = u64::from_le_bytes(word);
-    let signed = matches!(typed.datatype, Datatype::Int8 | Datatype::Int16 | Datatype::Int32 | Datatype::Int64);
-    if signed && len > 0 && word.get(len - 1).is_some_and(|top| top & 0x80 != 0) {
+    if typed.datatype.is_signed() && len > 0 && word.get(len - 1).is_some_and(|top| top & 0x80 != 0) {
         return i128::from(value) - (1i128 << (8 * len));
     }
     i128::from(value)

@@ -356,8 +356,8 @@ impl Image {
         }
         let bits = u32::try_from(self.datatype.item_size().saturating_mul(8)).ok()?;
         let number = text.parse::<i128>().ok().filter(|_| self.datatype.is_integer())?;
-        let is_signed = matches!(self.datatype, Datatype::Int8 | Datatype::Int16 | Datatype::Int32 | Datatype::Int64);
-        let (low, high) = if is_signed { (-(1i128 << (bits - 1)), 1i128 << (bits - 1)) } else { (0, 1i128 << bits) };
+        let (low, high) =
+            if self.datatype.is_signed() { (-(1i128 << (bits - 1)), 1i128 << (bits - 1)) } else { (0, 1i128 << bits) };
         (low..high).contains(&number).then(|| Said::from(integer(number)))
     }
 
@@ -422,24 +422,17 @@ fn samples_of(file: &Tiff<'_>, tags: &Directory) -> Result<(Datatype, Samples)> 
         }
     };
     let (bits, format) = (alike(id::BITS, 1, "lengths")?, alike(id::FORMAT, 1, "kinds")?);
-    Ok(match (format, bits) {
-        (1 | 4, 8) => (Datatype::Uint8, Samples::Plain),
-        (1 | 4, 16) => (Datatype::Uint16, Samples::Plain),
-        (1 | 4, 32) => (Datatype::Uint32, Samples::Plain),
-        (1 | 4, 64) => (Datatype::Uint64, Samples::Plain),
-        (1 | 4, 1..8) => (Datatype::Uint8, Samples::Bits(bits)),
-        (1 | 4, 9..16) => (Datatype::Uint16, Samples::Bits(bits)),
-        (1 | 4, 17..32) => (Datatype::Uint32, Samples::Bits(bits)),
-        (2, 8) => (Datatype::Int8, Samples::Plain),
-        (2, 16) => (Datatype::Int16, Samples::Plain),
-        (2, 32) => (Datatype::Int32, Samples::Plain),
-        (2, 64) => (Datatype::Int64, Samples::Plain),
-        (3, 16) => (Datatype::Float16, Samples::Plain),
-        (3, 24) => (Datatype::Float32, Samples::Float24),
-        (3, 32) => (Datatype::Float32, Samples::Plain),
-        (3, 64) => (Datatype::Float64, Samples::Plain),
-        (6, 64) => (Datatype::Complex64, Samples::Plain),
-        (6, 128) => (Datatype::Complex128, Samples::Plain),
-        _ => return Err(Error::unsupported(format!("samples of {bits} bits of the kind {format}"))),
-    })
+    let plain = |kind| Datatype::number(kind, bits / 8).map(|datatype| (datatype, Samples::Plain));
+    let found = match (format, bits) {
+        (1 | 4, 8 | 16 | 32 | 64) => plain('u'),
+        (1 | 4, 1..8) => Some((Datatype::Uint8, Samples::Bits(bits))),
+        (1 | 4, 9..16) => Some((Datatype::Uint16, Samples::Bits(bits))),
+        (1 | 4, 17..32) => Some((Datatype::Uint32, Samples::Bits(bits))),
+        (2, 8 | 16 | 32 | 64) => plain('i'),
+        (3, 24) => Some((Datatype::Float32, Samples::Float24)),
+        (3, 16 | 32 | 64) => plain('f'),
+        (6, 64 | 128) => plain('c'),
+        _ => None,
+    };
+    found.ok_or_else(|| Error::unsupported(format!("samples of {bits} bits of the kind {format}")))
 }

@@ -193,19 +193,14 @@ impl Builder<'_> {
     fn repeat(&mut self, count: Count, path: &str, range: &Range<'_>) -> Result<()> {
         let count = match count {
             Count::Once => 1,
-            Count::Fixed(count) => {
-                u64::try_from(count).map_err(|_| Error::invalid_input(format!("E407: {path} has a negative repeat count")))?
-            }
-            Count::Param(param) => match self.layout.param(param).fixed {
-                Some(count) => {
-                    u64::try_from(count).map_err(|_| Error::invalid_input(format!("E407: {path} has a negative repeat count")))?
-                }
-                None => {
-                    return Err(Error::unsupported(format!("{path} is a list whose length is a stored parameter"))
-                        .hint("declare it as an array of structs with that length"));
-                }
-            },
+            Count::Fixed(count) => count,
+            Count::Param(param) => self.layout.param(param).fixed.ok_or_else(|| {
+                Error::unsupported(format!("{path} is a list whose length is a stored parameter"))
+                    .hint("declare it as an array of structs with that length")
+            })?,
         };
+        let negative = |_| Error::invalid_input(format!("E407: {path} has a negative repeat count"));
+        let count = u64::try_from(count).map_err(negative)?;
         for _ in 0..count {
             self.charge()?;
             self.steps(range)?;
@@ -214,17 +209,8 @@ impl Builder<'_> {
     }
 
     fn below(&self, base: &str, dict: ItemId, top: ItemId) -> String {
-        let mut chain = Vec::new();
-        let mut at = dict;
-        while at != top && at != ItemId::NONE && at != ItemId::ROOT {
-            chain.push(at);
-            at = self.layout.item(at).parent;
-        }
         let mut path = base.to_owned();
-        for &id in chain.iter().rev() {
-            path.push('/');
-            push_name(&mut path, self.layout.name(id).unwrap_or(""));
-        }
+        self.layout.push_dicts(&mut path, dict, top);
         path
     }
 

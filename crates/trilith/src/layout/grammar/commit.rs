@@ -314,6 +314,21 @@ impl Parser<'_> {
         self.fail(Code::E302.at(name.span, message))
     }
 
+    /// An item of a dict, or what leaves or ends one.
+    pub(super) fn dict_item(&mut self) -> Parse {
+        let first = !std::mem::replace(&mut self.seen_item, true);
+        let is_element = matches!(self.frames.last(), Some(Frame::Dict { step, .. }) if *step != u32::MAX);
+        match self.token.kind {
+            T::DotDot => return self.go_up(),
+            T::Slash => self.go_top(),
+            T::Comma | T::CloseBracket if is_element => self.close_element_dict(),
+            T::End if !is_element => self.finished = true,
+            _ if self.dialect == Dialect::D2025 => return self.dict_item_2025(first, is_element),
+            _ => return self.dict_element_2026(first),
+        }
+        Ok(())
+    }
+
     /// '..': back to the parent.
     pub(super) fn go_up(&mut self) -> Parse {
         let token = self.bump();

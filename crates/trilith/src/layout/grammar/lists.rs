@@ -138,6 +138,14 @@ impl Parser<'_> {
         self.open_element_dict(dict, open.span, true)
     }
 
+    /// '[' … ']': an element that is a list.
+    pub(super) fn list_element(&mut self) -> Parse {
+        let open = self.bump();
+        let list = self.begin_element(open.span);
+        self.layout.item_mut(list).kind = ItemKind::List;
+        self.open_list(list, open.span, true)
+    }
+
     /// The body of a dict in a list comes next.
     pub(super) fn open_element_dict(&mut self, dict: ItemId, open: Span, fresh: bool) -> Parse {
         self.aim(dict);

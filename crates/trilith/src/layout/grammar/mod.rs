@@ -331,8 +331,7 @@ impl<'t> Parser<'t> {
     /// One item of what is open.
     fn step(&mut self) -> Parse {
         match (self.frames.last(), self.dialect) {
-            (Some(Frame::Dict { .. }) | None, Dialect::D2025) => self.dict_item_2025(),
-            (Some(Frame::Dict { .. }) | None, Dialect::D2026) => self.dict_element_2026(),
+            (Some(Frame::Dict { .. }) | None, _) => self.dict_item(),
             (Some(Frame::List { .. }), Dialect::D2025) => self.list_2025(),
             (Some(Frame::List { .. }), Dialect::D2026) => self.list_2026(),
             (Some(Frame::Struct(_)), Dialect::D2025) => self.member_2025(),

@@ -8,24 +8,9 @@ use crate::layout::sizes;
 
 impl Parser<'_> {
     /// dict_item = NAME … | '..' | '/'    and what may be in its place
-    pub(super) fn dict_item_2025(&mut self) -> Parse {
-        let first = !std::mem::replace(&mut self.seen_item, true);
-        let is_element = matches!(self.frames.last(), Some(Frame::Dict { step, .. }) if *step != u32::MAX);
+    pub(super) fn dict_item_2025(&mut self, first: bool, is_element: bool) -> Parse {
         match self.token.kind {
             T::Symbol | T::Quoted => self.named_item_2025(),
-            T::DotDot => self.go_up(),
-            T::Slash => {
-                self.go_top();
-                Ok(())
-            }
-            T::Comma | T::CloseBracket if is_element => {
-                self.close_element_dict();
-                Ok(())
-            }
-            T::End if !is_element => {
-                self.finished = true;
-                Ok(())
-            }
             T::Minus if is_element => {
                 self.expected(Code::E206, "an item, `,` or `]`", "a list cannot be open at the end of the layout")
             }
@@ -242,12 +227,7 @@ impl Parser<'_> {
         }
         match self.token.kind {
             T::Slash => self.dict_element(),
-            T::OpenBracket => {
-                let open = self.bump();
-                let list = self.begin_element(open.span);
-                self.layout.item_mut(list).kind = ItemKind::List;
-                self.open_list(list, open.span, true)
-            }
+            T::OpenBracket => self.list_element(),
             T::Prim | T::Symbol | T::Quoted | T::OpenBrace | T::Integer => self.data_element(),
             _ => self.expected(Code::E206, "a list element or `]`", self.bracket_hint()),
         }

@@ -7,25 +7,10 @@ use crate::layout::names::Symbol;
 
 impl Parser<'_> {
     /// dict_element = NAME … | '..' | '/' | '&' ref_item
-    pub(super) fn dict_element_2026(&mut self) -> Parse {
-        let first = !std::mem::replace(&mut self.seen_item, true);
-        let is_element = matches!(self.frames.last(), Some(Frame::Dict { step, .. }) if *step != u32::MAX);
+    pub(super) fn dict_element_2026(&mut self, first: bool) -> Parse {
         match self.token.kind {
             T::Symbol | T::Quoted => self.named_element_2026(),
-            T::DotDot => self.go_up(),
-            T::Slash => {
-                self.go_top();
-                Ok(())
-            }
             T::Ampersand => self.ref_item(),
-            T::Comma | T::CloseBracket if is_element => {
-                self.close_element_dict();
-                Ok(())
-            }
-            T::End if !is_element => {
-                self.finished = true;
-                Ok(())
-            }
             // The opening of a 2025 layout is no stray character.
             T::BadPrefix if first => {
                 let message = format!("expected a dict item, found {}", self.shown(self.token));
@@ -131,12 +116,7 @@ impl Parser<'_> {
             }
             T::At | T::Percent => self.copy_element(None),
             T::Slash => self.dict_element(),
-            T::OpenBracket => {
-                let open = self.bump();
-                let list = self.begin_element(open.span);
-                self.layout.item_mut(list).kind = ItemKind::List;
-                self.open_list(list, open.span, true)
-            }
+            T::OpenBracket => self.list_element(),
             T::Ampersand => self.ref_element(),
             T::Prim | T::Symbol | T::Quoted | T::OpenBrace => self.data_element(),
             _ => self.expected(Code::E206, "a list element or `]`", self.bracket_hint()),

@@ -190,27 +190,25 @@ fn pairs<'a, 'b>(a: Node<'a>, b: Node<'b>, any_order: bool) -> Option<Vec<(Node<
 
 /// Returns `true` if two nodes say the same, aliases aside.
 fn says_what(a: Node<'_>, b: Node<'_>) -> bool {
-    let mut open = vec![(a, b)];
-    while let Some((a, b)) = open.pop() {
-        match pairs(a, b, false) {
-            _ if are_aliases(a, b) => {}
-            Some(children) if !is_alias(a) && !is_alias(b) => open.extend(children),
-            _ => return false,
-        }
-    }
-    true
+    are_alike(a, b, false, |_, _| true)
 }
 
 /// Returns `true` if two trees say the same, keys in any order, with the same nodes standing in several places.
 fn says_the_same(a: &Tree, b: &Tree) -> bool {
-    let mut open = vec![(a.root(), b.root())];
     let (mut there, mut back): (HashMap<NodeId, NodeId>, HashMap<NodeId, NodeId>) = (HashMap::new(), HashMap::new());
+    are_alike(a.root(), b.root(), true, |a, b| {
+        a.is_scalar() || *there.entry(a.id()).or_insert(b.id()) == b.id() && *back.entry(b.id()).or_insert(a.id()) == a.id()
+    })
+}
+
+/// Returns `true` if two nodes say the same, and every pair of nodes below them `fits`.
+fn are_alike<'a>(a: Node<'a>, b: Node<'a>, any_order: bool, mut fits: impl FnMut(Node<'a>, Node<'a>) -> bool) -> bool {
+    let mut open = vec![(a, b)];
     while let Some((a, b)) = open.pop() {
-        if !a.is_scalar() && (*there.entry(a.id()).or_insert(b.id()) != b.id() || *back.entry(b.id()).or_insert(a.id()) != a.id())
-        {
+        if !fits(a, b) {
             return false;
         }
-        match pairs(a, b, true) {
+        match pairs(a, b, any_order) {
             _ if are_aliases(a, b) => {}
             Some(children) if !is_alias(a) && !is_alias(b) => open.extend(children),
             _ => return false,

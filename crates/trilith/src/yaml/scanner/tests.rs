@@ -1,12 +1,11 @@
 //! The law of the fast reader: the events of the complete one, or none.
 
-use std::path::Path;
-
 use proptest::prelude::*;
 
 use super::super::Layout;
 use super::super::agree::{fast, readers_agree};
 use super::*;
+use crate::sample::corpus_trees;
 
 /// Holds the law for one text; whether the fast reader took it.
 fn holds(text: &str) -> bool {
@@ -164,39 +163,12 @@ fn pairs_of_texts_hold_the_law() {
     }
 }
 
-/// The trees of the shared corpus, cut out of their files.
-fn corpus_trees(folder: &Path, found: &mut Vec<(String, String)>) {
-    for entry in std::fs::read_dir(folder).unwrap().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            corpus_trees(&path, found);
-            continue;
-        }
-        if path.extension().is_some_and(|ending| ending == "md") {
-            continue;
-        }
-        #[expect(clippy::disallowed_methods, reason = "a test reads its own material")]
-        let bytes = std::fs::read(&path).unwrap();
-        let end = bytes.windows(5).position(|w| w == b"\n...\n").map_or(bytes.len(), |at| at + 5);
-        if let (true, Ok(text)) = (bytes.starts_with(b"#") || bytes.starts_with(b"%"), std::str::from_utf8(&bytes[..end])) {
-            // The first line of the oldest generations is no YAML.
-            let text = if text.starts_with('%') { text.split_once('\n').map_or("", |(_, rest)| rest) } else { text };
-            found.push((path.display().to_string(), text.to_owned()));
-        }
-    }
-}
-
 #[test]
 fn the_corpus_is_read_by_the_fast_reader() {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
-    let shared = std::env::var("TRILITH_SHARED").unwrap_or_else(|_| beside.to_owned());
-    let folder = Path::new(&shared).join("corpus");
-    if !folder.is_dir() {
-        println!("skipped: no corpus at {}", folder.display());
+    let trees = corpus_trees();
+    if trees.is_empty() {
         return;
     }
-    let mut trees = Vec::new();
-    corpus_trees(&folder, &mut trees);
     let mut left = Vec::new();
     for (name, text) in &trees {
         if !holds(text) && !text.trim().lines().all(|line| line.starts_with('#')) {
