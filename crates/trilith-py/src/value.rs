@@ -391,7 +391,7 @@ fn place(number: usize) -> Value {
     Value::from(number as u64).tagged(PLACE)
 }
 
-/// Returns what a place stands for, if the value is one.
+/// Returns the item of a place, if the value is one.
 fn at_place<'l, T>(list: &'l [T], value: &Value) -> Option<Result<&'l T>> {
     value.tag.as_deref().filter(|tag| *tag == PLACE)?;
     let found = value.as_i64().and_then(|number| list.get(usize::try_from(number).ok()?));

@@ -459,7 +459,7 @@ pub fn read_vec(source: &dyn Source, offset: u64, len: u64, limits: &Limits) -> 
     Ok(bytes)
 }
 
-/// Gives a range of a source to `take`, at most `size` bytes at a time; with `in_place` those that are in memory where they lie.
+/// Gives a range of a source to `take`, at most `size` bytes at a time; with `in_place` those that are in memory without a copy.
 ///
 /// # Errors
 /// Returns the errors of [`Source::read_at`], and those of `take`.

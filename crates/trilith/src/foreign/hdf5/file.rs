@@ -212,7 +212,7 @@ fn size_of_field(size: u64) -> Result<usize> {
     }
 }
 
-/// What takes the elements of an index, each with its number.
+/// A function that receives the elements of an index, each with its number.
 pub(super) type Take<'t> = &'t mut dyn FnMut(u64, &mut Fields<'_>) -> Result<()>;
 
 /// Hands elements of an index that follow each other to `take`.
