@@ -127,7 +127,7 @@ fn measured(row: &Row, programs: &[PathBuf; 2], runs: usize) -> Result<[f64; 2],
     let runs = if row.by == By::WallTime { runs * 8 } else { runs };
     for round in 0..runs {
         for which in [round % 2, 1 - round % 2] {
-            let words: Vec<String> = row.words.iter().map(|word| word.replace("%round", &format!("{round}{which}"))).collect();
+            let words: Vec<String> = row.words.iter().map(|word| word.replace("%round", &format!("1{round}{which}"))).collect();
             if let (Some(best), Some(program)) = (best.get_mut(which), programs.get(which)) {
                 *best = best.min(figure(program, &words, row.by)?);
             }
