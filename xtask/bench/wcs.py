@@ -194,7 +194,7 @@ def works(bench):
             },
             wants={"gwcs": 150},
         ),
-        Work("wcs-cutouts", "20 cutouts of 100 x 100 of one file, written as ASDF", cut(("--points", catalog), 100, image), wants={"astrocut": 200}),
+        Work("wcs-cutouts", "20 cutouts of 100 x 100 of one file, written as ASDF", cut(("--points", catalog), 100, image), by="wall_s", wants={"astrocut": 200}),
         Work(
             "wcs-images",
             "a cutout of 100 x 100 of each of 20 files in lz4, written as ASDF",

@@ -70,7 +70,6 @@ const PARTS: &[Part] = &[
 /// Tests that the first tier runs as random samples: the test program or `lib`, and the name of the test.
 const MATRICES: &[(&str, &str)] = &[
     ("lib", "every_variant_comes_back"),
-    ("lib", "one_thread_gives_the_same_bytes"),
     ("letter", "enlarged_block_headers_are_read_with_any_checksum_and_any_first_block"),
     ("repair", "of_a_file_cut_at_any_byte_a_second_repair_loses_nothing"),
     ("repair", "whatever_byte_is_wrong_the_index_that_is_written_is_right"),
