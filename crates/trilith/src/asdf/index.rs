@@ -44,21 +44,27 @@ pub fn find(source: &dyn Source, from: u64, limits: &Limits) -> Result<Option<Bl
     while start > farthest {
         let begin = start.saturating_sub(step).max(farthest);
         let mut bytes = read_vec(source, begin, start - begin, limits)?;
+        let new = bytes.len() + EARLY_HEADER.len();
         bytes.append(&mut tail);
         tail = bytes;
         start = begin;
         step = (step * 4).min(16 << 20);
-        // Look again only where an index could begin: text all the way down, or a header in sight.
-        let plain = memmem::rfind(&tail, INDEX_HEADER).map(|at| (at, INDEX_HEADER.len()));
-        let early = memmem::rfind(&tail, EARLY_HEADER).map(|at| (at, EARLY_HEADER.len()));
+        tail.truncate(without_zeros(&tail));
+        // The bytes behind the new ones hold no header.
+        let seen = tail.get(..new).unwrap_or(&tail);
+        let plain = memmem::rfind(seen, INDEX_HEADER).map(|at| (at, INDEX_HEADER.len()));
+        let early = memmem::rfind(seen, EARLY_HEADER).map(|at| (at, EARLY_HEADER.len()));
         if let Some((at, header)) = plain.max(early) {
-            let end = tail.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
-            let text = tail.get(at + header..end).unwrap_or(&[]);
+            let text = tail.get(at + header..).unwrap_or(&[]);
             if text.iter().any(|b| *b >= 0x80 || *b == 0) {
                 return Ok(None);
             }
             let entries = parse(text, header == EARLY_HEADER.len());
             return Ok(Some(BlockIndex { offset: start + at as u64, entries }));
+        }
+        // An index is text, and these bytes would be in it.
+        if tail.contains(&0) {
+            return Ok(None);
         }
         // Go on only while there is nothing but what an index is made of.
         let fits = |b: &u8| b"\0\t\n\r -,[].0123456789abcdef_+#%ASDFBLOCKINDEXYMx!\xd3".contains(b);
@@ -67,6 +73,19 @@ pub fn find(source: &dyn Source, from: u64, limits: &Limits) -> Result<Option<Bl
         }
     }
     Ok(None)
+}
+
+/// The length of these bytes without the zeros at their end.
+fn without_zeros(bytes: &[u8]) -> usize {
+    let mut end = bytes.len();
+    for chunk in bytes.rchunks(4096) {
+        // Without a way out the loop is one over many bytes at once.
+        if chunk.iter().fold(0, |all, byte| all | byte) != 0 {
+            return end - chunk.iter().rev().take_while(|byte| **byte == 0).count();
+        }
+        end -= chunk.len();
+    }
+    0
 }
 
 /// Returns the end of the index that begins at a byte: after the line of its end marker. Returns None if it has no
@@ -205,6 +224,19 @@ mod tests {
         assert_eq!(entries("#ASDF BLOCK INDEX\n%YAML 1.1\n--- [1,\n  2]\n..."), Some(vec![1, 2]));
         assert_eq!(entries("#ASDF BLOCK INDEX\n%YAML 1.1\n--- [0x8f, 0320, 1_000, 0b11]\n...\n"), Some(vec![143, 208, 1000, 3]));
         assert_eq!(entries("#ASDF BLOCK INDEX\n%YAML 1.1\n--- [1, x]\n...\n"), None);
+    }
+
+    #[test]
+    fn zeros_are_passed_over_behind_an_index_and_refused_in_it() {
+        let find_in = |parts: [&[u8]; 3]| {
+            let source = MemorySource::new(parts.concat(), "test");
+            find(&source, 0, &Limits::default()).unwrap().map(|index| (index.offset, index.entries.unwrap_or_default()))
+        };
+        let (data, zeros) = (vec![0xff; 30 << 20], vec![0; 10 << 20]);
+        let index = print(&[7, 5000]);
+        assert_eq!(find_in([&data, index.as_bytes(), &zeros]), Some((30 << 20, vec![7, 5000])));
+        assert_eq!(find_in([&data, index.as_bytes(), b"\0\0 1"]), None);
+        assert_eq!(find_in([&data, &zeros, b""]), None);
     }
 
     #[test]
