@@ -77,6 +77,9 @@ pub(super) fn float(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<
     let top = (1i64 << exponent_bits) - 1;
     let mut out = Vec::with_capacity(bytes.len() / to_usize(width)? * to_usize(size)?);
     let (mut some, mut filled) = (false, true);
+    // Different numbers whose exponents are those of doubles, and whether other exponents occur.
+    let (mut usual, mut unusual, mut previous) = (0, false, 0);
+    let is_usual = |exponent: i64| exponent == 0x7fff || (exponent - 16383).abs() < 1100;
     for number in bytes.chunks_exact(to_usize(width)?) {
         let word = bits(number, is_big == 1);
         let exponent = field(word, exponent_at, exponent_bits) as i64;
@@ -87,7 +90,11 @@ pub(super) fn float(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<
                 return Err(other_form());
             }
             let last = field(word, (width * 8).saturating_sub(16), 15) as i64;
-            (some, filled) = (true, filled && (last == 0x7fff || (last - 16383).abs() < 1100));
+            (some, filled) = (true, filled && is_usual(last));
+            let number = field(word, 0, 80);
+            usual += i32::from(is_usual(exponent) && number != previous);
+            unusual |= exponent != 0 && !is_usual(exponent);
+            previous = number;
         }
         let fraction = if is_stored == 1 { field(stored, 0, fraction_bits - 1) } else { stored };
         let magnitude = match exponent {
@@ -101,8 +108,10 @@ pub(super) fn float(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<
         let value = if field(word, sign, 1) == 1 { -magnitude } else { magnitude };
         if size == 4 { out.extend((value as f32).to_le_bytes()) } else { out.extend(value.to_le_bytes()) }
     }
-    // The last two bytes of a number of 128 bits are its sign and its exponent; here they may be anything.
-    if some && filled { Err(other_form()) } else { Ok(out) }
+    // The last two bytes of a number of 128 bits are its sign and its exponent. Here they may be anything, also what was in this memory
+    // before; but in numbers of 128 bits, the exponents of three and more are not all usual by chance.
+    let is_certain = usual >= 3 && !unusual;
+    if some && filled && !is_certain { Err(other_form()) } else { Ok(out) }
 }
 
 fn other_form() -> Error {
@@ -280,6 +289,12 @@ mod tests {
         let both = [&one[..14], &[0xfe, 0x3f]].concat();
         let any = [&one[..10], &[1, 2, 3, 4, 5, 6]].concat();
         assert_eq!(as_float(&any, &strict), 1.0);
+        // Three numbers of 80 bits in memory that held doubles before.
+        let left = [&[0; 4][..], &[0xf8, 0x3f]].concat();
+        let numbers = [0xc0u8, 0x80, 0xa0].map(|top| [&[0; 7][..], &[top, 0xff, 0x3f], &left].concat()).concat();
+        let made: Vec<f64> =
+            float(&numbers, &strict, 24).unwrap().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect();
+        assert_eq!(made, [1.5, 1.0, 1.25]);
         for other in [quad, doubles, halves, both] {
             assert!(float(&other, &strict, 8).is_err(), "{other:?}");
         }
