@@ -50,7 +50,7 @@ pub fn find(source: &dyn Source, from: u64, limits: &Limits) -> Result<Option<Bl
         start = begin;
         step = (step * 4).min(16 << 20);
         tail.truncate(without_zeros(&tail));
-        // The bytes behind the new ones hold no header.
+        // A header begins in the new bytes.
         let seen = tail.get(..new).unwrap_or(&tail);
         let plain = memmem::rfind(seen, INDEX_HEADER).map(|at| (at, INDEX_HEADER.len()));
         let early = memmem::rfind(seen, EARLY_HEADER).map(|at| (at, EARLY_HEADER.len()));
