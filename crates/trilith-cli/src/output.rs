@@ -218,13 +218,13 @@ impl<W: Write> Escaped<W> {
 impl<W: Write> Write for Escaped<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // The input is whole characters, or bytes that are none of these.
-        match std::str::from_utf8(bytes) {
-            Ok(text) if shown_name(text).contains(is_bad) => {
-                for c in shown_name(text).chars() {
+        match std::str::from_utf8(bytes).map(shown_name) {
+            Ok(text) if text.contains(is_bad) => {
+                for c in text.chars() {
                     if is_bad(c) { write!(self.0, "\\u{:04x}", u32::from(c))? } else { write!(self.0, "{c}")? }
                 }
             }
-            Ok(text) => self.0.write_all(shown_name(text).as_bytes())?,
+            Ok(text) => self.0.write_all(text.as_bytes())?,
             Err(_) => self.0.write_all(bytes)?,
         }
         Ok(bytes.len())
@@ -264,14 +264,15 @@ pub fn clean_text(text: &str) -> Cow<'_, str> {
 }
 
 fn cleaned(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if let Cow::Owned(shown) = shown_name(text) {
-        return cleaned(&shown, is_bad).into_owned().into();
-    }
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.contains(&is_bad) {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.into();
     }
-    let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
+    let shown = shown_name(text);
+    if !shown.contains(&is_bad) {
+        return shown;
+    }
+    let mut out = String::with_capacity(shown.len() + 8);
+    for c in shown.chars() {
         match c {
             '\n' if is_bad(c) => out.push_str("\\n"),
             c if is_bad(c) => out.extend(c.escape_unicode()),

@@ -1,6 +1,5 @@
 //! `trilith append FILE#/table ROWS.npy`: rows added to a streamed array.
 
-
 use clap::Args;
 use serde_json::json;
 use trilith::array::Array;

@@ -21,6 +21,11 @@ fn is_reserved(c: char) -> bool {
     matches!(c, '\u{fdd0}'..='\u{fdef}')
 }
 
+/// Returns `true` if a string has such a character, all of which begin with one byte.
+fn has_reserved(name: &str) -> bool {
+    name.as_bytes().contains(&0xef) && name.contains(is_reserved)
+}
+
 /// Returns a path as a string, from which [`path_of`] makes the same path.
 ///
 /// ```
@@ -37,7 +42,7 @@ fn is_reserved(c: char) -> bool {
 /// ```
 pub fn name_of(path: &Path) -> Cow<'_, str> {
     match path.to_str() {
-        Some(text) if !text.contains(is_reserved) => text.into(),
+        Some(text) if !has_reserved(text) => text.into(),
         _ if cfg!(unix) => name_of_bytes(path.as_os_str().as_encoded_bytes()).into(),
         _ => path.to_string_lossy(),
     }
@@ -62,7 +67,7 @@ pub fn name_of_bytes(bytes: &[u8]) -> String {
 
 /// Returns the path that a string is the name of.
 pub fn path_of(name: &str) -> Cow<'_, Path> {
-    if !cfg!(unix) || !name.contains(is_reserved) {
+    if !cfg!(unix) || !has_reserved(name) {
         return Path::new(name).into();
     }
     let mut bytes = Vec::with_capacity(name.len());
@@ -100,7 +105,7 @@ pub(super) fn path_of_bytes(bytes: Vec<u8>) -> Option<PathBuf> {
 
 /// Returns a name for people: each byte that is not part of UTF-8 is U+FFFD.
 pub fn shown_name(name: &str) -> Cow<'_, str> {
-    if !name.contains(is_reserved) {
+    if !has_reserved(name) {
         return name.into();
     }
     let mut shown = String::with_capacity(name.len());
