@@ -35,8 +35,8 @@ const TASKS: &[(&str, Task, &str)] = &[
     (
         "test",
         suite::test,
-        "the first tier, in ten minutes; --all: everything; --rest: what the first tier left out; PART…: these, whole; --seed N: the \
-         same samples again",
+        "the first tier, in ten minutes; --all: everything; --rest: what the first tier left out; PART…: these, whole; --seed N: \
+         other samples",
     ),
     ("bless", suite::bless, "write the expected outputs of tests/cases again; read the diff before you commit it"),
     ("fuzz", fuzz::fuzz, "run the fuzz targets: [--minutes N] [TARGET…]"),

@@ -4,9 +4,10 @@
 //! minutes in a fresh clone on two processors. The rest is what continuous integration adds.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant, SystemTime};
+use std::process::Command;
+use std::time::{Duration, Instant};
 
-use crate::shell::{cargo, has_clippy, in_ci, linting_cargo, root, run, shared};
+use crate::shell::{cargo, has_clippy, in_ci, linting_cargo, output, root, run, shared};
 use crate::{c, english, files, fuzz, interop, programs, python, remote, site, wasm, web};
 
 /// The result of a part that did not fail.
@@ -175,14 +176,9 @@ impl Asked {
 pub fn test(arguments: &[String]) -> Result<(), String> {
     let asked = Asked::parse(arguments)?;
     let sampled = asked.share == Share::First;
-    let seed = asked.seed.unwrap_or_else(|| {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        now.as_micros() as u64 % 1_000_000
-    });
-    if sampled {
-        println!("samples of the matrices have seed {seed}; `cargo xtask test --seed {seed}` takes the same");
-        SEED.set(seed).map_err(|_| "two runs in one process")?;
-    }
+    let seed = asked.seed.unwrap_or_else(seed_of_the_commit);
+    println!("samples and random cases have seed {seed}; `--seed N` takes others");
+    SEED.set(seed).map_err(|_| "two runs in one process")?;
     let chosen: Vec<&Part> = PARTS.iter().filter(|part| asked.is_chosen(part)).collect();
     let is_chosen = |name: &str| chosen.iter().any(|part| part.name == name);
     let (mut rows, mut beside) = (Vec::new(), None);
@@ -214,8 +210,14 @@ pub fn test(arguments: &[String]) -> Result<(), String> {
     done
 }
 
-/// The seed of the samples, where the first tier is run.
+/// The seed of the samples and of the random cases.
 static SEED: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+
+/// Returns a number made from the name of the commit: the tests of a commit say the same each time, and each commit tries others.
+fn seed_of_the_commit() -> u64 {
+    let commit = output(Command::new("git").args(["rev-parse", "HEAD"]).current_dir(root())).unwrap_or_default();
+    commit.get(..5).and_then(|start| u64::from_str_radix(start, 16).ok()).unwrap_or(1)
+}
 
 /// Seconds of the processor that ended processes of this one took, on Linux.
 fn processor_time() -> f64 {
@@ -290,6 +292,8 @@ fn lints(share: Share) -> Result<Done, String> {
 /// Unit, property, case and documentation tests, the floors and the tidy rules; the tests of [`MATRICES`] as samples in the first
 /// tier, and then complete, with those of [`LATER`]. Tests whose name holds `corpus_` are the part [`corpus`].
 fn tests(share: Share) -> Result<Done, String> {
+    let seed = SEED.get().copied().unwrap_or(1).to_string();
+    let mut environment = vec![("PROPTEST_RNG_SEED", seed.clone())];
     if share == Share::Rest {
         let left: Vec<_> = MATRICES.iter().chain(LATER).collect();
         let programs: BTreeSet<&str> = left.iter().map(|(program, _)| *program).collect();
@@ -302,14 +306,15 @@ fn tests(share: Share) -> Result<Done, String> {
             };
         }
         command.arg("--").args(left.iter().map(|(_, name)| name));
-        run(&mut command)?;
+        run(command.envs(environment))?;
         return Ok(Done::Passed);
     }
-    let seed = SEED.get().filter(|_| share == Share::First);
-    let sample = seed.map(|seed| [("TRILITH_SAMPLE", seed.to_string()), ("PROPTEST_CASES", CASES.to_string())]);
-    let later = LATER.iter().filter(|_| sample.is_some()).map(|(_, name)| *name);
-    let skipped: Vec<&str> = std::iter::once("corpus_").chain(later).collect();
-    programs::run_all(&skipped, sample.as_ref().map_or(&[], |sample| &sample[..]))?;
+    let mut skipped = vec!["corpus_"];
+    if share == Share::First {
+        environment.extend([("TRILITH_SAMPLE", seed), ("PROPTEST_CASES", CASES.to_string())]);
+        skipped.extend(LATER.iter().map(|(_, name)| *name));
+    }
+    programs::run_all(&skipped, &environment)?;
     Ok(Done::Passed)
 }
 

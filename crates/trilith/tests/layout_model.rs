@@ -203,16 +203,19 @@ fn check(seed: u64, is_old: bool, folder: &std::path::Path, used: &mut BTreeMap<
 
 #[test]
 fn random_layouts_lie_are_written_appended_to_and_read_as_a_model_says() {
-    let seeds = sample::seed().map_or(0..1500, |seed| seed % 10_000 * 1500..seed % 10_000 * 1500 + 150);
+    let seeds = sample::sample("layouts", (0..1500).collect(), 10);
     let folder = tempfile::tempdir().unwrap();
     let (mut layouts, mut items, mut used) = (0, 0, BTreeMap::new());
-    for (seed, is_old) in seeds.flat_map(|seed| [(seed, true), (seed, false)]) {
+    for (seed, is_old) in seeds.into_iter().flat_map(|seed| [(seed, true), (seed, false)]) {
         items += check(seed, is_old, folder.path(), &mut used);
         layouts += 1;
     }
     eprintln!("{layouts} layouts of {items} items: resolved, written, appended to and read back as the model says");
     eprintln!("{used:?}");
-    // No construct is left out by chance.
+    // The complete run leaves no construct out; a sample may lack a rare one.
+    if sample::is_sampled() {
+        return;
+    }
     for construct in [
         "& item",
         "*PARAM",

@@ -16,7 +16,7 @@ use super::loss::{read_through, skipped, unreadable};
 use super::reserved;
 use super::stored::{Apart, Reading, Stored};
 use super::translate::retag;
-use crate::array::{Array, Datatype};
+use crate::array::{Array, Byteorder, Datatype};
 use crate::asdf::{self, ArrayOptions, AsdfFile, Builder, Container, Target, ndarray};
 use crate::bytes::{Derived, MemorySource};
 use crate::diagnostic::Diagnostic;
@@ -575,13 +575,18 @@ impl<'a> ToDraft<'a> {
 
     /// Puts documentation, attributes and parameters back where [`stream_to_asdf`] found them.
     fn give_back(&mut self, draft: &mut Draft, about: Node<'_>) {
-        for path in about.get("parameters").filter(|list| list.is_sequence()).iter().flat_map(|list| list.items()) {
-            restore_param(draft, &path.text(), None);
+        let listed = about.get("parameters").filter(|list| list.is_sequence());
+        for (at, path) in listed.iter().flat_map(|list| list.items()).enumerate() {
+            if restore_param(draft, &path.text(), None).is_none() {
+                self.stray("parameters", &at.to_string());
+            }
         }
         for (path, kind) in about.get("stored").filter(|map| map.is_mapping()).iter().flat_map(|map| map.entries()) {
             let kind = Primitive::named(&kind.text(), Dialect::D2025);
             let kind = kind.filter(|kind| kind.kind() == PrimitiveKind::Signed);
-            restore_param(draft, &path.text(), kind);
+            if restore_param(draft, &path.text(), kind).is_none() {
+                self.stray("stored", &path.text());
+            }
         }
         self.give_form(draft, about);
         for (key, lines) in about.get("docs").filter(|docs| docs.is_mapping()).iter().flat_map(|docs| docs.entries()) {
@@ -618,7 +623,7 @@ impl<'a> ToDraft<'a> {
     /// The loss of what is said about an item that is not there.
     pub(super) fn stray(&mut self, of: &str, path: &str) {
         let place = format!("/dudley/{of}/{}", pointer(path));
-        self.losses.push(Diagnostic::loss(&place, format!("documentation or attributes of an item that does not exist: {path}")));
+        self.losses.push(Diagnostic::loss(&place, format!("describes an item that does not exist: {path}")));
     }
 }
 
@@ -636,9 +641,11 @@ fn is_ours(about: Node<'_>) -> bool {
         node.is_mapping() && node.tag().is_none() && node.entries().all(|(key, value)| is_text(key) && is(value))
     };
     let is_said = |said: Node<'_>| is_map(said, &|value| !ndarray::is_ndarray(value));
+    // No list and no mapping is written that is empty.
     let is_known = |(key, value): (Node<'_>, Node<'_>)| match &*key.text() {
+        _ if !value.is_scalar() && value.is_empty() => false,
         "dialect" => is_text(value) && Dialect::named(&value.text()).is_some(),
-        "byteorder" => is_text(value),
+        "byteorder" => is_text(value) && Byteorder::from_name(&value.text()).is_some(),
         "parameters" => is_list(value),
         "stored" => is_map(value, &is_text),
         "docs" | "shapes" => is_map(value, &is_list),
@@ -650,24 +657,24 @@ fn is_ours(about: Node<'_>) -> bool {
     about.is_mapping() && about.tag().is_none() && about.get("dialect").is_some() && about.entries().all(is_known)
 }
 
-/// A whole number of a mapping that was a parameter is one again, stored if it has a type that holds it.
-fn restore_param(draft: &mut Draft, path: &str, stored: Option<Primitive>) {
-    let Some((parent, name)) = path.rsplit_once('/') else { return };
+/// Makes a whole number of a mapping a parameter again, stored if it has a type that holds it; None if there is no such number.
+fn restore_param(draft: &mut Draft, path: &str, stored: Option<Primitive>) -> Option<()> {
+    let (parent, name) = path.rsplit_once('/')?;
     let name = name.replace("~1", "/").replace("~0", "~");
-    let Some((dict, _)) = draft.told_at(parent) else { return };
-    let DraftKind::Dict(items) = &mut dict.kind else { return };
-    let found = dict.attributes.iter().position(|(known, _)| *known == name);
-    let Some(found) = found else { return };
-    if let Some((_, Attribute::Value(Literal::Integer(value)))) = dict.attributes.get(found)
-        && *value >= -1
-    {
-        let is_param = |item: &Draft| matches!(item.kind, DraftKind::Param(_) | DraftKind::Stored(..));
-        let after = items.iter().take_while(|(_, item)| is_param(item)).count();
-        let fits = |kind: &Primitive| *value <= i64::MAX >> (64 - 8 * kind.size().clamp(1, 8));
-        let item = stored.filter(fits).map_or_else(|| Draft::param(*value), |kind| Draft::stored(*value, kind));
-        items.insert(after, (name, item));
-        dict.attributes.remove(found);
+    let (dict, _) = draft.told_at(parent)?;
+    let DraftKind::Dict(items) = &mut dict.kind else { return None };
+    let found = dict.attributes.iter().position(|(known, _)| *known == name)?;
+    let (_, Attribute::Value(Literal::Integer(value))) = *dict.attributes.get(found)? else { return None };
+    if value < -1 {
+        return None;
     }
+    let is_param = |item: &Draft| matches!(item.kind, DraftKind::Param(_) | DraftKind::Stored(..));
+    let after = items.iter().take_while(|(_, item)| is_param(item)).count();
+    let fits = |kind: &Primitive| value <= i64::MAX >> (64 - 8 * kind.size().clamp(1, 8));
+    let item = stored.filter(fits).map_or_else(|| Draft::param(value), |kind| Draft::stored(value, kind));
+    items.insert(after, (name, item));
+    dict.attributes.remove(found);
+    Some(())
 }
 
 /// The scalar that an attribute can hold.
