@@ -22,9 +22,9 @@ pub(super) struct Tags {
 
 impl Tags {
     pub(super) fn of(wcs: Node<'_>, limits: &Limits) -> Result<Self> {
-        let (mut known, mut walk) = (Vec::new(), wcs.walk(limits));
+        let (mut known, mut walk) = (Vec::<String>::new(), wcs.walk(limits));
         while let Some(visit) = walk.step()? {
-            known.extend(visit.node.tag().map(str::to_owned));
+            known.extend(visit.node.tag().filter(|tag| !known.iter().any(|other| other == tag)).map(str::to_owned));
         }
         Ok(Self { known })
     }
