@@ -155,12 +155,14 @@ pub struct Md5Thread {
     back: Option<Receiver<Vec<u8>>>,
     thread: Option<JoinHandle<[u8; 16]>>,
     buffer: Vec<u8>,
-    small: Md5,
-    /// `true` if `small` hashes everything.
-    alone: bool,
+    /// What is hashed so far, until a thread goes on with it.
+    begun: Md5,
 }
 
+/// Bytes that are sent to the thread at once.
 const PIECE: usize = 1 << 20;
+/// Bytes at the start that are hashed at once, without a copy: most blocks of many have no more.
+const START: u64 = 64 << 10;
 
 impl Default for Md5Thread {
     fn default() -> Self {
@@ -171,11 +173,14 @@ impl Default for Md5Thread {
 impl Md5Thread {
     /// Nothing hashed yet; the thread starts only when there is a piece worth sending.
     pub fn new() -> Self {
-        Self { send: None, back: None, thread: None, buffer: Vec::new(), small: Md5::new(), alone: false }
+        Self { send: None, back: None, thread: None, buffer: Vec::new(), begun: Md5::new() }
     }
 
     /// Hashes these bytes, too.
     pub fn update(&mut self, mut bytes: &[u8]) {
+        if self.buffer.is_empty() && self.thread.is_none() && self.begun.len() + bytes.len() as u64 <= START {
+            return self.begun.update(bytes);
+        }
         while !bytes.is_empty() {
             let room = PIECE - self.buffer.len();
             let (now, later) = bytes.split_at(room.min(bytes.len()));
@@ -188,12 +193,8 @@ impl Md5Thread {
     }
 
     fn send_piece(&mut self) {
-        // Decided once: what `small` has begun no thread can go on with, though there may be more of them now.
-        if self.thread.is_none() && !self.alone {
-            if threads() > 1 {
-                self.start();
-            }
-            self.alone = self.thread.is_none();
+        if self.thread.is_none() && threads() > 1 {
+            self.start();
         }
         let next = self.back.as_ref().and_then(|back| back.try_recv().ok()).map(|mut used| {
             used.clear();
@@ -203,15 +204,15 @@ impl Md5Thread {
         // Without a thread (none could be started) the hash is computed right here.
         match &self.send {
             Some(send) => drop(send.send(full)),
-            None => self.small.update(&full),
+            None => self.begun.update(&full),
         }
     }
 
     fn start(&mut self) {
         let (send, receive) = sync_channel::<Vec<u8>>(4);
         let (give_back, back) = sync_channel::<Vec<u8>>(8);
+        let mut md5 = self.begun.clone();
         let started = lasting("md5", move || {
-            let mut md5 = Md5::new();
             while let Ok(piece) = receive.recv() {
                 md5.update(&piece);
                 let _ = give_back.try_send(piece);
@@ -233,8 +234,8 @@ impl Md5Thread {
             Some(Ok(digest)) => digest,
             Some(Err(panic)) => std::panic::resume_unwind(panic),
             None => {
-                self.small.update(&self.buffer);
-                self.small.finish()
+                self.begun.update(&self.buffer);
+                self.begun.finish()
             }
         }
     }
@@ -335,14 +336,11 @@ mod tests {
     fn the_thread_hashes_what_md5_hashes_however_the_bytes_are_cut() {
         let bytes: Vec<u8> = (0..(3 << 20) + 77u32).map(|n| (n * 7) as u8).collect();
         let expected = Md5::of(&bytes);
-        for cut in [1 << 20, 999_999, 4 << 20] {
+        for cut in [1000, 64 << 10, 1 << 20, 999_999, 4 << 20] {
             let mut md5 = Md5Thread::new();
             bytes.chunks(cut).for_each(|piece| md5.update(piece));
             assert_eq!(md5.finish(), expected);
         }
-        let mut alone = Md5Thread { alone: true, ..Md5Thread::new() };
-        alone.update(&bytes);
-        assert_eq!(alone.finish(), expected);
         let mut small = Md5Thread::new();
         small.update(b"abc");
         assert_eq!(small.finish(), Md5::of(b"abc"));

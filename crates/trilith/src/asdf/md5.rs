@@ -69,6 +69,11 @@ impl Md5 {
         Self { state: START, len: 0, rest: [0; 64], held: 0 }
     }
 
+    /// The number of bytes hashed.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
     /// Hashes these bytes, too.
     pub(crate) fn update(&mut self, mut bytes: &[u8]) {
         self.len = self.len.wrapping_add(bytes.len() as u64);
