@@ -59,7 +59,11 @@ pub fn show(out: &mut Out, name: &str, file: &DudleyFile, options: &Options) -> 
     ])
 }
 
+/// The number of items; of a file of another format the number of its arrays, whose chunks are items of their own.
 fn count(file: &DudleyFile) -> Result<u64> {
+    if let LayoutOrigin::Derived(_) = file.origin() {
+        return Ok(file.outline()?.arrays().count() as u64);
+    }
     let items = file.items()?;
     let mut count = 0;
     for entry in items.entries() {
