@@ -27,6 +27,31 @@ WORKS = [
     ("asdf-slice-lz4", "10 rows of 4096, lz4, of an AsdfFile", None),
 ]
 
+ROWS = """
+import json, numpy, sys, time
+path, count = sys.argv[1], int(sys.argv[2])
+wanted = sorted(numpy.random.default_rng(5).choice(count, count // 10, replace=False).tolist())
+array = {open}(path)["a"]
+array[wanted]
+start = time.process_time(), time.perf_counter()
+for _ in range(20):
+    array[wanted]
+print(json.dumps({{"cpu_s": (time.process_time() - start[0]) / 20, "wall_s": (time.perf_counter() - start[1]) / 20}}))
+"""
+
+
+def rows(path, count):
+    import asdf
+    import h5py
+    import numpy as np
+
+    array = np.random.default_rng(5).random((int(count), 1000)).astype("f4")
+    if str(path).endswith(".h5"):
+        with h5py.File(path, "w") as f:
+            f["a"] = array
+    else:
+        asdf.AsdfFile({"a": array}).write_to(path)
+
 
 def works(bench):
     folder = bench.folder / "python"
@@ -39,3 +64,11 @@ def works(bench):
     for name, what, least in WORKS:
         commands = {who: command(name, who) for who in ("trilith", "asdf")}
         yield Work(f"python-{name}", what, commands, inner=True, wants={"asdf": least} if least else {})
+
+    count = 1000 if bench.small else 10_000
+    ours, theirs = (bench.file(f"rows-{count}.{kind}", rows, count) for kind in ("asdf", "h5"))
+    commands = {
+        "trilith": [sys.executable, "-c", ROWS.format(open="__import__('trilith').open"), ours, count],
+        "h5py": [sys.executable, "-c", ROWS.format(open="__import__('h5py').File"), theirs, count],
+    }
+    yield Work("python-rows", f"{count // 10:,} rows of {count:,} by a list of indices, array open", commands, inner=True, wants={"h5py": 1})
