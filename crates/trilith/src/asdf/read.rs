@@ -34,7 +34,7 @@ use crate::tree::{self, Node, NodeId, Tree};
 /// ```
 pub struct AsdfFile {
     sections: Sections,
-    tree: Tree,
+    tree: Arc<Tree>,
     limits: Limits,
     resolve: Arc<dyn Resolve>,
     fits: Option<Arc<dyn FitsArrays>>,
@@ -118,8 +118,9 @@ impl AsdfFile {
         let limits = &limits.for_calls(source.len());
         let mut sections = Sections::read(source, limits)?;
         let tree = read_tree(&sections, limits).doing(|| format!("reading the tree of {}", sections.source().name()))?;
-        let sources = OnceLock::new();
-        sections.expect(|| blocks_needed(&tree, sources.get_or_init(|| walk::source_numbers(&tree))));
+        let tree = Arc::new(tree);
+        let counted = tree.clone();
+        sections.expect(move || blocks_needed(&counted));
         Ok(Self {
             sections,
             tree,
@@ -133,7 +134,7 @@ impl AsdfFile {
             external: Mutex::default(),
             notes: Notes::default(),
             references: OnceLock::new(),
-            sources,
+            sources: OnceLock::new(),
         })
     }
 
@@ -223,7 +224,7 @@ impl AsdfFile {
 
     /// With another tree for the same blocks, whose references `resolve` resolves.
     pub(crate) fn with_tree(mut self, tree: Tree, resolve: Arc<dyn Resolve>) -> Self {
-        (self.tree, self.resolve, self.external) = (tree, resolve, Mutex::default());
+        (self.tree, self.resolve, self.external) = (Arc::new(tree), resolve, Mutex::default());
         (self.references, self.sources, self.declared) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         self
     }
@@ -506,7 +507,8 @@ fn at_line(node: Node<'_>) -> String {
 }
 
 /// One more than the highest number of a block that the arrays of the tree name.
-fn blocks_needed(tree: &Tree, sources: &[(u32, u32)]) -> usize {
+fn blocks_needed(tree: &Tree) -> usize {
+    let sources = walk::source_numbers(tree);
     let numbers = sources.iter().filter_map(|(_, source)| usize::try_from(tree.node_at(*source as usize)?.as_i64()?).ok());
     numbers.map(|number| number.saturating_add(1)).max().unwrap_or(0)
 }

@@ -3,7 +3,7 @@
 //! ASDF 1.x, "Low-level file layout". The block list comes from a verified index, or from skipping along the block
 //! headers.
 
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use super::block::{self, Block};
 use super::generation::{self, Generation};
@@ -27,10 +27,13 @@ pub struct Sections {
     /// The problem with the chain of listed blocks, once it was followed.
     chained: OnceLock<Option<String>>,
     walked: OnceLock<Walk>,
-    /// Number of blocks that the tree names, if no index states how many there are.
-    needed: Option<usize>,
+    /// Number of blocks that the tree names, if no index states how many there are. It is counted when it is asked for.
+    needed: Option<Needed>,
     limits: Limits,
 }
+
+/// A number of blocks that is counted once.
+type Needed = LazyLock<usize, Box<dyn FnOnce() -> usize + Send + Sync>>;
 
 /// The block index, if there is one.
 #[derive(Debug, Default)]
@@ -137,7 +140,7 @@ impl Sections {
         self.leave_to_stream(&mut listed);
         // Each block of a remote file with many is not looked at when it is opened.
         let many = listed.blocks.len() > FEW && self.source.access() == Access::Requests;
-        listed.trusted = many && self.needed == Some(listed.blocks.len());
+        listed.trusted = many && self.needed.as_deref() == Some(&listed.blocks.len());
         Ok(listed)
     }
 
@@ -198,10 +201,10 @@ impl Sections {
 
     /// Sets the number of blocks that the tree needs. If a remote file has many blocks, an index with exactly that
     /// number is trusted without a look at each block.
-    pub(super) fn expect(&mut self, needed: impl FnOnce() -> usize) {
+    pub(super) fn expect(&mut self, needed: impl FnOnce() -> usize + Send + Sync + 'static) {
         let is_told = self.listed.get().is_some_and(|listed| !listed.blocks.is_empty());
         if !is_told && self.first_block.is_some() && self.rows.iter().any(|row| row.index) {
-            self.needed = Some(needed());
+            self.needed = Some(LazyLock::new(Box::new(needed)));
         }
     }
 
@@ -572,12 +575,12 @@ impl Sections {
     /// tree name more blocks than there are.
     fn doubt_gaps(&self, walk: &mut Walk, index: Option<&BlockIndex>) {
         let listed = index.and_then(|index| index.entries.as_ref().ok()).map_or(0, Vec::len);
-        let is_short = listed.max(self.needed.unwrap_or(0)) > walk.blocks.len();
+        let is_short = || listed.max(self.needed.as_deref().copied().unwrap_or(0)) > walk.blocks.len();
         let gap = walk.blocks.windows(2).find_map(|pair| match pair {
             [block, next] => block.end().filter(|end| *end < next.offset),
             _ => None,
         });
-        if let Some(end) = gap.filter(|_| walk.has_gaps && is_short) {
+        if let Some(end) = gap.filter(|_| walk.has_gaps && is_short()) {
             note_damage(walk, end);
         }
     }
