@@ -155,7 +155,7 @@ pub struct Md5Thread {
     back: Option<Receiver<Vec<u8>>>,
     thread: Option<JoinHandle<[u8; 16]>>,
     buffer: Vec<u8>,
-    /// What is hashed so far, until a thread goes on with it.
+    /// The bytes hashed so far, until a thread goes on with them.
     begun: Md5,
 }
 
