@@ -463,7 +463,7 @@ mod tests {
     fn tests_of_one_package_have_the_features_of_tests_of_all() -> Result<(), String> {
         let features = |words: &[&str]| -> Result<BTreeSet<String>, String> {
             let mut tree = cargo(["tree", "--locked", "--edges", "normal,build,dev", "--prefix", "none", "--no-dedupe"]);
-            let said = crate::shell::output(tree.args(["--format", "{p} [{f}]"]).args(words))?;
+            let said = output(tree.args(["--format", "{p} [{f}]"]).args(words))?;
             let is_ours = |line: &&str| line.starts_with("trilith") || line.starts_with("xtask");
             Ok(said.lines().filter(|line| !is_ours(line)).map(|line| line.replace(" (proc-macro)", "")).collect())
         };
