@@ -247,11 +247,14 @@ fn find_mark(text: &[u8], from: usize) -> Option<usize> {
         &generation::BLOCK_MAGIC_DOCUMENTED,
         &generation::DRAFT_MAGIC_DOCUMENTED,
     ];
-    let first = |mark: &&[u8]| {
-        let mut places = memmem::find_iter(text.get(from..).unwrap_or(&[]), *mark).map(|at| from + at);
-        places.find(|at| mark.first() == Some(&0xd3) || !within_character(*at))
-    };
-    marks.iter().filter_map(first).min()
+    let mut first = None;
+    for mark in marks {
+        // Only before the mark that was found.
+        let end = first.map_or(text.len(), |at: usize| text.len().min(at + mark.len() - 1));
+        let mut places = memmem::find_iter(text.get(from..end).unwrap_or(&[]), mark).map(|at| from + at);
+        first = places.find(|at| mark.first() == Some(&0xd3) || !within_character(*at)).or(first);
+    }
+    first
 }
 
 /// Refuses the text of a tree that could not be found again unchanged in a file.
