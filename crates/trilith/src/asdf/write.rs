@@ -89,8 +89,8 @@ pub struct FileWriter<W: Write + Seek> {
     damaged: Vec<Diagnostic>,
 }
 
-/// Bytes held back at most.
-const TAIL: usize = 1 << 20;
+/// Bytes held back at most. More would be memory that is touched once, which costs small files more than it saves large ones.
+const TAIL: usize = 128 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spare {
