@@ -2,6 +2,7 @@
 
 import sys
 
+from bulk import TIMED
 from harness import Work
 
 COMPARE = "crates/trilith-py/benches/compare.py"
@@ -27,16 +28,14 @@ WORKS = [
     ("asdf-slice-lz4", "10 rows of 4096, lz4, of an AsdfFile", None),
 ]
 
-ROWS = """
-import json, numpy, sys, time
+ROWS = TIMED + """
+import numpy
 path, count = sys.argv[1], int(sys.argv[2])
 wanted = sorted(numpy.random.default_rng(5).choice(count, count // 10, replace=False).tolist())
-array = {open}(path)["a"]
-array[wanted]
-start = time.process_time(), time.perf_counter()
-for _ in range(20):
-    array[wanted]
-print(json.dumps({{"cpu_s": (time.process_time() - start[0]) / 20, "wall_s": (time.perf_counter() - start[1]) / 20}}))
+array = open_file(path)["a"]
+def work(): array[wanted]
+work()
+timed(work, 20)
 """
 
 
@@ -68,7 +67,7 @@ def works(bench):
     count = 1000 if bench.small else 10_000
     ours, theirs = (bench.file(f"rows-{count}.{kind}", rows, count) for kind in ("asdf", "h5"))
     commands = {
-        "trilith": [sys.executable, "-c", ROWS.format(open="__import__('trilith').open"), ours, count],
-        "h5py": [sys.executable, "-c", ROWS.format(open="__import__('h5py').File"), theirs, count],
+        "trilith": bench.python("from trilith import open as open_file" + ROWS, ours, count),
+        "h5py": bench.python("from h5py import File as open_file" + ROWS, theirs, count),
     }
     yield Work("python-rows", f"{count // 10:,} rows of {count:,} by a list of indices, array open", commands, inner=True, wants={"h5py": 1})

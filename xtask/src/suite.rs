@@ -213,7 +213,7 @@ pub fn test(arguments: &[String]) -> Result<(), String> {
 /// The seed of the samples and of the random cases.
 static SEED: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
 
-/// Returns a number made from the name of the commit: the tests of a commit say the same each time, and each commit tries others.
+/// Returns a number from the hash of the commit, so that a commit gives the same result each time and the next one tries other cases.
 fn seed_of_the_commit() -> u64 {
     let commit = output(Command::new("git").args(["rev-parse", "HEAD"]).current_dir(root())).unwrap_or_default();
     commit.get(..5).and_then(|start| u64::from_str_radix(start, 16).ok()).unwrap_or(1)

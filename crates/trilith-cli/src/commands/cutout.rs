@@ -15,7 +15,7 @@ use crate::options::Options;
 use crate::outputs::{Form, Outputs};
 use crate::target::Target;
 
-/// Cutouts that may wait for the disk at once. More gain nothing: each thread begins with memory that it has not touched yet.
+/// Cutouts that may wait for the disk at once. More gain nothing, since each thread begins with new memory.
 const SYNCING: usize = 3;
 
 /// Cut images out around positions on the sky

@@ -155,13 +155,13 @@ pub struct Md5Thread {
     back: Option<Receiver<Vec<u8>>>,
     thread: Option<JoinHandle<[u8; 16]>>,
     buffer: Vec<u8>,
-    /// The bytes hashed so far, until a thread goes on with them.
+    /// The hash of the first bytes. A thread goes on from there.
     begun: Md5,
 }
 
 /// Bytes that are sent to the thread at once.
 const PIECE: usize = 1 << 20;
-/// Bytes at the start that are hashed at once, without a copy: most blocks of many have no more.
+/// Bytes at the start that are hashed without a copy. Most blocks of a file with many blocks are smaller.
 const START: u64 = 64 << 10;
 
 impl Default for Md5Thread {
@@ -331,6 +331,7 @@ mod tests {
 
     use super::*;
     use crate::bytes::MemorySource;
+    use crate::threads::set_threads;
 
     #[test]
     fn the_thread_hashes_what_md5_hashes_however_the_bytes_are_cut() {
@@ -341,6 +342,12 @@ mod tests {
             bytes.chunks(cut).for_each(|piece| md5.update(piece));
             assert_eq!(md5.finish(), expected);
         }
+        set_threads(Some(1));
+        let mut alone = Md5Thread::new();
+        alone.update(&bytes);
+        let digest = alone.finish();
+        set_threads(None);
+        assert_eq!(digest, expected);
         let mut small = Md5Thread::new();
         small.update(b"abc");
         assert_eq!(small.finish(), Md5::of(b"abc"));

@@ -249,7 +249,7 @@ fn find_mark(text: &[u8], from: usize) -> Option<usize> {
     ];
     let mut first = None;
     for mark in marks {
-        // Only before the mark that was found.
+        // Marks after the one that was found do not count.
         let end = first.map_or(text.len(), |at: usize| text.len().min(at + mark.len() - 1));
         let mut places = memmem::find_iter(text.get(from..end).unwrap_or(&[]), mark).map(|at| from + at);
         first = places.find(|at| mark.first() == Some(&0xd3) || !within_character(*at)).or(first);

@@ -89,7 +89,7 @@ pub struct FileWriter<W: Write + Seek> {
     damaged: Vec<Diagnostic>,
 }
 
-/// Bytes held back at most. More would be memory that is touched once, which costs small files more than it saves large ones.
+/// Bytes held back at most. A larger buffer costs small files more than it saves large ones, since its memory is new for each file.
 const TAIL: usize = 128 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -59,7 +59,7 @@ pub fn show(out: &mut Out, name: &str, file: &DudleyFile, options: &Options) -> 
     ])
 }
 
-/// The number of items; of a file of another format the number of its arrays, whose chunks would count as items, too.
+/// Counts the items. In a file of another format it counts the arrays, because each chunk is an item of the derived layout.
 fn count(file: &DudleyFile) -> Result<u64> {
     if let LayoutOrigin::Derived(_) = file.origin() {
         return Ok(file.outline()?.arrays().count() as u64);
