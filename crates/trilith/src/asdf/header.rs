@@ -5,7 +5,7 @@
 use memchr::memmem;
 
 use super::generation::{self, Generation};
-use crate::bytes::{Source, read_vec};
+use crate::bytes::{Source, prefer_large_pages, read_vec};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -44,6 +44,9 @@ impl Header {
         self.comments.iter().find_map(|line| line.strip_prefix("#ASDF_STANDARD ")).map(str::trim)
     }
 }
+
+/// Number of bytes of blank lines that are read at once.
+const BLANKS: u64 = 256;
 
 /// Longest header line that is looked at.
 const LONGEST_LINE: u64 = 64 << 10;
@@ -146,18 +149,19 @@ pub struct TreeExtent {
 }
 
 /// Finds the tree after the header, if there is one: decided from the bytes right there, since a
-/// block index, too, contains `%YAML`.
+/// block index, too, contains `%YAML`. The bytes of the tree that had to be read for this come with it; those of a source
+/// that is in memory do not.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if neither tree nor block follows,
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the tree is too long.
-pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Result<Option<TreeExtent>> {
+pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Result<Option<(TreeExtent, Vec<u8>)>> {
     let size = source.len();
     // Blank lines between header and tree are harmless.
     let mut start = header.end;
     let mut line = start;
     let first = loop {
-        let ahead = read_vec(source, start, (size - start).min(4096), limits)?;
+        let ahead = read_vec(source, start, (size - start).min(BLANKS), limits)?;
         let at = ahead.iter().position(|b| !matches!(b, b'\n' | b'\r' | b' ' | b'\t'));
         let blanks = &ahead[..at.unwrap_or(ahead.len())];
         if let Some(end) = blanks.iter().rposition(|b| matches!(b, b'\n' | b'\r')) {
@@ -181,8 +185,8 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
     if first == 0 {
         return Ok(None);
     }
-    let ahead = read_vec(source, start, (size - start).min(4096), limits)?;
-    if ahead.starts_with(super::index::INDEX_HEADER) {
+    let ahead = read_vec(source, start, (size - start).min(super::index::INDEX_HEADER.len() as u64), limits)?;
+    if ahead == super::index::INDEX_HEADER {
         return Ok(None);
     }
     if first >= 0x80 {
@@ -200,6 +204,11 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
     let view = if source.local().is_none() { source.view(start, size - start) } else { None };
     let mut read = Vec::new();
     let mut have = 0;
+    let found = |len: usize, closed: bool, mut read: Vec<u8>| {
+        read.truncate(len);
+        read.shrink_to_fit();
+        (TreeExtent { start, end: start + len as u64, closed }, read)
+    };
     loop {
         let want = (size - start - have as u64).min(chunk_len);
         if have as u64 + want > limits.text {
@@ -209,6 +218,8 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
         let text = match view.and_then(|view| view.get(..len)) {
             Some(text) => text,
             None => {
+                read.reserve(want as usize);
+                prefer_large_pages(&mut read);
                 read.resize(len, 0);
                 source.read_at(start + have as u64, &mut read[have..])?;
                 &read
@@ -222,10 +233,11 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
         let tree = &text[..mark.unwrap_or(text.len())];
         if let Some(end) = find_end(tree, from, at_end || mark.is_some()) {
             stray_line(tree.get(..end).unwrap_or(tree), start)?;
-            return Ok(Some(TreeExtent { start, end: start + end as u64, closed: true }));
+            return Ok(Some(found(end, true, read)));
         }
         if at_end || mark.is_some() {
-            return Ok(Some(TreeExtent { start, end: start + tree.len() as u64, closed: false }));
+            let end = tree.len();
+            return Ok(Some(found(end, false, read)));
         }
         (have, chunk_len) = (len, chunk_len.saturating_mul(2));
     }
@@ -247,14 +259,11 @@ fn find_mark(text: &[u8], from: usize) -> Option<usize> {
         &generation::BLOCK_MAGIC_DOCUMENTED,
         &generation::DRAFT_MAGIC_DOCUMENTED,
     ];
-    let mut first = None;
-    for mark in marks {
-        // Marks after the one that was found do not count.
-        let end = first.map_or(text.len(), |at: usize| text.len().min(at + mark.len() - 1));
-        let mut places = memmem::find_iter(text.get(from..end).unwrap_or(&[]), mark).map(|at| from + at);
-        first = places.find(|at| mark.first() == Some(&0xd3) || !within_character(*at)).or(first);
-    }
-    first
+    let rest = text.get(from..).unwrap_or(&[]);
+    memchr::memchr2_iter(0xd3, 0x89, rest).map(|at| from + at).find(|at| {
+        let here = text.get(*at..).unwrap_or(&[]);
+        marks.iter().any(|mark| here.starts_with(mark)) && (here.first() == Some(&0xd3) || !within_character(*at))
+    })
 }
 
 /// Refuses the text of a tree that could not be found again unchanged in a file.
@@ -329,7 +338,7 @@ mod tests {
         let source = MemorySource::new(bytes.to_vec(), "test");
         let limits = Limits::default();
         let header = read(&source, &limits).unwrap();
-        find_tree(&source, &header, &limits).unwrap().map(|t| (t.start, t.end, t.closed))
+        find_tree(&source, &header, &limits).unwrap().map(|(t, _)| (t.start, t.end, t.closed))
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::sections::Sections;
 use super::uris::{self, Notes};
 use super::{walk, zarr};
 use crate::array::{Array, Byteorder, Mask};
-use crate::bytes::{NoReferences, Resolve, Source, SourceRef, prefer_large_pages, read_vec, to_usize};
+use crate::bytes::{NoReferences, Resolve, Source, SourceRef, read_vec};
 use crate::codec::chain::Described;
 use crate::codec::{self, CodecId};
 use crate::error::{Context, Error, Result};
@@ -116,8 +116,8 @@ impl AsdfFile {
     /// blocks are reported when they are read.
     pub fn open(source: SourceRef, limits: &Limits) -> Result<Self> {
         let limits = &limits.for_calls(source.len());
-        let mut sections = Sections::read(source, limits)?;
-        let tree = read_tree(&sections, limits).doing(|| format!("reading the tree of {}", sections.source().name()))?;
+        let (mut sections, text) = Sections::read_with_tree(source, None, limits)?;
+        let tree = read_tree(&sections, text, limits).doing(|| format!("reading the tree of {}", sections.source().name()))?;
         let tree = Arc::new(tree);
         let counted = tree.clone();
         sections.expect(move || blocks_needed(&counted));
@@ -513,8 +513,8 @@ fn blocks_needed(tree: &Tree) -> usize {
     numbers.map(|number| number.saturating_add(1)).max().unwrap_or(0)
 }
 
-/// Parses the tree where it is.
-fn read_tree(sections: &Sections, limits: &Limits) -> Result<Tree> {
+/// Parses the tree, whose text may have been read already.
+fn read_tree(sections: &Sections, text: Option<Vec<u8>>, limits: &Limits) -> Result<Tree> {
     let Some(extent) = sections.tree() else {
         return Tree::parse("", limits);
     };
@@ -522,10 +522,9 @@ fn read_tree(sections: &Sections, limits: &Limits) -> Result<Tree> {
     // The lines in front count, so that line and column are those of the file.
     let before = read_vec(source, 0, extent.start, limits)?;
     let lines = memchr::memchr_iter(b'\n', &before).count();
-    limits.charge_memory(extent.end - extent.start, "the tree")?;
-    let mut text = vec![0; to_usize(extent.end - extent.start)?];
-    prefer_large_pages(&mut text);
-    source.read_at(extent.start, &mut text)?;
+    let size = extent.end - extent.start;
+    limits.charge_memory(size, "the tree")?;
+    let text = text.map_or_else(|| read_vec(source, extent.start, size, limits), Ok)?;
     let origin = tree::Origin { byte: extent.start, line: u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1) };
     Tree::parse_bytes(text, origin, limits)
 }

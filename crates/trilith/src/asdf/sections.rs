@@ -101,8 +101,20 @@ impl Sections {
     /// # Errors
     /// Returns the errors of [`Sections::read`].
     pub(crate) fn read_as(source: SourceRef, row: Option<&'static Generation>, limits: &Limits) -> Result<Self> {
+        Self::read_with_tree(source, row, limits).map(|(sections, _)| sections)
+    }
+
+    /// Does the same as [`Sections::read_as`], and returns the bytes of the tree if they had to be read.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Sections::read`].
+    pub(super) fn read_with_tree(
+        source: SourceRef,
+        row: Option<&'static Generation>,
+        limits: &Limits,
+    ) -> Result<(Self, Option<Vec<u8>>)> {
         let header = header::read(&*source, limits)?;
-        let tree = header::find_tree(&*source, &header, limits)?;
+        let (tree, text) = header::find_tree(&*source, &header, limits)?.unzip();
         let from = tree.map_or(header.end, |tree| tree.end);
         let first_block = first_block(&source, &header.rows, from, limits)?;
         let told = first_block.filter(|_| header.rows.len() > 1).and_then(|at| block::row_of(&*source, &header.rows, row, at));
@@ -113,7 +125,7 @@ impl Sections {
         if sections.source.access() != Access::Requests {
             let _ = sections.listed.set(sections.find_index()?);
         }
-        Ok(sections)
+        Ok((sections, text.filter(|text| !text.is_empty())))
     }
 
     fn listed(&self) -> &Listed {

@@ -126,7 +126,7 @@ fn alone(source: SourceRef, limits: &Limits) -> Result<Salvage> {
     let mut notes: Vec<String> = source.notice().into_iter().collect();
     let (header, from) = read_header(&source, limits, &mut notes)?;
     let extent = match header::find_tree(&*source, &header, limits) {
-        Ok(found) => found.map(|tree| (tree.start, tree.end)),
+        Ok(found) => found.map(|(tree, _)| (tree.start, tree.end)),
         Err(error) if error.kind() == ErrorKind::Malformed => {
             let end = crate::asdf::next_block(&source, &header.rows, from, limits)?.unwrap_or(source.len());
             Some((from, end.min(from.saturating_add(limits.text))))
