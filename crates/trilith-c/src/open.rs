@@ -1,9 +1,9 @@
 //! Opening: options, and files from a path, an address, memory or a program's own function.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{CString, c_char, c_void};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 use library::bytes::{MemorySource, NoReferences, Resolve, Source, SourceRef};
 use library::file::Permissions;
@@ -31,7 +31,8 @@ handle! {
     /// it any more. Items, arrays and changes that came from it stay valid after that.
     trilith_file, b"tri:file", {
         file: Arc<File>,
-        family: std::ffi::CString,
+        /// The format, once it was asked for: its text lives as long as the file.
+        family: OnceLock<CString>,
     }
 }
 
@@ -133,8 +134,7 @@ fn open_source(
         None => source,
     };
     let file = opening.open_source(source, resolve)?;
-    let family = c_text(file.family());
-    Ok(trilith_file::give(Arc::new(file), family))
+    Ok(trilith_file::give(Arc::new(file), OnceLock::new()))
 }
 
 /// Opens a file by its path or its URL (`https://`, `s3://`, `gs://`, `az://`). Nothing is decoded. `options` may be null.
@@ -235,7 +235,7 @@ pub unsafe extern "C" fn trilith_open_callback(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_file_family(file: *const trilith_file) -> *const c_char {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(file) }.map_or(std::ptr::null(), |file| file.family.as_ptr())
+    unsafe { look(file) }.map_or(std::ptr::null(), |file| file.family.get_or_init(|| c_text(file.file.family())).as_ptr())
 }
 
 /// Lists problems of a file that can be read nevertheless: one line each, or an empty string. Free it with

@@ -483,13 +483,9 @@ impl Sections {
 
     /// The row of the table that describes the file: that of its first block, or else the newest of its header line.
     pub fn generation(&self) -> Option<&'static Generation> {
-        let first = match self.listed.get() {
-            Some(_) => self.block(0).ok().map(|block| block.generation),
-            None => {
-                self.first_block.and_then(|at| block::read(&*self.source, &self.rows, at, 0).ok()).map(|block| block.generation)
-            }
-        };
-        first.or_else(|| self.header.rows.last().copied())
+        // The list of all blocks is not made for this.
+        let first = self.first_block.and_then(|at| block::read(&*self.source, &self.rows, at, 0).ok());
+        first.map(|block| block.generation).or_else(|| self.header.rows.last().copied())
     }
 
     fn walk(&self) -> &Walk {
