@@ -296,14 +296,6 @@ fn read_inner(source: &dyn Source, rows: &[&'static Generation], offset: u64, in
     at.take(magic)?;
     let header_size = at.u16()?;
     let fields = at.rest();
-    let candidates = generation::by_header_size(rows, magic, header_size);
-    let smallest = || rows.iter().filter(|g| g.magic.len() == magic).map(|g| g.fields.size).min();
-    let Some(&first) = candidates.first() else {
-        return Err(Error::malformed(match smallest() {
-            Some(least) => format!("block header of {header_size} bytes, expected at least {least}"),
-            None => "this mark does not belong to the generation of the header line".to_owned(),
-        }));
-    };
     let data_offset = offset.saturating_add(magic as u64 + 2 + u64::from(header_size));
     let parse = |row: &'static Generation| parse(row, fields, offset, header_size, data_offset, index, source.len());
     let with_extra = |mut block: Block| {
@@ -312,6 +304,20 @@ fn read_inner(source: &dyn Source, rows: &[&'static Generation], offset: u64, in
             block.extra = read_vec(source, data_offset - len, len, &Limits::default())?;
         }
         Ok(block)
+    };
+    // After the first block of a file one row is left, which needs no list.
+    if let [row] = rows
+        && generation::may_have(row, magic, header_size)
+    {
+        return parse(row).and_then(with_extra);
+    }
+    let candidates = generation::by_header_size(rows, magic, header_size);
+    let smallest = || rows.iter().filter(|g| g.magic.len() == magic).map(|g| g.fields.size).min();
+    let Some(&first) = candidates.first() else {
+        return Err(Error::malformed(match smallest() {
+            Some(least) => format!("block header of {header_size} bytes, expected at least {least}"),
+            None => "this mark does not belong to the generation of the header line".to_owned(),
+        }));
     };
     // An enlarged header may be that of several rows: the one whose sizes make sense is meant.
     if candidates.len() > 1 {

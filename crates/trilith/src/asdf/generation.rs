@@ -408,12 +408,16 @@ pub fn candidates(token: &str, version: (u32, u32, u32)) -> Result<Vec<&'static 
     Ok(found)
 }
 
+/// Returns `true` if a row may have a block whose header has `header_size` after magic bytes of `magic_len` bytes.
+pub(super) fn may_have(row: &Generation, magic_len: usize, header_size: u16) -> bool {
+    row.magic.len() == magic_len && row.fields.size <= header_size
+}
+
 /// The order in which rows are tried for a block whose header has `header_size` after magic bytes of
 /// `magic_len` bytes: the row of exactly this size, then those that it may be an enlarged form of,
 /// largest first.
 pub fn by_header_size(rows: &[&'static Generation], magic_len: usize, header_size: u16) -> Vec<&'static Generation> {
-    let mut fitting: Vec<_> =
-        rows.iter().copied().filter(|g| g.magic.len() == magic_len && g.fields.size <= header_size).collect();
+    let mut fitting: Vec<_> = rows.iter().copied().filter(|row| may_have(row, magic_len, header_size)).collect();
     fitting.sort_by_key(|g| std::cmp::Reverse(g.fields.size));
     fitting
 }

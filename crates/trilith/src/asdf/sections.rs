@@ -527,7 +527,9 @@ impl Sections {
                 self.announce(&places)?;
             }
             let block = block::read(&nearby, &rows, at, walk.blocks.len())?;
-            rows = vec![block.generation];
+            if rows.len() > 1 {
+                rows = vec![block.generation];
+            }
             let (end, streamed) = (block.end(), block.is_streamed());
             walk.blocks.push(block);
             if streamed {
