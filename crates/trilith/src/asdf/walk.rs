@@ -173,11 +173,22 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
     let mut inside: Vec<Found> = Vec::new();
     // Most metadata lead to no array: they are not entered.
     let landmarks = file.tree().landmarks(ndarray::is_ndarray_tag);
-    let leads_on = |step: &Step, node: Node<'_>| {
+    // The first landmark that is not before the last node. Nodes come in order, except for those that are merged in.
+    let mut ahead = 0;
+    let mut leads_on = |step: &Step, node: Node<'_>| {
         let numbers = node.written_ids();
-        let next = landmarks.get(landmarks.partition_point(|number| *number < numbers.start));
-        let is_near = step.found.other.is_some() || next.is_some_and(|number| *number < numbers.end);
-        is_near && (!node.is_scalar() || ndarray::is_ndarray(node))
+        if step.found.other.is_none() {
+            let is_before = |at: usize| landmarks.get(at).is_some_and(|number| *number < numbers.start);
+            if !(ahead == 0 || is_before(ahead - 1)) || is_before(ahead) && is_before(ahead + 1) {
+                ahead = landmarks.partition_point(|number| *number < numbers.start);
+            } else if is_before(ahead) {
+                ahead += 1;
+            }
+            if landmarks.get(ahead).is_none_or(|number| *number >= numbers.end) {
+                return false;
+            }
+        }
+        !node.is_scalar() || ndarray::is_ndarray(node)
     };
     // Nodes that are not entered count all the same, and keys are nodes, too.
     let passed = |node: Node<'_>| (node.written_ids().len() as u64 / 2).max(1);
@@ -187,10 +198,11 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
             .checked_sub(1)
             .ok_or_else(|| Limits::exceeded("nodes", limit, "the tree, references expanded, has more nodes to visit"))?;
         path.truncate(step.parent);
-        match &step.key {
-            Key::Root => {}
-            Key::Index(index) => push_key(&mut path, &index.to_string()),
-            Key::Name(key) => push_key(&mut path, &key_of(key.node(file))),
+        let name = if let Key::Name(key) = &step.key { Some(key_of(key.node(file))) } else { None };
+        match (&step.key, &name) {
+            (Key::Index(index), _) => push_key(&mut path, &index.to_string()),
+            (_, Some(name)) => push_key(&mut path, name),
+            (_, None) => {}
         }
         inside.truncate(step.depth);
         let node = step.found.node(file);
@@ -200,12 +212,9 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
         let mut charge = || file.limits().charge_text(&mut text, path.len(), "the paths of the arrays");
         if ndarray::is_ndarray(node) {
             charge()?;
-            let found = match (&step.key, inside.last()) {
-                // A path that leads to two arrays names none.
-                (Key::Name(key), Some(above)) => above.node(file).check_name(&key_of(key.node(file))).map(|()| step.found),
-                _ => Ok(step.found),
-            };
-            list.push(Listed { path: path.clone(), found });
+            // A path that leads to two arrays names none.
+            let checked = name.zip(inside.last()).map_or(Ok(()), |(name, above)| above.node(file).check_name(&name));
+            list.push(Listed { path: path.clone(), found: checked.map(|()| step.found) });
             continue;
         }
         if node.is_scalar() || node.tag().is_some_and(is_integer_tag) {

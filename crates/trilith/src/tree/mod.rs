@@ -84,6 +84,12 @@ impl Record {
     fn tag_number(&self) -> u32 {
         self.meta >> build::TAG_SHIFT
     }
+
+    /// Returns `true` if the text of a scalar is as its span has it: without quotes, escapes and folds.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.meta & (build::VERBATIM | 7 << build::STYLE_SHIFT) == build::VERBATIM
+    }
 }
 
 /// The properties written before a node, for the few nodes that have some.
@@ -264,7 +270,12 @@ impl Tree {
             let Some(record) = self.records.get(*number as usize) else { return false };
             let leads_elsewhere = match record.meta & build::KIND {
                 build::ALIAS => true,
-                build::SCALAR => Node::new(self, *number).is_key("$ref"),
+                build::SCALAR => {
+                    // Most keys are told by their length: quotes and escapes only make it longer.
+                    let length = record.end - record.start;
+                    let may_be = length == 4 || length > 4 && !record.is_plain();
+                    may_be && Node::new(self, *number).is_key("$ref")
+                }
                 _ => false,
             };
             leads_elsewhere || wanted.get(record.tag_number() as usize) == Some(&true)

@@ -503,7 +503,7 @@ impl<'t> Node<'t> {
         if record.meta & KIND != SCALAR {
             return false;
         }
-        if record.meta & (VERBATIM | 7 << STYLE_SHIFT) == VERBATIM {
+        if record.is_plain() {
             // Bytes are compared without asking whether the span has whole characters, as all spans have.
             return self.tree.text.as_bytes().get(Span::new(record.start, record.end).range()) == Some(key.as_bytes());
         }
