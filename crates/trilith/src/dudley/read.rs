@@ -176,7 +176,9 @@ impl DudleyFile {
 
     /// Returns `true` if a layout of the name of a file is next to it.
     pub(crate) fn has_layout_beside(source: &SourceRef, resolve: &dyn Resolve) -> bool {
-        beside(source.name()).is_some_and(|beside| resolve.resolve(&beside.replace('%', "%25")).is_ok())
+        let uri = beside(source.name()).map(|beside| beside.replace('%', "%25"));
+        // Most files have none, which is known sooner than the error that says so is made.
+        uri.is_some_and(|uri| !resolve.is_missing(&uri) && resolve.resolve(&uri).is_ok())
     }
 
     /// The bytes.
