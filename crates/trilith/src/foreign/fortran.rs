@@ -4,7 +4,7 @@
 //! length before a piece is negative if another follows, and that after it if one precedes it.
 
 use super::recognise::{Marks, Piece, pieces};
-use super::text::LayoutText;
+use super::text::{LayoutText, placed_bytes};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
 use crate::layout::COLUMN;
@@ -42,7 +42,7 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
 
 /// A record as an item of a list; one of several pieces is a list of them.
 fn spelled(record: &[Piece]) -> String {
-    let pieces: Vec<String> = record.iter().map(|piece| format!("u1[{}] @{}", piece.len, piece.begin)).collect();
+    let pieces: Vec<String> = record.iter().map(|piece| placed_bytes(piece.len, piece.begin)).collect();
     match &pieces[..] {
         [only] => only.clone(),
         _ => format!("[{}]", pieces.join(", ")),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::parts::{self, Member};
-use super::text::{LayoutText, spell};
+use super::text::{LayoutText, placed_bytes, spell};
 use crate::array::{Array, Byteorder, Datatype, Named, NamedKind, Partly};
 use crate::bytes::SourceRef;
 use crate::codec::filter::numbers;
@@ -33,7 +33,7 @@ pub(super) fn declare((array, missing, named): &Partly, start: u64, name: &str, 
         if array.is_empty() {
             text.array(name, &made.datatype, Byteorder::Little, shape, offset)?;
         } else {
-            text.item(name, &format!("u1[{}] @{offset}", array.nbytes_stored()))?;
+            text.item(name, &placed_bytes(array.nbytes_stored(), offset))?;
             made.write(array, named, "", text)?;
         }
     } else if array.is_c_contiguous() {

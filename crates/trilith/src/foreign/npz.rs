@@ -8,7 +8,7 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use super::text::LayoutText;
+use super::text::{LayoutText, placed_bytes};
 use super::{groups, npy};
 #[cfg(feature = "zlib")]
 use crate::array::npy_header_len;
@@ -89,7 +89,7 @@ fn declare(source: &SourceRef, entry: &Entry, name: &str, text: &mut LayoutText,
         npy::said(&named, text)?;
         return npy::unreadable(&missing, name, text);
     }
-    text.item(name, &format!("u1[{}] @{start}", entry.stored))?;
+    text.item(name, &placed_bytes(entry.stored, start))?;
     made.write(&array, &named, &format!("skip({}) rawdeflate", array.offset()), text)?;
     npy::said(&named, text)?;
     npy::unreadable(&missing, name, text)
@@ -98,7 +98,7 @@ fn declare(source: &SourceRef, entry: &Entry, name: &str, text: &mut LayoutText,
 /// A member that is no array of numpy: its bytes.
 fn declare_bytes(entry: &Entry, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
     let stored = if entry.size == 0 { 0 } else { entry.stored };
-    text.item(name, &format!("u1[{stored}] @{start}"))?;
+    text.item(name, &placed_bytes(stored, start))?;
     match entry.method {
         0 => Ok(()),
         8 if entry.size == 0 => Ok(()),

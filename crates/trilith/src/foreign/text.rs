@@ -49,7 +49,7 @@ impl LayoutText {
     pub fn enter(&mut self, name: &str) -> Result<()> {
         let name = self.name(name);
         self.limits.charge_depth(self.open.len(), "the layout")?;
-        self.line(&format!("{name}/"))?;
+        self.line(&[&name, "/"])?;
         self.open.push(HashMap::new());
         self.at.push(name);
         Ok(())
@@ -64,7 +64,7 @@ impl LayoutText {
             self.open.pop();
             self.at.pop();
             // The dict that is gone back to may have no more items: an attribute would be its.
-            self.line("..")?;
+            self.line(&[".."])?;
         }
         Ok(())
     }
@@ -77,7 +77,7 @@ impl LayoutText {
     pub fn array(&mut self, name: &str, datatype: &Datatype, order: Byteorder, shape: &[u64], offset: u64) -> Result<()> {
         let mut typed = String::new();
         spell(datatype, order, shape, &mut typed)?;
-        self.item(name, &format!("{typed} @{offset}"))
+        self.item(name, &placed(&typed, offset))
     }
 
     /// An item: what is after `NAME =`.
@@ -86,7 +86,7 @@ impl LayoutText {
     /// Returns the errors of [`LayoutText::enter`].
     pub fn item(&mut self, name: &str, said: &str) -> Result<()> {
         let name = self.name(name);
-        self.line(&format!("{name} = {said}"))
+        self.line(&[&name, " = ", said])
     }
 
     /// A named type: its members, with braces, and its alignment. Types of one name are the caller's care.
@@ -94,7 +94,7 @@ impl LayoutText {
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
     pub fn named_type(&mut self, name: &str, members: &str, align: u64) -> Result<()> {
-        self.line(&format!("{} {members} %{align}", quoted_name(&own_name(name))))
+        self.line(&[&quoted_name(&own_name(name)), " ", members, " %", &align.to_string()])
     }
 
     /// Writes an item, or the reason why it cannot be read: one bad part never hides the others. The output of a
@@ -137,11 +137,11 @@ impl LayoutText {
     /// Returns the errors of [`LayoutText::enter`].
     pub fn list(&mut self, name: &str, items: impl Iterator<Item = String>) -> Result<()> {
         let name = self.name(name);
-        self.line(&format!("{name} ["))?;
+        self.line(&[&name, " ["])?;
         for item in items {
-            self.line(&format!("  {item},"))?;
+            self.line(&["  ", &item, ","])?;
         }
-        self.line("]")
+        self.line(&["]"])
     }
 
     /// Reserves a name for an item of the dict that is open, and returns it with its path. It is as given, or somewhat longer if
@@ -184,7 +184,7 @@ impl LayoutText {
     /// Returns the errors of [`LayoutText::enter`].
     pub fn parameter(&mut self, name: &str, value: u64) -> Result<()> {
         // An item may have the name, too.
-        self.line(&format!("{} : {value}", quoted_name(&own_name(name))))
+        self.line(&[&quoted_name(&own_name(name)), " : ", &value.to_string()])
     }
 
     /// Writes the type of the elements of the preceding item; `dims` are the lengths of elements that are arrays
@@ -245,9 +245,9 @@ impl LayoutText {
     pub fn attribute(&mut self, name: &str, value: impl Into<Said>) -> Result<()> {
         let name = quoted_name(name);
         match value.into().0 {
-            Attribute::Flag => self.line(&format!("  #: {name}")),
-            Attribute::List(values) if values.is_empty() => self.line(&format!("  #: {name}=\"\"")),
-            value => self.line(&format!("  #: {name}={}", own_value(value))),
+            Attribute::Flag => self.line(&["  #: ", &name]),
+            Attribute::List(values) if values.is_empty() => self.line(&["  #: ", &name, "=\"\""]),
+            value => self.line(&["  #: ", &name, "=", &own_value(value).to_string()]),
         }
     }
 
@@ -256,7 +256,7 @@ impl LayoutText {
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
     pub fn doc(&mut self, said: &str) -> Result<()> {
-        printable_lines(said).into_iter().try_for_each(|line| self.line(&format!("  ## {line}")))
+        printable_lines(said).into_iter().try_for_each(|line| self.line(&["  ## ", &line]))
     }
 
     /// A comment: what the layout cannot say.
@@ -264,7 +264,7 @@ impl LayoutText {
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
     pub fn comment(&mut self, said: &str) -> Result<()> {
-        printable_lines(said).into_iter().try_for_each(|line| self.line(&format!("# {line}")))
+        printable_lines(said).into_iter().try_for_each(|line| self.line(&["# ", &line]))
     }
 
     /// A place to go back to, before another dict is opened or closed.
@@ -298,19 +298,21 @@ impl LayoutText {
         Ok(self.out)
     }
 
-    fn line(&mut self, line: &str) -> Result<()> {
-        if !line.trim_start().starts_with('#') {
-            check_numbers(line)?;
+    /// Writes a line, which is given in parts. The first part of a note begins with its mark, `#`.
+    fn line(&mut self, parts: &[&str]) -> Result<()> {
+        let (before, first) = (self.out.len(), parts.first().copied().unwrap_or_default());
+        let mut sum = before as u64;
+        let len = parts.iter().map(|part| part.len()).sum::<usize>();
+        self.limits.charge_text(&mut sum, len + 1, "the lines of the layout")?;
+        if !first.starts_with('#') {
+            (1..self.open.len().min(17)).for_each(|_| self.out.push_str("  "));
         }
-        let mut sum = self.out.len() as u64;
-        self.limits.charge_text(&mut sum, line.len() + 1, "the lines of the layout")?;
-        if !line.starts_with('#') {
-            let depth = self.open.len().saturating_sub(1).min(16);
-            self.out.extend(std::iter::repeat_n("  ", depth));
-        }
-        self.out.push_str(line);
+        let from = self.out.len();
+        parts.iter().for_each(|part| self.out.push_str(part));
         self.out.push('\n');
-        Ok(())
+        let is_note = first.trim_start().starts_with('#');
+        let checked = if is_note { Ok(()) } else { check_numbers(self.out.get(from..).unwrap_or_default()) };
+        checked.inspect_err(|_| self.out.truncate(before))
     }
 
     /// A name as the layout spells it. No two items of a dict have one: the second gets a number.
@@ -418,17 +420,57 @@ pub(crate) fn spell(datatype: &Datatype, order: Byteorder, shape: &[u64], out: &
         (None, Datatype::Struct(fields)) => members(fields, out)?,
         (None, _) => {}
     }
-    out.push_str(&shaped(&dims));
+    push_shape(out, &dims);
     Ok(())
 }
 
 /// A shape as a layout spells it; nothing for a scalar.
 pub(crate) fn shaped(lengths: &[u64]) -> String {
-    if lengths.is_empty() {
-        return String::new();
+    let mut text = String::new();
+    push_shape(&mut text, lengths);
+    text
+}
+
+fn push_shape(text: &mut String, lengths: &[u64]) {
+    for (n, length) in lengths.iter().enumerate() {
+        text.push(if n == 0 { '[' } else { ',' });
+        push_number(text, *length);
     }
-    let lengths: Vec<String> = lengths.iter().map(u64::to_string).collect();
-    format!("[{}]", lengths.join(","))
+    if !lengths.is_empty() {
+        text.push(']');
+    }
+}
+
+/// A type as a layout spells it, at a byte of the file.
+pub(crate) fn placed(typed: &str, at: u64) -> String {
+    let mut text = String::with_capacity(typed.len() + 22);
+    text.push_str(typed);
+    text.push_str(" @");
+    push_number(&mut text, at);
+    text
+}
+
+/// A number of bytes as a layout spells it, at a byte of the file.
+pub(crate) fn placed_bytes(size: u64, at: u64) -> String {
+    placed(&format!("u1{}", shaped(&[size])), at)
+}
+
+/// Appends a number in decimal digits. `format!` takes several times as long, and a layout may have millions of numbers.
+fn push_number(text: &mut String, mut number: u64) {
+    let mut digits = [b'0'; 20];
+    let mut from = digits.len();
+    while from > 0 {
+        from -= 1;
+        if let Some(digit) = digits.get_mut(from) {
+            *digit += (number % 10) as u8;
+        }
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    let digits = digits.get(from..).and_then(|digits| std::str::from_utf8(digits).ok());
+    text.push_str(digits.unwrap_or_default());
 }
 
 /// The members of a struct, each at its offset, and what fills it up to its size; as deep as datatypes nest.
@@ -451,22 +493,22 @@ fn members(fields: &StructType, out: &mut String) -> Result<()> {
 
 /// Refuses numbers that a layout cannot hold, such as places that are after the end of every file.
 fn check_numbers(line: &str) -> Result<()> {
-    let (mut number, mut is_name) = (String::new(), false);
-    let mut bytes = line.bytes().chain([b' ']);
-    while let Some(byte) = bytes.next() {
+    let (mut at, mut is_name) = (0, false);
+    while let Some((byte, rest)) = line.as_bytes().get(at..).and_then(<[u8]>::split_first) {
+        at += 1;
         match byte {
             b'"' => is_name = !is_name,
-            b'\\' if is_name => drop(bytes.next()),
+            b'\\' if is_name => at += 1,
             b'0'..=b'9' if !is_name => {
-                number.push(char::from(byte));
-                continue;
+                let end = at + rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                let number = line.get(at - 1..end).unwrap_or_default();
+                if number.len() >= 19 && number.parse::<i64>().is_err() {
+                    return Err(Error::malformed(format!("the number {number} of the file does not fit in 63 bits")));
+                }
+                at = end;
             }
             _ => {}
         }
-        if number.len() >= 19 && number.parse::<i64>().is_err() {
-            return Err(Error::malformed(format!("the number {number} of the file does not fit in 63 bits")));
-        }
-        number.clear();
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::array::{Byteorder, Datatype};
 use crate::bytes::to_usize;
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
-use crate::foreign::text::LayoutText;
+use crate::foreign::text::{LayoutText, placed_bytes};
 use crate::layout::Literal;
 use crate::limits::Limits;
 
@@ -191,7 +191,7 @@ impl Attribute {
             return text.array(name, &self.typed.datatype, self.typed.order, &all, at);
         }
         let size = shape.iter().fold(self.typed.size, |n, len| n.saturating_mul(*len));
-        text.item(name, &format!("u1[{size}] @{at}"))?;
+        text.item(name, &placed_bytes(size, at))?;
         text.grid(shape, &shape.iter().map(|len| (*len).max(1)).collect::<Vec<_>>())?;
         if let Some((datatype, word)) = &self.typed.decoded {
             text.elements(datatype, Byteorder::Little, self.typed.axes())?;

@@ -16,7 +16,7 @@ use crate::array::{Byteorder, Datatype};
 use crate::bytes::{Source, SourceRef, read_vec, to_usize};
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
-use crate::foreign::text::{LayoutText, hexadecimal, spell};
+use crate::foreign::text::{LayoutText, hexadecimal, placed, placed_bytes, spell};
 use crate::foreign::unset::fill_value;
 use crate::layout::{Literal, MISSING};
 
@@ -108,9 +108,9 @@ impl Dataset {
             return text.item(name, &typed);
         }
         match &self.storage {
-            Storage::Compact(at) => text.item(name, &format!("{typed} @{}", file.place(*at))),
-            Storage::Contiguous(Some(at)) => text.item(name, &format!("{typed} @{}", file.place(*at))),
-            Storage::Outside(at) => text.item(name, &format!("{typed} @{at}")),
+            Storage::Compact(at) => text.item(name, &placed(&typed, file.place(*at))),
+            Storage::Contiguous(Some(at)) => text.item(name, &placed(&typed, file.place(*at))),
+            Storage::Outside(at) => text.item(name, &placed(&typed, *at)),
             Storage::Contiguous(None) => self.unwritten(name, shape, text),
             Storage::Chunked(chunked) if chunked.is_unwritten() => self.unwritten(name, shape, text),
             Storage::Chunked(chunked) => {
@@ -167,8 +167,8 @@ impl Dataset {
         spell(&self.typed.datatype, self.typed.order, &lengths, &mut whole)?;
         let spelled = |piece: &Option<Chunk>| match piece {
             None => "u1[0]".to_owned(),
-            Some(chunk) if self.count == 0 => format!("{whole} @{}", file.place(chunk.address)),
-            Some(chunk) => format!("u1[{}] @{}", chunk.size, file.place(chunk.address)),
+            Some(chunk) if self.count == 0 => placed(&whole, file.place(chunk.address)),
+            Some(chunk) => placed_bytes(chunk.size, file.place(chunk.address)),
         };
         self.chunks((name, shape), chunked, pieces, spelled, "", text)?;
         text.elements(&self.typed.datatype, self.typed.order, &self.typed.dims)?;
@@ -302,14 +302,14 @@ impl Dataset {
         }
         let size = shape.iter().fold(self.typed.size, |n, len| n.saturating_mul(*len));
         let whole = match &self.storage {
-            Storage::Compact(at) | Storage::Contiguous(Some(at)) => format!("u1[{size}] @{}", file.place(*at)),
+            Storage::Compact(at) | Storage::Contiguous(Some(at)) => placed_bytes(size, file.place(*at)),
             Storage::Contiguous(None) => "u1[0]".to_owned(),
-            Storage::Outside(at) => format!("u1[{size}] @{at}"),
+            Storage::Outside(at) => placed_bytes(size, *at),
             Storage::Chunked(chunked) => {
                 let pieces = self.pieces(file, chunked, shape)?;
                 let spelled = |piece: &Option<Chunk>| match piece {
                     None => "u1[0]".to_owned(),
-                    Some(chunk) => format!("u1[{}] @{}", chunk.size, file.place(chunk.address)),
+                    Some(chunk) => placed_bytes(chunk.size, file.place(chunk.address)),
                 };
                 self.chunks((name, shape), chunked, &pieces, spelled, first, text)?;
                 text.elements(datatype, self.typed.order, dims)?;

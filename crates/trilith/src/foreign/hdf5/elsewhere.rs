@@ -10,7 +10,7 @@ use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 use crate::foreign::parts::{self, Member};
-use crate::foreign::text::{LayoutText, spell};
+use crate::foreign::text::{LayoutText, placed, spell};
 
 /// Elements with parts that are stored elsewhere.
 pub(super) struct Elsewhere<'a> {
@@ -101,7 +101,7 @@ impl Elsewhere<'_> {
             let mut typed = String::new();
             let dims: Vec<u64> = std::iter::once(*count).chain(element.dims.iter().copied()).collect();
             spell(&element.datatype, element.order, &dims, &mut typed)?;
-            all.push(if *count == 0 { typed } else { format!("{typed} @{at}") });
+            all.push(if *count == 0 { typed } else { placed(&typed, *at) });
         }
         match (all.as_slice(), shape) {
             ([only], []) => return text.item(name, only),

@@ -15,7 +15,7 @@ use self::chart::Types;
 use self::formats::Formats;
 use self::tables::{Symbol, Tables};
 use super::groups;
-use super::text::{LayoutText, shaped};
+use super::text::{LayoutText, placed, shaped};
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
 use crate::layout::COLUMN;
@@ -125,7 +125,7 @@ impl Pdb<'_> {
                 text.attribute(COLUMN, "data")
             }
             (_, None) => text.comment(&format!("{name} has no record")),
-            _ => text.list(name, records.iter().map(|at| format!("{typed} @{}", at.saturating_add(offset)))),
+            _ => text.list(name, records.iter().map(|at| placed(&typed, at.saturating_add(offset)))),
         }
     }
 }

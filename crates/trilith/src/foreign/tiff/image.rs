@@ -8,7 +8,7 @@ use super::stack::{self, Axis};
 use crate::array::grid::Cut;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
-use crate::foreign::text::{LayoutText, Said, hexadecimal, integer};
+use crate::foreign::text::{LayoutText, Said, hexadecimal, integer, placed_bytes};
 use crate::layout::Literal;
 use crate::limits::Limits;
 
@@ -289,7 +289,7 @@ impl Image {
         }
         let spelled = |(start, len): (&u64, &u64)| match (start, len) {
             (0, _) | (_, 0) => "u1[0]".to_owned(),
-            (start, len) => format!("u1[{len}] @{start}"),
+            (start, len) => placed_bytes(*len, *start),
         };
         let mut table = None;
         let alone = if let [tags] = planes { Some(tags) } else { None };

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use self::directory::{Directory, Tag, Tiff, Values};
 use self::image::Image;
 use self::series::Series;
-use super::text::{LayoutText, Said, integer};
+use super::text::{LayoutText, Said, integer, placed};
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
 use crate::layout::Literal;
@@ -291,7 +291,7 @@ fn separate(file: &Tiff<'_>, name: &str, items: Vec<&Tag>, refused: Vec<(String,
     for tag in items {
         if let Some(typed) = file.spelled(tag) {
             let name = format!("{name}@{}", name_of(tag));
-            text.or_unreadable(&name, |text| text.item(&name, &format!("{typed} @{}", tag.at)))?;
+            text.or_unreadable(&name, |text| text.item(&name, &placed(&typed, tag.at)))?;
         }
     }
     for (said, why) in refused {
