@@ -443,16 +443,27 @@ fn push_shape(text: &mut String, lengths: &[u64]) {
 
 /// A type as a layout spells it, at a byte of the file.
 pub(crate) fn placed(typed: &str, at: u64) -> String {
-    let mut text = String::with_capacity(typed.len() + 22);
+    let mut text = String::with_capacity(typed.len() + PLACE);
     text.push_str(typed);
-    text.push_str(" @");
-    push_number(&mut text, at);
+    push_place(&mut text, at);
     text
 }
 
 /// A number of bytes as a layout spells it, at a byte of the file.
 pub(crate) fn placed_bytes(size: u64, at: u64) -> String {
-    placed(&format!("u1{}", shaped(&[size])), at)
+    let mut text = String::with_capacity(24 + PLACE);
+    text.push_str("u1");
+    push_shape(&mut text, &[size]);
+    push_place(&mut text, at);
+    text
+}
+
+/// Number of bytes of the longest place.
+const PLACE: usize = 22;
+
+fn push_place(text: &mut String, at: u64) {
+    text.push_str(" @");
+    push_number(text, at);
 }
 
 /// Appends a number in decimal digits. `format!` takes several times as long, and a layout may have millions of numbers.
