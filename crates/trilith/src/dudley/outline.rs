@@ -100,7 +100,7 @@ impl Outline {
         if let Some(root) = outline.nodes.first_mut() {
             root.item = Some(ItemId::ROOT);
         }
-        outline.declare(items.file().layout());
+        let declared = outline.declare(items.file().layout());
         let mut grids = Collected::of(items.file().layout());
         for (number, entry) in items.condensed().enumerate() {
             if number.is_multiple_of(1 << 14) {
@@ -110,9 +110,9 @@ impl Outline {
             let entry = entry?;
             match grids.take(&entry, items.file().layout()) {
                 // Its place among the others; what it is comes when all its chunks are known.
-                Some((path, true)) => outline.enter(Entry { path, ..entry }, items.file().layout())?,
+                Some((path, true)) => outline.enter(Entry { path, ..entry }, items.file().layout(), &declared)?,
                 Some((_, false)) => {}
-                None => outline.enter(entry, items.file().layout())?,
+                None => outline.enter(entry, items.file().layout(), &declared)?,
             }
         }
         let find = |path: &str| outline.nodes.get(outline.find(path).ok()??.0)?.entry.as_deref().cloned();
@@ -146,14 +146,18 @@ impl Outline {
         self.nodes.get(id.0).is_some_and(|node| node.is_grid)
     }
 
-    /// The items outside of lists, in the order of their declaration: also those that take no space.
-    fn declare(&mut self, layout: &Layout) {
-        let mut of_item = HashMap::from([(ItemId::ROOT, 0usize)]);
+    /// Enters the items outside of lists, in the order of their declaration: also those that take no space. Returns the
+    /// node of each item of the layout.
+    fn declare(&mut self, layout: &Layout) -> Vec<Option<usize>> {
+        let mut nodes = vec![None; layout.item_count()];
+        if let Some(root) = nodes.first_mut() {
+            *root = Some(0);
+        }
         let may_have_parts = layout.text().contains(PART);
         let referenced: HashSet<ItemId> = layout.references().map(|(id, _)| id).collect();
         for id in (1..layout.item_count()).filter_map(|at| layout.item_at(at)) {
             let Some(parent) = layout.parent(id) else { continue };
-            let (Some(&parent_node), Kind::Dict) = (of_item.get(&parent), layout.kind(parent)) else { continue };
+            let (Some(&Some(parent_node)), Kind::Dict) = (nodes.get(parent.index()), layout.kind(parent)) else { continue };
             let Some(name) = layout.name(id) else { continue };
             let kind = layout.kind(id);
             if !matches!(kind, Kind::Dict | Kind::List | Kind::Param | Kind::Data) || referenced.contains(&id) {
@@ -168,8 +172,11 @@ impl Outline {
             if let Some(value) = layout.param_of(id).and_then(|param| param.fixed) {
                 self.fixed.insert(node, value);
             }
-            of_item.insert(id, node);
+            if let Some(of) = nodes.get_mut(id.index()) {
+                *of = Some(node);
+            }
         }
+        nodes
     }
 
     /// The child of a node at a step.
@@ -233,7 +240,16 @@ impl Outline {
         id
     }
 
-    fn enter(&mut self, mut entry: Entry, layout: &Layout) -> Result<()> {
+    fn enter(&mut self, entry: Entry, layout: &Layout, declared: &[Option<usize>]) -> Result<()> {
+        // The path of an item outside of lists and structs says no more than its declaration.
+        match declared.get(entry.item.index()) {
+            Some(Some(node)) if !entry.path.contains(['[', '.', '#']) => self.fill(*node, entry, layout),
+            _ => self.enter_at_path(entry, layout)?,
+        }
+        Ok(())
+    }
+
+    fn enter_at_path(&mut self, entry: Entry, layout: &Layout) -> Result<()> {
         let mut at = 0;
         let mut way = Vec::new();
         let path = steps(&entry.path)?;
@@ -264,6 +280,11 @@ impl Outline {
                 item = item.and_then(|id| layout.parent(id));
             }
         }
+        self.fill(at, entry, layout);
+        Ok(())
+    }
+
+    fn fill(&mut self, at: usize, mut entry: Entry, layout: &Layout) {
         if let Some(node) = self.nodes.get_mut(at) {
             node.item = Some(entry.item);
             node.is_list |= entry.typed == ResolvedType::Dynamic && !entry.shape.is_empty();
@@ -274,7 +295,6 @@ impl Outline {
             node.entry = Some(Box::new(entry));
             self.order.push(at);
         }
-        Ok(())
     }
 
     /// Returns the number of nodes.
