@@ -125,7 +125,7 @@ impl Pdb<'_> {
                 text.attribute(COLUMN, "data")
             }
             (_, None) => text.comment(&format!("{name} has no record")),
-            _ => text.list(name, records.iter().map(|at| placed(&typed, at.saturating_add(offset)))),
+            _ => text.list(name, records.iter().map(|at| placed(typed, at.saturating_add(offset)))),
         }
     }
 }
