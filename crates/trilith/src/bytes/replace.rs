@@ -77,15 +77,15 @@ impl AtomicFile {
         let doing = || format!("writing {}", given.display());
         for attempt in 0u32..1000 {
             let temporary = temporary(&lock.path, attempt);
-            let made = match &lock.there {
+            let made = Listed::create(&temporary, || match &lock.there {
                 Some(_) => Output::create_private(&temporary),
                 None => Output::create_new(&temporary),
-            };
+            });
             match made {
-                Ok(file) => {
+                Ok((file, listed)) => {
                     // The lock shows a later run that this file is in use; without locks it is only not removed.
                     let _ = file.file().try_lock();
-                    let mut new = Self::here(file, temporary, lock, false);
+                    let mut new = Self::here(file, temporary, lock, Some(listed));
                     new.keep_owner()?;
                     return Ok(new);
                 }
@@ -112,13 +112,14 @@ impl AtomicFile {
         let lock = Lock::acquire(target, Basis::Nothing)?;
         journal::refuse_stranger(&lock)?;
         let file = Output::open(made).map_err(|e| Error::io(format!("writing {}", target.display()), e))?;
-        let mut new = Self::here(file, made.to_path_buf(), lock, true);
+        let mut new = Self::here(file, made.to_path_buf(), lock, None);
         new.keep_owner()?;
         Ok(new)
     }
 
-    fn here(file: Output, temporary: PathBuf, lock: Lock, is_kept: bool) -> Self {
-        let listed = (!is_kept).then(|| Listed::new(&temporary));
+    /// A file that is being written. It stays where it is if it is not listed.
+    fn here(file: Output, temporary: PathBuf, lock: Lock, listed: Option<Listed>) -> Self {
+        let is_kept = listed.is_none();
         Self { file: Some(file), place: Place::Here { temporary, lock }, warnings: Vec::new(), is_kept, _listed: listed }
     }
 
