@@ -61,9 +61,9 @@
 //! # Changing, converting and comparing
 //!
 //! [`File::edit`] changes a file that was read, in place or as a new file, and keeps every comment, tag and key order.
-//! A change borrows its file, which shows the old content until it is opened again. [`File::convert`] takes the file and writes it
-//! in another format, generation or codec. [`File::verify`] checks it, and [`File::diff`] compares two files of any formats by
-//! what they contain, whatever their codecs.
+//! A change borrows its file, which shows the old content until it is opened again. [`File::convert`] consumes the file and writes
+//! its content in another format, generation or codec. [`File::verify`] checks a file; with `true` it also decodes each block.
+//! [`File::diff`] compares the contents of two files of any formats and codecs.
 //!
 //! ```
 //! # let folder = std::env::temp_dir().join(format!("trilith-doc-change-{}", std::process::id()));
@@ -115,8 +115,9 @@
 //! The documentation shows the interface for users. Other modules are public because our own crates need them, and
 //! may change in any release.
 //!
-//! Errors carry a kind ([`ErrorKind`]), a place, and a remedy. The caller limits the cost of a hostile file:
-//! [`Limits`].
+//! An [`Error`] has a kind, a place and often advice: [`Error::kind`], [`Error::location`], [`Error::advice`]. The kind is
+//! [`ErrorKind::Io`] if a file cannot be opened ([`Error::io_error`] is the reason), and [`ErrorKind::NotFound`] if a file has no
+//! such item. [`Limits`] bound the cost of a hostile file.
 //!
 //! # Features
 //!
