@@ -30,7 +30,7 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     match all.first().map(|record| &record[..]) {
         Some([first]) if all.iter().all(|record| matches!(record[..], [only] if only.len == first.len)) => {
             let (length, width, end) = (marks.spelled(), marks.width, marks.width + first.len);
-            let data = format!("data = u1[{}] @{width}", first.len);
+            let data = format!("data = {}", placed_bytes(first.len, width));
             text.item("records", &format!("{{begin = {length} @0  {data}  end = {length} @{end}}}[{}] @0", all.len()))?;
             text.attribute(COLUMN, "data")?;
         }

@@ -5,7 +5,7 @@
 //! number of records may be unknown (all ones, written while the file grows); then the length of the file tells it.
 
 use super::header::HeaderReader;
-use super::text::{LayoutText, Said, integer, shaped};
+use super::text::{LayoutText, Said, integer, placed, shaped};
 use super::unset;
 use crate::array::Datatype;
 use crate::bytes::SourceRef;
@@ -194,7 +194,7 @@ impl Cdf {
             if is_record {
                 lengths.insert(0, records.count);
             }
-            text.item(&variable.name, &format!("{typed}{} @{}", shaped(&lengths), variable.begin))?;
+            text.item(&variable.name, &placed(&format!("{typed}{}", shaped(&lengths)), variable.begin))?;
         }
         for (name, value) in &variable.attributes {
             text.own(name, Said(value.clone()))?;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::header::HeaderReader;
 use super::recognise::SAFETENSORS_HEADER as HEADER;
-use super::text::{LayoutText, shaped};
+use super::text::{LayoutText, placed, shaped};
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
@@ -62,19 +62,19 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     }
     let mut text = LayoutText::new("a safetensors file", limits);
     // The header has them in the order of their names or of nothing; in the file they follow each other.
-    let mut placed: Vec<_> = tensors.iter().map(|(name, tensor)| (name, placed_of(tensor, length + 8, source.len()))).collect();
-    placed.sort_by_key(|(_, tensor)| tensor.as_ref().map_or(u64::MAX, |tensor| tensor.begin));
-    if let Some(why) = damage(&placed, length + 8, source.len()) {
+    let mut tensors: Vec<_> = tensors.iter().map(|(name, tensor)| (name, placed_of(tensor, length + 8, source.len()))).collect();
+    tensors.sort_by_key(|(_, tensor)| tensor.as_ref().map_or(u64::MAX, |tensor| tensor.begin));
+    if let Some(why) = damage(&tensors, length + 8, source.len()) {
         text.damaged(&why)?;
     }
     for (name, value) in &metadata {
         // The root says with this word in which language the layout is.
         text.own(name, value.as_str())?;
     }
-    for (name, tensor) in placed {
+    for (name, tensor) in tensors {
         text.or_unreadable(name, |text| {
             let tensor = tensor?;
-            text.item(name, &format!("{}{} @{}", tensor.spelled, shaped(&tensor.shape), tensor.begin))?;
+            text.item(name, &placed(&format!("{}{}", tensor.spelled, shaped(&tensor.shape)), tensor.begin))?;
             tensor.named.map_or(Ok(()), |name| text.attribute("safetensors_dtype", name))
         })?;
     }

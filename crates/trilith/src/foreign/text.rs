@@ -466,22 +466,9 @@ fn push_place(text: &mut String, at: u64) {
     push_number(text, at);
 }
 
-/// Appends a number in decimal digits. `format!` takes several times as long, and a layout may have millions of numbers.
-fn push_number(text: &mut String, mut number: u64) {
-    let mut digits = [b'0'; 20];
-    let mut from = digits.len();
-    while from > 0 {
-        from -= 1;
-        if let Some(digit) = digits.get_mut(from) {
-            *digit += (number % 10) as u8;
-        }
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    let digits = digits.get(from..).and_then(|digits| std::str::from_utf8(digits).ok());
-    text.push_str(digits.unwrap_or_default());
+/// Appends a number. `format!` takes several times as long, and a layout may have millions of numbers.
+fn push_number(text: &mut String, number: u64) {
+    text.push_str(itoa::Buffer::new().format(number));
 }
 
 /// The members of a struct, each at its offset, and what fills it up to its size; as deep as datatypes nest.
@@ -491,12 +478,12 @@ fn members(fields: &StructType, out: &mut String) -> Result<()> {
     for (n, field) in fields.fields().iter().enumerate() {
         let _ = write!(out, "{}{} = ", if n == 0 { "" } else { "  " }, quoted_name(&own_name(&field.name_or(n))));
         spell(&field.datatype, field.byteorder, &field.shape, out)?;
-        let _ = write!(out, " @{}", field.offset);
+        push_place(out, field.offset);
         end = end.max(field.offset.saturating_add(field.count().saturating_mul(field.datatype.item_size())));
     }
     let size = fields.item_size();
     if size > end {
-        let _ = write!(out, "  {PADDING} = u1[{}] @{end}", size - end);
+        let _ = write!(out, "  {PADDING} = {}", placed_bytes(size - end, end));
     }
     out.push('}');
     Ok(())

@@ -73,7 +73,7 @@ impl Elsewhere<'_> {
         let most = places.iter().map(|(count, _)| *count).max().unwrap_or(0).max(1);
         let spelled = |(count, at): &(u64, u64)| match count {
             0 => "u1[0]".to_owned(),
-            count => format!("U1[{count}] @{at}"),
+            count => placed(&format!("U1[{count}]"), *at),
         };
         match (places.as_slice(), shape.as_slice()) {
             // Nothing has to be put together.

@@ -6,6 +6,7 @@ use super::formats::{Formats, Number, whole};
 use super::tables::Tables;
 use super::{LayoutText, shape_of, shaped};
 use crate::error::{Error, Result};
+use crate::foreign::text::placed_bytes;
 use crate::layout::{Dialect, Primitive, quoted_name};
 use crate::limits::Limits;
 
@@ -113,7 +114,7 @@ impl<'f> Types<'f> {
         }
         let rounds = [1, 2, 4, 8, 16].into_iter().find(|align| end.checked_next_multiple_of(*align) == Some(size));
         if rounds.is_none() {
-            all.push(format!("_pad = u1[{}] @{end}", size - end));
+            all.push(format!("_pad = {}", placed_bytes(size - end, end)));
         }
         // A name of the language stays what it is there.
         let is_taken = Primitive::named(name, Dialect::D2025).is_some();

@@ -66,17 +66,18 @@ impl Pdb<'_> {
         }
         let known = types.get(&symbol.datatype)?;
         if let Some(blocks) = self.tables.blocks.get(&symbol.name) {
-            return text.list(name, blocks.iter().map(|(at, count)| format!("{}[{count}] @{at}", known.spelled)));
+            return text.list(name, blocks.iter().map(|(at, count)| placed(&format!("{}[{count}]", known.spelled), *at)));
         }
         let shape = self.shape(&symbol.dims);
+        let item = |shape: &[u64]| placed(&format!("{}{}", known.spelled, shaped(shape)), symbol.address);
         match symbol.datatype.as_str() {
             "string" => return self.texts(name, symbol, &shape, text),
             "pointer" => {
-                text.item(name, &format!("{}{} @{}", known.spelled, shaped(&shape), symbol.address))?;
+                text.item(name, &item(&shape))?;
                 text.attribute("pdb_type", "pointer")?;
                 return self.pointees(name, symbol, types, text);
             }
-            _ => text.item(name, &format!("{}{} @{}", known.spelled, shaped(&shape_of(&shape, known.bytes)), symbol.address))?,
+            _ => text.item(name, &item(&shape_of(&shape, known.bytes)))?,
         }
         if let Some(said) = &known.named { text.attribute("pdb_type", said.as_str()) } else { Ok(()) }
     }

@@ -5,7 +5,7 @@ use super::tables::Symbol;
 use super::{Pdb, shape_of, shaped};
 use crate::bytes::read_vec;
 use crate::error::{Error, Result};
-use crate::foreign::text::LayoutText;
+use crate::foreign::text::{LayoutText, placed};
 use crate::limits::Limits;
 
 impl Pdb<'_> {
@@ -45,9 +45,9 @@ impl Pdb<'_> {
                             Error::malformed(format!("a string of {len} bytes goes beyond the end of the file")).at_byte(at)
                         );
                     }
-                    format!("S1[{len}] @{begin}")
+                    placed(&format!("S1[{len}]"), begin)
                 }
-                None => format!("S1[0] @{}", symbol.address),
+                None => placed("S1[0]", symbol.address),
             });
         }
         match (shape, &items[..]) {
@@ -97,6 +97,6 @@ impl Pdb<'_> {
         let dims = self.longs(at.saturating_add(2 * width), rank)?;
         let begin = at.saturating_add((2 + rank) * width).checked_next_multiple_of(known.align);
         let begin = begin.ok_or_else(|| Error::malformed("a pointer points beyond byte 2^64"))?;
-        Ok(Some(format!("{}{} @{begin}", known.spelled, shaped(&shape_of(&self.shape(&dims), known.bytes)))))
+        Ok(Some(placed(&format!("{}{}", known.spelled, shaped(&shape_of(&self.shape(&dims), known.bytes))), begin)))
     }
 }

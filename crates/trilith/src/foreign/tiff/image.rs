@@ -8,7 +8,7 @@ use super::stack::{self, Axis};
 use crate::array::grid::Cut;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
-use crate::foreign::text::{LayoutText, Said, hexadecimal, integer, placed_bytes};
+use crate::foreign::text::{LayoutText, Said, hexadecimal, integer, placed, placed_bytes};
 use crate::layout::Literal;
 use crate::limits::Limits;
 
@@ -299,8 +299,8 @@ impl Image {
             (_, Some(at), Some(len)) if starts.len() > LISTED => {
                 let no_numbers = || Error::malformed("the offsets of strips or tiles are not integers");
                 let column = |tag| file.spelled(tag).ok_or_else(no_numbers);
-                text.item(name, &format!("{} @{}", column(at)?, at.at))?;
-                table = Some((format!("{} @{}", column(len)?, len.at), format!("{name}@bytes")));
+                text.item(name, &placed(&column(at)?, at.at))?;
+                table = Some((placed(&column(len)?, len.at), format!("{name}@bytes")));
             }
             _ => text.list(name, starts.iter().zip(&lens).map(spelled))?,
         }
