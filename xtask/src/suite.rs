@@ -86,6 +86,7 @@ const MATRICES: &[(&str, &str)] = &[
     ("writes", "every_writing_command_does_what_was_asked_or_refuses_and_loses_nothing"),
     ("writes", "no_command_vouches_for_a_block_with_a_flipped_bit"),
     ("writes", "reading_never_writes"),
+    ("compatibility", "commands_print_what_the_version_that_wrote_the_files_printed"),
     ("crash", "every_cut_and_every_reordering_leaves_the_old_content_or_the_new"),
     ("crash", "a_disk_that_is_full_or_fails_at_any_moment_leaves_the_old_content_or_the_new"),
     ("crash", "a_second_writer_that_has_finished_is_not_written_over"),
@@ -386,7 +387,7 @@ fn feature_names(manifest: &str) -> Vec<String> {
 /// Writes the expected outputs of the cases again, and the tables of what is refused and of what conforms.
 pub fn bless(_: &[String]) -> Result<(), String> {
     let mut tests = cargo(["test", "--workspace", "--no-fail-fast"]);
-    tests.args(["cases", "writes", "conformance", "interface"].iter().flat_map(|program| ["--test", program]));
+    tests.args(["cases", "compatibility", "writes", "conformance", "interface"].iter().flat_map(|program| ["--test", program]));
     run(tests.env("BLESS", "1"))?;
     println!("the expected outputs are written; `git diff tests/cases docs crates/trilith/interface.txt` shows what changed");
     Ok(())
