@@ -168,10 +168,15 @@ struct Files {
     tree: PathBuf,
     large: PathBuf,
     many: PathBuf,
+    /// The folder of small files of other formats, which is in the repository.
+    other_formats: PathBuf,
     out: PathBuf,
     /// Number of elements of the large array.
     elements: u64,
 }
+
+/// How often a row opens a small file.
+const OPENINGS: usize = 100;
 
 const HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
 
@@ -183,6 +188,7 @@ impl Files {
             tree: folder.join(format!("tree-{items}.asdf")),
             large: folder.join(format!("large-{megabytes}.asdf")),
             many: folder.join(format!("many-{count}.asdf")),
+            other_formats: root().join("tests/compatibility/51ec5374"),
             out: folder.join("out"),
             elements: megabytes << 17,
         };
@@ -200,9 +206,18 @@ impl Files {
         let span = format!("{middle}:{}", middle + (1 << 20).min(self.elements / 8));
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         let row = |name, by, words| Row { name, words, by };
+        // Opened often, since the start of the process costs more than one opening of a small file.
+        let opening = |name, file: &str| {
+            let path = self.other_formats.join(file).display().to_string();
+            row(name, By::Instructions, [words(&["tree"]), vec![path; OPENINGS]].concat())
+        };
         vec![
             row("opening", By::Instructions, words(&["get", &format!("{tree}#/maps/0/id")])),
+            opening("opening HDF5", "run.h5"),
+            opening("opening FITS", "image.fits"),
+            opening("opening TIFF", "page.tif"),
             row("listing", By::Instructions, words(&["tree", &many.to_string()])),
+            row("digest", By::Instructions, words(&["digest", &many.to_string()])),
             row(
                 "slicing",
                 By::Instructions,

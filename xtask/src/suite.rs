@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::shell::{cargo, has_clippy, in_ci, linting_cargo, output, root, run, shared};
+use crate::shell::{cargo, has_clippy, in_ci, linting_cargo, output, root, run, shared, target};
 use crate::{c, english, files, fuzz, interop, programs, python, remote, site, wasm, web};
 
 /// The result of a part that did not fail.
@@ -49,7 +49,7 @@ struct Part {
 /// All parts, each test in one of them.
 const PARTS: &[Part] = &[
     Part { name: "format", tier: Tier::First, run: format },
-    Part { name: "lints", tier: Tier::Both("programs that measure"), run: lints },
+    Part { name: "lints", tier: Tier::Both("programs that measure, and the oldest compiler"), run: lints },
     Part {
         name: "tests",
         tier: Tier::Both("most cells of the matrices, most random cases of properties, tests of many seconds"),
@@ -287,6 +287,41 @@ fn lints(share: Share) -> Result<Done, String> {
         command.arg("--all-targets");
     }
     run(&mut command)?;
+    if share == Share::First { Ok(Done::Passed) } else { with_the_oldest_compiler() }
+}
+
+/// The version of `rust-version` in `Cargo.toml`.
+fn oldest_compiler() -> Result<String, String> {
+    let manifest = files::read(&root().join("Cargo.toml"))?;
+    let version = manifest.lines().find_map(|line| line.strip_prefix("rust-version = \"")?.strip_suffix('"'));
+    version.map(str::to_owned).ok_or_else(|| "Cargo.toml has no rust-version".to_owned())
+}
+
+/// Checks the library, with all of its features, by the oldest compiler that `Cargo.toml` accepts.
+fn with_the_oldest_compiler() -> Result<Done, String> {
+    let version = oldest_compiler()?;
+    if output(Command::new("rustup").args(["run", &version, "rustc", "--version"])).is_err() {
+        return Ok(Done::Skipped(format!(
+            "Rust {version} is missing: run `rustup toolchain install {version} --profile minimal`"
+        )));
+    }
+    let mut check = Command::new("rustup");
+    check.current_dir(root()).args([
+        "run",
+        &version,
+        "cargo",
+        "check",
+        "--locked",
+        "--quiet",
+        "--package",
+        "trilith",
+        "--all-features",
+    ]);
+    // Otherwise cargo would start the compiler that started this task.
+    for name in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"] {
+        check.env_remove(name);
+    }
+    run(check.arg("--target-dir").arg(target().join("oldest")))?;
     Ok(Done::Passed)
 }
 
@@ -396,6 +431,28 @@ pub fn bless(_: &[String]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_readme_names_both_commands_and_ci_runs_the_second() {
+        let page = files::read(&root().join("README.md")).unwrap_or_default();
+        let blocks: Vec<&str> = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+        assert!(blocks.contains(&"cargo install --locked --path crates/trilith-cli\ntrilith tour\n"), "{blocks:?}");
+        assert!(blocks.contains(&"cargo xtask test\n"), "{blocks:?}");
+        let script = files::read(&root().join(".ci/run")).unwrap_or_default();
+        assert!(script.contains("grep -m 1 '^cargo xtask test$' README.md"), "{script}");
+    }
+
+    #[test]
+    fn one_place_names_the_oldest_compiler() {
+        let version = oldest_compiler().unwrap_or_default();
+        let manifests =
+            output(Command::new("git").current_dir(root()).args(["grep", "-l", "^rust-version = ", "--", "*Cargo.toml"]));
+        // The programs of peers are a workspace of their own.
+        assert_eq!(manifests.unwrap_or_default().lines().collect::<Vec<_>>(), ["Cargo.toml", "xtask/bench/peers/Cargo.toml"]);
+        for page in ["README.md", "docs/install.md", ".github/workflows/test.yml"] {
+            assert!(files::read(&root().join(page)).unwrap_or_default().contains(&version), "{page} does not name {version}");
+        }
+    }
 
     #[test]
     fn features_are_read_from_the_manifest() {
