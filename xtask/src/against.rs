@@ -175,7 +175,7 @@ struct Files {
     elements: u64,
 }
 
-/// How often a row opens a small file.
+/// Number of times that a row opens a small file.
 const OPENINGS: usize = 100;
 
 const HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";

@@ -75,10 +75,16 @@ pub fn base_python() -> String {
     std::env::var("TRILITH_PYTHON").unwrap_or_else(|_| "python3".to_owned())
 }
 
-/// `cargo` with these arguments, in the repository's root.
+/// The variable with the seed of samples. Tests run complete matrices if it is [`COMPLETE`], and always the same samples without it.
+pub const SAMPLE: &str = "TRILITH_SAMPLE";
+
+/// The value of [`SAMPLE`] for complete matrices.
+pub const COMPLETE: &str = "all";
+
+/// `cargo` with these arguments, in the repository's root. Tests run complete matrices.
 pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root()).args(arguments);
+    command.current_dir(root()).args(arguments).env(SAMPLE, COMPLETE);
     // The cargo that runs this task tells it of this package. Build scripts of dependencies that look at these variables would run
     // again, and everything that depends on them would be compiled again, whenever cargo is called without the task.
     let of_this =

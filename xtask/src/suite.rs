@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::shell::{cargo, has_clippy, in_ci, linting_cargo, output, root, run, shared, target};
+use crate::shell::{COMPLETE, SAMPLE, cargo, has_clippy, in_ci, linting_cargo, output, root, run, shared, target};
 use crate::{c, english, files, fuzz, interop, programs, python, remote, site, wasm, web};
 
 /// The result of a part that did not fail.
@@ -329,7 +329,7 @@ fn with_the_oldest_compiler() -> Result<Done, String> {
 /// tier, and then complete, with those of [`LATER`]. Tests whose name holds `corpus_` are the part [`corpus`].
 fn tests(share: Share) -> Result<Done, String> {
     let seed = SEED.get().copied().unwrap_or(1).to_string();
-    let mut environment = vec![("PROPTEST_RNG_SEED", seed.clone())];
+    let mut environment = vec![("PROPTEST_RNG_SEED", seed.clone()), (SAMPLE, COMPLETE.to_owned())];
     if share == Share::Rest {
         let left: Vec<_> = MATRICES.iter().chain(LATER).collect();
         let programs: BTreeSet<&str> = left.iter().map(|(program, _)| *program).collect();
@@ -347,7 +347,7 @@ fn tests(share: Share) -> Result<Done, String> {
     }
     let mut skipped = vec!["corpus_"];
     if share == Share::First {
-        environment.extend([("TRILITH_SAMPLE", seed), ("PROPTEST_CASES", CASES.to_string())]);
+        environment.extend([(SAMPLE, seed), ("PROPTEST_CASES", CASES.to_string())]);
         skipped.extend(LATER.iter().map(|(_, name)| *name));
     }
     programs::run_all(&skipped, &environment)?;
@@ -447,7 +447,7 @@ mod tests {
         let version = oldest_compiler().unwrap_or_default();
         let manifests =
             output(Command::new("git").current_dir(root()).args(["grep", "-l", "^rust-version = ", "--", "*Cargo.toml"]));
-        // The programs of peers are a workspace of their own.
+        // The programs of peers are another workspace.
         assert_eq!(manifests.unwrap_or_default().lines().collect::<Vec<_>>(), ["Cargo.toml", "xtask/bench/peers/Cargo.toml"]);
         for page in ["README.md", "docs/install.md", ".github/workflows/test.yml"] {
             assert!(files::read(&root().join(page)).unwrap_or_default().contains(&version), "{page} does not name {version}");

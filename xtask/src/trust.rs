@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::shell::{cargo, output, root, run};
+use crate::shell::{COMPLETE, SAMPLE, cargo, output, root, run};
 
 /// `cargo xtask crash [--rounds N]`: the crash matrix, with as many killed processes as are asked for.
 pub fn crash(arguments: &[String]) -> Result<(), String> {
@@ -35,7 +35,7 @@ pub fn sanitize(arguments: &[String]) -> Result<(), String> {
     let host = said.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("the compiler does not say its host")?;
     let mut tests = Command::new("cargo");
     tests.current_dir(root()).env("RUSTUP_TOOLCHAIN", "nightly").env_remove("CARGO").env_remove("RUSTC");
-    tests.env("RUSTFLAGS", "-Zsanitizer=address").env("ASAN_OPTIONS", "detect_leaks=0");
+    tests.env("RUSTFLAGS", "-Zsanitizer=address").env("ASAN_OPTIONS", "detect_leaks=0").env(SAMPLE, COMPLETE);
     set_c_flags(&mut tests);
     tests.args(["test", "--locked", "--package", "trilith", "--lib", "--target", host, "--target-dir"]);
     tests.arg(crate::shell::target().join("sanitize")).arg("--");

@@ -1,15 +1,20 @@
 //! Random samples of what takes long when it is complete.
 //!
-//! The first tier of `cargo xtask test` sets `TRILITH_SAMPLE` to the seed of its samples. Everywhere else all cases run.
+//! Plain `cargo test` runs samples, always the same. `TRILITH_SAMPLE` is the seed of other ones, or `all`: the first tier of
+//! `cargo xtask test` sets a seed, and everything else that `cargo xtask` runs sets `all`.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// Returns the seed of the samples, or None where all cases run.
+/// Returns the seed of the samples, or None if all cases run.
 pub fn seed() -> Option<u64> {
-    std::env::var("TRILITH_SAMPLE").ok()?.parse().ok()
+    match std::env::var("TRILITH_SAMPLE") {
+        Ok(all) if all == "all" => None,
+        Ok(seed) => Some(seed.parse().unwrap_or_else(|_| panic!("TRILITH_SAMPLE is {seed:?}: expected a number or all"))),
+        Err(_) => Some(1),
+    }
 }
 
 /// Returns `true` if samples run instead of all cases.
@@ -20,7 +25,7 @@ pub fn is_sampled() -> bool {
 /// The samples whose figures are printed.
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Returns one in `one_in` of the cases, at least one and in their order, or all where all cases run.
+/// Returns one in `one_in` of the cases, at least one and in their order, or all if all cases run.
 pub fn sample<T>(name: &str, all: Vec<T>, one_in: usize) -> Vec<T> {
     let Some(seed) = seed() else { return all };
     let mut state = name.bytes().fold(seed, |state, byte| state.wrapping_mul(31).wrapping_add(byte.into()));
