@@ -1,6 +1,6 @@
 """Generated FITS files of every kind of HDU and compression: the values that astropy reads, in place and after conversion.
 
-`TRILITH_FITS_FILES=500` makes more files than the default.
+`cargo xtask campaign fits --cases 500` makes more files than the default.
 """
 
 import collections
@@ -17,7 +17,8 @@ from astropy.io import fits
 
 warnings.simplefilter("ignore")
 
-FILES = int(os.environ.get("TRILITH_FITS_FILES", "40"))
+FILES = int(os.environ.get("TRILITH_CAMPAIGN", "40"))
+SEED = int(os.environ.get("TRILITH_CAMPAIGN_SEED", "0"))
 NUMBERS = ("u1", "i1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
 #: Each compression with the types that astropy compresses by it.
 METHODS = {
@@ -173,7 +174,7 @@ def with_cards(content, extra):
 def generated(number, path):
     """The bytes of a file with one HDU of each of three kinds, in turn; the same without the cards about its numbers; and what
     is missing in its columns."""
-    random = np.random.default_rng(number)
+    random = np.random.default_rng(number if SEED == 0 else [SEED, number])
     if number % 8 == 7:
         content = groups(random, path)
         return content, content, [{}]

@@ -39,7 +39,7 @@ fn command(cargo_fuzz: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(cargo_fuzz);
     command.current_dir(root()).env("RUSTUP_TOOLCHAIN", "nightly").args(words.iter().take(1)).args(["--fuzz-dir", "fuzz"]);
     command.args(words.iter().skip(1));
-    crate::trust::set_c_flags(&mut command);
+    crate::sanitize::set_c_flags(&mut command);
     command
 }
 

@@ -9,6 +9,7 @@
 mod against;
 mod bench;
 mod c;
+mod campaign;
 mod emulate;
 mod english;
 mod files;
@@ -19,10 +20,10 @@ mod peers;
 mod programs;
 mod python;
 mod remote;
+mod sanitize;
 mod shell;
 mod site;
 mod suite;
-mod trust;
 mod wasm;
 mod web;
 
@@ -40,9 +41,12 @@ const TASKS: &[(&str, Task, &str)] = &[
     ),
     ("bless", suite::bless, "write the expected outputs of tests/cases again; read the diff before you commit it"),
     ("fuzz", fuzz::fuzz, "run the fuzz targets: [--minutes N] [TARGET…]"),
-    ("crash", trust::crash, "kill writing processes at random moments, and every cut and reordering: [--rounds N]"),
-    ("edits", trust::edits, "random edits of trees in every style against a plain model: [--rounds N] [--seed N]"),
-    ("sanitize", trust::sanitize, "the tests of maps and codecs under AddressSanitizer (nightly): [FILTER…]"),
+    (
+        "campaign",
+        campaign::campaign,
+        "a large random test, run once, with a report in target/campaigns: NAME [--cases N] [--seed N]; without NAME the list of them",
+    ),
+    ("sanitize", sanitize::sanitize, "the tests of maps and codecs under AddressSanitizer (nightly): [FILTER…]"),
     (
         "bench",
         bench::bench,

@@ -1,7 +1,7 @@
 //! Random edits of random documents in every style of YAML: what is read afterwards is what a plain model says.
 //!
-//! An edit may be refused, but never wrong, and nobody may be refused often. `TRILITH_EDITS` says how many edits
-//! are made (`cargo xtask edits --rounds N`), `TRILITH_EDITS_SEED` which ones.
+//! An edit may be refused, but never wrong, and nobody may be refused often. `cargo xtask campaign edits --cases N --seed N`
+//! makes more edits, or other ones.
 
 #![allow(
     clippy::unwrap_used,
@@ -160,8 +160,8 @@ impl Tally {
 
 #[test]
 fn random_edits_in_every_style_say_what_a_plain_model_says() {
-    let rounds = number("TRILITH_EDITS").unwrap_or(4000);
-    let seed = number("TRILITH_EDITS_SEED").unwrap_or(1);
+    let rounds = number("TRILITH_CAMPAIGN").unwrap_or(4000);
+    let seed = number("TRILITH_CAMPAIGN_SEED").unwrap_or(1);
     let mut tally = Tally::default();
     let (mut round, mut document_number, mut invalid) = (0, 0_u64, 0);
     while round < rounds {

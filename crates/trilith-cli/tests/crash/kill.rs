@@ -14,7 +14,7 @@ use trilith::{Array, ArrayOptions, Builder, Target};
 /// How often a process is killed.
 fn rounds() -> u64 {
     let usual = if super::is_sampled() { 18 } else { 300 };
-    std::env::var("TRILITH_CRASH_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
+    std::env::var("TRILITH_CAMPAIGN").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
 }
 
 /// A file large enough that writing it takes a while.

@@ -2,8 +2,7 @@
 //! operation of the command, in every generation, at every moment, in every order in which a disk may have
 //! kept what was not synced; with a disk that is full or fails; and with the process killed.
 //!
-//! `TRILITH_CRASH_ROUNDS` is how often processes are killed (default 300); `cargo xtask crash --rounds N`
-//! sets it.
+//! `TRILITH_CAMPAIGN` is the number of processes that are killed (default 300). `cargo xtask campaign crash --cases N` sets it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where something is not as expected")]
 #![allow(clippy::disallowed_methods, reason = "a test lays out files of its own")]

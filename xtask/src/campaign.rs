@@ -1,0 +1,133 @@
+//! `cargo xtask campaign NAME`: a large random test, run once.
+//!
+//! The tests run a small sample of each campaign. A campaign takes the number of cases and the seed from the environment, and its report
+//! states both, so that another run gives the same result.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::files;
+use crate::interop::{environment, pytest};
+use crate::python::develop;
+use crate::shell::{build_program, cargo, output, root, target};
+
+/// A random test that can take any number of cases.
+struct Campaign {
+    name: &'static str,
+    /// Subject of the cases.
+    subject: &'static str,
+    /// Number of cases, if none is given.
+    cases: u64,
+    work: Work,
+}
+
+/// The program of a campaign.
+enum Work {
+    /// A test of a test program of the workspace.
+    Rust { program: &'static str, test: &'static str },
+    /// A file of Python tests, run with the package and the peers.
+    Python(&'static str),
+}
+
+const CAMPAIGNS: &[Campaign] = &[
+    Campaign {
+        name: "crash",
+        subject: "writing processes that are killed at random moments",
+        cases: 5000,
+        work: Work::Rust { program: "crash", test: "a_process_killed_at_any_moment_leaves_the_old_content_or_the_new" },
+    },
+    Campaign {
+        name: "edits",
+        subject: "edits of trees in every style, against a plain model",
+        cases: 100_000,
+        work: Work::Rust { program: "edits", test: "random_edits_in_every_style_say_what_a_plain_model_says" },
+    },
+    Campaign {
+        name: "fits",
+        subject: "FITS files of every kind of HDU and compression, against astropy",
+        cases: 500,
+        work: Work::Python("tests/interop/test_generated_fits.py"),
+    },
+];
+
+const USAGE: &str = "campaign takes NAME [--cases N] [--seed N]";
+
+/// Runs a campaign, and writes its report below `target/campaigns`.
+pub fn campaign(arguments: &[String]) -> Result<(), String> {
+    let Some((name, options)) = arguments.split_first() else {
+        for Campaign { name, subject, cases, .. } in CAMPAIGNS {
+            println!("{name:<8} {cases:>7} {subject}");
+        }
+        return Ok(());
+    };
+    let known = CAMPAIGNS.iter().find(|campaign| campaign.name == name);
+    let campaign = known.ok_or_else(|| format!("cannot run the campaign {name:?}: there is none; {USAGE}"))?;
+    let (mut cases, mut seed) = (campaign.cases, 1);
+    for pair in options.chunks(2) {
+        match pair {
+            [option, number] if option == "--cases" => cases = number.parse().map_err(|_| USAGE)?,
+            [option, number] if option == "--seed" => seed = number.parse::<u64>().map_err(|_| USAGE)?,
+            _ => return Err(USAGE.to_owned()),
+        }
+    }
+    let mut command = campaign.command()?;
+    command.env("TRILITH_CAMPAIGN", cases.to_string()).env("TRILITH_CAMPAIGN_SEED", seed.to_string());
+    println!("{name}: {cases} {}, seed {seed}", campaign.subject);
+    let start = Instant::now();
+    let done = command.stdin(Stdio::null()).output().map_err(|error| format!("{name}: {error}"))?;
+    let result = if done.status.success() { "passed" } else { "failed" };
+    let commit = output(Command::new("git").current_dir(root()).args(["rev-parse", "--short", "HEAD"])).unwrap_or_default();
+    let report = format!(
+        "{name}: {cases} {}, seed {seed}, commit {}: {result} in {:.0} s\n\n{}{}",
+        campaign.subject,
+        commit.trim(),
+        start.elapsed().as_secs_f64(),
+        String::from_utf8_lossy(&done.stdout),
+        String::from_utf8_lossy(&done.stderr),
+    );
+    print!("{report}");
+    let path: PathBuf = target().join("campaigns").join(format!("{name}-{cases}-{seed}.txt"));
+    files::write(&path, &report)?;
+    if done.status.success() { Ok(()) } else { Err(format!("{name} failed; the report is {}", path.display())) }
+}
+
+impl Campaign {
+    fn command(&self) -> Result<Command, String> {
+        Ok(match self.work {
+            Work::Rust { program, test } => {
+                let mut command = cargo(["test", "--locked", "--workspace", "--test"]);
+                command.args([program, "--", test, "--nocapture"]);
+                command
+            }
+            Work::Python(path) => {
+                let python = environment()?;
+                develop(&python)?;
+                let mut command = pytest(&python);
+                command.current_dir(root()).args(["-W", "ignore", path]).env("TRILITH_BIN", build_program()?);
+                command
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_campaign_names_a_test_that_reads_the_number_of_cases() {
+        for campaign in CAMPAIGNS {
+            let texts = match campaign.work {
+                Work::Rust { program, test } => {
+                    let listed = output(Command::new("git").current_dir(root()).args(["grep", "-l", &format!("fn {test}\\b")]));
+                    let listed = listed.unwrap_or_default();
+                    assert!(listed.contains(&format!("tests/{program}")), "{}: {listed}", campaign.name);
+                    listed.lines().map(|path| files::read(&root().join(path))).collect::<Result<String, _>>()
+                }
+                Work::Python(path) => files::read(&root().join(path)),
+            };
+            assert!(texts.unwrap_or_default().contains("TRILITH_CAMPAIGN"), "{}", campaign.name);
+        }
+    }
+}
