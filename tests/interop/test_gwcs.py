@@ -161,7 +161,23 @@ def cube(seed):
     return gwcs.WCS([(detector, sky & spectral), (frame, None)])
 
 
-TREES = [roman, nircam, chebyshev, resampled, fits_imaging, slit, cube]
+def miri(seed):
+    """Imaging of MIRI: the parts of the distortion have inverses of other sizes than theirs, and only their chain is one."""
+    random = np.random.default_rng(seed)
+    size = (1024, 1032)
+    split = m.Mapping((0, 1, 0, 1))
+    split.inverse = m.Identity(2)
+    first = m.Polynomial2D(2, c0_0=1.0, c1_0=0.11, c0_1=2e-4, c2_0=random.normal() * 1e-7)
+    second = m.Polynomial2D(2, c0_0=-2.0, c1_0=1e-4, c0_1=0.11, c0_2=random.normal() * 1e-7)
+    first.inverse = m.Polynomial2D(1, c0_0=-9.0, c1_0=1 / 0.11)
+    second.inverse = m.Polynomial2D(1, c0_0=18.0, c0_1=1 / 0.11)
+    join = m.Identity(2)
+    join.inverse = m.Mapping((0, 1, 0, 1))
+    transform = (m.Shift(-4.0) & m.Shift(-3.0)) | split | first & second | join
+    return gwcs.WCS([(DETECTOR, boxed(transform, size)), (cf.Frame2D(name="v2v3", unit=(u.arcsec, u.arcsec)), to_sky(random)), (WORLD, None)])
+
+
+TREES = [roman, miri, nircam, chebyshev, resampled, fits_imaging, slit, cube]
 
 
 def apart(one, other):
@@ -232,6 +248,44 @@ class Trees(unittest.TestCase):
                 for seed in range(3):
                     with self.subTest(make.__name__, seed=seed):
                         self.check(make(seed), f"{make.__name__} {seed}")
+
+    def test_old_files_have_the_defaults_that_asdf_fills_in(self):
+        frame = "!<tag:stsci.edu:gwcs/frame2d-1.0.0> {name: %s, axes_names: [x, y], axes_order: [0, 1], axis_physical_types: ['custom:x', 'custom:y'], unit: [!unit/unit-1.0.0 pixel, !unit/unit-1.0.0 pixel]}"
+        cases = {
+            "rotate3d-1.2.0": "{phi: 5.0, psi: 180.0, theta: -72.0}",
+            "healpix-1.1.0": "{}",
+            "healpix_polar-1.2.0": "{}",
+            "slant_orthographic-1.2.0": "{direction: pix2sky}",
+            "bonne_equal_area-1.3.0": "{direction: pix2sky}",
+            "airy-1.2.0": "{direction: pix2sky}",
+            "gnomonic-1.1.0": "{}",
+        }
+        points = np.array([(3.0, 4.0), (-2.5, 7.0)])
+        for standard in ("1.4.0", "1.5.0", "1.6.0"):
+            for name, keys in cases.items():
+                with self.subTest(name, standard=standard), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    file = self.folder / "old.asdf"
+                    file.write_text(
+                        f"#ASDF 1.0.0\n#ASDF_STANDARD {standard}\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n"
+                        f"wcs: !<tag:stsci.edu:gwcs/wcs-1.0.0>\n  name: ''\n  steps:\n"
+                        f"  - !<tag:stsci.edu:gwcs/step-1.0.0>\n    frame: {frame % 'a'}\n    transform: !transform/{name} {keys}\n"
+                        f"  - !<tag:stsci.edu:gwcs/step-1.0.0>\n    frame: {frame % 'b'}\n...\n"
+                    )
+                    try:
+                        with asdf.open(file) as opened:
+                            wanted = np.column_stack(opened["wcs"](*points.T, with_bounding_box=False))
+                    except (TypeError, AttributeError):
+                        wanted = None  # asdf leaves a mapping without a key that it does not fill in
+                    command = [peer.PROGRAM, "sky", str(file), "--"] + [f"{x},{y}" for x, y in points]
+                    done = subprocess.run(command, capture_output=True, text=True)
+                    if done.returncode == 2:
+                        self.assertIsNone(wanted, done.stderr)
+                        self.assertIn("without direction", done.stderr)
+                        continue
+                    found = np.array([[float(value) for value in line.split()] for line in done.stdout.splitlines()])
+                    self.assertIsNotNone(wanted, done.stdout)
+                    self.assertLess(np.nanmax(np.abs(found - wanted)), 1e-9)
 
 
 if __name__ == "__main__":

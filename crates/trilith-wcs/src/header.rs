@@ -184,7 +184,7 @@ impl Reader<'_> {
         };
         let forward = pair(forward)?;
         let sip = if self.keywords.has("AP_ORDER") && self.keywords.has("BP_ORDER") {
-            forward.with_inverse(pair([self.terms("AP", true)?, self.terms("BP", false)?])?)?
+            forward.with_inverse(pair([self.terms("AP", true)?, self.terms("BP", false)?])?)
         } else {
             forward.nearly_identity()
         };

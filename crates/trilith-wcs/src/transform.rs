@@ -88,11 +88,17 @@ enum Node {
         transform: Box<Transform>,
         values: Vec<(usize, f64)>,
     },
-    /// With an inverse that was given. `is_rough`: it is a start for an iteration, and no inverse to hand out.
+    /// With an inverse that was given, which may have other inputs and outputs than those of the transform, as in astropy: it is
+    /// then part of the inverse of a chain. `is_rough`: it is a start for an iteration, and no inverse to hand out.
     Given {
         forward: Box<Transform>,
         inverse: Box<Transform>,
         is_rough: bool,
+    },
+    /// With an inverse that was given, but is not evaluated, for the reason.
+    OneWay {
+        forward: Box<Transform>,
+        reason: String,
     },
     /// One transform for each element of an array, which the last inputs are the rounded indices of.
     Varying {
@@ -299,16 +305,18 @@ impl Transform {
 
     /// Returns a transform whose inverse is given.
     ///
-    /// # Errors
-    /// Returns [`Error::Invalid`] if the inverse has not the inputs that the transform has as outputs, and the other way round.
-    pub fn with_inverse(self, inverse: Self) -> Result<Self> {
-        if (self.inputs, self.outputs) != (inverse.outputs, inverse.inputs) {
-            return Err(Error::Invalid(format!(
-                "an inverse of {} inputs and {} outputs for a transform of {} and {}",
-                inverse.inputs, inverse.outputs, self.inputs, self.outputs
-            )));
-        }
-        Ok(self.given(inverse, false))
+    /// An inverse with other inputs and outputs than the transform has as outputs and inputs counts only as a part of a chain whose
+    /// inverses fit each other.
+    #[must_use]
+    pub fn with_inverse(self, inverse: Self) -> Self {
+        self.given(inverse, false)
+    }
+
+    /// Returns a transform whose inverse is given, but is not evaluated. [`Transform::inverse`] says the reason.
+    #[must_use]
+    pub fn without_inverse(self, reason: impl Into<String>) -> Self {
+        let (inputs, outputs) = (self.inputs, self.outputs);
+        Self::new(Node::OneWay { forward: Box::new(self), reason: reason.into() }, inputs, outputs)
     }
 
     fn given(self, inverse: Self, is_rough: bool) -> Self {
@@ -365,7 +373,7 @@ impl Transform {
             return Err(Error::Unsupported("no inverse: transforms that share inputs".to_owned()));
         }
         let back = Self::varying(shape.clone(), cases.iter().map(Self::inverse).collect::<Result<_>>()?)?;
-        let right = right.inverse()?;
+        let right = right.backwards(false)?;
         let (world, pixels) = (left.outputs, right.outputs);
         let mapping = (0..world + shared).chain(world..world + pixels).collect();
         Self::chain(vec![
@@ -403,13 +411,24 @@ impl Transform {
     /// # Errors
     /// Returns [`Error::Unsupported`] that names the part that has none.
     pub fn inverse(&self) -> Result<Self> {
-        self.backwards(false)
+        self.fitting(self.backwards(false)?)
+    }
+
+    /// An inverse, if it has the inputs and outputs of one.
+    fn fitting(&self, inverse: Self) -> Result<Self> {
+        if (self.inputs, self.outputs) == (inverse.outputs, inverse.inputs) {
+            return Ok(inverse);
+        }
+        Err(Error::Unsupported(format!(
+            "no inverse: the one that is given has {} inputs and {} outputs (expected {} and {})",
+            inverse.inputs, inverse.outputs, self.outputs, self.inputs
+        )))
     }
 
     /// Does the same as [`Transform::inverse`], but accepts an inverse that is only near enough to start an
     /// iteration.
     pub(crate) fn rough_inverse(&self) -> Result<Self> {
-        self.backwards(true)
+        self.fitting(self.backwards(true)?)
     }
 
     fn backwards(&self, rough: bool) -> Result<Self> {
@@ -420,7 +439,8 @@ impl Transform {
         };
         Ok(match &self.node {
             Node::Identity => self.clone(),
-            Node::Chain(parts) => Self::chain(all(parts, true)?)?,
+            Node::Chain(parts) => Self::chain(all(parts, true)?)
+                .map_err(|error| Error::Unsupported(format!("no inverse: the inverses of a chain do not fit: {error}")))?,
             Node::Parallel(parts) => Self::parallel(all(parts, false)?),
             Node::Remap(mapping) => {
                 let place = |input: usize| mapping.iter().position(|from| *from == input);
@@ -451,6 +471,8 @@ impl Transform {
             },
             Node::Given { inverse, is_rough, .. } if rough || !is_rough => (**inverse).clone(),
             Node::Given { .. } => return none("a distortion without a given inverse"),
+            Node::OneWay { forward, .. } if rough => forward.backwards(true)?,
+            Node::OneWay { reason, .. } => return none(reason),
             Node::Coupled { inverse: Some(inverse), .. } => (**inverse).clone(),
             Node::Function(function) => match function.inverse() {
                 Some(inverse) => inverse,
@@ -580,7 +602,9 @@ impl Transform {
                 }
                 transform.run(stack, at, count);
             }
-            Node::Given { forward, .. } | Node::Coupled { forward, .. } => forward.run(stack, at, count),
+            Node::Given { forward, .. } | Node::OneWay { forward, .. } | Node::Coupled { forward, .. } => {
+                forward.run(stack, at, count);
+            }
             Node::Varying { shape, cases } => self.vary(shape, cases, stack, at, count),
             Node::Function(function) if self.inputs == 1 => stack.each(at, function.one()),
             Node::Function(function) => {
@@ -647,7 +671,7 @@ impl Transform {
             Node::Arithmetic { left, right, .. } => below(&mut [&**left, &**right].into_iter()),
             Node::Given { forward, inverse, .. } => below(&mut [&**forward, &**inverse].into_iter()),
             Node::Fixed { transform, .. } => below(&mut [&**transform].into_iter()),
-            Node::Coupled { forward, .. } => below(&mut [&**forward].into_iter()),
+            Node::OneWay { forward, .. } | Node::Coupled { forward, .. } => below(&mut [&**forward].into_iter()),
             _ => (1, 1),
         }
     }

@@ -99,6 +99,113 @@ fn wcs_without(given: &str) -> Wcs {
     wcs(&given.replace("inverse: !transform/identity-1.2.0 {n_dims: 2}, ", ""))
 }
 
+/// Tests of the first tier: an inverse never refuses the way to the sky.
+#[test]
+fn an_inverse_that_does_not_fit_is_a_part_of_a_chain() {
+    // As MIRI has it: the parts have inverses of other sizes, and the whole one that fits.
+    let polynomial = |slope: f64, back: f64| {
+        format!(
+            "!transform/polynomial-1.2.0 {{coefficients: !core/ndarray-1.0.0 [[0.0, 0.0], [{slope}, 0.0]], \
+             inverse: !transform/polynomial-1.2.0 {{coefficients: !core/ndarray-1.0.0 [[0.0, 0.0], [{back}, 0.0]]}}}}"
+        )
+    };
+    let other = |slope: f64, back: f64| {
+        polynomial(slope, back).replace(&format!("[[0.0, 0.0], [{slope}, 0.0]]"), &format!("[[0.0, {slope}], [0.0, 0.0]]"))
+    };
+    let split = "!transform/remap_axes-1.2.0 {mapping: [0, 1, 0, 1], inverse: !transform/identity-1.2.0 {n_dims: 2}}";
+    let joined = "!transform/identity-1.2.0 {n_dims: 2, inverse: !transform/remap_axes-1.2.0 {mapping: [0, 0, 1, 1]}}";
+    let pair = format!("!transform/concatenate-1.2.0 {{forward: [{}, {}]}}", polynomial(2.0, 0.5), other(4.0, 0.25));
+    let inner = format!("!transform/compose-1.2.0 {{forward: [{pair}, {joined}]}}");
+    let whole = wcs(&format!("!transform/compose-1.2.0 {{forward: [{split}, {inner}], bounding_box: [[0, 9], [0, 9]]}}"));
+    assert_eq!(whole.forward().at(&[3.0, 5.0]).unwrap(), [6.0, 20.0]);
+    let back = |inverse: Inverse| whole.world_to_pixel(&[&[6.0], &[20.0]], Options::default().with_inverse(inverse)).unwrap();
+    assert_eq!(back(Inverse::File), [[3.0], [5.0]]);
+    assert_eq!(back(Inverse::Exact), [[3.0], [5.0]]);
+
+    // Neither a part alone, nor one that is not evaluated, is an inverse; an iteration finds the pixel.
+    let plain = polynomial(2.0, 0.5).split(", inverse").next().unwrap().to_owned() + "}";
+    let second = plain.replace("[[0.0, 0.0], [2, 0.0]]", "[[0.0, 4.0], [0.0, 0.0]]");
+    let both = format!("!transform/concatenate-1.2.0 {{forward: [{plain}, {second}]}}");
+    for (start, end) in
+        [(split.to_owned(), both.clone()), (split.replace("identity-1.2.0 {n_dims: 2}", "spline1d-1.0.0 {}"), both)]
+    {
+        let wcs = wcs(&format!("!transform/compose-1.2.0 {{forward: [{start}, {end}], bounding_box: [[0, 9], [0, 9]]}}"));
+        assert_eq!(wcs.forward().at(&[3.0, 5.0]).unwrap(), [6.0, 20.0]);
+        let found = wcs.world_to_pixel(&[&[6.0], &[20.0]], Options::default()).unwrap();
+        assert!((found[0][0] - 3.0).abs() < 1e-9 && (found[1][0] - 5.0).abs() < 1e-9, "{found:?}");
+        let error = wcs.world_to_pixel(&[&[6.0], &[20.0]], Options::default().with_inverse(Inverse::File)).unwrap_err();
+        assert!(error.to_string().contains("no inverse"), "{error}");
+    }
+    let one_way = wcs("!transform/shift-1.2.0 {offset: 1.0, inverse: !transform/spline1d-1.0.0 {}}");
+    assert_eq!(one_way.forward().at(&[3.0]).unwrap(), [4.0]);
+    let error = one_way.forward().inverse().unwrap_err().to_string();
+    assert!(error.contains("shift/inverse") && error.contains("spline1d"), "{error}");
+    let exact = one_way.world_to_pixel(&[&[4.0]], Options::default()).unwrap();
+    assert!((exact[0][0] - 3.0).abs() < 1e-9, "{exact:?}");
+    // An inverse that contradicts itself is a fault of the file.
+    let error = gwcs("!transform/shift-1.2.0 {offset: 1.0, inverse: !transform/shift-1.2.0 {offset: abc}}").wcs("").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
+}
+
+/// A test of the first tier: the keys that Python's asdf fills in, in the versions of the tags and of the standard in which it does.
+#[test]
+fn old_files_have_the_defaults_of_their_schemas() {
+    let of_standard = |standard: &str, transform: &str| {
+        let text = format!(
+            "{}wcs: !<tag:stsci.edu:gwcs/wcs-1.0.0>\n  name: ''\n  steps:\n  - {{frame: {}, transform: {transform}}}\n  - {{frame: {}}}\n...\n",
+            HEAD.replace("1.6.0", standard),
+            frame("detector"),
+            frame("world")
+        );
+        OpenOptions::new().open_bytes(text.into_bytes()).unwrap().wcs("").map(|found| found.unwrap().wcs)
+    };
+    let table = "points: [0.0, 1.0, 2.0], lookup_table: [1.0, 2.0, 5.0]";
+    for (name, version, newer, keys, filled) in [
+        ("rotate3d", "1.2.0", "1.4.0", "phi: 5.0, psi: 180.0, theta: -72.0", "direction: native2celestial"),
+        ("healpix", "1.1.0", "1.3.0", "H: 4, X: 3", "direction: pix2sky"),
+        ("healpix_polar", "1.2.0", "1.3.0", "a: 1", "direction: pix2sky"),
+        ("tabular", "1.2.0", "1.3.0", table, "method: linear, bounds_error: true"),
+    ] {
+        let node = |version: &str, more: &str| format!("!transform/{name}-{version} {{{keys}{more}}}");
+        let found = of_standard("1.5.0", &node(version, "")).unwrap();
+        let stated = of_standard("1.6.0", &node(version, &format!(", {filled}"))).unwrap();
+        for point in [[3.0, 4.0], [0.5, 7.0]] {
+            let point = &point[..found.pixel_axes()];
+            let values = [&found, &stated].map(|wcs| format!("{:?}", wcs.forward().at(point).unwrap()));
+            assert_eq!(values[0], values[1], "{name}");
+        }
+        for (standard, version) in [("1.6.0", version), ("1.5.0", newer)] {
+            let error = of_standard(standard, &node(version, "")).unwrap_err();
+            let key = filled.split(':').next().unwrap();
+            assert!(error.to_string().contains(&format!("without {key}")), "{error}");
+        }
+    }
+    // Projections have the same default, but asdf does not fill it in.
+    let error = of_standard("1.5.0", "!transform/gnomonic-1.1.0 {}").unwrap_err();
+    assert!(error.to_string().contains("without direction"), "{error}");
+}
+
+/// A test of the first tier.
+#[test]
+fn a_quantity_may_be_the_first_of_a_chain() {
+    let quantity = |value: f64, unit: &str| format!("!unit/quantity-1.1.0 {{value: {value}, unit: !unit/unit-1.0.0 {unit}}}");
+    let transform = format!(
+        "!transform/compose-1.2.0 {{forward: [!transform/multiplyscale-1.0.0 {{factor: {}}}, !transform/shift-1.2.0 {{offset: {}}}]}}",
+        quantity(2.0, "nm.pixel**-1"),
+        quantity(100.0, "nm")
+    );
+    let axis = |name: &str, unit: &str| {
+        format!("!<tag:stsci.edu:gwcs/frame-1.0.0> {{name: {name}, axes_names: [x], axes_order: [0], unit: [{unit}]}}")
+    };
+    let file = open(&format!(
+        "wcs: !<tag:stsci.edu:gwcs/wcs-1.4.0>\n  name: ''\n  steps:\n  - {{frame: {}, transform: {transform}}}\n  - {{frame: {}}}",
+        axis("detector", "pixel"),
+        axis("world", "um")
+    ));
+    let found = file.wcs("").unwrap().expect("there are coordinates").wcs.forward().at(&[3.0]).unwrap();
+    assert!((found[0] - 0.106).abs() < 1e-15, "{found:?}");
+}
+
 #[test]
 fn hostile_descriptions_are_refused() {
     // Each level holds the level below twice.

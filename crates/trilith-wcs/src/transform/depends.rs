@@ -49,7 +49,7 @@ impl Transform {
                 values.iter().for_each(|(input, _)| inner.insert((*input).min(inner.len()), 0));
                 transform.flow(&inner)
             }
-            Node::Given { forward, .. } | Node::Coupled { forward, .. } => forward.flow(inputs),
+            Node::Given { forward, .. } | Node::OneWay { forward, .. } | Node::Coupled { forward, .. } => forward.flow(inputs),
             _ => vec![union(inputs); self.outputs],
         }
     }

@@ -46,12 +46,14 @@ pub(super) fn wcs(item: &Item<'_>) -> Result<Wcs> {
     let nodes: Vec<Option<Item<'_>>> = steps.iter().map(|step| get(step, "transform")).collect::<Result<_>>()?;
 
     // Numbers without units are in those of the frames, if any parameter has a unit; else units are ignored.
-    let mut builder = Builder::new(limits);
-    let mut transforms = pipeline(&mut builder, &nodes, &frames, false)?;
+    let is_filled = item.as_asdf().and_then(|(file, _)| file.standard()).is_some_and(|standard| is_before_1_6(&standard));
+    let mut builder = Builder::new(limits, is_filled);
+    let mut transforms = pipeline(&mut builder, &nodes, &frames, false);
     if builder.has_quantities() {
-        builder = Builder::new(limits);
-        transforms = pipeline(&mut builder, &nodes, &frames, true)?;
+        builder = Builder::new(limits, is_filled);
+        transforms = pipeline(&mut builder, &nodes, &frames, true);
     }
+    let transforms = transforms?;
     let bounds = match nodes.first() {
         Some(Some(first)) => bounding_box(first, frames.first())?,
         _ => None,
@@ -63,6 +65,12 @@ pub(super) fn wcs(item: &Item<'_>) -> Result<Wcs> {
     let name = get(item, "name")?.map(|name| text(&name).map(|name| name.into_owned())).transpose()?.unwrap_or_default();
     let steps = frames.into_iter().zip(transforms).map(|(frame, transform)| Step { frame, transform }).collect();
     Ok(Wcs::new(name, steps, bounds, shape, &limits)?)
+}
+
+/// Returns `true` for the versions of the standard in whose files asdf fills in the defaults of schemas.
+fn is_before_1_6(standard: &str) -> bool {
+    let mut numbers = standard.split('.').map(|number| number.parse::<u32>().ok());
+    matches!((numbers.next().flatten(), numbers.next().flatten()), (Some(1), Some(0..=5)))
 }
 
 fn pipeline(

@@ -39,7 +39,7 @@ impl Builder {
                 }
                 let outputs = forward.iter().map(|from| units.get(*from).cloned().flatten()).collect();
                 let back = Transform::remap(backward, others)?;
-                Ok((Transform::remap(forward, inputs)?.with_inverse(back)?, outputs))
+                Ok((Transform::remap(forward, inputs)?.with_inverse(back), outputs))
             }
             "varying_celestial_transform" => Ok((self.varying(item)?.0, vec![Some(Unit::degrees()); 2])),
             "inverse_varying_celestial_transform" => {

@@ -8,7 +8,7 @@ use trilith_wcs::{
 use super::numbers::{Numbers, intervals, numbers, whole, wholes};
 use super::units::Unit;
 use super::{get, list, name_of, require, tag, text, texts, version_of};
-use crate::error::{Context as _, Error, Result};
+use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::file::{Item, ItemKind};
 
 /// The unit of each output, if it has one.
@@ -49,6 +49,18 @@ const PROJECTIONS: &[(&str, &str, &[&str])] = &[
     ("healpix_polar", "XPH", &[]),
 ];
 
+/// Keys that Python's asdf fills in if they are missing in a file of a standard before 1.6: the name of the tag, the key, the default
+/// in the schema, and the last version of the tag that such a file may have. It fills in numbers, too, but with the values that
+/// the models have anyway.
+const FILLED: &[(&str, &str, &str, (u32, u32))] = &[
+    ("rotate3d", "direction", "native2celestial", (1, 3)),
+    ("healpix", "direction", "pix2sky", (1, 2)),
+    ("healpix_polar", "direction", "pix2sky", (1, 2)),
+    ("tabular", "method", "linear", (1, 2)),
+    ("tabular", "bounds_error", "true", (1, 2)),
+    ("spherical_cartesian", "wrap_lon_at", "360", (1, 1)),
+];
+
 /// Keys of a node that cost nothing.
 const KEYS: usize = 32;
 
@@ -61,14 +73,16 @@ pub(super) struct Builder {
     /// Terms of polynomials, each of which costs time for each point.
     terms: usize,
     has_quantities: bool,
+    /// Missing keys have the defaults of the schemas.
+    is_filled: bool,
 }
 
 /// A transform with the units of its outputs.
 pub(super) type Built = (Transform, Units);
 
 impl Builder {
-    pub(super) fn new(limits: Limits) -> Self {
-        Self { limits, nodes: 0, coefficients: 0, terms: 0, has_quantities: false }
+    pub(super) fn new(limits: Limits, is_filled: bool) -> Self {
+        Self { limits, nodes: 0, coefficients: 0, terms: 0, has_quantities: false, is_filled }
     }
 
     /// Returns `true` if a parameter had a unit.
@@ -94,10 +108,32 @@ impl Builder {
         }
         .doing(|| name.clone())?;
         let Some(given) = get(item, "inverse")? else { return Ok((transform, outputs)) };
-        let (inverse, back) = self.build(&given, &outputs, depth + 1).doing(|| format!("{name}/inverse"))?;
-        let mut back = back;
-        let inverse = Transform::chain(vec![inverse, converted(&mut back, units)?])?;
-        Ok((transform.with_inverse(inverse)?, outputs))
+        match self.inverse(&given, &outputs, units, depth + 1) {
+            Ok(inverse) => Ok((transform.with_inverse(inverse), outputs)),
+            // The way to the sky does not need it.
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                Ok((transform.without_inverse(format!("{name}/inverse: {error}")), outputs))
+            }
+            Err(error) => Err(error.context(format!("{name}/inverse"))),
+        }
+    }
+
+    /// The inverse that a node has, from the units of its outputs to those of its inputs.
+    fn inverse(&mut self, given: &Item<'_>, from: &[Option<Unit>], to: &[Option<Unit>], depth: usize) -> Result<Transform> {
+        let (inverse, mut back) = self.build(given, from, depth)?;
+        Ok(Transform::chain(vec![inverse, converted(&mut back, to)?])?)
+    }
+
+    /// A word of a node; if it is missing in an old file, the default of the schema.
+    fn word(&self, item: &Item<'_>, tag: &str, key: &str) -> Result<String> {
+        if let Some(found) = get(item, key)? {
+            return Ok(text(&found)?.into_owned());
+        }
+        let is_it = |row: &&(&str, &str, &str, (u32, u32))| row.0 == name_of(tag) && row.1 == key && version_of(tag) <= row.3;
+        match FILLED.iter().find(is_it).filter(|_| self.is_filled) {
+            Some(row) => Ok(row.2.to_owned()),
+            None => Err(Error::malformed(format!("{tag} without {key}"))),
+        }
     }
 
     /// Charges nodes to the limits.
@@ -160,7 +196,7 @@ impl Builder {
         let unit = || units.first().cloned().flatten();
         if let Some((_, code, parameters)) = PROJECTIONS.iter().find(|row| row.0 == name) {
             let projection = self.projection(item, code, parameters)?;
-            return self.directed(item, projection, units);
+            return self.directed(item, tag, projection, units);
         }
         match name {
             "remap_axes" => {
@@ -256,8 +292,7 @@ impl Builder {
             "rotate3d" => {
                 let [phi, theta, psi] = ["phi", "theta", "psi"].map(|key| self.angle(item, key));
                 let (phi, theta, psi) = (phi?, theta?, psi?);
-                let direction = require(item, "direction")?;
-                let turn = match &*text(&direction)? {
+                let turn = match &*self.word(item, tag, "direction")? {
                     "native2celestial" => Transform::turn(native_to_celestial((phi, theta), psi), [true, false]),
                     "celestial2native" => Transform::turn(transposed(&native_to_celestial((phi, theta), psi)), [false, false]),
                     axes => Transform::turn(sequence(&[phi, theta, psi], axes)?, [true, true]),
@@ -275,7 +310,7 @@ impl Builder {
                     Some(other) => Err(Error::unsupported(format!("rotation_type {other:?} is not supported"))),
                 }
             }
-            "tabular" => self.tabular(item, units),
+            "tabular" => self.tabular(item, tag, units),
             _ => self.function(item, tag, name, units),
         }
     }
@@ -283,9 +318,10 @@ impl Builder {
     fn gwcs(&mut self, item: &Item<'_>, tag: &str, name: &str, units: &[Option<Unit>]) -> Result<Built> {
         match name {
             "spherical_cartesian" => {
-                let half = match get(item, "wrap_lon_at")? {
-                    Some(wrap) => whole(&wrap)? == 180,
-                    None => false,
+                let half = match &*self.word(item, tag, "wrap_lon_at")? {
+                    "180" => true,
+                    "360" => false,
+                    other => return Err(Error::malformed(format!("wrap_lon_at {other:?} (expected 180 or 360)"))),
                 };
                 let kind = require(item, "transform_type")?;
                 match &*text(&kind)? {
@@ -347,7 +383,12 @@ impl Builder {
         for key in keys {
             let key = if *key == "lam" && get(item, "lam")?.is_none() { "lambda" } else { *key };
             let is_there = get(item, key)?.is_some();
-            parameters.push(if is_there { self.angle_or_number(item, key)? } else { f64::NAN });
+            parameters.push(match is_there {
+                true => self.angle_or_number(item, key)?,
+                // The default of the model; FITS has none.
+                false if code == "BON" => 0.0,
+                false => f64::NAN,
+            });
         }
         Ok(Projection::new(code, &parameters)?)
     }
@@ -359,9 +400,8 @@ impl Builder {
     }
 
     /// A projection in the direction that its node names.
-    fn directed(&mut self, item: &Item<'_>, projection: Projection, units: &[Option<Unit>]) -> Result<Built> {
-        let direction = require(item, "direction")?;
-        let transform = match &*text(&direction)? {
+    fn directed(&self, item: &Item<'_>, tag: &str, projection: Projection, units: &[Option<Unit>]) -> Result<Built> {
+        let transform = match &*self.word(item, tag, "direction")? {
             "pix2sky" => Transform::to_sphere(projection),
             "sky2pix" => Transform::to_plane(projection),
             other => return Err(Error::malformed(format!("direction {other:?} (expected pix2sky or sky2pix)"))),
@@ -425,7 +465,7 @@ impl Builder {
         Ok((Transform::matrix(matrix.values, offset)?, vec![output.clone(), output]))
     }
 
-    fn tabular(&mut self, item: &Item<'_>, units: &[Option<Unit>]) -> Result<Built> {
+    fn tabular(&mut self, item: &Item<'_>, tag: &str, units: &[Option<Unit>]) -> Result<Built> {
         let table = self.parameter(item, "lookup_table")?;
         let axes = require(item, "points")?.parts()?;
         let mut points = Vec::with_capacity(axes.len().min(self.limits.axes));
@@ -442,14 +482,12 @@ impl Builder {
                 points.push(found);
             }
         }
-        let method = get(item, "method")?;
-        let method = match method.as_ref().map(|method| text(method)).transpose()?.as_deref() {
-            None | Some("linear") => Method::Linear,
-            Some("nearest") => Method::Nearest,
-            Some(other) => return Err(Error::unsupported(format!("tables of method {other:?} are not supported"))),
+        let method = match &*self.word(item, tag, "method")? {
+            "linear" => Method::Linear,
+            "nearest" => Method::Nearest,
+            other => return Err(Error::unsupported(format!("tables of method {other:?} are not supported"))),
         };
-        let must_be_inside =
-            get(item, "bounds_error")?.is_some_and(|found| found.text().is_ok_and(|text| text.eq_ignore_ascii_case("true")));
+        let must_be_inside = self.word(item, tag, "bounds_error")?.eq_ignore_ascii_case("true");
         let fill = get(item, "fill_value")?.map(|fill| numbers(&fill, 1).and_then(|fill| fill.single())).transpose()?;
         let outside = match fill {
             _ if must_be_inside => Outside::Fill(f64::NAN),
