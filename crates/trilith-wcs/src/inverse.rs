@@ -9,8 +9,12 @@ const TOGETHER: usize = 1024;
 const STEP: f64 = 0.05;
 /// A smaller step changes no pixel that anybody could measure.
 const SMALL: f64 = 1e-10;
-/// The room that rounding gets at the edges of a box, in pixels.
-const ROOM: f64 = 1e-8;
+/// A step that is not taken any more.
+const SMALLEST: f64 = 1e-11;
+/// The room that rounding gets at the edges of a box, in pixels: at least, and at most.
+const ROOM: (f64, f64) = (1e-8, 1e-2);
+/// Difference of coordinates that is never one of rounding, in units of a coordinate that is at least 1.
+const WRONG: f64 = 1e-9;
 /// Points along each axis of a grid from which to start.
 const GRID: usize = 25;
 
@@ -99,15 +103,39 @@ impl Wcs {
         }
     }
 
-    /// The faults that rounding alone may make: two units in the last place of each coordinate.
-    fn rounding(&self, wanted: &[f64], axis: usize) -> f64 {
-        let size = match self.sky {
+    /// The size of the numbers that a coordinate is rounded as. That of one on the sky is at most a radian smaller.
+    fn size(&self, wanted: &[f64], axis: usize) -> f64 {
+        match self.sky {
             Some((longitude, latitude, _)) if axis == longitude || axis == latitude => {
                 wanted[longitude].abs().max(wanted[latitude].abs())
             }
             _ => wanted[axis].abs(),
-        };
-        2.0 * f64::EPSILON * size
+        }
+    }
+
+    /// The faults that rounding alone may make: two units in the last place of each coordinate.
+    fn rounding(&self, wanted: &[f64], axis: usize) -> f64 {
+        2.0 * f64::EPSILON * self.size(wanted, axis)
+    }
+
+    /// Returns `true` if faults are those of rounding: of the coordinates and of numbers on the way, or by so little that no pixel
+    /// changes. `slopes` is the inverse of the derivatives.
+    fn is_rounded(&self, wanted: &[f64], faults: &[f64], at: &[f64], slopes: &[f64]) -> bool {
+        let axes = faults.len();
+        let mut derivatives = vec![0.0; axes * axes];
+        if !invert(&mut slopes.to_vec(), &mut derivatives, axes) {
+            return false;
+        }
+        (0..axes).all(|axis| {
+            let is_sky = self.sky.is_some_and(|(longitude, latitude, _)| axis == longitude || axis == latitude);
+            // Positions come out of trigonometry, which rounds as numbers of the size of a radian.
+            let radian = self.sky.filter(|_| is_sky).map_or(0.0, |(.., unit)| 1f64.to_degrees() / unit);
+            let size = self.size(wanted, axis).max(radian);
+            let row = derivatives.get(axis * axes..(axis + 1) * axes).unwrap_or(&[]);
+            let step = |x: &f64| SMALL.max(64.0 * f64::EPSILON * x.abs());
+            let moved: f64 = row.iter().zip(at).map(|(slope, x)| slope.abs() * step(x)).sum();
+            faults[axis].abs() <= 64.0 * f64::EPSILON * size + moved.min(WRONG * size.max(1.0))
+        })
     }
 }
 
@@ -151,7 +179,7 @@ impl<'w> Newton<'w> {
             is_fresh: vec![false; count],
             halved: vec![0; count],
             state,
-            room: vec![ROOM; count],
+            room: vec![ROOM.0; count],
         }
     }
 
@@ -292,21 +320,18 @@ impl<'w> Newton<'w> {
             .chunks(axes)
             .map(|row| row.iter().enumerate().map(|(axis, slope)| slope.abs() * self.wcs.rounding(wanted, axis)).sum::<f64>());
         let noise = noise.fold(0.0, f64::max);
-        let is_stalled = length > self.step[point] / 2.0 && length <= SMALL.max(4.0 * noise);
-        if is_exact || is_stalled {
-            self.room[point] = ROOM.max(4.0 * noise);
+        let is_still = length <= SMALLEST || (length > self.step[point] / 2.0 && length <= SMALL.max(4.0 * noise));
+        // Where derivatives are nearly zero or enormous, a small step does not mean a small fault.
+        if is_exact || (is_still && self.wcs.is_rounded(wanted, faults, &self.at[range.clone()], slopes)) {
+            self.room[point] = (4.0 * noise).clamp(ROOM.0, ROOM.1);
             self.state[point] = State::Found;
             return;
         }
         self.before[range.clone()].copy_from_slice(&self.at[range.clone()]);
         self.at[range].iter_mut().zip(&step).for_each(|(at, step)| *at += step);
         // Derivatives hardly change over a small step.
-        self.is_fresh[point] = length < 0.1;
+        self.is_fresh[point] = length < 0.1 && !is_still;
         self.step[point] = length;
-        if length <= SMALL {
-            self.room[point] = ROOM.max(4.0 * noise);
-            self.state[point] = State::Found;
-        }
     }
 
     fn finish(self, pixels: &mut [Vec<f64>], rooms: &mut Vec<f64>) {
@@ -353,4 +378,82 @@ fn invert(matrix: &mut [f64], out: &mut [f64], n: usize) -> bool {
         }
     }
     out.iter().all(|x| x.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::wcs::{Frame, Options, Step, Wcs};
+    use crate::{Basis, Limits, Polynomial, Transform};
+
+    /// Numbers from -1 to 1.
+    fn random(state: &mut u64) -> f64 {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+
+    /// The most that a coordinate of a pixel that is returned differs from the one that was asked for, and how many are returned.
+    fn worst(transform: Transform, state: &mut u64) -> (f64, usize) {
+        let steps = vec![
+            Step { frame: Frame::named("pixel"), transform: Some(transform) },
+            Step { frame: Frame::named("world"), transform: None },
+        ];
+        let wcs = Wcs::new("", steps, None, Some(vec![40, 40]), &Limits::default()).unwrap();
+        let column = |state: &mut u64| (0..100).map(|_| 19.5 + 19.5 * random(state)).collect::<Vec<f64>>();
+        let (x, y) = (column(state), column(state));
+        let world = wcs.forward().evaluate(&[&x, &y]).unwrap();
+        let pixels = wcs.world_to_pixel(&[&world[0], &world[1]], Options::default().with_bounding_box(false)).unwrap();
+        let found = wcs.forward().evaluate(&[&pixels[0], &pixels[1]]).unwrap();
+        let (mut worst, mut count) = (0.0f64, 0);
+        for at in (0..x.len()).filter(|at| pixels[0][*at].is_finite()) {
+            count += 1;
+            for (found, world) in found.iter().zip(&world) {
+                let off = (found[at] - world[at]).abs() / world[at].abs().max(1.0);
+                worst = worst.max(if off.is_nan() { f64::INFINITY } else { off });
+            }
+        }
+        (worst, count)
+    }
+
+    #[test]
+    fn each_pixel_that_is_returned_has_the_coordinates() {
+        let mut state = 5;
+        let polynomial = |degree: usize, size: f64, state: &mut u64| {
+            let columns = degree + 1;
+            let terms: Vec<f64> = (0..columns * columns)
+                .map(|n| if n / columns + n % columns <= degree { size * random(state) } else { 0.0 })
+                .collect();
+            Transform::polynomial(Polynomial::two(Basis::Power, &terms, columns, [None, None], &Limits::default()).unwrap())
+        };
+        let both = || Transform::remap(vec![0, 1, 0, 1], 2).unwrap();
+        let turn = |angle: f64| {
+            let (sin, cos) = angle.sin_cos();
+            Transform::matrix(vec![cos, -sin, sin, cos], vec![0.3, -0.2]).unwrap()
+        };
+        let function = |name: &str| Transform::function(name).unwrap();
+        let mut returned = 0;
+        for case in 0..60 {
+            let parts = match case % 6 {
+                // All coordinates are on a line.
+                0 => vec![
+                    both(),
+                    Transform::parallel(vec![Transform::constant(2.5, 2), polynomial(2, 1.0, &mut state)]),
+                    turn(0.7),
+                ],
+                1 => vec![both(), Transform::parallel(vec![polynomial(4, 1.0, &mut state), polynomial(4, 1.0, &mut state)])],
+                2 => vec![
+                    turn(random(&mut state)),
+                    both(),
+                    Transform::parallel(vec![polynomial(4, 1e-3, &mut state), polynomial(4, 1e-3, &mut state)]),
+                    Transform::parallel(vec![function("sin"), function("exp")]),
+                ],
+                3 => vec![Transform::parallel(vec![function("exp"), function("exp")]), turn(0.4)],
+                4 => vec![Transform::matrix(vec![1.0, 1.0, 1.0, 1.0 + 1e-15], vec![0.0; 2]).unwrap()],
+                _ => vec![both(), Transform::parallel(vec![polynomial(1, 1.0, &mut state), polynomial(1, 1.0, &mut state)])],
+            };
+            let (off, count) = worst(Transform::chain(parts).unwrap(), &mut state);
+            assert!(off < 1e-8, "case {case}: {off:e} of {count}");
+            returned += count;
+        }
+        assert!(returned > 1000, "{returned}");
+    }
 }
