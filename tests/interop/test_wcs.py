@@ -166,7 +166,8 @@ class WorldCoordinates(unittest.TestCase):
     def test_what_is_not_known_is_not_guessed(self):
         doubtful = {
             "zpn": {"CTYPE1": "RA---ZPN", "CTYPE2": "DEC--ZPN"},
-            "gls": {"CTYPE1": "RA---GLS", "CTYPE2": "DEC--GLS"},  # not what SFL is, away from the equator
+            "plate": {"AMDX1": 67.2, "AMDY1": 67.2},  # the plate solution of the Digitized Sky Survey
+            "singular": {"CDELT1": 0.0},
             "sip": {"A_ORDER": 2, "A_2_0": 1e-4},  # a distortion that CTYPE does not name
             "unit": {"CUNIT1": "furlong"},
         }

@@ -11,6 +11,7 @@ use trilith::{CutoutOptions, Edge};
 
 use crate::array::Array;
 use crate::calm::calm;
+use crate::edit::warn;
 use crate::errors::{About, Raise};
 use crate::file::File;
 
@@ -36,6 +37,13 @@ fn options(is_boxed: bool, inverse: &str) -> PyResult<Options> {
 }
 
 impl Wcs {
+    /// Coordinates that were found, with a warning for each axis that they leave out.
+    fn told(py: Python<'_>, found: Option<Found>) -> PyResult<Option<Self>> {
+        let Some(found) = found else { return Ok(None) };
+        warn(py, found.wcs.left_out().to_vec())?;
+        Ok(Some(Self { found }))
+    }
+
     fn compute(&self, columns: &[&[f64]], to_pixels: bool, options: Options) -> trilith::Result<Vec<Vec<f64>>> {
         let wcs = &self.found.wcs;
         Ok(if to_pixels { wcs.world_to_pixel(columns, options) } else { wcs.pixel_to_world(columns, options) }?)
@@ -148,7 +156,7 @@ impl Wcs {
 pub fn _wcs_of_array(array: &Bound<'_, Array>) -> PyResult<Option<Wcs>> {
     let Some(item) = array.get().whole() else { return Ok(None) };
     let found = calm(array.py(), || item.coordinates())?.or_raise(About::Argument)?;
-    Ok(found.map(|found| Wcs { found }))
+    Wcs::told(array.py(), found)
 }
 
 /// The coordinates at a path of an open file.
@@ -156,7 +164,7 @@ pub fn _wcs_of_array(array: &Bound<'_, Array>) -> PyResult<Option<Wcs>> {
 pub fn _wcs_at(opened: &Bound<'_, File>, path: &str) -> PyResult<Option<Wcs>> {
     let file = opened.get().opened()?;
     let found = calm(opened.py(), || file.wcs(path))?.or_raise(About::Key)?;
-    Ok(found.map(|found| Wcs { found }))
+    Wcs::told(opened.py(), found)
 }
 
 /// The pixels around a position, as the bytes of a file, and remarks about them; None if there is no cutout.

@@ -36,6 +36,24 @@ def test_an_array_has_its_coordinates(file):
         trilith.wcs(file, "nowhere")
 
 
+def test_an_axis_that_is_left_out_is_a_warning():
+    cards = HEADER | {"ctype3": "WAVE-LOG", "crval3": 5.0, "cd3_3": 0.1}
+    data = numpy.zeros((2, *SHAPE))
+    opened = trilith.open(trilith.dumps({"sci": {"header": cards, "data": data}}))
+    with pytest.warns(UserWarning, match="axis 3 is left out.*WAVE-LOG"):
+        wcs = trilith.wcs(opened, "sci/data")
+    assert (wcs.pixel_n_dim, wcs.world_n_dim) == (3, 2)
+    with pytest.warns(UserWarning, match="WAVE-LOG"):
+        assert opened["sci/data"].wcs.world_n_dim == 2
+    # Those of the AIPS convention are in proportion to pixels.
+    cards |= {"ctype3": "VELO-LSR", "velref": 257}
+    wcs = trilith.wcs(trilith.open(trilith.dumps({"sci": {"header": cards, "data": data}})), "sci/data")
+    assert wcs.world_n_dim == 3 and abs(wcs.pixel_to_world_values(0, 0, 9)[2] - 6.0) < 1e-12
+    assert trilith.wcs(trilith.open(trilith.dumps({"sci": {"header": HEADER | {"epoch": 1950.0, "radesys": ""}, "data": data[0]}})), "sci/data")._about["reference"] == "FK4"
+    with pytest.raises(trilith.FormatError, match="CDELT3 = 2"):
+        trilith.wcs(trilith.open(trilith.dumps({"header": HEADER | {"ctype3": "WAVE", "cdelt3": 2.0}, "data": data})), "data")
+
+
 def test_values_have_the_shape_of_what_is_given(file):
     wcs = trilith.wcs(file)
     lon, lat = wcs.pixel_to_world_values(29.5, 19.5)

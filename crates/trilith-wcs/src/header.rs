@@ -1,6 +1,8 @@
 //! The keywords of a FITS header that give coordinates (FITS standard 4.0, section 8; papers I and II; SIP; TPV).
 
-use std::collections::BTreeMap;
+mod keywords;
+
+pub use keywords::Keywords;
 
 use crate::wcs::{Axis, Frame, Step, Wcs, degrees};
 use crate::{Basis, BoundingBox, Error, Limits, Polynomial, Projection, Result, Transform, native_to_celestial, pole};
@@ -10,83 +12,38 @@ const AXES: usize = 16;
 /// Terms of SIP have powers up to this.
 const ORDER: usize = 9;
 
-/// The keywords of a header, by their names in capitals.
-#[derive(Debug, Clone, Default)]
-pub struct Keywords {
-    numbers: BTreeMap<String, f64>,
-    texts: BTreeMap<String, String>,
-}
-
-impl Keywords {
-    /// Takes in a number.
-    pub fn number(&mut self, key: &str, value: f64) {
-        self.numbers.insert(key.trim().to_ascii_uppercase(), value);
-    }
-
-    /// Takes in a text.
-    pub fn text(&mut self, key: &str, value: &str) {
-        self.texts.insert(key.trim().to_ascii_uppercase(), value.trim().to_owned());
-    }
-
-    /// Returns `true` if a keyword is there.
-    pub fn has(&self, key: &str) -> bool {
-        self.numbers.contains_key(key) || self.texts.contains_key(key)
-    }
-
-    fn get(&self, key: &str) -> Option<f64> {
-        self.numbers.get(key).copied()
-    }
-
-    fn said(&self, key: &str) -> &str {
-        self.texts.get(key).map_or("", String::as_str)
-    }
-
-    /// Returns the coordinates that the keywords give; `None` if they give none.
-    ///
-    /// Axes whose values are not in proportion to pixels (`FREQ-F2W`, `WAVE-TAB`) are left out.
-    ///
-    /// # Errors
-    /// Returns [`Error::Unsupported`] for a projection, a distortion or a unit that this crate does not evaluate, and
-    /// [`Error::Invalid`] for keywords that contradict each other.
-    pub fn wcs(&self, limits: &Limits) -> Result<Option<Wcs>> {
-        let is_named = |axis: &usize| self.has(&format!("CTYPE{axis}")) || self.has(&format!("CRPIX{axis}"));
-        let Some(named) = (1..=AXES).rev().find(is_named) else { return Ok(None) };
-        let count = self.get("WCSAXES").map_or(named, |count| count as usize).clamp(named, AXES);
-        let kinds: Vec<&str> = (1..=count).map(|axis| self.said(&format!("CTYPE{axis}"))).collect();
-        if kinds.iter().all(|kind| kind.is_empty()) {
-            return Ok(None);
-        }
-        Reader { keywords: self, count, kinds, limits }.wcs().map(Some)
-    }
-}
-
 /// A header that is read.
 struct Reader<'k> {
     keywords: &'k Keywords,
     count: usize,
-    kinds: Vec<&'k str>,
+    /// Types of the axes; those of the AIPS convention are translated to the standard.
+    kinds: Vec<String>,
     limits: &'k Limits,
 }
 
-impl Reader<'_> {
+impl<'k> Reader<'k> {
+    fn new(keywords: &'k Keywords, count: usize, limits: &'k Limits) -> Self {
+        let reference = keywords.get("VELREF").unwrap_or(0.0);
+        let kinds = (1..=count).map(|axis| standard_kind(keywords.said(&format!("CTYPE{axis}")), reference)).collect();
+        Self { keywords, count, kinds, limits }
+    }
+
     fn number(&self, name: &str, axis: usize) -> Option<f64> {
         self.keywords.get(&format!("{name}{}", axis + 1))
     }
 
     fn wcs(&self) -> Result<Wcs> {
-        let place = |longitude: bool| self.kinds.iter().position(|kind| is_celestial(kind, longitude));
-        let sky = match (place(true), place(false)) {
-            (Some(longitude), Some(latitude)) => Some((longitude, latitude)),
-            (None, None) => None,
-            _ => return Err(Error::Invalid("a longitude without a latitude, or the other way round".to_owned())),
-        };
-        self.refuse_distortions()?;
+        let sky = self.sky()?;
+        if let Some(axis) = self.kinds.iter().position(|kind| kind == "CUBEFACE") {
+            return Err(Error::Unsupported(format!("CTYPE{} = CUBEFACE", axis + 1)));
+        }
+        let distortion = self.distortion(sky)?;
         let mut parts = vec![self.to_reference()?];
-        parts.extend(self.sip()?);
+        parts.extend(self.sip(distortion)?);
         parts.push(self.to_plane(sky)?);
         // Longitude and latitude first, then the axes in proportion to pixels, in their order.
         let is_sky = |axis: usize| sky.is_some_and(|(longitude, latitude)| axis == longitude || axis == latitude);
-        let linear: Vec<usize> = (0..self.count).filter(|axis| !is_sky(*axis) && !is_curved(self.kinds[*axis])).collect();
+        let linear: Vec<usize> = (0..self.count).filter(|axis| !is_sky(*axis) && !is_curved(&self.kinds[*axis])).collect();
         let chosen: Vec<usize> = sky.into_iter().flat_map(|(a, b)| [a, b]).chain(linear.iter().copied()).collect();
         if chosen.is_empty() {
             return Err(Error::Unsupported(format!("axes of type {}", self.kinds.join(", "))));
@@ -94,7 +51,7 @@ impl Reader<'_> {
         parts.push(Transform::remap(chosen.clone(), self.count)?);
         let mut ways = Vec::new();
         if let Some(sky) = sky {
-            ways.push(self.celestial(sky)?);
+            ways.push(self.celestial(sky, distortion)?);
         }
         ways.extend(linear.iter().map(|axis| Transform::shift(self.number("CRVAL", *axis).unwrap_or(0.0))));
         parts.push(Transform::parallel(ways));
@@ -112,7 +69,7 @@ impl Reader<'_> {
         frame.reference = self.reference(sky);
         let usual = if frame.reference.starts_with("FK4") { 1950.0 } else { 2000.0 };
         let has_equinox = frame.reference.starts_with("FK");
-        frame.equinox = self.keywords.get("EQUINOX").filter(|equinox| has_equinox && *equinox != usual);
+        frame.equinox = self.equinox().filter(|equinox| has_equinox && *equinox != usual);
         frame.sky = sky.and_then(|(longitude, latitude)| {
             let at = |axis: usize| known.iter().position(|known| *known == axis);
             at(longitude).zip(at(latitude))
@@ -123,38 +80,108 @@ impl Reader<'_> {
         pixels.axes = (0..self.count).map(|axis| Axis::new(name(axis), "pixel", "")).collect();
         let bounds: Option<BoundingBox> = None;
         let steps = vec![Step { frame: pixels, transform: Some(transform) }, Step { frame, transform: None }];
-        Wcs::new(self.keywords.said("WCSNAME"), steps, bounds, lengths, self.limits)
+        let mut wcs = Wcs::new(self.keywords.said("WCSNAME"), steps, bounds, lengths, self.limits)?;
+        let is_left_out = |axis: &usize| !is_sky(*axis) && is_curved(&self.kinds[*axis]);
+        wcs.left_out = (0..self.count).filter(is_left_out).map(|axis| self.left_out(axis)).collect();
+        Ok(wcs)
     }
 
-    /// The reference frame of the sky, as `RADESYS` gives it, or the type of the axes implies it.
-    fn reference(&self, sky: Option<(usize, usize)>) -> String {
-        let Some((longitude, _)) = sky else { return String::new() };
-        let said = self.keywords.said("RADESYS");
-        let old = self.keywords.said("RADECSYS");
-        let kind = self.kinds[longitude].split('-').next().unwrap_or("");
-        match (kind, said, old) {
-            ("GLON", ..) => "Galactic".to_owned(),
-            ("RA", "", "") => match self.keywords.get("EQUINOX") {
-                Some(equinox) if equinox < 1984.0 => "FK4".to_owned(),
-                Some(_) => "FK5".to_owned(),
-                None => "ICRS".to_owned(),
-            },
-            (_, "", old) => old.to_owned(),
-            (_, said, _) => said.to_owned(),
+    /// The axes of longitude and latitude.
+    fn sky(&self) -> Result<Option<(usize, usize)>> {
+        let parts = self.kinds.iter().enumerate().filter_map(|(axis, kind)| Some((axis, celestial(kind)?)));
+        let found: Vec<(usize, (&str, bool))> = parts.collect();
+        match found[..] {
+            [] => Ok(None),
+            [(longitude, (a, true)), (latitude, (b, false))] | [(latitude, (b, false)), (longitude, (a, true))] if a == b => {
+                Ok(Some((longitude, latitude)))
+            }
+            _ => {
+                let names: Vec<String> =
+                    found.iter().map(|(axis, _)| format!("CTYPE{} = {}", axis + 1, self.kinds[*axis])).collect();
+                Err(Error::Invalid(format!("{} (expected one longitude and the latitude of the same system)", names.join(", "))))
+            }
         }
     }
 
-    /// Tables of distortions, and polynomials under other names.
-    fn refuse_distortions(&self) -> Result<()> {
-        let others = ["CPDIS", "CQDIS", "DQ", "DP", "D2IMDIS", "CPERR", "CQERR"];
-        let is_one = |key: &&String| {
-            others.iter().any(|start| key.strip_prefix(start).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())))
-                && !key.starts_with("CPERR")
-                && !key.starts_with("CQERR")
+    /// Says which axis is left out, and why.
+    fn left_out(&self, axis: usize) -> String {
+        let said = self.keywords.said(&format!("CTYPE{}", axis + 1));
+        format!("axis {} is left out: the values of type {said} are not in proportion to pixels", axis + 1)
+    }
+
+    /// The reference frame of the sky, as `RADESYS` gives it, or the equinox implies it. That of other systems than the equatorial
+    /// and the Galactic has no name here.
+    fn reference(&self, sky: Option<(usize, usize)>) -> String {
+        let Some((longitude, _)) = sky else { return String::new() };
+        let (said, old) = (self.keywords.said("RADESYS"), self.keywords.said("RADECSYS"));
+        match (self.kinds[longitude].get(..4), self.equinox()) {
+            (Some("GLON"), _) => "Galactic",
+            (Some("RA--"), _) if !said.is_empty() => said,
+            (Some("RA--"), _) if !old.is_empty() => old,
+            (Some("RA--"), Some(equinox)) if equinox < 1984.0 => "FK4",
+            (Some("RA--"), Some(_)) => "FK5",
+            (Some("RA--"), None) => "ICRS",
+            _ => "",
+        }
+        .to_owned()
+    }
+
+    /// `EQUINOX`, or the older keyword for it.
+    fn equinox(&self) -> Option<f64> {
+        self.keywords.get("EQUINOX").or(self.keywords.get("EPOCH"))
+    }
+
+    fn parameter(&self, axis: usize, number: usize) -> Option<f64> {
+        self.keywords.get(&format!("PV{}_{number}", axis + 1))
+    }
+
+    /// The parameter of an axis with the highest number, if that is at least so high.
+    fn parameter_from(&self, axis: usize, least: usize) -> Option<String> {
+        let most = self.keywords.parameters(axis).map(|(number, _)| number).max()?;
+        (most >= least).then(|| format!("PV{}_{most}", axis + 1))
+    }
+
+    /// Decides which distortion counts if there are keywords of several, as astropy does.
+    fn distortion(&self, sky: Option<(usize, usize)>) -> Result<Distortion> {
+        let keywords = self.keywords;
+        let refused = |text: String| Err(Error::Unsupported(text));
+        let (a, b) = (keywords.get("A_ORDER"), keywords.get("B_ORDER"));
+        let suffixed = |kind: &String| kind.ends_with("-SIP");
+        let is_sip = self.kinds.iter().any(suffixed);
+        let (code, terms) = match sky {
+            Some((longitude, latitude)) => {
+                let terms = self.parameter_from(longitude, 5).or_else(|| self.parameter_from(latitude, 5));
+                (self.kinds[longitude].get(5..8).unwrap_or(""), terms)
+            }
+            None => ("", None),
         };
-        match self.keywords.texts.keys().find(is_one) {
-            Some(key) => Err(Error::Unsupported(format!("the distortion of {key}"))),
-            None => Ok(()),
+        // SCAMP writes the terms of TPV under the code TAN.
+        if !is_sip && (code == "TPV" || code == "TAN" && terms.is_some()) {
+            return Ok(Distortion::Tpv);
+        }
+        if !is_sip {
+            if a.is_some() || b.is_some() {
+                // Some programs apply it, some do not.
+                return refused("A_ORDER or B_ORDER without -SIP in CTYPE".to_owned());
+            }
+            return Ok(Distortion::None);
+        }
+        if code == "TPV" {
+            return refused("CTYPE with both TPV and SIP".to_owned());
+        }
+        match (a, b) {
+            (Some(a), Some(b)) if a > 1.0 && b > 1.0 => {
+                // The same distortion, as SCAMP found it.
+                let is_twice = code == "TAN" && terms.is_some();
+                return Ok(if is_twice { Distortion::SipAlone } else { Distortion::Sip });
+            }
+            (None, Some(_)) => return refused("B_ORDER without A_ORDER".to_owned()),
+            (Some(_), None) => return refused("A_ORDER without B_ORDER".to_owned()),
+            _ => {}
+        }
+        match keywords.nonzero(&["A_#_#", "B_#_#"]) {
+            Some(key) => refused(format!("{key} of SIP without A_ORDER and B_ORDER of 2 or more")),
+            None => Ok(Distortion::None),
         }
     }
 
@@ -165,13 +192,8 @@ impl Reader<'_> {
     }
 
     /// The distortion of the first two axes by SIP.
-    fn sip(&self) -> Result<Option<Transform>> {
-        let is_sip = self.kinds.iter().any(|kind| kind.ends_with("-SIP"));
-        if !is_sip {
-            if self.keywords.has("A_ORDER") || self.keywords.has("B_ORDER") {
-                // Some programs apply it, some do not.
-                return Err(Error::Unsupported("A_ORDER or B_ORDER without -SIP in CTYPE".to_owned()));
-            }
+    fn sip(&self, distortion: Distortion) -> Result<Option<Transform>> {
+        if !matches!(distortion, Distortion::Sip | Distortion::SipAlone) {
             return Ok(None);
         }
         if self.count < 2 {
@@ -215,101 +237,235 @@ impl Reader<'_> {
 
     /// The matrix to intermediate coordinates, for positions in degrees.
     fn to_plane(&self, sky: Option<(usize, usize)>) -> Result<Transform> {
-        let mut matrix = self.matrix();
-        for (axis, row) in matrix.chunks_mut(self.count).enumerate() {
-            if sky.is_some_and(|(longitude, latitude)| axis == longitude || axis == latitude) {
-                let unit = self.unit(axis)?;
-                row.iter_mut().for_each(|factor| *factor *= unit);
-            }
+        let count = self.count;
+        let mut units = vec![1.0; count];
+        for axis in sky.into_iter().flat_map(|(longitude, latitude)| [longitude, latitude]) {
+            units[axis] = self.unit(axis)?;
         }
-        Transform::matrix(matrix, vec![0.0; self.count])
+        let (matrix, name) = match (self.named("CD"), self.named("PC")) {
+            (Some(cd), Some(pc)) => {
+                let (whole, product) = (self.whole_matrix(sky, &units)?, self.stepped_matrix(sky, &units)?);
+                let is_same = |(a, b): (&[f64], &[f64])| {
+                    let scale = a.iter().chain(b).fold(0.0f64, |most, x| most.max(x.abs()));
+                    a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-12 * scale)
+                };
+                if !whole.chunks(count).zip(product.chunks(count)).all(is_same) {
+                    return Err(Error::Invalid(format!("{cd} and {pc}, which are two different matrices")));
+                }
+                (whole, "CDi_j")
+            }
+            (Some(_), None) => (self.whole_matrix(sky, &units)?, "CDi_j"),
+            (None, _) => (self.stepped_matrix(sky, &units)?, "PCi_j"),
+        };
+        let transform = Transform::matrix(matrix, vec![0.0; count])?;
+        if transform.inverse().is_err() {
+            return Err(Error::Invalid(format!(
+                "the matrix of {name} is singular: pixels along a line have the same coordinates"
+            )));
+        }
+        Ok(transform)
     }
 
+    /// Degrees in the unit of an angle; also in the spellings that wcslib translates.
     fn unit(&self, axis: usize) -> Result<f64> {
         let unit = self.keywords.said(&format!("CUNIT{}", axis + 1));
-        degrees(unit).ok_or_else(|| Error::Unsupported(format!("CUNIT{} = {unit:?} for an angle", axis + 1)))
+        let standard = match unit {
+            "Deg" | "Degree" | "Degrees" | "DEG" | "DEGREE" | "DEGREES" => "deg",
+            "arcmins" | "ARCMIN" | "ARCMINS" => "arcmin",
+            "arcsecs" | "ARCSEC" | "ARCSECS" => "arcsec",
+            "radian" | "radians" | "RAD" | "RADIAN" | "RADIANS" => "rad",
+            // An hour is one of time.
+            "h" | "hourangle" => "",
+            unit => unit,
+        };
+        let found = degrees(standard).filter(|_| unit.is_empty() || !standard.is_empty());
+        found.ok_or_else(|| Error::Unsupported(format!("CUNIT{} = {unit:?} for an angle", axis + 1)))
     }
 
-    /// `CDi_j`; else `PCi_j` or `CROTA2`, with `CDELTi`.
-    fn matrix(&self) -> Vec<f64> {
+    fn entry(&self, name: &str, i: usize, j: usize) -> Option<f64> {
+        self.keywords.get(&format!("{name}{}_{}", i + 1, j + 1))
+    }
+
+    /// The first element of a matrix that the header has.
+    fn named(&self, name: &str) -> Option<String> {
+        let mut pairs = (0..self.count).flat_map(|i| (0..self.count).map(move |j| (i, j)));
+        let (i, j) = pairs.find(|(i, j)| self.entry(name, *i, *j).is_some())?;
+        Some(format!("{name}{}_{}", i + 1, j + 1))
+    }
+
+    /// The matrix of `CDi_j`.
+    fn whole_matrix(&self, sky: Option<(usize, usize)>, units: &[f64]) -> Result<Vec<f64>> {
         let count = self.count;
-        let entry = |name: &str, i: usize, j: usize| self.keywords.get(&format!("{name}{}_{}", i + 1, j + 1));
-        let pairs = || (0..count).flat_map(|i| (0..count).map(move |j| (i, j)));
-        if pairs().any(|(i, j)| entry("CD", i, j).is_some()) {
-            return pairs().map(|(i, j)| entry("CD", i, j).unwrap_or(0.0)).collect();
+        let mut matrix = vec![0.0; count * count];
+        for (i, j) in (0..count).flat_map(|i| (0..count).map(move |j| (i, j))) {
+            matrix[i * count + j] = self.entry("CD", i, j).unwrap_or(0.0) * units[i];
         }
-        let step = |axis: usize| self.number("CDELT", axis).unwrap_or(1.0);
-        let has_matrix = pairs().any(|(i, j)| entry("PC", i, j).is_some());
-        let turned = self.keywords.get("CROTA2").or(self.keywords.get("CROTA1")).filter(|_| !has_matrix && count >= 2);
-        let (sine, cosine) = turned.unwrap_or(0.0).to_radians().sin_cos();
-        let scaled = |(i, j): (usize, usize)| match (turned.is_some(), i, j) {
-            (true, 0, 0) | (true, 1, 1) => cosine * step(i),
-            (true, 0, 1) => -sine * step(1),
-            (true, 1, 0) => sine * step(0),
-            _ => entry("PC", i, j).unwrap_or(if i == j { 1.0 } else { 0.0 }) * step(i),
-        };
-        pairs().map(scaled).collect()
+        for axis in 0..count {
+            let row = axis * count..(axis + 1) * count;
+            let present = (0..count).find(|j| self.entry("CD", axis, *j).is_some());
+            if let Some(j) = present.filter(|_| matrix[row].iter().all(|value| *value == 0.0)) {
+                return Err(Error::Invalid(format!("CD{}_{} = 0, without another element of that axis", axis + 1, j + 1)));
+            }
+            let is_absent = |j: usize| self.entry("CD", axis, j).is_none() && self.entry("CD", j, axis).unwrap_or(0.0) == 0.0;
+            if !(0..count).all(is_absent) {
+                continue;
+            }
+            // wcslib takes a step of 1 for an axis that no element is about.
+            let is_sky = sky.is_some_and(|(longitude, latitude)| axis == longitude || axis == latitude);
+            let number = axis + 1;
+            match self.number("CDELT", axis) {
+                Some(step) if step != 1.0 => {
+                    let text = format!("CD{number}_{number} is missing: CDELT{number} = {step} has no effect next to CDi_j");
+                    return Err(Error::Invalid(text));
+                }
+                _ if is_sky => {
+                    return Err(Error::Invalid(format!("CD{number}_{number} is missing, although other CDi_j are there")));
+                }
+                _ => matrix[axis * count + axis] = 1.0,
+            }
+        }
+        Ok(matrix)
+    }
+
+    /// The matrix of `PCi_j` or `CROTAi` with `CDELTi`. Only the rotation of the latitude axis counts.
+    fn stepped_matrix(&self, sky: Option<(usize, usize)>, units: &[f64]) -> Result<Vec<f64>> {
+        let count = self.count;
+        let mut steps = vec![1.0; count];
+        for (axis, place) in steps.iter_mut().enumerate() {
+            let step = self.number("CDELT", axis).unwrap_or(1.0);
+            if step == 0.0 {
+                return Err(Error::Invalid(format!(
+                    "CDELT{} = 0, which gives all pixels along the axis one coordinate",
+                    axis + 1
+                )));
+            }
+            *place = step * units[axis];
+        }
+        let mut matrix = vec![0.0; count * count];
+        for (i, j) in (0..count).flat_map(|i| (0..count).map(move |j| (i, j))) {
+            matrix[i * count + j] = self.entry("PC", i, j).unwrap_or(if i == j { 1.0 } else { 0.0 }) * steps[i];
+        }
+        if let Some((longitude, latitude)) = sky.filter(|_| self.named("PC").is_none())
+            && let Some(angle) = self.number("CROTA", latitude)
+        {
+            let (sine, cosine) = angle.to_radians().sin_cos();
+            matrix[longitude * count + longitude] = cosine * steps[longitude];
+            matrix[longitude * count + latitude] = -sine * steps[latitude];
+            matrix[latitude * count + longitude] = sine * steps[longitude];
+            matrix[latitude * count + latitude] = cosine * steps[latitude];
+        }
+        Ok(matrix)
+    }
+
+    /// Refuses parameters that programs read in different ways.
+    fn refuse_parameters(&self, (longitude, latitude): (usize, usize), code: &str) -> Result<()> {
+        let refused = |key: String, why: &str| Err(Error::Unsupported(format!("{key} {why}")));
+        if let Some(key) = self.parameter_from(longitude, 5) {
+            return refused(key, &format!("of the longitude of projection {code}"));
+        }
+        if code != "TAN" {
+            return Ok(());
+        }
+        // TAN has no parameters of its latitude: wcslib ignores those that SCAMP writes for a polynomial of degree 1, and takes those
+        // of the longitude for a reference point.
+        let is_neutral = |(number, value): &(usize, f64)| *value == if *number == 1 { 1.0 } else { 0.0 };
+        let mut of_latitude = self.keywords.parameters(latitude).peekable();
+        if of_latitude.peek().is_some()
+            && let Some((number, _)) = self.keywords.parameters(longitude).find(|(number, _)| *number < 3)
+        {
+            return refused(format!("PV{}_{number}", longitude + 1), "and parameters of the latitude of projection TAN");
+        }
+        match of_latitude.find(|parameter| !is_neutral(parameter)) {
+            Some((number, _)) => refused(format!("PV{}_{number}", latitude + 1), "of the latitude of projection TAN"),
+            None => Ok(()),
+        }
+    }
+
+    /// The parameters of a projection, those of the latitude axis.
+    fn projection(&self, code: &str, latitude: usize) -> Result<Projection> {
+        let mut given = [f64::NAN; 3];
+        for (place, number) in given.iter_mut().zip(1..) {
+            let (own, old) = (self.parameter(latitude, number), self.keywords.get(&format!("PROJP{number}")));
+            if let (Some(own), Some(old)) = (own, old)
+                && own != old
+            {
+                return Err(Error::Invalid(format!("PROJP{number} = {old} and PV{}_{number} = {own}", latitude + 1)));
+            }
+            *place = own.or(old).unwrap_or(f64::NAN);
+        }
+        Projection::new(code, &given)
     }
 
     /// From the plane of the projection to the sky.
-    fn celestial(&self, (longitude, latitude): (usize, usize)) -> Result<Transform> {
+    fn celestial(&self, sky: (usize, usize), distortion: Distortion) -> Result<Transform> {
+        let (longitude, latitude) = sky;
         let code = |axis: usize| self.kinds[axis].get(5..8).unwrap_or("");
         let (code, other) = (code(longitude), code(latitude));
         if code != other {
             return Err(Error::Invalid(format!("projections {code} and {other} of one sky")));
         }
-        let parameter = |axis: usize, number: usize| self.keywords.get(&format!("PV{}_{number}", axis + 1));
-        let is_any =
-            |axis: usize, numbers: std::ops::RangeInclusive<usize>| numbers.into_iter().any(|n| parameter(axis, n).is_some());
-        // SCAMP writes the terms of TPV under the code TAN.
-        let is_tpv = code == "TPV" || code == "TAN" && (is_any(latitude, 0..=39) || is_any(longitude, 5..=39));
-        let mut parts = Vec::new();
-        let projection = if is_tpv {
-            let terms = |axis: usize| {
-                let mut terms = [0.0; 40];
-                for (number, term) in terms.iter_mut().enumerate() {
-                    *term = parameter(axis, number).unwrap_or(if number == 1 { 1.0 } else { 0.0 });
-                }
-                terms
-            };
-            parts.push(Transform::tpv([terms(longitude), terms(latitude)]));
-            Projection::new("TAN", &[])?
-        } else {
-            let given: Vec<f64> = (1..=20)
-                .map_while(|number| {
-                    let rest = (number..=20).any(|number| parameter(latitude, number).is_some());
-                    rest.then(|| parameter(latitude, number).unwrap_or(f64::NAN))
-                })
-                .collect();
-            Projection::new(code, &given)?
-        };
-        let theta = projection.reference();
-        let is_moved = parameter(longitude, 0).is_some_and(|value| value != 0.0)
-            || parameter(longitude, 1).is_some_and(|value| value != 0.0)
-            || parameter(longitude, 2).is_some_and(|value| value != theta);
-        if is_moved && !is_tpv {
-            return Err(Error::Unsupported(format!(
-                "PV{}_0 to PV{}_2 that move the reference point",
-                longitude + 1,
-                longitude + 1
-            )));
-        }
         let at = (
             self.number("CRVAL", longitude).unwrap_or(0.0) * self.unit(longitude)?,
             self.number("CRVAL", latitude).unwrap_or(0.0) * self.unit(latitude)?,
         );
-        let own = |number: usize| parameter(longitude, number).filter(|_| !is_tpv);
-        let lonpole = own(3).or(self.keywords.get("LONPOLE")).unwrap_or(if at.1 >= theta { 0.0 } else { 180.0 });
-        let latpole = own(4).or(self.keywords.get("LATPOLE")).unwrap_or(90.0);
-        let pole = pole(theta, at, lonpole, latpole)
+        let mut parts = Vec::new();
+        // Parameters that are terms of a distortion are none of the projection.
+        let has_parameters = matches!(distortion, Distortion::None | Distortion::Sip);
+        if has_parameters {
+            self.refuse_parameters(sky, code)?;
+        }
+        // The names of AIPS: wcslib sets their parameters itself.
+        let projection = match (distortion, code) {
+            (Distortion::Tpv, _) => {
+                parts.push(self.tpv(sky)?);
+                Projection::new("TAN", &[])?
+            }
+            (Distortion::SipAlone, _) => Projection::new(code, &[])?,
+            (_, "GLS") => Projection::new("SFL", &[])?,
+            (_, "NCP") if at.1 == 0.0 => return Err(Error::Invalid("projection NCP at latitude 0".to_owned())),
+            (_, "NCP") => Projection::new("SIN", &[0.0, 1.0 / at.1.to_radians().tan()])?,
+            _ => self.projection(code, latitude)?,
+        };
+        let own = |number: usize| self.parameter(longitude, number).filter(|_| has_parameters);
+        // Native coordinates of the reference point, and whether it is the origin of the plane (paper II, section 2.5).
+        let (phi, theta, is_origin) = match code {
+            "GLS" => (0.0, at.1, true),
+            _ => (own(1).unwrap_or(0.0), own(2).unwrap_or(projection.reference()), own(0).is_some_and(|value| value != 0.0)),
+        };
+        if is_origin {
+            let (x, y) = projection
+                .to_plane(phi, theta)
+                .ok_or_else(|| Error::Invalid(format!("a reference point at {phi}, {theta} that {code} does not draw")))?;
+            parts.push(Transform::parallel(vec![Transform::shift(x), Transform::shift(y)]));
+        }
+        // wcslib takes 999 for an unknown value.
+        let angle = |number: usize, key: &str| own(number).or(self.keywords.get(key)).filter(|value| *value != 999.0);
+        let lonpole = angle(3, "LONPOLE").unwrap_or(phi + if at.1 >= theta { 0.0 } else { 180.0 });
+        let latpole = angle(4, "LATPOLE").unwrap_or(90.0);
+        let pole = pole(theta, at, lonpole - phi, latpole)
             .ok_or_else(|| Error::Invalid(format!("LONPOLE = {lonpole} does not fit CRVAL = {}, {}", at.0, at.1)))?;
         parts.push(Transform::to_sphere(projection));
         parts.push(Transform::turn(native_to_celestial(pole, lonpole), [true, false]));
         Transform::chain(parts)
     }
 
+    /// The distortion of TPV in the plane, longitude first.
+    fn tpv(&self, (longitude, latitude): (usize, usize)) -> Result<Transform> {
+        if let Some(key) = self.parameter_from(longitude, 40).or_else(|| self.parameter_from(latitude, 40)) {
+            return Err(Error::Unsupported(format!("{key} of TPV (expected numbers up to 39)")));
+        }
+        let terms = |axis: usize| {
+            let mut terms = [0.0; 40];
+            for (number, term) in terms.iter_mut().enumerate() {
+                *term = self.parameter(axis, number).unwrap_or(if number == 1 { 1.0 } else { 0.0 });
+            }
+            terms
+        };
+        Ok(Transform::tpv([terms(longitude), terms(latitude)]))
+    }
+
     fn axis(&self, axis: usize, is_sky: bool) -> Axis {
-        let kind = self.kinds[axis];
+        let kind = self.kinds[axis].as_str();
         let name = if is_sky { kind.split('-').next().unwrap_or("") } else { kind };
         let unit = if is_sky { "deg" } else { self.keywords.said(&format!("CUNIT{}", axis + 1)) };
         let physical = match name {
@@ -333,17 +489,51 @@ impl Reader<'_> {
     }
 }
 
-/// Returns `true` if a `CTYPE` is a longitude, or else a latitude.
-fn is_celestial(kind: &str, longitude: bool) -> bool {
-    let name = kind.split('-').next().unwrap_or("");
-    if kind.get(5..).is_none_or(|code| code.len() < 3) {
-        return false;
+/// The distortion that counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Distortion {
+    None,
+    Sip,
+    /// SIP in place of the terms of TPV, which are there too.
+    SipAlone,
+    /// TPV in place of SIP, if that is there too.
+    Tpv,
+}
+
+/// A `CTYPE` in the words of the standard: those of the AIPS convention for spectra are translated, as wcslib does with `VELREF`.
+fn standard_kind(kind: &str, reference: f64) -> String {
+    let (name, frame) = kind.split_at_checked(4).unwrap_or((kind, ""));
+    let (code, velocity) = (reference.rem_euclid(256.0), (reference / 256.0).floor());
+    let has_frame = matches!(frame, "-LSR" | "-HEL" | "-OBS");
+    let has_code = (1.0..=7.0).contains(&code);
+    match name {
+        _ if !frame.is_empty() && !has_frame => kind.to_owned(),
+        "FREQ" => "FREQ".to_owned(),
+        "FELO" => "VOPT-F2W".to_owned(),
+        "VELO" if has_frame || has_code => match velocity {
+            0.0 => "VOPT".to_owned(),
+            1.0 => "VRAD".to_owned(),
+            _ => kind.to_owned(),
+        },
+        _ => kind.to_owned(),
     }
-    if longitude {
-        name == "RA" || name.ends_with("LON") || name.ends_with("LN")
-    } else {
-        name == "DEC" || name.ends_with("LAT") || name.ends_with("LT")
+}
+
+/// The system of a `CTYPE` of the sky, and whether it is the longitude.
+fn celestial(kind: &str) -> Option<(&str, bool)> {
+    let (name, code) = kind.split_at_checked(4)?;
+    if code.len() < 4 || !code.starts_with('-') {
+        return None;
     }
+    Some(match name {
+        "RA--" => ("RA", true),
+        "DEC-" => ("RA", false),
+        _ => {
+            let system = |ends: [&str; 2]| ends.into_iter().find_map(|end| name.strip_suffix(end));
+            let longitude = system(["LON", "LN"]).map(|system| (system, true));
+            longitude.or_else(|| system(["LAT", "LT"]).map(|system| (system, false)))?
+        }
+    })
 }
 
 /// Returns `true` if the values of an axis are not in proportion to pixels.
@@ -377,6 +567,31 @@ mod tests {
         assert_eq!((wcs.pixel_axes(), wcs.world_axes(), wcs.sky()), (4, 3, Some((0, 1))));
         assert_eq!(wcs.world_axis(2).name, "STOKES");
         assert_eq!(wcs.forward().at(&[9.0, -1.0, -1.0, 2.0]).unwrap(), [0.0, 0.0, 3.0]);
+        assert!(
+            matches!(wcs.left_out(), [one] if one.contains("FREQ-F2W") && one.starts_with("axis 1 ")),
+            "{:?}",
+            wcs.left_out()
+        );
+    }
+
+    #[test]
+    fn names_of_aips_are_translated() {
+        for (kind, reference, wanted) in [
+            ("FREQ-LSR", 0.0, "FREQ"),
+            ("FREQ-F2W", 0.0, "FREQ-F2W"),
+            ("VELO-LSR", 0.0, "VOPT"),
+            ("VELO-OBS", 257.0, "VRAD"),
+            ("VELO-HEL", 513.0, "VELO-HEL"),
+            ("VELO", 257.0, "VRAD"),
+            ("VELO", 0.0, "VELO"),
+            ("VELO", 300.0, "VELO"),
+            ("FELO-HEL", 2.0, "VOPT-F2W"),
+            ("VELOCITY", 257.0, "VELOCITY"),
+            ("RA---TAN", 257.0, "RA---TAN"),
+            ("é", 257.0, "é"),
+        ] {
+            assert_eq!(standard_kind(kind, reference), wanted, "{kind} {reference}");
+        }
     }
 
     #[test]
@@ -394,7 +609,21 @@ mod tests {
             (sky("RA---TAN", "DEC--TAN", &[], &[("CPDIS1", "LOOKUP")]), "CPDIS1"),
             (sky("RA---TAN", "DEC--TAN", &[], &[("CUNIT1", "furlong")]), "furlong"),
             (sky("RA---TAN", "DEC--TAN", &[("A_ORDER", 2.0)], &[]), "-SIP"),
-            (sky("RA---SIN", "DEC--SIN", &[("PV1_0", 1.0)], &[]), "PV1_0"),
+            (sky("RA---TAN", "DEC--TAN", &[("PV1_1", 1.0), ("PV2_1", 1.0)], &[]), "PV1_1"),
+            (sky("RA---SIN", "DEC--SIN", &[("PV1_5", 1.0)], &[]), "PV1_5"),
+            (sky("RA---TAN", "DEC--TAN", &[("PV2_1", 1.5)], &[]), "PV2_1"),
+            (sky("RA---TPV", "DEC--TPV", &[("PV2_40", 1.5)], &[]), "PV2_40"),
+            (sky("RA---TAN-SIP", "DEC--TAN-SIP", &[("A_ORDER", 2.0)], &[]), "B_ORDER"),
+            (sky("RA---TAN-SIP", "DEC--TAN-SIP", &[("B_2_0", 2.0)], &[]), "B_2_0"),
+            (sky("RA---TAN", "DEC--TAN", &[("CDELT2", 0.0)], &[]), "CDELT2"),
+            (sky("RA---TAN", "DEC--TAN", &[("CD1_1", 1.0)], &[]), "CD2_2"),
+            (sky("RA---TAN", "DEC--TAN", &[("CD1_1", 1.0), ("CD2_2", 1.0), ("CDELT3", 0.5)], &[("CTYPE3", "WAVE")]), "CD3_3"),
+            (sky("RA---TAN", "DEC--TAN", &[("CD1_1", 1.0), ("CD2_2", 1.0), ("PC1_1", 0.5)], &[]), "PC1_1"),
+            (sky("RA---TAN", "DEC--TAN", &[("CD1_1", 0.0), ("CD2_2", 1.0)], &[]), "CD"),
+            (sky("RA---TSC", "DEC--TSC", &[], &[("CTYPE3", "CUBEFACE")]), "CUBEFACE"),
+            (sky("RA---TAN", "DEC--TAN", &[], &[("CTYPE3", "GLON-TAN"), ("CTYPE4", "GLAT-TAN")]), "CTYPE3"),
+            (sky("RA---TAN", "GLAT-TAN", &[], &[]), "CTYPE2"),
+            (sky("RA---TAN", "DEC--TAN", &[("PROJP1", 1.0)], &[("CUNIT1", "h")]), "CUNIT1"),
         ] {
             let error = found.unwrap_err().to_string();
             assert!(error.contains(word), "{error}");

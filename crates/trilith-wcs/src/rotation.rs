@@ -83,10 +83,19 @@ pub fn pole(theta: f64, at: (f64, f64), lonpole: f64, latpole: f64) -> Option<(f
         if cosine.abs() > 1.0 + 1e-12 {
             return None;
         }
-        let spread = cosine.clamp(-1.0, 1.0).acos().to_degrees();
-        let candidates = [middle + spread, middle - spread].map(|latitude| (latitude + 180.0).rem_euclid(360.0) - 180.0);
-        let fits = candidates.into_iter().filter(|latitude| latitude.abs() <= 90.0 + 1e-9);
-        fits.min_by(|a, b| (a - latpole).abs().total_cmp(&(b - latpole).abs()))?.clamp(-90.0, 90.0)
+        // Without a turn, both angles are known to the last digit.
+        let (middle, spread) =
+            if lonpole == 0.0 { (theta, 90.0 - at.1) } else { (middle, cosine.clamp(-1.0, 1.0).acos().to_degrees()) };
+        let around = |latitude: f64| match latitude {
+            latitude if latitude > 180.0 => latitude - 360.0,
+            latitude if latitude < -180.0 => latitude + 360.0,
+            latitude => latitude,
+        };
+        let [one, two] = [middle + spread, middle - spread].map(around);
+        let is_there = |latitude: &f64| latitude.abs() <= 90.0 + 1e-9;
+        // Of two that are as near, wcslib takes the second.
+        let ordered = if (one - latpole).abs() < (two - latpole).abs() { [one, two] } else { [two, one] };
+        ordered.into_iter().find(is_there)?.clamp(-90.0, 90.0)
     };
     let (sin_pole, cos_pole) = latitude.to_radians().sin_cos();
     let longitude = if cos_at.abs() < 1e-12 {

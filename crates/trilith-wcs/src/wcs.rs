@@ -110,6 +110,8 @@ pub struct Wcs {
     /// Longitude, latitude, and degrees in their unit.
     pub(crate) sky: Option<(usize, usize, f64)>,
     pub(crate) iterations: usize,
+    /// A sentence for each axis of the description that has no world coordinate.
+    pub(crate) left_out: Vec<String>,
 }
 
 /// Degrees in a unit of angle.
@@ -165,8 +167,8 @@ impl Wcs {
             (one == two && longitude.max(latitude) < forward.outputs()).then_some((longitude, latitude, one))
         });
         let (backward, rough) = (forward.inverse(), forward.rough_inverse().ok());
-        let name = name.into();
-        Ok(Self { name, frames, transforms, forward, backward, rough, bounds, shape, sky, iterations: limits.iterations })
+        let (name, iterations, left_out) = (name.into(), limits.iterations, Vec::new());
+        Ok(Self { name, frames, transforms, forward, backward, rough, bounds, shape, sky, iterations, left_out })
     }
 
     /// Name; empty if there is none.
@@ -177,6 +179,11 @@ impl Wcs {
     /// Frames, from the pixels to the world.
     pub fn frames(&self) -> &[Frame] {
         &self.frames
+    }
+
+    /// Returns a sentence for each axis of a FITS header that is left out, because its values are not in proportion to pixels.
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
     }
 
     /// Number of pixel axes.

@@ -183,6 +183,7 @@ impl Get {
             let message = format!("cannot find position {position}: {} has no coordinates", job.label());
             Error::unsupported(message).hint("use --slice, or name an array with coordinates: FILE#/path")
         })?;
+        job.options.warn_all(found.wcs.left_out().to_vec());
         let pixels = found.pixel_box(place, size)?;
         let part = match &pixels {
             Some(pixels) => pixels.slice(&array)?,

@@ -74,6 +74,7 @@ impl Sky {
             let message = format!("cannot compute coordinates: {} describes none", self.item);
             Error::unsupported(message).hint("name an array, a GWCS or a FITS header: FILE#/path")
         })?;
+        options.warn_all(found.wcs.left_out().to_vec());
         if let Some(frame) = &self.frame {
             let names: Vec<String> = found.wcs.frames().iter().skip(1).map(|known| known.name.clone()).collect();
             found.wcs = found.wcs.ending_at(frame).map_err(|_| Error::unknown("frame", frame, names.iter().map(String::as_str)))?;

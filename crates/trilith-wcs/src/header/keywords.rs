@@ -1,0 +1,268 @@
+//! The keywords of a header, and which of them change positions.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use super::{AXES, Reader};
+use crate::wcs::Wcs;
+use crate::{Error, Limits, Result};
+
+/// Use of a keyword that changes positions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// It is read, and its number is that of an axis.
+    Axis,
+    /// It is read, and its numbers are those of a row and a column of the matrix.
+    Matrix,
+    /// It is read.
+    Read,
+    /// Headers that have it as a number or a string are refused.
+    Refused(&'static str),
+    /// Headers whose string begins so are refused. wcslib ignores any other value.
+    RefusedAs(&'static [&'static str], &'static str),
+}
+
+const DISTORTION: &str = "the distortion";
+const PLATE: &str = "the plate solution of the Digitized Sky Survey";
+
+/// All keywords that change positions or name their frame: those that wcslib and astropy.wcs read for the primary description. `#`
+/// is a number. Any other keyword has no effect on positions.
+const TABLE: &[(&str, Use)] = &[
+    ("CTYPE#", Use::Axis),
+    ("CRPIX#", Use::Axis),
+    ("CRVAL#", Use::Axis),
+    ("CDELT#", Use::Axis),
+    ("CUNIT#", Use::Axis),
+    ("PC#_#", Use::Matrix),
+    ("CD#_#", Use::Matrix),
+    ("CROTA#", Use::Read),
+    ("PV#_#", Use::Read),
+    ("PROJP#", Use::Read),
+    ("WCSAXES", Use::Read),
+    ("LONPOLE", Use::Read),
+    ("LATPOLE", Use::Read),
+    ("RADESYS", Use::Read),
+    ("RADECSYS", Use::Read),
+    ("EQUINOX", Use::Read),
+    ("EPOCH", Use::Read),
+    ("VELREF", Use::Read),
+    ("A_ORDER", Use::Read),
+    ("B_ORDER", Use::Read),
+    ("AP_ORDER", Use::Read),
+    ("BP_ORDER", Use::Read),
+    ("A_#_#", Use::Read),
+    ("B_#_#", Use::Read),
+    ("AP_#_#", Use::Read),
+    ("BP_#_#", Use::Read),
+    ("CPDIS#", Use::RefusedAs(&[""], DISTORTION)),
+    ("CQDIS#", Use::RefusedAs(&[""], DISTORTION)),
+    ("DP#", Use::RefusedAs(&[""], DISTORTION)),
+    ("DQ#", Use::RefusedAs(&[""], DISTORTION)),
+    ("D2IMDIS#", Use::RefusedAs(&[""], DISTORTION)),
+    ("AXISCORR", Use::Refused(DISTORTION)),
+    ("WAT1_#", Use::RefusedAs(&["wtype=tnx", "wtype=zpx"], DISTORTION)),
+    ("WAT2_#", Use::RefusedAs(&["wtype=tnx", "wtype=zpx"], DISTORTION)),
+    ("AMDX#", Use::Refused(PLATE)),
+    ("AMDY#", Use::Refused(PLATE)),
+    ("PLTRAH", Use::Refused(PLATE)),
+    ("PLTRAM", Use::Refused(PLATE)),
+    ("PLTRAS", Use::Refused(PLATE)),
+    ("PLTDECSN", Use::Refused(PLATE)),
+    ("PLTDECD", Use::Refused(PLATE)),
+    ("PLTDECM", Use::Refused(PLATE)),
+    ("PLTDECS", Use::Refused(PLATE)),
+];
+
+/// The keywords of a header, by their names in capitals.
+#[derive(Debug, Clone, Default)]
+pub struct Keywords {
+    numbers: BTreeMap<String, f64>,
+    texts: BTreeMap<String, String>,
+}
+
+impl Keywords {
+    /// Takes in a number.
+    pub fn number(&mut self, key: &str, value: f64) {
+        self.numbers.insert(spelled(key), value);
+    }
+
+    /// Takes in a text.
+    pub fn text(&mut self, key: &str, value: &str) {
+        self.texts.insert(spelled(key), value.trim().to_owned());
+    }
+
+    /// Returns `true` if a keyword is there.
+    pub fn has(&self, key: &str) -> bool {
+        self.numbers.contains_key(key) || self.texts.contains_key(key)
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<f64> {
+        self.numbers.get(key).copied()
+    }
+
+    pub(super) fn said(&self, key: &str) -> &str {
+        self.texts.get(key).map_or("", String::as_str)
+    }
+
+    /// Returns the first keyword of some patterns whose value is not zero.
+    pub(super) fn nonzero(&self, patterns: &[&'static str]) -> Option<&str> {
+        let mut all = patterns.iter().flat_map(|pattern| of_form(&self.numbers, pattern));
+        all.find(|(_, value, _)| **value != 0.0).map(|(key, ..)| key)
+    }
+
+    /// Numbers and values of `PVi_m` of an axis, which counts from 0.
+    pub(super) fn parameters(&self, axis: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let of_axis = of_form(&self.numbers, "PV#_#").filter(move |(.., numbers)| numbers[0] == axis + 1);
+        of_axis.map(|(_, value, numbers)| (numbers[1], *value))
+    }
+
+    /// Returns the coordinates that the keywords give; `None` if they give none.
+    ///
+    /// Axes whose values are not in proportion to pixels (`FREQ-F2W`, `WAVE-TAB`) are left out, and [`Wcs::left_out`] names them.
+    ///
+    /// # Errors
+    /// Returns [`Error::Unsupported`] for a projection, a distortion, a unit or a keyword that this crate does not evaluate, and
+    /// [`Error::Invalid`] for keywords that contradict each other.
+    pub fn wcs(&self, limits: &Limits) -> Result<Option<Wcs>> {
+        let is_named = |axis: &usize| self.has(&format!("CTYPE{axis}")) || self.has(&format!("CRPIX{axis}"));
+        let Some(named) = (1..=AXES).rev().find(is_named) else { return Ok(None) };
+        if (1..=AXES).all(|axis| self.said(&format!("CTYPE{axis}")).is_empty()) {
+            return Ok(None);
+        }
+        self.refuse()?;
+        let count = named.max(self.most_axis());
+        let count = self.get("WCSAXES").map_or(count, |axes| axes as usize).clamp(count, AXES);
+        Reader::new(self, count, limits).wcs().map(Some)
+    }
+
+    /// Number of the last axis that a keyword is about. What keywords say of axes that the array does not have moves no pixel, but
+    /// for elements of the matrix beside its diagonal.
+    fn most_axis(&self) -> usize {
+        let known = self.get("NAXIS").map_or(AXES, |axes| axes as usize);
+        let mut most = 0;
+        for (pattern, meaning) in TABLE {
+            let mut count = |[row, column]: [usize; 2], value: f64| {
+                let axis = row.max(column);
+                let has_effect = axis <= known || (*meaning == Use::Matrix && row != column && value != 0.0);
+                if has_effect && axis <= AXES {
+                    most = most.max(axis);
+                }
+            };
+            if matches!(meaning, Use::Axis | Use::Matrix) {
+                of_form(&self.numbers, pattern).for_each(|(_, value, numbers)| count(numbers, *value));
+                of_form(&self.texts, pattern).for_each(|(.., numbers)| count(numbers, 0.0));
+            }
+        }
+        most
+    }
+
+    /// Refuses keywords that change positions and are not read.
+    fn refuse(&self) -> Result<()> {
+        for (pattern, meaning) in TABLE {
+            let number = || of_form(&self.numbers, pattern).map(|(key, ..)| key).next();
+            let text = |starts: &[&str]| {
+                let is_so = |text: &str| starts.iter().any(|start| text.to_ascii_lowercase().starts_with(start));
+                of_form(&self.texts, pattern).find(|(_, text, _)| is_so(text)).map(|(key, ..)| key)
+            };
+            let (what, found) = match meaning {
+                Use::Refused(what) => (what, number().or_else(|| text(&[""]))),
+                Use::RefusedAs(starts, what) => (what, text(starts)),
+                Use::Axis | Use::Matrix | Use::Read => continue,
+            };
+            if let Some(key) = found {
+                return Err(Error::Unsupported(format!("{what} of {key}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The keywords of a pattern, with their values and numbers.
+fn of_form<'k, V>(keys: &'k BTreeMap<String, V>, pattern: &'static str) -> impl Iterator<Item = (&'k str, &'k V, [usize; 2])> {
+    let start = pattern.split('#').next().unwrap_or(pattern);
+    let all = keys.range::<str, _>((Bound::Included(start), Bound::Unbounded)).take_while(move |(key, _)| key.starts_with(start));
+    all.filter_map(move |(key, value)| Some((key.as_str(), value, matched(pattern, key)?)))
+}
+
+/// A keyword in capitals, the numbers of a matrix or parameter without zeros in front: `PC001002` and `PC01_02` are `PC1_2`.
+fn spelled(key: &str) -> String {
+    let key = key.trim().to_ascii_uppercase();
+    let Some((name, rest)) = key.split_at_checked(2).filter(|(name, _)| matches!(*name, "PC" | "CD" | "PV")) else { return key };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let (one, two) = match rest.split_once('_') {
+        Some((one, two)) if is_number(one) && is_number(two) => (one, two),
+        None if name != "PV" && rest.len() == 6 && is_number(rest) => rest.split_at(3),
+        _ => return key,
+    };
+    let short = |digits: &str| match digits.trim_start_matches('0') {
+        "" => "0".to_owned(),
+        digits => digits.to_owned(),
+    };
+    format!("{name}{}_{}", short(one), short(two))
+}
+
+/// Numbers of a keyword that has the form of a pattern; 0 for one that the pattern lacks.
+fn matched(pattern: &str, key: &str) -> Option<[usize; 2]> {
+    let mut numbers = [0; 2];
+    let (mut rest, mut parts, mut at) = (key, pattern.split('#'), 0);
+    rest = rest.strip_prefix(parts.next()?)?;
+    for part in parts {
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        *numbers.get_mut(at)? = rest.get(..end)?.parse().ok()?;
+        rest = rest.get(end..)?.strip_prefix(part)?;
+        at += 1;
+    }
+    rest.is_empty().then_some(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_keywords_have_many_spellings() {
+        for (key, wanted) in [
+            ("PC001002", "PC1_2"),
+            ("cd010001", "CD10_1"),
+            ("PC01_02", "PC1_2"),
+            ("PV02_01", "PV2_1"),
+            ("PV1_0", "PV1_0"),
+            ("CDELT1", "CDELT1"),
+            ("PC1_1A", "PC1_1A"),
+            ("PCOUNT", "PCOUNT"),
+            ("CD1-1", "CD1-1"),
+            ("PV001002", "PV001002"),
+            ("é", "é"),
+        ] {
+            assert_eq!(spelled(key), wanted);
+        }
+    }
+
+    #[test]
+    fn patterns_have_numbers() {
+        assert_eq!(matched("CTYPE#", "CTYPE12"), Some([12, 0]));
+        assert_eq!(matched("PC#_#", "PC1_23"), Some([1, 23]));
+        for (pattern, key) in
+            [("CTYPE#", "CTYPE"), ("CTYPE#", "CTYPE1A"), ("PC#_#", "PC1_"), ("PLTRAH", "PLTRAHX"), ("DP#", "DPIX")]
+        {
+            assert_eq!(matched(pattern, key), None, "{pattern} {key}");
+        }
+    }
+
+    #[test]
+    fn each_keyword_of_the_table_that_is_refused_is_named() {
+        for (pattern, meaning) in TABLE {
+            let mut keywords = Keywords::default();
+            keywords.text("CTYPE1", "RA---TAN");
+            keywords.text("CTYPE2", "DEC--TAN");
+            let key = pattern.replace('#', "1");
+            match meaning {
+                Use::Refused(_) => keywords.number(&key, 1.0),
+                Use::RefusedAs(starts, _) => keywords.text(&key, &format!("{} more", starts[0])),
+                _ => continue,
+            }
+            let error = keywords.wcs(&Limits::default()).unwrap_err();
+            assert!(matches!(&error, Error::Unsupported(text) if text.contains(&key)), "{key}: {error}");
+        }
+    }
+}
