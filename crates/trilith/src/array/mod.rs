@@ -76,4 +76,4 @@ pub use shape::{c_strides, element_count, extent};
 pub(crate) use shape::{fortran_strides, stream_rows};
 pub(crate) use structure::FIELD_COST;
 pub use structure::{Field, StructType};
-pub(crate) use text::{Text, check_texts};
+pub(crate) use text::{CP1252, Text, check_texts, cp1252_text, undeclared_text};

@@ -46,13 +46,14 @@ impl Array {
         Ok(self.is_many_times(sum).then_some(sum))
     }
 
-    /// Returns `true` if the elements are UTF-8 strings, and padding makes several times as many bytes of them. That depends
-    /// on the strings alone, not on the form in which the file stores them.
+    /// Returns `true` if the elements are UTF-8 strings or of variable length, and padding makes several times as many bytes
+    /// of them. That depends on the strings alone, not on the form in which the file stores them.
     ///
     /// # Errors
     /// Returns the errors of [`Array::load`].
     pub(crate) fn is_mostly_padding(&self) -> Result<bool> {
-        if self.nbytes() <= LITTLE || !matches!(self.datatype, Datatype::Utf8(_)) {
+        let may_be = || matches!(self.datatype, Datatype::Utf8(_)) || self.is_padded();
+        if self.nbytes() <= LITTLE || !may_be() {
             return Ok(false);
         }
         let sum = self.strings().try_fold(0u64, |sum, text| Ok::<_, Error>(sum.saturating_add(text?.len() as u64)))?;

@@ -10,6 +10,7 @@ use super::handle::Array;
 use super::mask::Mask;
 use super::number::first_value;
 use super::structure::Field;
+use super::text::undeclared_text;
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -208,6 +209,8 @@ fn decode_text(datatype: &Datatype, bytes: &[u8]) -> Option<String> {
             let units = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_ne_bytes(*unit));
             char::decode_utf16(units).collect::<Result<String, _>>().ok()?
         }
+        // Declared as ASCII, or not at all.
+        Datatype::Ascii(_) => undeclared_text(bytes),
         _ => String::from_utf8(bytes.to_vec()).ok()?,
     };
     Some(text.trim_end_matches('\0').to_owned())

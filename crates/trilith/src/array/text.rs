@@ -1,10 +1,33 @@
-//! The strings of an array: whether they are text of their datatype.
+//! The strings of an array: whether they are text of their datatype, and the characters of bytes of no declared encoding.
 
 use std::ops::Range;
 
 use super::datatype::Datatype;
 use super::handle::Array;
 use crate::error::{Error, Result};
+
+/// The characters of cp1252 from 0x80 to 0x9f; NUL if it has none.
+pub(crate) const CP1252: [char; 32] = [
+    '€', '\0', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\0', 'Ž', '\0', '\0', '‘', '’', '“', '”', '•', '–', '—',
+    '˜', '™', 'š', '›', 'œ', '\0', 'ž', 'Ÿ',
+];
+
+/// Decodes bytes as cp1252, or all of them as Latin-1 if cp1252 does not define one of them.
+pub(crate) fn cp1252_text(bytes: &[u8]) -> String {
+    let cp1252 = |byte: &u8| match byte {
+        0x80..=0x9f => CP1252.get(usize::from(byte - 0x80)).copied().unwrap_or('\0'),
+        _ => char::from(*byte),
+    };
+    let is_latin1 = bytes.iter().any(|byte| matches!(byte, 0x80..=0x9f) && cp1252(byte) == '\0');
+    bytes.iter().map(|byte| if is_latin1 { char::from(*byte) } else { cp1252(byte) }).collect()
+}
+
+/// Decodes bytes whose encoding no file declares, or that are declared as ASCII and are not: UTF-8 if they are that, otherwise
+/// [`cp1252_text`].
+pub(crate) fn undeclared_text(bytes: &[u8]) -> String {
+    // Few strings of another encoding are UTF-8 by chance.
+    str::from_utf8(bytes).map_or_else(|_| cp1252_text(bytes), str::to_owned)
+}
 
 /// A datatype of text, and what its elements may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

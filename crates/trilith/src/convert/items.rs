@@ -5,6 +5,7 @@ use std::io::{Seek, Write};
 use super::loss::{read_through, skipped};
 use crate::asdf::{ArrayOptions, Builder, Target};
 use crate::diagnostic::Diagnostic;
+use crate::dudley::with_ascii_members;
 use crate::error::{Error, Result};
 use crate::file::{File, Item, ItemKind};
 use crate::tree::{Data, Value};
@@ -77,7 +78,7 @@ impl Made<'_> {
     fn leaf(&mut self, item: &Item<'_>, kind: ItemKind, path: &str, skip: bool) -> Result<Value> {
         match kind {
             ItemKind::Array => {
-                let array = item.presented(item.array()?)?;
+                let array = with_ascii_members(&item.presented(item.array()?)?)?;
                 if skip {
                     read_through(&array)?;
                 }

@@ -5,12 +5,13 @@ use super::families::{asdf_to_draft_with, is_list, stream_to_asdf_with};
 use super::loss::{refuses, skipped};
 use super::stored::Reading;
 use super::{CodecChoice, ConvertOptions, Converted, To};
+use crate::array::{Text, check_texts};
 use crate::asdf::{ArrayOptions, AsdfFile};
 use crate::bytes::WriteSeek;
 use crate::codec::CodecId;
 use crate::diagnostic::Diagnostic;
 use crate::dudley::{DudleyFile, Rewrite};
-use crate::error::{Error, Result, Setting};
+use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::layout::{Byteorder, Dialect, Entry, Packing, StoredAs, UNREADABLE};
 use crate::progress::Progress;
 
@@ -53,7 +54,13 @@ pub(super) fn of_stream(
     // one such an array is written as a whole.
     let outline = file.outline()?;
     let is_whole = |(id, entry): (_, &Entry)| !outline.is_grid(id) && file.layout().column(entry.item).is_none();
-    if physical || file.has_others() || !outline.arrays().all(is_whole) {
+    // Text of other formats is not in the encoding that Dudley files have.
+    let is_beyond_ascii = |(_, entry): (_, &Entry)| {
+        let checked = file.stored_array_of(entry).and_then(|array| check_texts(&array, Text::Ascii));
+        checked.is_err_and(|why| why.kind() == ErrorKind::Malformed)
+    };
+    let has_text = || file.is_foreign() && outline.arrays().any(is_beyond_ascii);
+    if physical || file.has_others() || !outline.arrays().all(is_whole) || has_text() {
         return through_asdf(file.source().name(), file.limits(), options, &write, |file| of_asdf(file, dialect, options, out));
     }
     if options.stack {

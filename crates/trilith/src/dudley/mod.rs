@@ -86,6 +86,7 @@ pub use selection::{Selection, Unequal};
 pub use signature::Signature;
 #[doc(hidden)]
 pub use store::reserved;
+pub(crate) use text::with_ascii_members;
 #[doc(hidden)]
 pub use text::{presented, s1_bytes, s1_text};
 pub(crate) use wanted::Wanted;

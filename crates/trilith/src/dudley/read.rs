@@ -9,6 +9,7 @@ use super::grid::{self, GridArray};
 use super::inflate::{Form, inflated};
 use super::outline::{Outline, OutlineId, Thing};
 use super::signature::Signature;
+use super::text::{presented, presented_foreign};
 use crate::array::Array;
 use crate::bytes::{MemorySource, NoReferences, Resolve, SourceRef, Truncated, Window, read_vec};
 use crate::diagnostic::Diagnostic;
@@ -155,6 +156,20 @@ impl DudleyFile {
         let options = StreamOptions { layout: Some(layout), order, ..StreamOptions::default() };
         let file = Self::open_with(source, resolve, options, limits)?;
         Ok(Self { origin: LayoutOrigin::Derived(format), ..file })
+    }
+
+    /// Returns `true` for a file of another format, whose layout is derived from its own metadata.
+    pub(crate) fn is_foreign(&self) -> bool {
+        matches!(self.origin, LayoutOrigin::Derived(_))
+    }
+
+    /// Returns an array of the file with its text decoded, as [`presented`](super::presented) does: that of other formats by their
+    /// own rule.
+    ///
+    /// # Errors
+    /// Returns an error if the elements cannot be read.
+    pub(crate) fn decoded(&self, array: &Array) -> Result<Array> {
+        if self.is_foreign() { presented_foreign(array) } else { presented(array) }
     }
 
     /// The same, in which arrays have physical values: what their attributes declare by the conventions of netCDF is applied

@@ -2,14 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::array::{Array, Byteorder, Datatype, ElementValue, Field, StructType};
+use crate::array::{
+    Array, Byteorder, CP1252, Datatype, ElementValue, Field, StructType, Text, check_texts, cp1252_text, undeclared_text,
+};
 use crate::error::{Error, Result};
-
-/// The characters of cp1252 from 0x80 to 0x9f; NUL if it has none.
-const HIGH: [char; 32] = [
-    '€', '\0', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\0', 'Ž', '\0', '\0', '‘', '’', '“', '”', '•', '–', '—',
-    '˜', '™', 'š', '›', 'œ', '\0', 'ž', 'Ÿ',
-];
 
 /// Decodes `S1` text: cp1252, or latin1 for the whole string if a byte means nothing in cp1252.
 /// NULs at the end are dropped.
@@ -20,13 +16,7 @@ const HIGH: [char; 32] = [
 /// assert_eq!(s1_text(b"\x80\x81"), "\u{80}\u{81}");
 /// ```
 pub fn s1_text(bytes: &[u8]) -> String {
-    let cp1252 = |byte: &u8| match byte {
-        0x80..=0x9f => HIGH.get(usize::from(byte - 0x80)).copied().unwrap_or('\0'),
-        _ => char::from(*byte),
-    };
-    let latin1 = bytes.iter().any(|byte| matches!(byte, 0x80..=0x9f) && cp1252(byte) == '\0');
-    let text: String = bytes.iter().map(|byte| if latin1 { char::from(*byte) } else { cp1252(byte) }).collect();
-    text.trim_end_matches('\0').to_owned()
+    cp1252_text(bytes).trim_end_matches('\0').to_owned()
 }
 
 /// Encodes text as `S1`: cp1252, or else latin1; None if neither has all its characters.
@@ -35,7 +25,7 @@ pub fn s1_text(bytes: &[u8]) -> String {
 /// assert_eq!(trilith::dudley::s1_bytes("10 €"), Some(b"10 \x80".to_vec()));
 /// ```
 pub fn s1_bytes(text: &str) -> Option<Vec<u8>> {
-    let cp1252 = |c: char| match HIGH.iter().position(|high| *high == c && c != '\0') {
+    let cp1252 = |c: char| match CP1252.iter().position(|high| *high == c && c != '\0') {
         Some(at) => Some(0x80 + at as u8),
         None => u8::try_from(u32::from(c)).ok().filter(|byte| !matches!(byte, 0x80..=0x9f)),
     };
@@ -49,36 +39,61 @@ pub fn s1_bytes(text: &str) -> Option<Vec<u8>> {
 /// # Errors
 /// Returns an error if the elements cannot be read.
 pub fn presented(array: &Array) -> Result<Array> {
+    presented_by(array, s1_text)
+}
+
+/// Does the same as [`presented`] for an array of another format: its `ascii` text is of no declared encoding.
+///
+/// # Errors
+/// Returns an error if the elements cannot be read.
+pub(crate) fn presented_foreign(array: &Array) -> Result<Array> {
+    presented_by(array, undeclared_text)
+}
+
+/// Returns the array with its text decoded, of `ascii` by a function.
+fn presented_by(array: &Array, decode: fn(&[u8]) -> String) -> Result<Array> {
+    let is_padded = array.is_padded();
     match array.datatype() {
-        Datatype::Ascii(_) => {}
-        Datatype::Utf8(_) | Datatype::Ucs2(_) => {
-            // A character of `ucs4` takes four bytes, also of strings that are padded to the longest.
-            array.limits().charge_memory(array.nbytes().saturating_mul(4), "padded strings")?;
-            return wide(&array.load_texts()?, array.shape());
+        Datatype::Ascii(_) | Datatype::Utf8(_) if is_padded => charge_wide(array)?,
+        Datatype::Ascii(_) => {
+            let mut plain = true;
+            array.for_each_piece(1 << 20, |piece| {
+                plain &= piece.is_ascii();
+                Ok(())
+            })?;
+            if plain {
+                return Ok(array.clone());
+            }
         }
+        Datatype::Utf8(_) | Datatype::Ucs2(_) => charge_wide(array)?,
         Datatype::Complex32 => return widened(array),
         Datatype::Struct(fields) if array.mask().is_none() && has_utf8(fields) => return with_strings(array, fields),
         _ => return Ok(array.clone()),
     }
-    let mut plain = true;
-    array.for_each_piece(1 << 20, |piece| {
-        plain &= piece.is_ascii();
-        Ok(())
-    })?;
-    if plain {
-        return Ok(array.clone());
+    if !matches!(array.datatype(), Datatype::Ascii(_)) {
+        return wide(&array.load_texts()?, array.shape());
     }
-    let mut texts = Vec::new();
-    array.for_each_scalar(|scalar, _| {
-        texts.push(match scalar {
-            // Bytes that happen to be UTF-8 were taken for it.
-            ElementValue::Text(text) => s1_text(text.as_bytes()),
-            ElementValue::Raw(bytes) => s1_text(&bytes),
-            other => other.text(crate::array::FloatText::Shortest),
-        });
-        Ok(())
-    })?;
-    Array::from_texts(&texts, array.shape())
+    let texts = array.strings().map(|bytes| Ok(decode(&bytes?))).collect::<Result<Vec<String>>>()?;
+    if is_padded { wide(&texts, array.shape()) } else { Array::from_texts(&texts, array.shape()) }
+}
+
+/// A character of `ucs4` takes four bytes, also of strings that are padded to the longest.
+fn charge_wide(array: &Array) -> Result<()> {
+    array.limits().charge_memory(array.nbytes().saturating_mul(4), "padded strings")
+}
+
+/// Returns an array of structs whose `ascii` strings have no bytes above 0x7f: members that have become `ucs4`. Any other array
+/// stays unchanged.
+///
+/// # Errors
+/// Returns an error if the elements cannot be read.
+pub(crate) fn with_ascii_members(array: &Array) -> Result<Array> {
+    match array.datatype() {
+        Datatype::Struct(fields) if array.mask().is_none() && check_texts(array, Text::Ascii).is_err() => {
+            with_strings(array, fields)
+        }
+        _ => Ok(array.clone()),
+    }
 }
 
 /// Returns `true` if a struct has strings of `utf8`. As deep as types nest.
@@ -89,41 +104,66 @@ fn has_utf8(fields: &StructType) -> bool {
     })
 }
 
-/// The struct with strings of `ascii` or of `ucs4` in place of those of `utf8`, packed. As deep as types nest.
-fn without_utf8(fields: &StructType, is_ascii: bool) -> Result<StructType> {
-    let made = fields.fields().iter().map(|field| {
+/// The struct with strings of `ascii` or of `ucs4` in place of those of `utf8`, packed. Strings of `ascii` become `ucs4` if they
+/// have other characters; `others` has that for each member, counted from the first. As deep as types nest.
+fn without_utf8(fields: &StructType, others: &mut std::slice::Iter<'_, bool>, is_ascii: bool) -> Result<StructType> {
+    let mut made = Vec::new();
+    for field in fields.fields() {
         let datatype = match &field.datatype {
-            Datatype::Struct(inner) => Datatype::Struct(Arc::new(without_utf8(inner, is_ascii)?)),
-            Datatype::Utf8(length) if is_ascii => Datatype::Ascii(*length),
-            Datatype::Utf8(length) => Datatype::Ucs4(*length),
-            other => other.clone(),
+            Datatype::Struct(inner) => Datatype::Struct(Arc::new(without_utf8(inner, others, is_ascii)?)),
+            datatype => match (datatype, others.next() == Some(&true)) {
+                (Datatype::Utf8(length), _) if is_ascii => Datatype::Ascii(*length),
+                (Datatype::Utf8(length), _) | (Datatype::Ascii(length), true) => Datatype::Ucs4(*length),
+                (other, _) => other.clone(),
+            },
         };
-        Ok(Field { datatype, byteorder: Byteorder::Little, ..field.clone() })
-    });
-    StructType::packed_from(made.collect::<Result<_>>()?)
+        made.push(Field { datatype, byteorder: Byteorder::Little, ..field.clone() });
+    }
+    StructType::packed_from(made)
 }
 
-/// Returns `true` if an element has characters beyond ASCII. As deep as types nest.
-fn is_ascii(element: &ElementValue) -> bool {
-    match element {
-        ElementValue::Struct(parts) | ElementValue::List(parts) => parts.iter().all(is_ascii),
-        ElementValue::Text(text) => text.is_ascii(),
-        ElementValue::Raw(bytes) => bytes.is_ascii(),
-        _ => true,
+/// The number of members of a struct, those of structs in it one by one. As deep as types nest.
+fn members(datatype: &Datatype) -> usize {
+    let Datatype::Struct(fields) = datatype else { return 1 };
+    fields.fields().iter().map(|field| members(&field.datatype)).sum()
+}
+
+/// Notes in `others` for each member of an element, from `first` on, whether it has characters beyond ASCII. Bytes that are not
+/// text of their datatype become text of no declared encoding. As deep as types nest.
+fn note_others(datatype: &Datatype, element: &mut ElementValue, first: usize, others: &mut [bool]) {
+    match (datatype, &mut *element) {
+        (_, ElementValue::List(parts)) => parts.iter_mut().for_each(|part| note_others(datatype, part, first, others)),
+        (Datatype::Struct(fields), ElementValue::Struct(parts)) => {
+            let mut at = first;
+            for (field, part) in fields.fields().iter().zip(parts) {
+                note_others(&field.datatype, part, at, others);
+                at += members(&field.datatype);
+            }
+        }
+        (_, ElementValue::Raw(bytes)) => {
+            *element = ElementValue::Text(undeclared_text(bytes).trim_end_matches('\0').to_owned());
+            note_others(datatype, element, first, others);
+        }
+        (_, ElementValue::Text(text)) => others.iter_mut().skip(first).take(1).for_each(|other| *other |= !text.is_ascii()),
+        _ => {}
     }
 }
 
 /// An array of structs in the strings that other programs have.
 fn with_strings(array: &Array, fields: &StructType) -> Result<Array> {
-    let mut all_ascii = true;
-    array.for_each_scalar(|element, _| {
-        all_ascii &= is_ascii(&element);
+    let mut others = vec![false; members(array.datatype())];
+    array.for_each_scalar(|mut element, _| {
+        note_others(array.datatype(), &mut element, 0, &mut others);
         Ok(())
     })?;
-    let datatype = Datatype::Struct(Arc::new(without_utf8(fields, all_ascii)?));
+    let made = without_utf8(fields, &mut others.iter(), !others.contains(&true))?;
+    let datatype = Datatype::Struct(Arc::new(made));
     array.limits().charge_memory(array.len().saturating_mul(datatype.item_size()), "structs with strings")?;
     let mut bytes = Vec::new();
-    array.for_each_scalar(|element, _| element.encode(&datatype, Byteorder::Little, &mut bytes))?;
+    array.for_each_scalar(|mut element, _| {
+        note_others(array.datatype(), &mut element, 0, &mut others);
+        element.encode(&datatype, Byteorder::Little, &mut bytes)
+    })?;
     Array::from_bytes(bytes, datatype, Byteorder::Little, array.shape().to_vec())
 }
 

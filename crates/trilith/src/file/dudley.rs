@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::backend::{self, Axes, Backend, Child, Description, Destination, ListedArray, Place};
 use super::item::{ItemKind, Notes};
 use super::stack::not_an_array;
-use crate::array::{Array, Byteorder};
+use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{Base, SourceRef};
-use crate::dudley::{self, DudleyFile, LayoutOrigin, Outline, OutlineId, Thing};
+use crate::dudley::{self, DudleyFile, Outline, OutlineId, Thing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{Attribute, Entry, ItemId, Layout, Literal, ResolvedType, canonical_path, own_name, quoted_name, read_value};
 use crate::limits::Limits;
@@ -289,8 +289,7 @@ impl Backend for DudleyFile {
     fn axes(&self, at: &Place) -> Result<Axes> {
         let Ok(id) = self.number(at) else { return Ok(Axes::default()) };
         let Some(item) = self.outline()?.item(id) else { return Ok(Axes::default()) };
-        let is_derived = matches!(self.origin(), LayoutOrigin::Derived(_));
-        Ok(axes_of(self.layout(), item, is_derived))
+        Ok(axes_of(self.layout(), item, self.is_foreign()))
     }
 
     fn kind(&self, at: &Place) -> ItemKind {
@@ -406,7 +405,15 @@ impl Backend for DudleyFile {
     }
 
     fn presented(&self, array: Array) -> Result<Array> {
-        dudley::presented(&array)
+        self.decoded(&array)
+    }
+
+    fn legible(&self, at: &Place) -> Result<Array> {
+        let array = Backend::array(self, at)?;
+        // Without the meaning of its elements, the bytes of text are what is stored.
+        let is_bytes = self.is_foreign() && !self.is_physical() && matches!(array.datatype(), Datatype::Ascii(_));
+        let is_stored = is_bytes && !array.is_padded() || array.much_padded()?.is_some();
+        if is_stored { Ok(array) } else { self.decoded(&array) }
     }
 
     fn widened(&self, at: &Place, array: Array) -> Result<Array> {

@@ -7,7 +7,7 @@
 use super::header::HeaderReader;
 use super::text::{LayoutText, Said, integer, placed, shaped};
 use super::unset;
-use crate::array::Datatype;
+use crate::array::{Datatype, undeclared_text};
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
 use crate::layout::{Attribute, COLUMN, Literal, MISSING, primitive_of};
@@ -289,7 +289,7 @@ impl<'s> Parser<'s> {
         let name = self.padded(len)?;
         // Some writers count what fills a name up.
         let end = name.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        Ok(text_of(name.get(..end).unwrap_or(&name)))
+        Ok(undeclared_text(name.get(..end).unwrap_or(&name)))
     }
 
     fn datatype(&mut self) -> Result<Datatype> {
@@ -344,15 +344,10 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// Text in UTF-8, or else in Latin-1.
-fn text_of(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap_or_else(|_| bytes.iter().map(|byte| char::from(*byte)).collect())
-}
-
 /// An attribute: one value or several.
 fn value(datatype: &Datatype, bytes: &[u8]) -> Attribute {
     if datatype.is_text() {
-        return Said::from(text_of(bytes).trim_end_matches('\0')).0;
+        return Said::from(undeclared_text(bytes).trim_end_matches('\0')).0;
     }
     let mut values: Vec<Literal> =
         bytes.chunks_exact(datatype.item_size() as usize).map(|bytes| number(datatype, bytes)).collect();

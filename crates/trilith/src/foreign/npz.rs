@@ -12,7 +12,7 @@ use super::text::{LayoutText, placed_bytes};
 use super::{groups, npy};
 #[cfg(feature = "zlib")]
 use crate::array::npy_header_len;
-use crate::array::{Array, Byteorder, Datatype};
+use crate::array::{Array, Byteorder, Datatype, undeclared_text};
 #[cfg(feature = "zlib")]
 use crate::bytes::{MemorySource, Truncated};
 use crate::bytes::{SourceRef, Window, read_vec};
@@ -187,7 +187,7 @@ fn entry(bytes: &[u8]) -> Result<(Entry, &[u8])> {
     let mut numbers = [number(bytes, 24, 4), number(bytes, 20, 4), number(bytes, 42, 4)];
     wide(&mut numbers, extra);
     let [size, stored, header] = numbers;
-    let name = String::from_utf8_lossy(name).into_owned();
+    let name = undeclared_text(name);
     let is_encrypted = number(bytes, 8, 2) & 1 != 0;
     Ok((Entry { name, is_encrypted, method: number(bytes, 10, 2) as u16, stored, size, header }, after))
 }

@@ -201,6 +201,21 @@ fn texts_are_padded_and_come_back() {
     assert!(Array::from_slice(&[1u8], &[1]).unwrap().load_texts().is_err());
 }
 
+/// First tier.
+#[test]
+fn text_of_no_declared_encoding_is_utf8_or_cp1252_or_latin1() {
+    for (stored, text) in
+        [(&b"Z\xc3\xbcrich"[..], "Zürich"), (b"25 \xb0C\0", "25 °C"), (b"10 \x80", "10 €"), (b"a\x81\xe9", "a\u{81}é"), (b"", "")]
+    {
+        let datatype = Datatype::Ascii(stored.len() as u32);
+        let array = Array::from_bytes(stored.to_vec(), datatype, Byteorder::Little, vec![]).unwrap();
+        assert_eq!(array.load_texts().unwrap(), [text]);
+    }
+    // Text that is declared is not guessed.
+    let array = Array::from_bytes(b"\xb0".to_vec(), Datatype::Utf8(1), Byteorder::Little, vec![]).unwrap();
+    assert_eq!(array.scalar().unwrap(), ElementValue::Raw(b"\xb0".to_vec()));
+}
+
 #[test]
 fn large_copies_are_the_same_however_many_threads_share_them() {
     let bytes: Vec<u8> = (0..12u32 << 20).map(|i| (i ^ (i >> 8) ^ (i >> 16)) as u8).collect();

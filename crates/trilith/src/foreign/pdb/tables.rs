@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::formats::Formats;
+use crate::array::undeclared_text;
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -81,7 +82,7 @@ impl Tables {
         while let Some(line) = lines.next() {
             let mut parts = line.splitn(2, |byte| *byte == b':');
             let (name, value) = (parts.next().unwrap_or(&[]), parts.next().unwrap_or(&[]));
-            let number = || text(value).trim().parse::<u64>().unwrap_or(0);
+            let number = || undeclared_text(value).trim().parse::<u64>().unwrap_or(0);
             match name {
                 b"Alignment" => {
                     for (known, byte) in self.alignment.iter_mut().zip(value) {
@@ -109,13 +110,9 @@ impl Tables {
     }
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap_or_else(|_| bytes.iter().map(|byte| char::from(*byte)).collect())
-}
-
 /// The fields of a line, which the byte 1 ends.
 fn fields(line: &[u8]) -> Vec<String> {
-    let mut fields: Vec<String> = line.split(|byte| *byte == 1).map(text).collect();
+    let mut fields: Vec<String> = line.split(|byte| *byte == 1).map(undeclared_text).collect();
     if fields.last().is_some_and(String::is_empty) {
         fields.pop();
     }

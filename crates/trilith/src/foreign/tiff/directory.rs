@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use crate::array::Byteorder;
+use crate::array::{Byteorder, undeclared_text};
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Context, Error, Result};
 use crate::foreign::header::HeaderReader;
@@ -174,7 +174,7 @@ impl<'s> Tiff<'s> {
         self.limits.charge_memory(tag.count.saturating_mul(16), "the values of a tag")?;
         let words = bytes.chunks_exact(size as usize);
         Ok(match (name, tag.kind) {
-            ("S1", _) => Values::Text(String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned()),
+            ("S1", _) => Values::Text(undeclared_text(&bytes).trim_end_matches('\0').to_owned()),
             ("f4", _) => Values::Floats(words.map(|word| f32::from_bits(self.whole(word) as u32).into()).collect()),
             ("f8", _) => Values::Floats(words.map(|word| f64::from_bits(self.whole(word))).collect()),
             (_, 5) => Values::Floats(words.map(|word| self.ratio(word, |word| word as f64)).collect()),
