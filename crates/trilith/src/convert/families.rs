@@ -20,9 +20,7 @@ use crate::array::{Array, Byteorder, Datatype};
 use crate::asdf::{self, ArrayOptions, AsdfFile, Builder, Container, Target, ndarray};
 use crate::bytes::{Derived, MemorySource};
 use crate::diagnostic::Diagnostic;
-use crate::dudley::{
-    Draft, DraftKind, DudleyFile, Items, LayoutOrigin, MEANING, Outline, OutlineId, Thing, is_applied, presented,
-};
+use crate::dudley::{Draft, DraftKind, DudleyFile, Items, MEANING, Outline, OutlineId, Thing, is_applied, with_ascii_members};
 use crate::error::{Error, Result};
 use crate::file::value_of;
 use crate::layout::{
@@ -301,13 +299,14 @@ impl ToTree<'_, '_, '_> {
 
     /// The array in a datatype that ASDF has.
     fn held(&mut self, array: &Array, path: &str) -> Result<Array> {
+        let file = self.items.file();
         match array.datatype() {
             Datatype::Utf8(_) | Datatype::Ucs2(_) => Array::from_texts(&array.load_texts()?, array.shape()),
             Datatype::Complex32 => {
                 self.losses.push(Diagnostic::loss(path, "complex32 becomes complex64, which holds the same values"));
                 Array::from_slice(&array.load_as::<num_complex::Complex32>()?, array.shape())
             }
-            _ => presented(array),
+            _ => with_ascii_members(&file.decoded(array)?),
         }
     }
 
@@ -333,8 +332,36 @@ impl ToTree<'_, '_, '_> {
                 Attribute::Value(Literal::Text(text)) if is_yaml => self.yaml(text),
                 _ => None,
             };
-            map.set(reserved::key_of(self.is_foreign(), &name), made.unwrap_or_else(|| value_of(&read_value(value))));
+            map.set(reserved::key_of(self.is_foreign(), &name), made.unwrap_or_else(|| self.attribute_value(value)));
         }
+    }
+
+    /// The value of an attribute of the layout. Integers beyond 64 bits are core/integer, or text where the target has none.
+    fn attribute_value(&self, said: &Attribute) -> Value {
+        let mut value = value_of(&read_value(said));
+        match &mut value.data {
+            Data::Seq(items) => items.iter_mut().for_each(|item| self.spread(item)),
+            _ => self.spread(&mut value),
+        }
+        value
+    }
+
+    /// Makes a core/integer of an integer beyond 64 bits.
+    fn spread(&self, value: &mut Value) {
+        let Data::BigInt(digits) = &value.data else { return };
+        let (true, Ok(number)) = (self.target.standard.is_some_and(|standard| standard >= "1.3.0"), digits.parse::<i128>())
+        else {
+            *value = Value::from(digits.to_string());
+            return;
+        };
+        let [tag, array] = [INTEGER, WORDS].map(|tag| self.target.tag_for(tag).unwrap_or_else(|| tag.to_owned()));
+        let size = number.unsigned_abs();
+        let words = (0..4).map(|at| u64::from((size >> (32 * at)) as u32));
+        let count = (128 - size.leading_zeros()).div_ceil(32).max(1) as usize;
+        let data = Value::seq(words.take(count)).flow();
+        let words = Value::map([("data", data), ("datatype", Value::from("uint32"))]).flow().tagged(array);
+        let sign = Value::from(if number < 0 { "-" } else { "+" });
+        *value = Value::map([("sign", sign), ("words", words)]).flow().tagged(tag);
     }
 
     /// Returns `true` if an attribute of a dict cannot be a member of the mapping: another member has its name, or
@@ -363,7 +390,7 @@ impl ToTree<'_, '_, '_> {
 
     /// Returns `true` if the file has a format whose names mean nothing to readers of ASDF.
     pub(super) fn is_foreign(&self) -> bool {
-        matches!(self.items.file().origin(), LayoutOrigin::Derived(_))
+        self.items.file().is_foreign()
     }
 
     /// Collects further declarations of the layout about an item. `children` are those of a dict, whose other
@@ -391,15 +418,37 @@ impl ToTree<'_, '_, '_> {
                 _ if applied && is_applied(spelled) => {}
                 (_, Some(name)) if children.is_some_and(|children| !self.is_taken(item, &name, children)) => {}
                 // It keeps its mark, since the word without one is kept, too.
-                (_, Some(name)) if MEANING.contains(&&*name) => rest.set(spelled, value_of(&read_value(said))),
-                (_, Some(name)) => rest.set(reserved::key_of(self.is_foreign(), &name), value_of(&read_value(said))),
-                (_, None) if MEANING.contains(&spelled) => rest.set(spelled, value_of(&read_value(said))),
+                (_, Some(name)) if MEANING.contains(&&*name) => rest.set(spelled, self.attribute_value(said)),
+                (_, Some(name)) => rest.set(reserved::key_of(self.is_foreign(), &name), self.attribute_value(said)),
+                (_, None) if MEANING.contains(&spelled) => rest.set(spelled, self.attribute_value(said)),
                 (_, None) => {}
             }
         }
         if !rest.entries().is_empty() {
             self.attributes.push((path.to_owned(), rest));
         }
+    }
+}
+
+/// The tags of integers beyond 64 bits, and of the array of their 32-bit words.
+const INTEGER: &str = "tag:stsci.edu:asdf/core/integer-1.1.0";
+const WORDS: &str = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
+
+/// Returns the digits of a core/integer whose words are in the tree, up to 96 bits.
+fn large(node: Node<'_>) -> Option<String> {
+    if !node.tag()?.rsplit('/').next()?.starts_with("integer-") {
+        return None;
+    }
+    let words = node.get("words")?.get("data")?;
+    let mut value = 0i128;
+    for (number, word) in words.items().enumerate() {
+        let Scalar::Int(word) = word.scalar() else { return None };
+        value |= i128::from(u32::try_from(word).ok()?).checked_shl(32 * u32::try_from(number).ok().filter(|at| *at < 3)?)?;
+    }
+    match &*node.get("sign")?.text() {
+        "+" => Some(value.to_string()),
+        "-" => Some((-value).to_string()),
+        _ => None,
     }
 }
 
@@ -542,7 +591,8 @@ impl<'a> ToDraft<'a> {
             self.budget.charge_text(&name)?;
             // A dict or a list without arrays takes no space, and so is not seen in a list.
             let is_item = value.is_mapping() || (value.is_sequence() && value.is_empty());
-            let holds = !value.is_scalar() && ((is_item && self.lists == 0) || self.budget.known(value)?.holds);
+            let holds =
+                !value.is_scalar() && large(value).is_none() && ((is_item && self.lists == 0) || self.budget.known(value)?.holds);
             if holds {
                 if let Some(draft) = self.draft(value, &inner, depth + 1)? {
                     items.push((own, draft));
@@ -679,6 +729,9 @@ fn restore_param(draft: &mut Draft, path: &str, stored: Option<Primitive>) -> Op
 
 /// The scalar that an attribute can hold.
 fn word(node: Node<'_>) -> Option<Literal> {
+    if let Some(digits) = large(node) {
+        return Some(Literal::Large(digits));
+    }
     match (node.tag(), node.scalar()) {
         (None, Scalar::Int(value)) => Some(Literal::Integer(value)),
         (None, Scalar::Float(value)) => Some(Literal::Float(value)),
@@ -689,18 +742,21 @@ fn word(node: Node<'_>) -> Option<Literal> {
 
 /// Returns the part of a value that an attribute can hold, and whether that is its YAML text.
 fn attribute(node: Node<'_>, limits: &Limits) -> Result<(Attribute, bool)> {
-    if node.is_scalar() {
+    let is_word = |node: Node<'_>| node.is_scalar() || large(node).is_some();
+    if is_word(node) {
         if node.tag().is_none() && node.is_null() {
             return Ok((Attribute::Flag, false));
         }
         if let Some(word) = word(node) {
             return Ok((own_value(Attribute::Value(word)), false));
         }
-    } else if node.is_sequence() && node.tag().is_none() && !node.is_empty() && node.items().all(Node::is_scalar) {
+    } else if node.is_sequence() && node.tag().is_none() && !node.is_empty() && node.items().all(is_word) {
         let words: Option<Vec<Literal>> = node.items().map(word).collect();
         let words = words.unwrap_or_default();
+        let is_whole = |word: &Literal| matches!(word, Literal::Integer(_) | Literal::Large(_));
         let kind = words.first().map(std::mem::discriminant);
-        if !words.is_empty() && words.iter().all(|word| Some(std::mem::discriminant(word)) == kind) {
+        let is_one_kind = words.iter().all(|word| Some(std::mem::discriminant(word)) == kind);
+        if !words.is_empty() && (is_one_kind || words.iter().all(is_whole)) {
             return Ok((own_value(Attribute::List(words)), false));
         }
     }

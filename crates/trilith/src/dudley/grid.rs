@@ -330,8 +330,9 @@ impl Spec<'_> {
             (Datatype::Float16, _) => half::f16::from_f64(float).to_le_bytes().to_vec(),
             (Datatype::Float32, _) => (float as f32).to_le_bytes().to_vec(),
             (Datatype::Float64, _) => float.to_le_bytes().to_vec(),
-            (_, Literal::Integer(value)) if size <= 8 && datatype.as_struct().is_none() => {
-                let bytes = value.to_le_bytes();
+            (_, Literal::Integer(_) | Literal::Large(_)) if size <= 8 && datatype.as_struct().is_none() => {
+                let whole = said.to_string().parse::<i128>().map_err(|_| wrong(said))?;
+                let bytes = whole.to_le_bytes();
                 bytes.get(..size).unwrap_or(&bytes).to_vec()
             }
             _ => return Err(wrong(said)),

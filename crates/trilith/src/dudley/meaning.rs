@@ -39,7 +39,7 @@ impl DudleyFile {
         if let (Some(item), Some(datatype)) = (item, datatype)
             && !of(self.layout().attributes(item), &datatype).is_empty()
         {
-            all.retain(|(name, _)| !is_applied(name));
+            all.retain(|(name, said)| !is_applied(name) || marks_nothing(name, said, &datatype));
         }
         Ok(all)
     }
@@ -91,6 +91,12 @@ const APPLIED: &[&str] = &[
 /// Returns `true` if an attribute defines the meaning of elements.
 pub(crate) fn is_applied(name: &str) -> bool {
     APPLIED.contains(&name)
+}
+
+/// Returns `true` for an attribute that would mark missing elements, if it had only numbers of their type.
+fn marks_nothing(name: &str, said: &Attribute, stored: &Datatype) -> bool {
+    const MARKS: &[&str] = &["_FillValue", "missing_value", "valid_range", "valid_min", "valid_max"];
+    MARKS.contains(&name) && Said(vec![(name, said.clone())]).marks(name, stored, None).is_none()
 }
 
 /// Returns the declarations of the attributes of an array about elements of its datatype, one after the other.
@@ -277,7 +283,7 @@ fn same_bits(declared: Declared, datatype: &Datatype) -> Declared {
 /// A number, or a text that is one, as GDAL writes it.
 fn number(literal: &Literal) -> Option<Declared> {
     typed_number(literal).or_else(|| match literal {
-        Literal::Text(text) | Literal::Large(text) => {
+        Literal::Text(text) => {
             let text = text.trim();
             let whole = text.parse::<i128>().ok().map(Declared::Int);
             whole.or_else(|| text.parse::<f64>().ok().map(Declared::Float))
@@ -286,13 +292,12 @@ fn number(literal: &Literal) -> Option<Declared> {
     })
 }
 
-/// A number; one that is too large for the language is written as text.
+/// A number.
 fn typed_number(literal: &Literal) -> Option<Declared> {
     match literal {
         Literal::Integer(n) => Some(Declared::Int((*n).into())),
+        Literal::Large(digits) => digits.parse().ok().map(Declared::Int),
         Literal::Float(x) => Some(Declared::Float(*x)),
-        Literal::Text(text) | Literal::Large(text) => {
-            text.parse::<i128>().ok().filter(|whole| i64::try_from(*whole).is_err()).map(Declared::Int)
-        }
+        Literal::Text(_) => None,
     }
 }

@@ -385,9 +385,9 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     text
 }
 
-/// A whole number, as text if it is larger than the language has.
+/// A whole number.
 pub(crate) fn integer(value: i128) -> Literal {
-    i64::try_from(value).map_or_else(|_| Literal::Text(value.to_string()), Literal::Integer)
+    i64::try_from(value).map_or_else(|_| Literal::Large(value.to_string()), Literal::Integer)
 }
 
 /// Text without what would end its line.

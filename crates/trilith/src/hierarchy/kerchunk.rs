@@ -6,6 +6,7 @@ use super::numcodecs::numcodec;
 use super::{Hierarchy, Json, Node};
 use crate::array::{Array, Byteorder, Datatype, ElementValue, Field, Manifest, number_descr, unravel};
 use crate::bytes::base64;
+use crate::dudley::s1_bytes;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Options for making references.
@@ -195,8 +196,14 @@ fn v2_type(datatype: &Datatype, order: Byteorder, is_packed: bool) -> Result<Jso
 /// Returns the value of chunks that were never written, which xarray takes for missing.
 fn fill_value(node: &Node, array: &Array, manifest: &Manifest) -> Result<Json> {
     let said: HashMap<&str, &Json> = node.attributes.iter().map(|(name, value)| (name.as_str(), value)).collect();
-    if let Some(value @ (Json::Int(_) | Json::Float(_))) = said.get("_FillValue").copied().or(node.missing.as_ref()) {
-        return Ok(value.clone());
+    match said.get("_FillValue").copied().or(node.missing.as_ref()) {
+        Some(value @ (Json::Int(_) | Json::Float(_) | Json::Digits(_))) => return Ok(value.clone()),
+        Some(Json::Text(text)) if matches!(array.datatype(), Datatype::Ascii(_)) => {
+            // A single byte that is no UTF-8 was decoded as cp1252.
+            let one = s1_bytes(text).filter(|bytes| bytes.len() == 1);
+            return Ok(Json::Text(base64(&one.unwrap_or_else(|| text.clone().into_bytes()))));
+        }
+        _ => {}
     }
     if manifest.fill.iter().all(|byte| *byte == 0) || manifest.places.iter().all(Option::is_some) {
         return Ok(Json::Null);
