@@ -8,7 +8,7 @@ use super::header::{Header, Message, kind, shared};
 use super::heaps::{FractalHeap, GlobalHeaps};
 use super::trees;
 use super::types::{Element, Pad, Space, Special, Typed, whole};
-use crate::array::{Byteorder, Datatype};
+use crate::array::{Byteorder, Datatype, Field, undeclared_text};
 use crate::bytes::to_usize;
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
@@ -99,7 +99,7 @@ fn read_message(file: &H5, message: &Message, found: &mut String) -> Result<Attr
     let padded = |size: usize| if version == 1 { size.next_multiple_of(8) } else { size };
     let name = at.take(padded(sizes.0))?;
     let name = name.split(|byte| *byte == 0).next().unwrap_or(name);
-    let name = String::from_utf8_lossy(name).into_owned();
+    let name = undeclared_text(name);
     found.clone_from(&name);
     let part = |at: &mut super::file::Fields<'_>, size: usize, kind: u64, is_shared: bool| -> Result<Message> {
         let address = at.position().saturating_sub(file.base);
@@ -212,7 +212,19 @@ impl Attribute {
             }
             None => Vec::new(),
         };
-        Ok(String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned())
+        Ok(text_of(&bytes, self.typed.is_utf8).trim_end_matches('\0').to_owned())
+    }
+
+    /// The datasets to whose axes a dimension scale is attached, each with the number of the axis: its value if it is
+    /// REFERENCE_LIST.
+    pub fn users(&self, file: &H5) -> Vec<(u64, u64)> {
+        let Some([of, axis]) = self.typed.datatype.as_struct().map(|typed| typed.fields()) else { return Vec::new() };
+        let one = |element: &[u8]| -> Option<(u64, u64)> {
+            let at = |field: &Field| Some(file.fields(element.get(usize::try_from(field.offset).ok()?..)?, self.address));
+            Some((at(of)?.address().ok()??, at(axis)?.uint(4).ok()?))
+        };
+        let width = usize::try_from(self.typed.size).unwrap_or(usize::MAX).max(1);
+        self.data.chunks_exact(width).filter_map(one).collect()
     }
 
     /// Count, heap and number of a list of variable length; None for an empty one.
@@ -245,6 +257,11 @@ impl Attribute {
     }
 }
 
+/// The text of an attribute, whose file may declare it as UTF-8.
+fn text_of(bytes: &[u8], is_utf8: bool) -> String {
+    if is_utf8 { String::from_utf8_lossy(bytes).into_owned() } else { undeclared_text(bytes) }
+}
+
 /// One element as a value of the language; None if it has no such value.
 fn literal(bytes: &[u8], element: &Element, paths: &dyn Fn(u64) -> String) -> Option<Literal> {
     if !element.is_plain {
@@ -268,7 +285,7 @@ fn literal(bytes: &[u8], element: &Element, paths: &dyn Fn(u64) -> String) -> Op
     match &element.datatype {
         Datatype::Ascii(_) | Datatype::Utf8(_) => {
             let text = bytes.split(|byte| *byte == 0).next().unwrap_or(bytes);
-            Some(Literal::Text(String::from_utf8_lossy(text).into_owned()))
+            Some(Literal::Text(text_of(text, matches!(element.datatype, Datatype::Utf8(_)))))
         }
         Datatype::Float16 | Datatype::Float32 | Datatype::Float64 => float(bytes).map(Literal::Float),
         Datatype::Struct(_) | Datatype::Complex32 | Datatype::Complex64 | Datatype::Complex128 => None,

@@ -10,13 +10,13 @@ use super::header::{Header, kind};
 use super::heaps::GlobalHeaps;
 use super::others::Others;
 use super::pipeline::{fill, filters};
-use super::types::{Space, Special, Typed};
+use super::types::{Space, Special, Typed, whole};
 use crate::array::grid::{Chunks, Cut, Grid};
 use crate::array::{Byteorder, Datatype};
 use crate::bytes::{Source, SourceRef, read_vec, to_usize};
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
-use crate::foreign::text::{LayoutText, hexadecimal, placed, placed_bytes, spell};
+use crate::foreign::text::{LayoutText, hexadecimal, integer, placed, placed_bytes, spell};
 use crate::foreign::unset::fill_value;
 use crate::layout::{Literal, MISSING};
 
@@ -32,6 +32,8 @@ pub(super) struct Dataset {
     filters: String,
     count: usize,
     fill: Option<Vec<u8>>,
+    /// `true` if the last axis is the length of strings, whose characters are the elements that are stored.
+    is_joined: bool,
 }
 
 /// A list of chunks, and the words of those of which not all filters were applied.
@@ -64,7 +66,52 @@ impl Dataset {
             _ => None,
         };
         let fill = fill.filter(|fill| fill.len() as u64 == typed.size && fill.iter().any(|byte| *byte != 0));
-        Ok(Self { typed, space: Space::read(file, &space.data, space.address)?, storage, filters, count, fill })
+        Ok(Self { typed, space: Space::read(file, &space.data, space.address)?, storage, filters, count, fill, is_joined: false })
+    }
+
+    /// Returns `true` if its elements are characters.
+    pub fn is_characters(&self) -> bool {
+        matches!(self.typed.datatype, Datatype::Ascii(1) | Datatype::Utf8(1)) && self.typed.dims.is_empty()
+    }
+
+    /// Makes bytes of characters, which may be parts of what a character is in UTF-8.
+    pub fn split_characters(&mut self) {
+        self.typed.datatype = Datatype::Ascii(1);
+        self.typed.pads.clear();
+    }
+
+    /// Makes strings of the characters along the last axis. Returns `false` if the chunks cut these, or there are none.
+    pub fn join_characters(&mut self) -> bool {
+        let length = self.space.shape.as_deref().and_then(<[u64]>::last).copied().unwrap_or(0);
+        let is_whole = match &self.storage {
+            Storage::Chunked(chunked) => chunked.chunk.last() == Some(&length),
+            storage => !matches!(storage, Storage::Virtual(..)),
+        };
+        self.is_joined = is_whole && length > 0 && u32::try_from(length).is_ok();
+        if self.is_joined {
+            self.typed.datatype = Datatype::Ascii(u32::try_from(length).unwrap_or(u32::MAX));
+        }
+        self.is_joined
+    }
+
+    /// Returns lengths of stored axes without that of strings.
+    fn axes<'a>(&self, lengths: &'a [u64]) -> &'a [u64] {
+        lengths.split_last().filter(|_| self.is_joined).map_or(lengths, |(_, axes)| axes)
+    }
+
+    /// Returns `true` if elements that were never written have the fill value of the netCDF library.
+    pub fn has_library_fill(&self) -> bool {
+        let (Some(fill), true) = (&self.fill, self.typed.dims.is_empty()) else { return false };
+        let mut bytes = fill.clone();
+        if self.typed.order == Byteorder::Big {
+            bytes.reverse();
+        }
+        match (fill_value(&self.typed.datatype), bytes.as_slice()) {
+            (Some(Literal::Float(value)), [a, b, c, d]) => f64::from(f32::from_le_bytes([*a, *b, *c, *d])) == value,
+            (Some(Literal::Float(value)), bytes) => bytes == value.to_le_bytes(),
+            (Some(value), _) => value == integer(whole(fill, &self.typed)),
+            (None, _) => false,
+        }
     }
 
     /// Finds the files that hold the data, as a file in a folder names them.
@@ -101,7 +148,7 @@ impl Dataset {
             }
             _ => {}
         }
-        let all: Vec<u64> = shape.iter().chain(&self.typed.dims).copied().collect();
+        let all: Vec<u64> = self.axes(shape).iter().chain(&self.typed.dims).copied().collect();
         let mut typed = String::new();
         spell(&self.typed.datatype, self.typed.order, &all, &mut typed)?;
         if shape.contains(&0) {
@@ -134,7 +181,7 @@ impl Dataset {
     /// A dataset of which nothing was written: one chunk, which is missing.
     fn unwritten(&self, name: &str, shape: &[u64], text: &mut LayoutText) -> Result<()> {
         text.item(name, "u1[0]")?;
-        text.grid(shape, shape)?;
+        text.grid(self.axes(shape), self.axes(shape))?;
         text.elements(&self.typed.datatype, self.typed.order, &self.typed.dims)?;
         self.write_fill(text)
     }
@@ -163,7 +210,7 @@ impl Dataset {
         text: &mut LayoutText,
     ) -> Result<()> {
         let mut whole = String::new();
-        let lengths: Vec<u64> = chunked.chunk.iter().chain(&self.typed.dims).copied().collect();
+        let lengths: Vec<u64> = self.axes(&chunked.chunk).iter().chain(&self.typed.dims).copied().collect();
         spell(&self.typed.datatype, self.typed.order, &lengths, &mut whole)?;
         let spelled = |piece: &Option<Chunk>| match piece {
             None => "u1[0]".to_owned(),
@@ -192,7 +239,7 @@ impl Dataset {
             [only] => text.item(name, &spelled(only))?,
             all => text.list(name, all.iter().map(spelled))?,
         }
-        text.grid(shape, &chunked.chunk)?;
+        text.grid(self.axes(shape), self.axes(&chunked.chunk))?;
         let words = format!("{first} {}", self.filters);
         if !words.trim().is_empty() {
             text.attribute("grid_filters", words.trim())?;
@@ -216,7 +263,9 @@ impl Dataset {
 
     pub fn write_fill(&self, text: &mut LayoutText) -> Result<()> {
         let Some(fill) = &self.fill else { return Ok(()) };
-        let digits = hexadecimal(fill);
+        // That of characters is one of each string.
+        let digits =
+            hexadecimal(&if self.is_joined { fill.repeat(to_usize(self.typed.datatype.item_size())?) } else { fill.clone() });
         // Elements with separate axes are filled one by one.
         let one = to_usize(self.typed.datatype.item_size())?.saturating_mul(2) + 2;
         text.attribute("grid_fill", digits.get(..one).unwrap_or(&digits))
@@ -343,7 +392,7 @@ impl Dataset {
             Special::Enum(names, values) => {
                 let names: Vec<Literal> = names.iter().map(|name| Literal::Text(name.clone())).collect();
                 text.attribute("enum_names", names)?;
-                let values: Vec<Literal> = values.iter().map(|value| crate::foreign::text::integer(*value)).collect();
+                let values: Vec<Literal> = values.iter().map(|value| integer(*value)).collect();
                 text.attribute("enum_values", values)
             }
             Special::Reference => text.attribute("hdf5_type", "addresses of objects"),

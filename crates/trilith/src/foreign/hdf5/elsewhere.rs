@@ -71,18 +71,19 @@ impl Elsewhere<'_> {
         }
         let places = self.places(self.bytes)?;
         let most = places.iter().map(|(count, _)| *count).max().unwrap_or(0).max(1);
+        let unit = if self.typed.is_utf8 { "U1" } else { "S1" };
         let spelled = |(count, at): &(u64, u64)| match count {
             0 => "u1[0]".to_owned(),
-            count => placed(&format!("U1[{count}]"), *at),
+            count => placed(&format!("{unit}[{count}]"), *at),
         };
         match (places.as_slice(), shape.as_slice()) {
-            // Nothing has to be put together.
-            ([only @ (1.., _)], []) => return text.item(name, &spelled(only)),
+            // Nothing has to be put together. Bytes that are declared as ASCII are of variable length only as a grid.
+            ([only @ (1.., _)], []) if self.typed.is_utf8 => return text.item(name, &spelled(only)),
             ([only], _) => text.item(name, &spelled(only))?,
             (all, _) => text.list(name, all.iter().map(spelled))?,
         }
         text.grid(shape, &vec![1; shape.len()])?;
-        text.attribute("grid_type", format!("U1[{most}]").as_str())?;
+        text.attribute("grid_type", format!("{unit}[{most}]").as_str())?;
         text.attribute("grid_filters", "pad")
     }
 

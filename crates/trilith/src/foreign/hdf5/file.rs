@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::array::undeclared_text;
 use crate::bytes::{Access, SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -304,7 +305,7 @@ impl<'b> Fields<'b> {
     pub fn text(&mut self) -> Result<String> {
         let len = self.rest().iter().position(|byte| *byte == 0);
         let len = len.ok_or_else(|| Error::malformed("a name without an end").at_byte(self.position()))?;
-        let text = String::from_utf8_lossy(self.take(len)?).into_owned();
+        let text = undeclared_text(self.take(len)?);
         self.skip(1)?;
         Ok(text)
     }

@@ -4,6 +4,7 @@ use super::file::H5;
 use super::header::{Header, kind};
 use super::heaps::{FractalHeap, LocalHeap};
 use super::trees;
+use crate::array::undeclared_text;
 use crate::error::Result;
 use crate::limits::Limits;
 
@@ -76,12 +77,12 @@ fn link(file: &H5, data: &[u8], address: u64) -> Result<Link> {
     at.skip(if flags & 16 == 0 { 0 } else { 1 })?;
     let len = at.uint(1 << (flags & 3))?;
     let len = usize::try_from(len).unwrap_or(usize::MAX);
-    let name = String::from_utf8_lossy(at.take(len)?).into_owned();
+    let name = undeclared_text(at.take(len)?);
     let target = match kind {
         0 => Target::Hard(at.defined("an object")?),
         1 => {
             let len = at.uint(2)? as usize;
-            Target::Soft(String::from_utf8_lossy(at.take(len)?).into_owned())
+            Target::Soft(undeclared_text(at.take(len)?))
         }
         64 => {
             at.skip(3)?;

@@ -48,17 +48,28 @@ const OF_SCALES: &[&str] = &["CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST"
 
 /// The layout of an HDF5 file; `resolve` opens the files that it refers to.
 pub(super) fn derive(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<String> {
+    match derived(source, resolve, limits, false)? {
+        // A dataset before the first mark of netCDF was taken for one of HDF5.
+        (_, true) => derived(source, resolve, limits, true).map(|(text, _)| text),
+        (text, false) => Ok(text),
+    }
+}
+
+/// The layout of a file that may be known to be netCDF, and whether that was found out too late.
+fn derived(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits, is_netcdf: bool) -> Result<(String, bool)> {
     let file = H5::open(source, limits)?;
     let mut text = LayoutText::new("an HDF5 file", limits);
     file.cut_short().iter().try_for_each(|why| text.damaged(why))?;
     let (root, others) = (file.root, Others::new(resolve, source.len(), limits));
     let at = Rc::new(Place::new(file, 0, String::new())?);
-    let mut writer = Writer { at: Rc::clone(&at), others, text, open: Vec::new(), items: 0, here: String::new() };
+    at.is_netcdf.set(at.is_netcdf.get() || is_netcdf);
+    let (open, here) = (Vec::new(), String::new());
+    let mut writer = Writer { at: Rc::clone(&at), others, text, open, items: 0, here, has_plain: false, is_late: false };
     let header = Header::read(&at.file, root)?;
     let links = members(&at.file, &header)?;
     writer.group(&header, &links, root, "")?;
     writer.others.write(&mut writer.text)?;
-    writer.text.finish()
+    Ok((writer.text.finish()?, writer.is_late))
 }
 
 struct Writer<'s> {
@@ -71,6 +82,9 @@ struct Writer<'s> {
     items: u64,
     /// The path of the group that is being written.
     here: String,
+    /// `true` if a dataset of the file itself was written that was not known to be netCDF, and that the file turned out to be it.
+    has_plain: bool,
+    is_late: bool,
 }
 
 impl Writer<'_> {
@@ -180,15 +194,28 @@ impl Writer<'_> {
         let is_scale = self.said(&attributes, "CLASS").is_some_and(|class| class == "DIMENSION_SCALE");
         let scale = self.said(&attributes, "NAME").filter(|_| is_scale);
         if let (Some(true), Some([length])) = (scale.map(|name| name.starts_with(NO_VARIABLE)), dataset.space.shape.as_deref()) {
+            self.at.is_netcdf.set(true);
+            self.is_late |= self.at.number == 0 && self.has_plain;
             return self.text.parameter(name, *length);
         }
+        if !at.is_netcdf.get() {
+            self.recognise(&attributes, is_scale, &dataset);
+        }
         let has_one_axis = dataset.space.shape.as_ref().is_some_and(|shape| shape.len() == 1);
-        let dims = match self.dimensions(&attributes, &dataset)? {
+        let mut dims = match self.dimensions(&attributes, &dataset)? {
             None if is_scale && has_one_axis => Some(vec![(name.to_owned(), true)]),
             dims => dims,
         };
-        if at.is_netcdf {
+        let mut chars = None;
+        if at.is_netcdf.get() {
             self.grow(&attributes, &mut dataset)?;
+            if dataset.is_characters() {
+                dataset.split_characters();
+                let length = self.scales(&attributes)?.and_then(|scales| scales.last().copied().flatten());
+                if length.is_some_and(|length| self.is_length(length)) && dataset.join_characters() {
+                    chars = dims.as_mut().and_then(Vec::pop);
+                }
+            }
         }
         let (mut parts, others) = (Vec::new(), &mut self.others);
         self.text.or_unreadable(name, |text| {
@@ -202,10 +229,13 @@ impl Writer<'_> {
             }
         })?;
         dataset.remarks(&mut self.text)?;
-        if at.is_netcdf && !attributes.iter().any(|attribute| attribute.name == "_FillValue") {
+        if at.is_netcdf.get() && !attributes.iter().any(|attribute| attribute.name == "_FillValue") {
             dataset.library_fill(&mut self.text)?;
         }
-        if let Some(dims) = dims {
+        if let Some((length, _)) = chars {
+            self.text.attribute("grid_chars", length.as_str())?;
+        }
+        if let Some(dims) = dims.filter(|dims| !dims.is_empty()) {
             let own = dims.iter().zip(&dataset.space.most).filter(|((_, is_near), most)| *is_near && **most == u64::MAX);
             let unlimited: Vec<Literal> = own.map(|((name, _), _)| Literal::Text(name.clone())).collect();
             self.text.attribute("grid_dims", dims.into_iter().map(|(name, _)| Literal::Text(name)).collect::<Vec<_>>())?;
@@ -229,6 +259,46 @@ impl Writer<'_> {
         let (items, more) = self.attributes(&attributes, &[])?;
         refused.extend(more);
         self.attribute_items(owner, items, refused)
+    }
+
+    /// Notes that a file is netCDF, if a dataset of it shows that.
+    fn recognise(&mut self, attributes: &[Attribute], is_scale: bool, dataset: &Dataset) {
+        let has = |name: &str| attributes.iter().any(|attribute| attribute.name == name);
+        let is_marked = has("_Netcdf4Dimid") || has("_Netcdf4Coordinates");
+        // Old libraries left no other mark: the order of the members, dimensions, and their fill value in HDF5's own words.
+        let is_old = || self.at.has_order && (is_scale || has("DIMENSION_LIST")) && dataset.has_library_fill();
+        let is_netcdf = is_marked || is_old();
+        self.at.is_netcdf.set(is_netcdf);
+        if self.at.number == 0 {
+            self.is_late |= is_netcdf && self.has_plain;
+            self.has_plain |= !is_netcdf;
+        }
+    }
+
+    /// Returns `true` if a dimension of netCDF is nothing but the length of strings: it has no variable, and only characters
+    /// have it, as their last axis.
+    fn is_length(&self, address: u64) -> bool {
+        /// Variables of one dimension, each of which is looked at.
+        const MOST: usize = 1 << 12;
+        let at = &self.at;
+        if let Some(known) = at.lengths.borrow().get(&address) {
+            return *known;
+        }
+        let found = Header::read(&at.file, address).and_then(|header| {
+            let (attributes, _) = attributes::all(&at.file, &header);
+            let has_end = Dataset::read(&at.file, &header)?.space.most.iter().all(|most| *most != u64::MAX);
+            let has_no_variable = self.said(&attributes, "NAME").is_some_and(|name| name.starts_with(NO_VARIABLE));
+            let list = attributes.iter().find(|attribute| attribute.name == "REFERENCE_LIST");
+            let users = list.map(|list| list.users(&at.file)).unwrap_or_default();
+            let has_characters = |(user, axis): &(u64, u64)| {
+                let user = Header::read(&at.file, *user).and_then(|header| Dataset::read(&at.file, &header));
+                user.is_ok_and(|user| user.is_characters() && *axis + 1 == user.space.most.len() as u64)
+            };
+            Ok(has_end && has_no_variable && users.len() <= MOST && users.iter().all(has_characters))
+        });
+        let is_length = found.unwrap_or(false);
+        at.lengths.borrow_mut().insert(address, is_length);
+        is_length
     }
 
     /// The text of an attribute.
@@ -259,9 +329,23 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Returns the addresses of the scales that are attached to the axes of a dataset.
+    /// Returns the addresses of the scales that are attached to the axes of a dataset. A scale has none, but netCDF numbers the
+    /// dimensions of one with several axes.
     fn scales(&self, attributes: &[Attribute]) -> Result<Option<Vec<Option<u64>>>> {
-        let Some(list) = attributes.iter().find(|attribute| attribute.name == "DIMENSION_LIST") else { return Ok(None) };
+        let Some(list) = attributes.iter().find(|attribute| attribute.name == "DIMENSION_LIST") else {
+            let numbers = attributes.iter().find(|attribute| attribute.name == "_Netcdf4Coordinates");
+            return Ok(match numbers.map(|numbers| numbers.value(&self.at.file, &self.at.heaps, &|_| String::new())) {
+                Some(Ok(Value::List(numbers))) => {
+                    let known = self.at.dimensions();
+                    let address = |number: Literal| match number {
+                        Literal::Integer(number) => known.get(&number).copied(),
+                        _ => None,
+                    };
+                    Some(numbers.into_iter().map(address).collect())
+                }
+                _ => None,
+            });
+        };
         let Ok(lists) = list.sequences(&self.at.file, &self.at.heaps) else { return Ok(None) };
         let address = |references: &Vec<Vec<u8>>| {
             references.first().map(|bytes| self.at.file.fields(bytes, 0).address()).transpose().map(Option::flatten)

@@ -1,15 +1,16 @@
 //! One HDF5 file that is read, with what was found in it: the file itself, or one that it refers to.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::attributes;
+use super::attributes::{self, Value};
 use super::file::H5;
-use super::header::Header;
+use super::header::{Header, kind};
 use super::heaps::GlobalHeaps;
 use super::links::{Target, members};
 use crate::error::{Error, Result};
+use crate::layout::Literal;
 
 /// Links that lead to links: h5py follows as many.
 pub(super) const HOPS: usize = 16;
@@ -33,8 +34,14 @@ pub(super) struct Place {
     pub number: usize,
     /// The folder of the file as a relative reference, with a slash at its end; empty for that of the file itself.
     pub folder: String,
-    /// `true` if the library of netCDF wrote the file.
-    pub is_netcdf: bool,
+    /// `true` if the file is known to have the conventions of netCDF.
+    pub is_netcdf: Cell<bool>,
+    /// `true` if the root keeps the order of its members, as each file of the netCDF library does.
+    pub has_order: bool,
+    /// Whether a dimension of netCDF is nothing but the length of strings, by the addresses of the dimensions.
+    pub lengths: RefCell<HashMap<u64, bool>>,
+    /// The addresses of the dimensions of netCDF that have a number, by their numbers.
+    dimensions: OnceCell<HashMap<i64, u64>>,
     /// The paths of all objects, once somebody refers to one.
     paths: OnceCell<HashMap<u64, String>>,
     /// The links of the groups through which a soft link leads, by their addresses.
@@ -45,9 +52,23 @@ impl Place {
     /// A file that is open.
     pub fn new(file: H5, number: usize, folder: String) -> Result<Self> {
         let header = Header::read(&file, file.root)?;
-        let is_netcdf = attributes::all(&file, &header).0.iter().any(|attribute| attribute.name == "_NCProperties");
-        let (heaps, paths, links) = (GlobalHeaps::default(), OnceCell::new(), RefCell::default());
-        Ok(Self { file, heaps, number, folder, is_netcdf, paths, links })
+        let is_mark = |name: &str| matches!(name, "_NCProperties" | "_nc3_strict");
+        let is_netcdf = attributes::all(&file, &header).0.iter().any(|attribute| is_mark(&attribute.name));
+        // The order is tracked and has an index.
+        let has_order =
+            header.message(kind::LINK_INFO).is_some_and(|links| links.data.get(1).is_some_and(|flags| flags & 3 == 3));
+        Ok(Self {
+            file,
+            heaps: GlobalHeaps::default(),
+            number,
+            folder,
+            is_netcdf: Cell::new(is_netcdf),
+            has_order,
+            lengths: RefCell::default(),
+            dimensions: OnceCell::new(),
+            paths: OnceCell::new(),
+            links: RefCell::default(),
+        })
     }
 
     /// Returns to what a path leads from the group at an address. The links on the way are taken off `hops`.
@@ -97,6 +118,24 @@ impl Place {
         let links = Rc::new(links.into_iter().map(|link| (link.name, link.target)).collect());
         self.links.borrow_mut().insert(group, Rc::clone(&links));
         Ok(links)
+    }
+
+    /// The addresses of the dimensions of netCDF that have a number, by their numbers; found once.
+    pub fn dimensions(&self) -> &HashMap<i64, u64> {
+        self.dimensions.get_or_init(|| {
+            let number = |address: &u64| {
+                let header = Header::read(&self.file, *address).ok().filter(|header| !header.is_group())?;
+                let (all, _) = attributes::all(&self.file, &header);
+                // Variables have the number of their first dimension.
+                all.iter().find(|attribute| attribute.name == "CLASS")?;
+                let number = all.iter().find(|attribute| attribute.name == "_Netcdf4Dimid")?;
+                match number.value(&self.file, &self.heaps, &|_| String::new()) {
+                    Ok(Value::One(Literal::Integer(number))) => Some((number, *address)),
+                    _ => None,
+                }
+            };
+            self.paths().keys().filter_map(number).collect()
+        })
     }
 
     /// The paths of all objects, found once.

@@ -19,6 +19,8 @@ pub(super) struct Typed {
     /// Bytes of an element as they are stored.
     pub size: u64,
     pub special: Special,
+    /// `true` if the file declares its text of variable length as UTF-8; otherwise it declares ASCII.
+    pub is_utf8: bool,
     /// Bytes of a struct at which strings of variable length are led to: of members that are arrays the first.
     pub texts: Vec<u64>,
     /// Fixed strings that are padded by something else than NULs, likewise; of no struct at 0.
@@ -90,6 +92,7 @@ impl Typed {
             dims: Vec::new(),
             size,
             special: Special::None,
+            is_utf8: false,
             texts: Vec::new(),
             pads: Vec::new(),
             lists: Vec::new(),
@@ -161,7 +164,7 @@ impl Typed {
             9 => {
                 let base = Self::next(file, at, depth + 1)?;
                 let special = if bits & 15 == 1 { Special::Text } else { Special::Sequence(Box::new(base.element())) };
-                Ok(Self { special, ..Self::raw(size, "") })
+                Ok(Self { special, is_utf8: bits >> 8 & 15 == 1, ..Self::raw(size, "") })
             }
             10 => {
                 let rank = at.uint(1)? as usize;
