@@ -15,6 +15,9 @@ from peer import PROGRAM, Case, trilith, trilith_json
 HAS_H5PY = importlib.util.find_spec("h5py") is not None
 if HAS_H5PY:
     import h5py
+HAS_NETCDF4 = importlib.util.find_spec("netCDF4") is not None
+if HAS_NETCDF4:
+    import netCDF4
 
 #: Megabytes that a process may take for strings of a few hundred kilobytes.
 MOST = 100
@@ -209,6 +212,102 @@ class Strings(Case):
             with h5py.File(path, "w", userblock_size=size) as f:
                 f["d"] = np.arange(3)
             self.assertEqual(trilith_json("get", f"{path}#/d"), [0, 1, 2])
+
+
+#: Bytes of no declared encoding, and their text: UTF-8, else cp1252, else (0x81 is nothing in cp1252) Latin-1.
+UNDECLARED = {b"Z\xc3\xbcrich 10 \xc2\xb5m": "Zürich 10 µm", b"25 \xb0C": "25 °C", b"10 \x80": "10 €", b"a\x81\xe9": "a\x81é", b"x": "x"}
+
+
+@unittest.skipUnless(HAS_H5PY, "h5py is not installed")
+class Encodings(Case):
+    """One rule for the text of each format, and in each command. Rest."""
+
+    stored, wanted = list(UNDECLARED), list(UNDECLARED.values())
+    typed = np.dtype([("s", "S20"), ("i", "i4"), ("n", "S20", (2,))])
+
+    def table(self):
+        return np.array([(text, i, [text, b"y"]) for i, text in enumerate(self.stored)], dtype=self.typed)
+
+    def files(self):
+        """Writes the same text in each form. Returns the paths of arrays, and those of structs."""
+        array, table = np.array(self.stored), self.table()
+        np.save(self.folder / "a.npy", array)
+        np.save(self.folder / "t.npy", table)
+        np.savez(self.folder / "p.npz", s=array, t=table)
+        np.savez_compressed(self.folder / "c.npz", s=array, t=table)
+        with h5py.File(self.folder / "h.h5", "w") as f:
+            f["plain"], f["t"] = array, table
+            f.create_dataset("chunks", data=array, chunks=(2,), compression="gzip")
+            f.create_dataset("t2", data=table, chunks=(2,), compression="gzip")
+            f.create_dataset("variable", data=self.stored, dtype=h5py.string_dtype("ascii"))
+            compact = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            compact.set_layout(h5py.h5d.COMPACT)
+            made = h5py.h5d.create(f.id, b"compact", h5py.h5t.py_create(array.dtype), h5py.h5s.create_simple((5,)), compact)
+            made.write(h5py.h5s.ALL, h5py.h5s.ALL, array)
+        arrays = ["a.npy#/data", "p.npz#/s", "c.npz#/s", *(f"h.h5#/{name}" for name in ("plain", "chunks", "variable", "compact"))]
+        if HAS_NETCDF4:
+            characters = array.astype("S14").view("S1").reshape(5, 14)
+            for kind in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA", "NETCDF4", "NETCDF4_CLASSIC"):
+                with netCDF4.Dataset(self.folder / f"{kind}.nc", "w", format=kind) as f:
+                    for name, length in (("row", 5), ("record", None), ("width", 14)):
+                        f.createDimension(name, length)
+                    f.createVariable("a", "S1", ("row", "width"))[:] = characters
+                    f.createVariable("b", "S1", ("record", "width"))[:] = characters
+                    f.createVariable("n", "i4", ("record",))[:] = range(5)
+                arrays += [f"{kind}.nc#/a", f"{kind}.nc#/b"]
+        return arrays, ["t.npy#/data", "p.npz#/t", "c.npz#/t", "h.h5#/t", "h.h5#/t2"]
+
+    def test_text_of_no_declared_encoding(self):
+        arrays, structs = self.files()
+        rows = [[text, i, [text, "y"]] for i, text in enumerate(self.wanted)]
+        for path, wanted in [*((path, self.wanted) for path in arrays), *((path, rows) for path in structs)]:
+            path = self.folder / path
+            with self.subTest(path=path.name):
+                self.assertEqual(trilith_json("get", path), wanted)
+                self.assertEqual(trilith_json("get", path, "--slice", "1:3"), wanted[1:3])
+                self.assertEqual(trilith_json("get", path, "--stored"), wanted)
+                text = trilith("get", path, "--format", "csv").decode()
+                self.assertTrue(all(one in text for one in self.wanted), text)
+
+    def test_converted_files_hold_the_text(self):
+        arrays, structs = self.files()
+        for source in sorted({path.partition("#")[0] for path in arrays + structs}):
+            for extension in ("asdf", "bd"):
+                into = self.folder / f"{source}.{extension}"
+                trilith("convert", self.folder / source, into)
+                trilith("verify", "--deep", into)
+                if extension == "asdf":
+                    trilith("diff", self.folder / source, into)
+                for name in (path.partition("#/")[2] for path in arrays if path.startswith(source)):
+                    self.assertEqual(trilith_json("get", f"{into}#/{name}"), self.wanted, (into, name))
+                for name in (path.partition("#/")[2] for path in structs if path.startswith(source)):
+                    self.assertEqual([row[0] for row in trilith_json("get", f"{into}#/{name}")], self.wanted, (into, name))
+            with asdf.open(self.folder / f"{source}.asdf") as f:
+                for name in (path.partition("#/")[2] for path in arrays if path.startswith(source)):
+                    self.assertEqual(np.asarray(f[name]).tolist(), self.wanted)
+                for name in (path.partition("#/")[2] for path in structs if path.startswith(source)):
+                    self.assertEqual(np.asarray(f[name])["s"].tolist(), self.wanted)
+
+    def test_attributes_and_names(self):
+        path = self.folder / "a.h5"
+        with h5py.File(path, "w") as f:
+            for owner in (f, f.create_group("g"), f.create_dataset("d", data=1)):
+                owner.attrs["one"], owner.attrs["all"] = np.bytes_(self.stored[1]), np.array(self.stored)
+                owner.attrs.create("variable", self.stored[1], dtype=h5py.string_dtype("ascii"))
+                owner.attrs.create("utf8", np.array("µ".encode(), h5py.string_dtype("utf-8", 4)))
+            f[b"25 \xb0C"] = 3
+        tree = trilith("tree", path, "--attributes").decode()
+        for said, count in {'@one: "25 °C"': 3, '@variable: "25 °C"': 3, '@utf8: "µ"': 3, '["Zürich 10 µm","25 °C","10 €"': 3}.items():
+            self.assertEqual(tree.count(said), count, tree)
+        self.assertEqual(trilith_json("get", f"{path}#/25 °C"), 3)
+
+    def test_declared_utf8_is_not_guessed(self):
+        path, typed = self.folder / "a.h5", h5py.string_dtype("utf-8", 4)
+        with h5py.File(path, "w") as f:
+            f["fine"] = np.array(["µ".encode(), b"x"], dtype=typed)
+            f["wrong"] = np.array([b"\xb5", b"x"], dtype=typed)
+        self.assertEqual(trilith_json("get", f"{path}#/fine"), ["µ", "x"])
+        trilith("get", f"{path}#/wrong", status=2)
 
 
 if __name__ == "__main__":

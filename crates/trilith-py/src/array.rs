@@ -314,6 +314,12 @@ impl Array {
         }
     }
 
+    /// The description of the file: "tree", "layout", "derived" or "set".
+    #[getter]
+    fn _form(&self) -> &'static str {
+        self.place().map_or("tree", Place::form)
+    }
+
     /// The names of the axes by the layout of the file, None for an axis without one (no names if it has none), and
     /// whether the array is a coordinate.
     #[getter]

@@ -293,3 +293,248 @@ def test_long_doubles_and_dates_in_structs(tmp_path):
         np.testing.assert_array_equal(found[...][name], table[name].astype(dtype))
     found = trilith.open(tmp_path / "x.npy")["data"][...]
     assert found["when"].tolist() == [b"2020-02-29T12:00:00"] * 3 and found["x"].tolist() == [1.5, -2, 0.25]
+
+
+FORMATS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA", "NETCDF4", "NETCDF4_CLASSIC"]
+
+
+def both(path, **how):
+    """The dataset of the library of netCDF and ours."""
+    return (xarray.open_dataset(path, engine=engine, **how).load() for engine in ("netcdf4", "trilith"))
+
+
+def referred(path, folder):
+    """The dataset that xarray makes of the manifest of a file."""
+    pytest.importorskip("kerchunk")
+    words = [sys.executable, "-m", "trilith", "manifest", str(path), "-o", str(folder / "refs.json")]
+    subprocess.run(words, check=True, capture_output=True)
+    return xarray.open_dataset(str(folder / "refs.json"), engine="kerchunk").load()
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("names", [["Bern", "Basel"], ["Bern", "Zürich", "Łódź"]])
+def test_text_that_xarray_wrote(tmp_path, kind, names):
+    """Rest."""
+    made = xarray.Dataset({"t": ("station", np.arange(len(names)) * 0.5)}, coords={"station": names})
+    made["label"] = ("station", names[::-1])
+    path, encoding = tmp_path / "x.nc", {"dtype": "S1"}
+    how = {} if kind.startswith("NETCDF3") else {"encoding": {"station": encoding, "label": encoding}}
+    made.to_netcdf(path, format=kind, engine="netcdf4", **how)
+    for decoding in ({}, {"decode_cf": False}, {"concat_characters": False}):
+        theirs, ours = both(path, **decoding)
+        xarray.testing.assert_identical(ours, theirs)
+    assert ours.station.dims == theirs.station.dims
+    plain = trilith.open(path)["label"][...].tolist()
+    assert [name.decode() if isinstance(name, bytes) else name for name in plain] == names[::-1]
+    theirs, ours = both(path)
+    assert ours.station.values.tolist() == names
+    assert xarray.open_zarr(trilith.zarr.Store(path), consolidated=False).label.values.tolist() == names[::-1]
+    assert referred(path, tmp_path).label.values.tolist() == names[::-1]
+
+
+def test_text_of_no_declared_encoding_in_python(tmp_path):
+    """Rest."""
+    h5py = pytest.importorskip("h5py")
+    said = {b"Z\xc3\xbcrich": "Zürich", b"25 \xb0C": "25 °C", b"10 \x80": "10 €", b"x": "x"}
+    array, texts = np.array(list(said)), list(said.values())
+    np.save(tmp_path / "a.npy", array)
+    np.savez(tmp_path / "a.npz", data=array)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["data"] = array
+        file.create_dataset("variable", data=list(said), dtype=h5py.string_dtype("ascii"))
+        file.create_dataset("one", data=array[1], dtype=h5py.string_dtype("ascii"))
+        typed = np.dtype([("s", h5py.string_dtype("ascii")), ("i", "i4")])
+        file["struct"] = np.array([(text, 1) for text in said], dtype=typed)
+        file["data"].attrs["a"], file["data"].attrs["all"] = np.bytes_(array[1]), array
+    for name in ("a.npy", "a.npz", "a.h5"):
+        with trilith.open(tmp_path / name) as file:
+            assert file["data"][...].tolist() == texts and file["data"][1:3].tolist() == texts[1:3], name
+        # Stored elements are the bytes.
+        with trilith.open(tmp_path / name, stored=True) as file:
+            assert file["data"].dtype == array.dtype and file["data"][...].tolist() == array.tolist(), name
+    with trilith.open(tmp_path / "a.h5") as file:
+        assert file["variable"][...].tolist() == texts and file["one"][...].item() == texts[1]
+        assert file["struct"][...]["s"].tolist() == texts
+        assert file["data"].attrs == {"a": texts[1], "all": texts}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_fill_values_of_characters(tmp_path, kind):
+    """Rest."""
+    path = tmp_path / "x.nc"
+    with netCDF4.Dataset(path, "w", format=kind) as file:
+        for name, length in (("x", 3), ("n", 4), ("time", None)):
+            file.createDimension(name, length)
+        for fill in (" ", "0", "\0"):
+            name = f"qc_{ord(fill)}"
+            file.createVariable(name, "S1", ("x",), fill_value=fill)[:] = np.array([b"1", fill, b"3"], "S1")
+            file.createVariable(f"{name}_text", "S1", ("x", "n"), fill_value=fill)[0] = np.array(list("ab") + [fill] * 2, "S1")
+        file.createVariable("records", "S1", ("time", "n"), fill_value="-")[:2] = np.array([list("abcd"), list("----")], "S1")
+        file.createVariable("count", "i2", ("x",))[:] = 1
+    for how in ({}, {"decode_cf": False}, {"mask_and_scale": False}, {"concat_characters": False}):
+        theirs, ours = both(path, **how)
+        xarray.testing.assert_identical(ours, theirs)
+        for name in theirs:
+            assert type(ours[name].encoding.get("_FillValue")) is type(theirs[name].encoding.get("_FillValue")), name
+    theirs, found = next(both(path)), referred(path, tmp_path)
+    for name in ("qc_32", "qc_48", "qc_0", "qc_0_text"):
+        assert found[name].isnull().values.tolist() == theirs[name].isnull().values.tolist(), name
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_unit_is_no_units(tmp_path, kind):
+    """Rest."""
+    path = tmp_path / "x.nc"
+    with netCDF4.Dataset(path, "w", format=kind) as file:
+        file.createDimension("x", 2)
+        for name, unit in (("a", "m"), ("b", "days since 2000-01-01"), ("c", "days")):
+            variable = file.createVariable(name, "f8", ("x",))
+            variable[:], variable.unit = [1, 2], unit
+    theirs, ours = both(path)
+    xarray.testing.assert_identical(ours, theirs)
+    assert trilith.open(path)["a"].unit == "m"
+    for found in (xarray.open_zarr(trilith.zarr.Store(path), consolidated=False), referred(path, tmp_path)):
+        assert [(found[name].attrs, found[name].dtype.kind) for name in "ab"] == [({"unit": theirs[name].unit}, "f") for name in "ab"]
+    trilith.convert(path, tmp_path / "x.asdf")
+    assert "units" not in str(trilith.open(tmp_path / "x.asdf").tree.to_dict())
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_marks_that_do_not_fit_stay_what_they_are(tmp_path, kind):
+    """Rest."""
+    path = tmp_path / "x.nc"
+    said = {
+        "missing_value": ["-999", "nan", 300.5, np.int32(1000)],
+        "valid_max": ["90.0", np.float64(0.5)],
+        "valid_min": ["-90", np.int32(-1000)],
+        "valid_range": ["0, 5", np.array([0.5, 1.5]), np.array([-1000, 1000], "i4")],
+        "flag_values": ["0 1", np.array([0, 1000], "i4")],
+    }
+    names = []
+    with netCDF4.Dataset(path, "w", format=kind) as file:
+        file.createDimension("x", 2)
+        for typed, (attribute, values) in itertools.product(("i1", "i2", "f4"), said.items()):
+            for number, value in enumerate(values):
+                names.append(f"{typed}_{attribute}_{number}")
+                variable = file.createVariable(names[-1], typed, ("x",), fill_value=False)
+                variable.set_auto_maskandscale(False)
+                variable[:] = [1, 2]
+                variable.setncattr(attribute, value)
+                variable.other = "5.5"
+    for how in ({"decode_cf": False}, {"mask_and_scale": False}, {}):
+        if how:
+            theirs, ours = both(path, **how)
+        else:
+            # xarray refuses some of these marks, whoever reads them.
+            left = [name for name in names if "missing_value" in name and name.endswith(("_2", "_3"))]
+            theirs, ours = both(path, drop_variables=left)
+        for name in theirs:
+            xarray.testing.assert_equal(ours[name], theirs[name])
+            for key, value in theirs[name].attrs.items():
+                assert np.array_equal(ours[name].attrs[key], value), (name, key)
+                assert isinstance(value, str) == isinstance(ours[name].attrs[key], str), (name, key)
+    with netCDF4.Dataset(path) as theirs, trilith.open(path) as ours:
+        for name in names:
+            attribute = name.split("_", 1)[1].rpartition("_")[0]
+            text = isinstance(theirs[name].getncattr(attribute), str)
+            assert not text or ours[name].attrs[attribute] == theirs[name].getncattr(attribute), name
+
+
+@pytest.mark.parametrize("kind", ["NETCDF3_64BIT_DATA", "NETCDF4"])
+@pytest.mark.filterwarnings("ignore")
+def test_numbers_of_64_bits_without_a_sign(tmp_path, kind):
+    """Rest."""
+    path, most = tmp_path / "x.nc", 2**64 - 1
+    said = {
+        "fill": {"_FillValue": np.uint64(most)},
+        "missing": {"missing_value": np.uint64(most)},
+        "several": {"missing_value": np.array([1, most], "u8")},
+        "above": {"valid_max": np.uint64(2**63)},
+        "range": {"valid_range": np.array([2, 2**63], "u8")},
+        "flags": {"flag_masks": np.array([1, 2**63], "u8")},
+    }
+    with netCDF4.Dataset(path, "w", format=kind) as file:
+        file.createDimension("x", 4)
+        file.largest = np.uint64(most)
+        for name, attributes in said.items():
+            variable = file.createVariable(name, "u8", ("x",), fill_value=attributes.get("_FillValue"))
+            variable.set_auto_mask(False)
+            variable[:] = np.array([1, most, 3, 2**63 + 1], "u8")
+            variable.setncatts({key: value for key, value in attributes.items() if key != "_FillValue"})
+    for how in ({}, {"decode_cf": False}):
+        theirs, ours = both(path, **how)
+        xarray.testing.assert_identical(ours, theirs)
+    found = referred(path, tmp_path)
+    xarray.testing.assert_equal(found.fill, next(both(path)).fill)
+    assert trilith.zarr.open(path)["fill"].attrs["_FillValue"] == most
+    with netCDF4.Dataset(path) as theirs, trilith.open(path) as ours, trilith.open(path, stored=True) as stored:
+        assert ours.attributes["largest"] == most
+        for name, attributes in said.items():
+            assert ours[name].masked().tolist() == theirs[name][:].tolist(), name
+            for key, value in attributes.items():
+                assert np.array_equal(stored[name].attrs[key], value.tolist()), name
+    trilith.convert(path, tmp_path / "x.asdf")
+    assert trilith.open(tmp_path / "x.asdf")["largest"] == most
+
+
+def unmarked(path, kind):
+    """Takes away the marks by which the library of netCDF knows its files."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(path, "r+") as file:
+        for name in ("_NCProperties", *(("_nc3_strict",) if kind == "old" else ())):
+            file.attrs.pop(name, None)
+
+
+@pytest.mark.parametrize("kind", ["dimensions", "coordinates", "groups", "classic", "late", "scalars"])
+def test_netcdf_without_properties(tmp_path, kind):
+    """Rest."""
+    path = tmp_path / "x.nc"
+    with netCDF4.Dataset(path, "w", format="NETCDF4_CLASSIC" if kind == "classic" else "NETCDF4") as file:
+        group = file.createGroup("g") if kind == "groups" else file
+        if kind == "late":
+            file.createVariable("number", "f8", ())
+        for name in ("x", "time"):
+            group.createDimension(name, None if name == "time" else 3)
+            if kind in ("coordinates", "late"):
+                group.createVariable(name, "f8", (name,))[:] = [1, 2, 3]
+        for typed in ("i2", "i4", "f4", "f8", *(("i8", "u2", "u4", "u8") if kind != "classic" else ())):
+            group.createVariable(f"{typed}_x", typed, ("x",))[:1] = 1
+            group.createVariable(f"{typed}_time", typed, ("time", "x"))[:2, :1] = 1
+    unmarked(path, kind)
+    with netCDF4.Dataset(path) as theirs, trilith.open(path) as ours:
+        theirs, ours = (theirs["g"], ours["g"]) if kind == "groups" else (theirs, ours)
+        for name, variable in theirs.variables.items():
+            found = ours[name].masked()
+            assert np.ma.getmaskarray(found).tolist() == np.ma.getmaskarray(variable[...]).tolist(), name
+            assert found.tolist() == variable[...].tolist(), name
+
+
+@pytest.mark.parametrize("track_order", [False, True])
+def test_hdf5_is_not_netcdf(tmp_path, track_order):
+    """Rest."""
+    h5py = pytest.importorskip("h5py")
+    fills = {"f4": 9.969209968386869e36, "f8": 9.969209968386869e36, "i2": -32767, "i4": -2147483647, "u8": 2**64 - 2}
+    with h5py.File(tmp_path / "x.h5", "w", track_order=track_order) as file:
+        file["x"] = np.arange(2.0)
+        file["x"].make_scale("x")
+        for typed, fill in fills.items():
+            file[typed] = np.array([1, fill], typed)
+            file[typed].dims[0].attach_scale(file["x"])
+    with trilith.open(tmp_path / "x.h5") as file:
+        for typed, fill in fills.items():
+            assert file[typed].mask is None and file[typed][1] == np.array(fill, typed), typed
+
+
+@pytest.mark.parametrize("kind", ["NETCDF3_CLASSIC", "NETCDF4"])
+def test_coordinates_of_two_dimensions(tmp_path, kind):
+    """Rest."""
+    path = tmp_path / "x.nc"
+    with netCDF4.Dataset(path, "w", format=kind) as file:
+        for name, length in (("station", 2), ("n", 3), ("v", 5)):
+            file.createDimension(name, length)
+        file.createVariable("station", "S1", ("station", "n"))[:] = np.array([list("abc"), list("def")], "S1")
+        file.createVariable("v", "f4", ("v", "n"))[:] = 1
+        file.createVariable("temp", "f4", ("station",))[:] = 1
+    for how in ({"concat_characters": False}, {"decode_cf": False}):
+        theirs, ours = both(path, **how)
+        xarray.testing.assert_identical(ours, theirs)

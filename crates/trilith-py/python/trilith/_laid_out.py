@@ -1,11 +1,13 @@
 """Metadata of a dataset from a layout, as xarray has it: attributes, decoded by the CF conventions.
 
-Attributes of a layout are integers, floats, strings and lists of these. Attributes that describe elements have their type, as
-in the library of the format; strings that mean numbers, such as "nan", are numbers there.
+Attributes of a layout are integers, floats, strings and lists of these. Numbers that describe elements have the type of these, if
+it has them; strings stay strings.
 """
 
 import numpy
 import xarray
+
+from ._values import encoded
 
 #: The arguments of `xarray.open_dataset` that say how to decode, and whether without a word.
 DECODERS = ("mask_and_scale", "decode_times", "concat_characters", "use_cftime", "decode_timedelta", "decode_coords")
@@ -32,29 +34,48 @@ def attributes(what):
             continue
         if name in _FACTORS:
             value = _typed(value, numpy.dtype(types.get(name, "f8")))
-        elif name in _ELEMENTS and dtype is not None and dtype.kind in "iufb":
+        elif name in _ELEMENTS and dtype is not None and dtype.kind in "iufb" and not _is_text(value):
             value = _typed(value, dtype)
+        elif name == "_FillValue" and dtype is not None and dtype.kind == "S" and isinstance(value, str):
+            value = numpy.bytes_(encoded(value) or b"\0")
         elif name == "GDAL_NODATA" and dtype is not None and dtype.kind in "iuf" and "_FillValue" not in what.attrs:
             # The conventions of CF have another name for it.
             found["_FillValue"] = _typed(_number(value, dtype), dtype)
         elif isinstance(value, list) and value and all(isinstance(one, (int, float)) for one in value):
-            value = numpy.array(value)
+            value = _array(value)
         found[name] = "" if value is None else value
     if dtype is not None:
-        for name, said in (("units", what.unit), ("long_name", what.doc)):
+        # The attributes of other formats are those that they have.
+        units = None if what._form == "derived" else what.unit
+        for name, said in (("units", units), ("long_name", what.doc)):
             if said is not None and name not in found:
                 found[name] = said.strip()
     return found
 
 
+def _is_text(value):
+    """Whether it is a string, or a list with one."""
+    return any(isinstance(one, str) for one in (value if isinstance(value, list) else [value]))
+
+
+def _array(values):
+    """Several numbers as an array of the smallest type that has all of them."""
+    # numpy makes floats of integers of which some need a sign and others all 64 bits.
+    is_unsigned = all(isinstance(one, int) and one >= 0 for one in values) and max(values) > 2**63 - 1
+    return numpy.array(values, dtype="u8" if is_unsigned else None)
+
+
 def _typed(value, dtype):
-    """A value or several of this type; as they are where that would change them."""
+    """A value or several of this type; of their own type if this one does not have them."""
+    own = _array(value) if isinstance(value, list) else value
     try:
-        typed = numpy.array(value, dtype="f8" if dtype.kind == "f" else None).astype(dtype, casting="unsafe")
-    except (TypeError, ValueError):
-        return value
-    if dtype.kind != "f" and not (typed == numpy.array(value)).all():
-        return value
+        # An integer type has no NaN: that shows below.
+        with numpy.errstate(invalid="ignore"):
+            typed = numpy.array(own, dtype="f8" if dtype.kind == "f" else None).astype(dtype, casting="unsafe")
+    except (OverflowError, TypeError, ValueError):
+        return own
+    if dtype.kind != "f" and not (typed == own).all():
+        return own
     return typed[()]
 
 

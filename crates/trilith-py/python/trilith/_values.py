@@ -486,3 +486,15 @@ def token(array):
         found = os.stat(way[0])
         version = f"{found.st_size} {found.st_mtime_ns}"
     return (*map(str, way), version)
+
+
+def encoded(text):
+    """The bytes of a string that Trilith decoded without knowing its encoding; those of a single byte are one again."""
+    if text.isascii() or len(text) > 1:
+        return text.encode()
+    for codec in ("cp1252", "latin-1"):
+        try:
+            return text.encode(codec)
+        except UnicodeEncodeError:
+            pass
+    return text.encode()

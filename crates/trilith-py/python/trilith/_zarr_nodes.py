@@ -12,6 +12,7 @@ import warnings
 import numpy
 
 from ._trilith import _hierarchy, _tiles
+from ._values import encoded
 
 #: Bytes of a chunk where the file leaves it open.
 TILE = 4 << 20
@@ -214,6 +215,6 @@ def attributes_of(node):
     elif kind in "iu" and isinstance(value, float) and value.is_integer():
         value = int(value)
     elif kind == "S" and isinstance(value, str):
-        value = base64.standard_b64encode(value.encode()).decode()
+        value = base64.standard_b64encode(encoded(value) or b"\0").decode()
     found["_FillValue"] = value
     return found

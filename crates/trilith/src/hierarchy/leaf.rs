@@ -3,9 +3,9 @@
 use super::Json;
 use super::dims::{Conventions, Said};
 use super::is_family;
-use crate::array::{Array, Mask};
+use crate::array::{Array, Datatype, Mask};
 use crate::asdf::ndarray::is_ndarray_tag;
-use crate::dudley::{DudleyFile, LayoutOrigin};
+use crate::dudley::DudleyFile;
 use crate::error::Result;
 use crate::file::{Backend, Item};
 use crate::tree::{Data, Value};
@@ -42,7 +42,10 @@ impl Leaf {
     /// # Errors
     /// Returns an error if the array cannot be found.
     pub fn of(item: &Item<'_>) -> Result<Self> {
-        let array = item.presented(item.array()?)?;
+        let (array, is_foreign) = (item.array()?, has_lengths(item));
+        // Zarr has bytes, too, which are where the file has them.
+        let is_bytes = is_foreign && matches!(array.datatype(), Datatype::Ascii(_)) && !array.is_padded();
+        let array = if is_bytes { array } else { item.presented(array)? };
         let (mut attributes, axes) = (typed(item), item.axes()?);
         let said = Some(axes.names).filter(|names| names.iter().any(Option::is_some));
         let notes = item.notes();
@@ -56,7 +59,8 @@ impl Leaf {
         // A layout spells the unit as it likes, the conventions of CF do not.
         let is_named = |attributes: &[(String, Json)]| attributes.iter().any(|(name, _)| name == "units");
         match (unit, notes.tag) {
-            (Some(unit), _) if !is_named(&attributes) => attributes.push(("units".to_owned(), Json::Text(unit))),
+            // The attributes of other formats are those that they have.
+            (Some(unit), _) if !is_foreign && !is_named(&attributes) => attributes.push(("units".to_owned(), Json::Text(unit))),
             (_, Some(tag)) if attributes.is_empty() && !is_ndarray_tag(tag) => {
                 attributes.push(("tag".to_owned(), Json::Text(tag.to_owned())));
             }
@@ -84,7 +88,7 @@ pub(super) fn of_dict(item: &Item<'_>) -> Vec<(String, Json)> {
 
 /// Returns `true` if the numbers of a dict are lengths of axes, which arrays have anyway.
 pub(super) fn has_lengths(item: &Item<'_>) -> bool {
-    stream(item.backend()).is_some_and(|file| matches!(file.origin(), LayoutOrigin::Derived(_)))
+    stream(item.backend()).is_some_and(DudleyFile::is_foreign)
 }
 
 fn stream(backend: &dyn Backend) -> Option<&DudleyFile> {
