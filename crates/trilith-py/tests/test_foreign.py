@@ -473,8 +473,12 @@ def test_numbers_of_64_bits_without_a_sign(tmp_path, kind):
             assert ours[name].masked().tolist() == theirs[name][:].tolist(), name
             for key, value in attributes.items():
                 assert np.array_equal(stored[name].attrs[key], value.tolist()), name
-    trilith.convert(path, tmp_path / "x.asdf")
-    assert trilith.open(tmp_path / "x.asdf")["largest"] == most
+    for name in ("x.asdf", "x.bd"):
+        trilith.convert(path, tmp_path / name)
+    assert trilith.open(tmp_path / "x.asdf")["largest"] == trilith.open(tmp_path / "x.bd").attributes["largest"] == most
+    assert trilith.open(tmp_path / "x.bd")["flags"].attrs["flag_masks"] == [1, 2**63]
+    with pytest.importorskip("asdf").open(tmp_path / "x.asdf") as file:
+        assert file["largest"] == most
 
 
 def unmarked(path, kind):

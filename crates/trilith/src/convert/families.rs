@@ -349,11 +349,12 @@ impl ToTree<'_, '_, '_> {
     /// Makes a core/integer of an integer beyond 64 bits.
     fn spread(&self, value: &mut Value) {
         let Data::BigInt(digits) = &value.data else { return };
-        let (true, Ok(number)) = (self.target.standard.is_some_and(|standard| standard >= "1.3.0"), digits.parse::<i128>())
-        else {
+        // The writer refuses what is larger.
+        let Ok(number) = digits.parse::<i128>() else { return };
+        if self.target.standard.is_none_or(|standard| standard < "1.3.0") {
             *value = Value::from(digits.to_string());
             return;
-        };
+        }
         let [tag, array] = [INTEGER, WORDS].map(|tag| self.target.tag_for(tag).unwrap_or_else(|| tag.to_owned()));
         let size = number.unsigned_abs();
         let words = (0..4).map(|at| u64::from((size >> (32 * at)) as u32));
@@ -434,22 +435,32 @@ impl ToTree<'_, '_, '_> {
 const INTEGER: &str = "tag:stsci.edu:asdf/core/integer-1.1.0";
 const WORDS: &str = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
 
-/// Returns the digits of a core/integer whose words are in the tree, up to 96 bits.
+/// Returns the digits of a core/integer of up to 128 bits whose words are in the tree.
 fn large(node: Node<'_>) -> Option<String> {
     if !node.tag()?.rsplit('/').next()?.starts_with("integer-") {
         return None;
     }
-    let words = node.get("words")?.get("data")?;
-    let mut value = 0i128;
-    for (number, word) in words.items().enumerate() {
+    let mut value = 0u128;
+    for (word, shift) in node.get("words")?.get("data")?.items().zip((0..).step_by(32)) {
         let Scalar::Int(word) = word.scalar() else { return None };
-        value |= i128::from(u32::try_from(word).ok()?).checked_shl(32 * u32::try_from(number).ok().filter(|at| *at < 3)?)?;
+        value |= u128::from(u32::try_from(word).ok()?).checked_shl(shift)?;
     }
     match &*node.get("sign")?.text() {
         "+" => Some(value.to_string()),
-        "-" => Some((-value).to_string()),
+        "-" => Some(format!("-{value}")),
         _ => None,
     }
+}
+
+/// Returns `true` for what an attribute has as one of its values.
+fn is_word(node: Node<'_>) -> bool {
+    node.is_scalar() || large(node).is_some()
+}
+
+/// Returns `true` for a core/integer, and for a list of numbers with one.
+fn has_large(node: Node<'_>) -> bool {
+    let is_list = || node.is_sequence() && node.tag().is_none() && node.items().all(is_word);
+    large(node).is_some() || is_list() && node.items().any(|item| large(item).is_some())
 }
 
 /// Returns the name of an attribute that an item of the file has; `None` for a word about the layout or the tree.
@@ -591,8 +602,8 @@ impl<'a> ToDraft<'a> {
             self.budget.charge_text(&name)?;
             // A dict or a list without arrays takes no space, and so is not seen in a list.
             let is_item = value.is_mapping() || (value.is_sequence() && value.is_empty());
-            let holds =
-                !value.is_scalar() && large(value).is_none() && ((is_item && self.lists == 0) || self.budget.known(value)?.holds);
+            let has_items = || (is_item && self.lists == 0) || self.budget.known(value).is_ok_and(|known| known.holds);
+            let holds = !value.is_scalar() && has_items() && !has_large(value);
             if holds {
                 if let Some(draft) = self.draft(value, &inner, depth + 1)? {
                     items.push((own, draft));
@@ -742,7 +753,6 @@ fn word(node: Node<'_>) -> Option<Literal> {
 
 /// Returns the part of a value that an attribute can hold, and whether that is its YAML text.
 fn attribute(node: Node<'_>, limits: &Limits) -> Result<(Attribute, bool)> {
-    let is_word = |node: Node<'_>| node.is_scalar() || large(node).is_some();
     if is_word(node) {
         if node.tag().is_none() && node.is_null() {
             return Ok((Attribute::Flag, false));
