@@ -25,7 +25,7 @@ class Kept:
     def __init__(self, array):
         self.shape, self.dtype, self.ndim = array.shape, array.dtype, array.ndim
         # An integer is no fill value of a library for xarray, which would make floats of all of them.
-        unset = array._words.get("grid_missing") if array.dtype.kind in "iu" else None
+        unset = array._words.get("grid_missing") if array.dtype.kind in "iu" and "numpy_dtype" not in array.attrs else None
         self.masked = array.mask is not None and (unset is None or str(array.mask) != str(unset))
         self._array, self._words, self._file = array, None, None
         way = array._way()

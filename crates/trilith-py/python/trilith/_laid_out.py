@@ -4,6 +4,8 @@ Attributes of a layout are integers, floats, strings and lists of these. Numbers
 it has them; strings stay strings.
 """
 
+import re
+
 import numpy
 import xarray
 
@@ -44,6 +46,8 @@ def attributes(what):
         elif isinstance(value, list) and value and all(isinstance(one, (int, float)) for one in value):
             value = _array(value)
         found[name] = "" if value is None else value
+    if dtype is not None and dtype.kind == "i" and "m8[" in str(found.get("numpy_dtype")) and durations(what) is None:
+        found.setdefault("_FillValue", dtype.type(numpy.iinfo(dtype).min))
     if dtype is not None:
         # The attributes of other formats are those that they have.
         units = None if what._form == "derived" else what.unit
@@ -63,6 +67,49 @@ def _array(values):
     # numpy makes floats of integers of which some need a sign and others all 64 bits.
     is_unsigned = all(isinstance(one, int) and one >= 0 for one in values) and max(values) > 2**63 - 1
     return numpy.array(values, dtype="u8" if is_unsigned else None)
+
+
+def factors(array):
+    """The axis of the samples of an image that have different scales and offsets, these, and the number of no data; else None."""
+    said = array._words.get("grid_factors")
+    if not said or array.dtype.kind not in "iuf":
+        return None
+    found = numpy.array([float(one) for one in said]).reshape(-1, 2)
+    nodata = array.attrs.get("GDAL_NODATA")
+    missing = None if nodata is None else _typed(_number(nodata, array.dtype), array.dtype)
+    return array._words["grid_dims"].index("sample"), found[:, 0], found[:, 1], missing
+
+
+def durations(array):
+    """The datatype of numpy that an array of durations, or of structs with some, has, and that which xarray takes; else None."""
+    said = array.attrs.get("numpy_dtype") if array.dtype.kind in "iV" else None
+    if not isinstance(said, str) or "m8[" not in said:
+        return None
+    if array.dtype.kind == "V":
+        members = (array._words.get("grid_missing") or ())[::2]
+        found = _with_durations(array.dtype, {name: re.search(rf"(?:^| ){re.escape(name)}=(\S+)", said)[1] for name in members})
+        return found, found
+    unit, _ = numpy.datetime_data(said)
+    known = {"W": "s", "D": "s", "h": "s", "m": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}.get(unit)
+    # Those of other units, such as months, stay numbers.
+    return known and (numpy.dtype(said).newbyteorder(array.dtype.byteorder), numpy.dtype(f"m8[{known}]"))
+
+
+def _with_durations(dtype, members):
+    """A datatype of structs in which the integers of these members, by their paths, are durations."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return numpy.dtype((_with_durations(base, members), shape))
+    if "" in members:
+        return numpy.dtype(members[""]).newbyteorder(dtype.byteorder)
+    if dtype.names is None or not members:
+        return dtype
+    formats = []
+    for name in dtype.names:
+        inner = {path[len(name) + 1 :]: said for path, said in members.items() if path == name or path.startswith(f"{name}.")}
+        formats.append(_with_durations(dtype.fields[name][0], inner))
+    offsets = [dtype.fields[name][1] for name in dtype.names]
+    return numpy.dtype({"names": list(dtype.names), "formats": formats, "offsets": offsets, "itemsize": dtype.itemsize})
 
 
 def _typed(value, dtype):

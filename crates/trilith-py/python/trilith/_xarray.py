@@ -78,7 +78,8 @@ def _opened(node, how, axes):
     """The dataset of a group, with the arguments of `open_dataset`."""
     how = dict(how)
     drop, dims = how.pop("drop_variables", None), how.pop("dims", None)
-    dataset = _dataset(node, drop, dims, axes)
+    is_stored = how.get("mask_and_scale") is False or how.get("decode_cf") is False
+    dataset = _dataset(node, drop, dims, axes, is_stored=is_stored)
     if _is_laid_out(node):
         dataset = _laid_out.decoded(dataset, how)
     elif _is_set(node):
@@ -108,8 +109,8 @@ def _is_group(value):
     return not isinstance(value, (Array, *_SCALARS)) and hasattr(value, "items")
 
 
-def _dataset(node, drop, dims, axes):
-    """The variables and attributes of a mapping; `axes` are the names of axes in the groups above."""
+def _dataset(node, drop, dims, axes, *, is_stored=False):
+    """The variables and attributes of a mapping; `axes` are the names of axes in the groups above. Values are `is_stored`."""
     drop = {drop} if isinstance(drop, str) else set(drop or ())
     if _is_written(node):
         return _written(node, drop)
@@ -128,6 +129,8 @@ def _dataset(node, drop, dims, axes):
     unlimited = set()
     if laid_out:
         variables.update({key: _characters(array, variables[key]) for key, array in arrays.items()})
+        if not is_stored:
+            variables.update({key: _samples(array, variables[key]) for key, array in arrays.items()})
         unlimited.update(*(array._words.get("grid_unlimited") or () for array in arrays.values()))
     attributes = _laid_out.attributes(node) if laid_out else node.attrs if is_set else {}
     for key, value in readable.items():
@@ -152,6 +155,15 @@ def _characters(array, variable):
         return variable
     data = indexing.LazilyIndexedArray(_Characters(array))
     return xarray.Variable((*variable.dims, name), data, variable.attrs)
+
+
+def _samples(array, variable):
+    """A variable whose samples have different scales and offsets, for which xarray has no attribute: with its values."""
+    factors = _laid_out.factors(array)
+    if factors is None:
+        return variable
+    attributes = {name: value for name, value in variable.attrs.items() if name != "_FillValue"}
+    return xarray.Variable(variable.dims, indexing.LazilyIndexedArray(_Samples(array, factors)), attributes, variable.encoding)
 
 
 def _readable(node, drop):
@@ -259,13 +271,17 @@ def to_xarray(array, dims=None, name=None):
 class _Lazy(BackendArray):
     """An array as xarray reads it; pickled as the way to it."""
 
-    def __init__(self, array):
+    def __init__(self, array, durations=None):
         self.array = array if isinstance(array, _kept.Kept) else _kept.Kept(array)
         self.shape, self.masked = self.array.shape, self.array.masked
+        self.durations = _laid_out.durations(array) if isinstance(array, Array) else durations
+        if self.durations is not None:
+            self.dtype, self.masked = self.durations[1], False
+            return
         self.dtype = numpy.result_type(array.dtype, "f4") if self.masked and array.dtype.kind in "iufb" else array.dtype
 
     def __reduce__(self):
-        return _Lazy, (self.array,)
+        return _Lazy, (self.array, self.durations)
 
     def __getitem__(self, key):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
@@ -273,6 +289,8 @@ class _Lazy(BackendArray):
     def _read(self, key):
         # With an ellipsis the result stays an array.
         read = self.array[(*key, Ellipsis)]
+        if self.durations is not None:
+            return numpy.asarray(numpy.ma.getdata(read), order="C").view(self.durations[0]).astype(self.dtype, copy=False)
         if not self.masked:
             return numpy.ma.getdata(read)
         return read.astype(self.dtype).filled(numpy.nan) if self.dtype.kind in "fc" else read.filled()
@@ -292,3 +310,23 @@ class _Characters(_Lazy):
         texts = numpy.asarray(self.array[(*key[:-1], Ellipsis)])
         characters = numpy.ascontiguousarray(texts).view("S1").reshape(*texts.shape, self.shape[-1])
         return characters[..., key[-1]]
+
+
+class _Samples(_Lazy):
+    """An image whose samples have different scales and offsets."""
+
+    def __init__(self, array, factors):
+        super().__init__(array)
+        self.factors, self.dtype = factors, numpy.dtype("f8")
+
+    def __reduce__(self):
+        return _Samples, (self.array, self.factors)
+
+    def _read(self, key):
+        axis, scale, offset, missing = self.factors
+        stored = numpy.ma.getdata(self.array[(*key, Ellipsis)])
+        # Integers take their axes away.
+        after = sum(not isinstance(one, (int, numpy.integer)) for one in key[axis + 1 :])
+        scale, offset = (each[key[axis]].reshape(*numpy.shape(each[key[axis]]), *[1] * after) for each in (scale, offset))
+        values = stored * scale + offset
+        return values if missing is None else numpy.where((stored == missing) | ((stored != stored) & (missing != missing)), numpy.nan, values)

@@ -153,13 +153,13 @@ impl Physical {
         self.shared.array.len()
     }
 
-    /// Converts whole elements.
-    fn convert(&self, from: &[u8], to: &mut [u8]) -> Result<()> {
+    /// Converts whole elements, which begin with number `first`.
+    fn convert(&self, first: u64, from: &[u8], to: &mut [u8]) -> Result<()> {
         let shared = &*self.shared;
         let place = |part: &Part| if self.is_mask { part.marks.clone() } else { part.to.clone() };
         let size = to_usize(self.size)?;
         let one = |part: &Part, from: &[u8], to: &mut [u8]| {
-            if self.is_mask { part.mark(from, to) } else { part.convert(from, to) }
+            if self.is_mask { part.mark(from, to) } else { part.convert(first, from, to) }
         };
         if let [part] = shared.parts.as_slice()
             && !matches!(part.meaning.reading, Reading::Flags { .. })
@@ -187,7 +187,7 @@ impl Physical {
                 let count = part.len() / size;
                 let mut bytes = vec![0; count.saturating_mul(stored)];
                 self.shared.read(first, count as u64, &mut bytes)?;
-                self.convert(&bytes, part)
+                self.convert(first, &bytes, part)
             };
             return if jobs.len() < 4 { jobs.into_iter().try_for_each(work) } else { each(jobs, work).map(drop) };
         }
@@ -199,7 +199,8 @@ impl Physical {
             bytes.resize(count.saturating_mul(stored), 0);
             self.shared.read(first, count as u64, &mut bytes)?;
             let jobs = bytes.chunks(at_once.saturating_mul(stored)).zip(part.chunks_mut(at_once.saturating_mul(size)));
-            each(jobs.collect(), |(from, to)| self.convert(from, to))?;
+            let jobs = (first..).step_by(at_once).zip(jobs).collect();
+            each(jobs, |(first, (from, to))| self.convert(first, from, to))?;
             first += count as u64;
         }
         Ok(())

@@ -302,7 +302,7 @@ impl Datatype {
     ///
     /// # Errors
     /// Returns the errors of [`StructType::packed_from`].
-    pub(super) fn flags(&self) -> Result<Self> {
+    pub(crate) fn flags(&self) -> Result<Self> {
         // Recursion is limited with the nesting of structs.
         let Self::Struct(fields) = self else { return Ok(Self::Bool8) };
         let flags = fields.fields().iter().map(|field| {

@@ -40,6 +40,9 @@ pub(crate) enum Missing {
     NotLogical,
     /// This text, without the blanks around it.
     Text(Vec<u8>),
+    /// A member of the structs that the element is. Of a packed struct and of its flags there are the number of bytes, and those
+    /// that belong to the member.
+    Member { size: usize, flags: usize, at: Range<usize>, flag: Range<usize>, datatype: Datatype, missing: Box<Missing> },
 }
 
 /// The interpretation of a stored element.
@@ -53,6 +56,9 @@ pub(crate) enum Reading {
     Flipped(Datatype),
     /// `stored * scale + offset`, computed in the type that comes out: `float32`, `float64` or `complex128`.
     Linear { scale: f64, offset: f64, into: Datatype },
+    /// The same as 64-bit floats, with a scale and an offset for each place along one axis; `inner` is the number of elements at
+    /// each place before the next one. Only of a whole array.
+    Each { factors: Vec<(f64, f64)>, inner: u64 },
     /// The same in whole numbers, of an integer type.
     Whole { scale: i64, offset: i64, into: Datatype },
     /// A boolean: `T` is true.
@@ -98,6 +104,7 @@ impl Meaning {
             | Reading::Linear { into, .. }
             | Reading::Whole { into, .. }
             | Reading::Written { into, .. } => into.clone(),
+            Reading::Each { .. } => Datatype::Float64,
             Reading::Logical => Datatype::Bool8,
             Reading::Flags { shape } => return (Datatype::Bool8, shape.clone()),
         };
@@ -144,8 +151,8 @@ macro_rules! stored_numbers {
 }
 
 impl Part {
-    /// Values out of stored ones that are side by side.
-    pub(super) fn convert(&self, from: &[u8], to: &mut [u8]) -> Result<()> {
+    /// Values out of stored ones that are side by side, the first of which has this number in the array.
+    pub(super) fn convert(&self, first: u64, from: &[u8], to: &mut [u8]) -> Result<()> {
         match &self.meaning.reading {
             Reading::Stored | Reading::Bits(_) => _ = copy(from, to),
             Reading::Flipped(_) => {
@@ -157,6 +164,10 @@ impl Part {
             Reading::Linear { scale, offset, into } => {
                 linear(&self.stored, (*scale, *offset), into, from, to);
                 self.void(from, to, into);
+            }
+            Reading::Each { factors, inner } => {
+                each(&self.stored, (factors, *inner, first), from, to);
+                self.void(from, to, &Datatype::Float64);
             }
             Reading::Whole { scale, offset, into } => {
                 // Elements that are missing have no value that could be too large.
@@ -214,35 +225,45 @@ impl Part {
     /// 1 for each stored element that is missing, else 0.
     pub(super) fn mark(&self, from: &[u8], marks: &mut [u8]) -> Result<()> {
         marks.fill(0);
-        for missing in &self.meaning.missing {
-            match missing {
-                Missing::NotLogical => {
-                    marks.iter_mut().zip(from).for_each(|(mark, byte)| *mark |= u8::from(!matches!(byte, b'T' | b'F')));
-                }
-                Missing::Text(_) => {
-                    let width = to_usize(self.stored.item_size())?.max(1);
-                    let texts = from.chunks_exact(width);
-                    marks.iter_mut().zip(texts).for_each(|(mark, text)| *mark |= u8::from(missing.is_text(text)));
-                }
-                Missing::Equal(n) | Missing::Below(n) | Missing::Above(n) => {
-                    stored_numbers!(self.stored, from, |values: Number| {
-                        let bound = <Number as Bound>::bound(*n, missing);
-                        let is = |value: Number| match (missing, bound) {
-                            (_, None) => false,
-                            (Missing::Equal(_), Some(n)) => value == n || value.is_void() && n.is_void(),
-                            (Missing::Below(_), Some(n)) => value < n,
-                            (_, Some(n)) => value > n,
-                        };
-                        marks.iter_mut().zip(values).for_each(|(mark, value)| *mark |= u8::from(is(value)));
-                    }, else {});
-                }
-            }
-        }
-        Ok(())
+        self.meaning.missing.iter().try_for_each(|missing| missing.mark(&self.stored, from, marks))
     }
 }
 
 impl Missing {
+    /// Adds 1 for each stored element that it marks.
+    fn mark(&self, stored: &Datatype, from: &[u8], marks: &mut [u8]) -> Result<()> {
+        match self {
+            Missing::NotLogical => {
+                marks.iter_mut().zip(from).for_each(|(mark, byte)| *mark |= u8::from(!matches!(byte, b'T' | b'F')));
+            }
+            Missing::Text(_) => {
+                let width = to_usize(stored.item_size())?.max(1);
+                let texts = from.chunks_exact(width);
+                marks.iter_mut().zip(texts).for_each(|(mark, text)| *mark |= u8::from(self.is_text(text)));
+            }
+            Missing::Member { size, flags, at, flag, datatype, missing } => {
+                for (from, marks) in from.chunks_exact((*size).max(1)).zip(marks.chunks_exact_mut((*flags).max(1))) {
+                    if let (Some(from), Some(marks)) = (from.get(at.clone()), marks.get_mut(flag.clone())) {
+                        missing.mark(datatype, from, marks)?;
+                    }
+                }
+            }
+            Missing::Equal(n) | Missing::Below(n) | Missing::Above(n) => {
+                stored_numbers!(stored, from, |values: Number| {
+                    let bound = <Number as Bound>::bound(*n, self);
+                    let is = |value: Number| match (self, bound) {
+                        (_, None) => false,
+                        (Missing::Equal(_), Some(n)) => value == n || value.is_void() && n.is_void(),
+                        (Missing::Below(_), Some(n)) => value < n,
+                        (_, Some(n)) => value > n,
+                    };
+                    marks.iter_mut().zip(values).for_each(|(mark, value)| *mark |= u8::from(is(value)));
+                }, else {});
+            }
+        }
+        Ok(())
+    }
+
     fn is_text(&self, text: &[u8]) -> bool {
         let Self::Text(null) = self else { return false };
         let trimmed = |text: &[u8]| -> Vec<u8> {
@@ -349,6 +370,18 @@ fn linear(stored: &Datatype, (scale, offset): (f64, f64), into: &Datatype, from:
         (_, Datatype::Float32) => stored_numbers!(stored, from, |values: Number| into!(f32, values), else {}),
         _ => stored_numbers!(stored, from, |values: Number| into!(f64, values), else {}),
     }
+}
+
+/// `stored * scale + offset` with the factors of the place of each element.
+fn each(stored: &Datatype, (factors, inner, first): (&[(f64, f64)], u64, u64), from: &[u8], to: &mut [u8]) {
+    let count = (factors.len() as u64).max(1);
+    stored_numbers!(stored, from, |values: Number| {
+        for ((to, n), number) in to.as_chunks_mut::<8>().0.iter_mut().zip(values).zip(first..) {
+            let place = usize::try_from(number / inner.max(1) % count).unwrap_or(0);
+            let (scale, offset) = factors.get(place).copied().unwrap_or((1.0, 0.0));
+            *to = (n as f64 * scale + offset).to_ne_bytes();
+        }
+    }, else {});
 }
 
 fn whole(

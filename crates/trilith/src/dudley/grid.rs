@@ -18,18 +18,22 @@ use crate::bytes::{SourceRef, Step, read_vec};
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
 use crate::layout::{
-    Attribute, Dialect, Entry, EntryKind, ItemId, Kind, Layout, Literal, Options, ParseOptions, ResolvedType, parse, read_own,
+    Attribute, Dialect, Entry, EntryKind, FACTORS, ItemId, Kind, Layout, Literal, Options, ParseOptions, ResolvedType, parse,
+    read_own,
 };
 use crate::limits::Limits;
 
 /// The name of the attribute that makes an item a grid, with `grid_chunk`.
 const SHAPE: &str = "grid_shape";
 
+/// Elements of which none was written may have this number of bytes in a smaller file.
+const WIDE: u64 = 1 << 20;
+
 /// Start of the attribute names about the storage of a grid.
 pub(super) const PREFIX: &str = "grid_";
 
 /// The attributes about the meaning of the elements.
-pub(crate) const MEANING: &[&str] = &["grid_dims", "grid_float32", "grid_integers"];
+pub(crate) const MEANING: &[&str] = &["grid_dims", "grid_float32", "grid_integers", FACTORS];
 
 /// The attributes about the axes in the file: the one that became the length of strings, and those without an end.
 pub(super) const AXES: &[&str] = &["grid_chars", "grid_unlimited"];
@@ -114,11 +118,11 @@ impl Collected {
     }
 
     /// The grids with their entries; why one cannot be read is in its place. `find` gives the items of the stream by
-    /// their paths.
+    /// their paths; `base` is the byte at which it begins, and `len` its number of bytes.
     pub fn finish(
         self,
         find: &dyn Fn(&str) -> Option<Entry>,
-        base: u64,
+        (base, len): (u64, u64),
         limits: &Limits,
     ) -> Result<Vec<(Entry, Result<GridArray>)>> {
         let mut types = HashMap::new();
@@ -128,7 +132,7 @@ impl Collected {
             let mut whole = Entry { path, item, ..first.clone() };
             whole.nbytes = Some(entries.iter().filter_map(|entry| entry.nbytes).fold(0, u64::saturating_add));
             whole.address = entries.iter().find_map(|entry| entry.address);
-            let grid = Spec { said, find }.grid(&mut whole, &entries, base, &mut types, limits);
+            let grid = Spec { said, find, len }.grid(&mut whole, &entries, base, &mut types, limits);
             all.push((whole, grid));
         }
         Ok(all)
@@ -142,6 +146,8 @@ type Typed = (ResolvedType, Vec<u64>, String);
 struct Spec<'s> {
     said: &'s HashMap<String, Attribute>,
     find: &'s dyn Fn(&str) -> Option<Entry>,
+    /// Bytes of the stream.
+    len: u64,
 }
 
 impl Spec<'_> {
@@ -181,6 +187,10 @@ impl Spec<'_> {
         whole.shape.clone_from(&shape);
         let (own, axes) = (self.lengths(SHAPE)?.len(), shape.len());
         let (datatype, order) = datatype_of(&whole.typed, &mut shape)?;
+        if datatype.item_size() > self.len.max(WIDE) {
+            let size = datatype.item_size();
+            return Err(Error::unsupported(format!("elements of {size} bytes, more than the {} of the file", self.len)));
+        }
         if shape.len() < axes && chunk.pop() != whole.shape.last().copied() {
             return Err(Error::malformed("the chunks of a grid cut its strings"));
         }

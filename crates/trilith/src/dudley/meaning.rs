@@ -1,6 +1,7 @@
 //! The physical values of an array, by the attributes of the conventions of netCDF: `scale_factor`, `add_offset`,
 //! `_FillValue`, `missing_value`, `valid_range`, `valid_min`, `valid_max`, `_Unsigned`; and by `GDAL_NODATA` of a
-//! TIFF file. `grid_missing` is the fill value of the library that wrote the file, which counts if there is no `_FillValue`.
+//! TIFF file. `grid_missing` is the fill value of the library that wrote the file, which counts if there is no `_FillValue`; of a
+//! struct, it is a list of members, each with its value. `grid_factors` has a scale and an offset for each sample of an image.
 //!
 //! Files of other formats are read so, as the netCDF4 package does with `set_auto_maskandscale`. A layout that a
 //! user writes has no such conventions.
@@ -10,9 +11,10 @@ use std::borrow::Cow;
 use super::outline::{OutlineId, Thing};
 use super::read::DudleyFile;
 use crate::array::meaning::{Declared, Meaning, Missing, Reading};
-use crate::array::{Array, Datatype, physical};
-use crate::error::Result;
-use crate::layout::{Attribute, Entry, ItemId, Literal, MISSING, read_value};
+use crate::array::{Array, Datatype, Field, StructType, physical};
+use crate::bytes::to_usize;
+use crate::error::{Error, Result};
+use crate::layout::{Attribute, Entry, FACTORS, ItemId, Literal, MISSING, read_value};
 
 impl DudleyFile {
     /// The array that an entry of this stream is; what is there of one that ends after the end of the file. In a file of
@@ -56,10 +58,63 @@ impl DudleyFile {
             return false;
         }
         let is_nan = |missing: &Missing| matches!(missing, Missing::Equal(number) if number.float().is_nan());
+        if self.factors(entry.item).is_ok_and(|factors| factors.is_some()) {
+            return true;
+        }
         let same = |meaning: &Meaning| meaning.reading == Reading::Stored && meaning.missing.iter().all(is_nan);
         let Ok(stored) = self.stored_array_of(entry) else { return false };
         let given = self.layout().attributes(entry.item).filter(|(name, _)| *name != MISSING);
         !of(given, stored.datatype()).iter().all(same)
+    }
+
+    /// Returns the scale and the offset of each sample, if they differ.
+    fn factors(&self, item: ItemId) -> Result<Option<Vec<(f64, f64)>>> {
+        let Some((_, said)) = self.layout().attributes(item).find(|(name, _)| *name == FACTORS) else { return Ok(None) };
+        let wrong = || Error::malformed(format!("{FACTORS} is not a list of a scale and an offset for each sample"));
+        let Attribute::List(list) = read_value(said) else { return Err(wrong()) };
+        let numbers: Vec<f64> = list.iter().filter_map(number).map(Declared::float).collect();
+        let (pairs, rest) = numbers.as_chunks::<2>();
+        if numbers.len() != list.len() || !rest.is_empty() {
+            Err(wrong())
+        } else {
+            Ok(Some(pairs.iter().map(|[a, b]| (*a, *b)).collect()))
+        }
+    }
+
+    /// The conversion of an array by the factors of its samples, which are along the axis of this name.
+    fn each(&self, item: ItemId, factors: Vec<(f64, f64)>, stored: &Array) -> Result<Reading> {
+        let datatype = stored.datatype();
+        let is_number = datatype.is_integer() || matches!(datatype, Datatype::Float32 | Datatype::Float64);
+        if !is_number || factors.iter().any(|(scale, offset)| !scale.is_finite() || !offset.is_finite()) {
+            let message = format!("{datatype} samples with scale and offset (the values {factors:?})");
+            return Err(Error::unsupported(message).hint("--stored (Python: stored=True) gives the stored numbers"));
+        }
+        let dims = self.layout().attributes(item).find(|(name, _)| *name == "grid_dims").map(|(_, dims)| read_value(dims));
+        let is_sample = |name: &Literal| matches!(name, Literal::Text(name) if name == "sample");
+        let axis = match &dims {
+            Some(Attribute::List(dims)) if dims.len() == stored.shape().len() => dims.iter().position(is_sample),
+            _ => None,
+        };
+        let after = axis.and_then(|axis| stored.shape().get(axis..)).and_then(<[u64]>::split_first);
+        match after {
+            Some((samples, inner)) if *samples == factors.len() as u64 => {
+                Ok(Reading::Each { factors, inner: inner.iter().fold(1, |n, len| n.saturating_mul(*len)) })
+            }
+            _ => Err(Error::malformed(format!("{FACTORS} has factors of {} samples, which the array has not", factors.len()))),
+        }
+    }
+
+    /// Returns `true` if an entry has missing elements that only the library of its format knows, since its attributes declare
+    /// nothing about them: records that were never written, or durations. Arrays that may have some are read.
+    ///
+    /// # Errors
+    /// Returns the errors of [`DudleyFile::array_of`], and of reading all elements.
+    pub(crate) fn is_filled(&self, entry: &Entry) -> Result<bool> {
+        let has = |wanted: &str| self.layout().attributes(entry.item).any(|(name, _)| name == wanted);
+        if !self.is_physical || !has(MISSING) || !(has("grid_fill") || has("numpy_dtype")) || self.is_packed(entry) {
+            return Ok(false);
+        }
+        Ok(self.array_of(entry)?.masked_count()? > 0)
     }
 
     /// The array of an item with the values that its attributes declare.
@@ -67,7 +122,17 @@ impl DudleyFile {
         if !self.is_physical {
             return Ok(stored);
         }
-        let meanings = of(self.layout().attributes(item), stored.datatype());
+        if let Datatype::Struct(fields) = stored.datatype() {
+            return match of_members(self.layout().attributes(item), fields)? {
+                Some(meanings) => physical(&stored, &meanings),
+                None => Ok(stored),
+            };
+        }
+        let mut meanings = of(self.layout().attributes(item), stored.datatype());
+        if let Some(factors) = self.factors(item)? {
+            let missing = meanings.pop().map_or_else(Vec::new, |meaning| meaning.missing);
+            meanings.push(Meaning { reading: self.each(item, factors, &stored)?, missing });
+        }
         meanings.into_iter().try_fold(stored, |array, meaning| physical(&array, &[meaning]))
     }
 }
@@ -85,6 +150,7 @@ const APPLIED: &[&str] = &[
     "GDAL_NODATA",
     "grid_float32",
     "grid_integers",
+    FACTORS,
     MISSING,
 ];
 
@@ -114,6 +180,56 @@ fn of<'a>(attributes: impl Iterator<Item = (&'a str, &'a Attribute)>, datatype: 
     let last = Meaning { reading: said.reading(elements), missing: said.missing(datatype, unsigned.as_ref()) };
     let first = unsigned.clone().map(|unsigned| Meaning { reading: Reading::Bits(unsigned), missing: Vec::new() });
     first.into_iter().chain(Some(last)).filter(|meaning| !meaning.is_stored()).collect()
+}
+
+/// Returns the declarations about the members of structs, one for each member; `None` if there are none.
+fn of_members<'a>(
+    mut attributes: impl Iterator<Item = (&'a str, &'a Attribute)>,
+    fields: &StructType,
+) -> Result<Option<Vec<Meaning>>> {
+    let Some((_, Attribute::List(list))) = attributes.find(|(name, _)| *name == MISSING) else { return Ok(None) };
+    let Attribute::List(list) = read_value(&Attribute::List(list.clone())) else { return Ok(None) };
+    let mut meanings = vec![Meaning::STORED; fields.fields().len()];
+    for pair in list.as_chunks::<2>().0 {
+        let [Literal::Text(member), value] = pair else { continue };
+        let Some(missing) = number(value).map(Missing::Equal) else { continue };
+        let Some((at, missing)) = member_of(fields, member, missing)? else {
+            return Err(Error::malformed(format!("{MISSING} names the member {member}, which the structs have not")));
+        };
+        if let Some(meaning) = meanings.get_mut(at) {
+            meaning.missing.push(missing);
+        }
+    }
+    Ok(Some(meanings))
+}
+
+/// The number of the member of a struct that a path leads to or through, and the mark as one of that member. As deep as types nest.
+fn member_of(fields: &StructType, path: &str, missing: Missing) -> Result<Option<(usize, Missing)>> {
+    for (number, field) in fields.fields().iter().enumerate() {
+        let Some(rest) = field.name.as_deref().and_then(|name| path.strip_prefix(name)) else { continue };
+        match (&field.datatype, rest.strip_prefix('.')) {
+            (_, None) if rest.is_empty() => return Ok(Some((number, missing))),
+            (Datatype::Struct(inner), Some(rest)) => {
+                let Some((at, missing)) = member_of(inner, rest, missing.clone())? else { continue };
+                let width = |field: &Field| {
+                    Ok((field.count() * field.datatype.packed_size(), field.count() * field.datatype.flags()?.packed_size()))
+                };
+                let widths = inner.fields().iter().map(width).collect::<Result<Vec<(u64, u64)>>>()?;
+                let sum = |widths: &[(u64, u64)]| -> Result<(usize, usize)> {
+                    let add = |(a, b): (u64, u64), (c, d): &(u64, u64)| (a.saturating_add(*c), b.saturating_add(*d));
+                    let (bytes, flags) = widths.iter().fold((0, 0), add);
+                    Ok((to_usize(bytes)?, to_usize(flags)?))
+                };
+                let (start, end) = (sum(widths.get(..at).unwrap_or(&[]))?, sum(widths.get(..=at).unwrap_or(&[]))?);
+                let (size, flags) = sum(&widths)?;
+                let datatype = inner.fields().get(at).map_or(Datatype::Uint8, |field| field.datatype.clone());
+                let (at, flag) = (start.0..end.0, start.1..end.1);
+                return Ok(Some((number, Missing::Member { size, flags, at, flag, datatype, missing: Box::new(missing) })));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
 }
 
 struct Said<'a>(Vec<(&'a str, Attribute)>);

@@ -116,7 +116,7 @@ impl Outline {
             }
         }
         let find = |path: &str| outline.nodes.get(outline.find(path).ok()??.0)?.entry.as_deref().cloned();
-        for (entry, grid) in grids.finish(&find, items.file().base(), items.file().limits())? {
+        for (entry, grid) in grids.finish(&find, (items.file().base(), items.file().source().len()), items.file().limits())? {
             outline.replace(entry, grid)?;
         }
         // It stays as long as the file is open, and a vector that grows has up to twice the space that it needs.

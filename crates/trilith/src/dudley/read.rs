@@ -337,7 +337,7 @@ impl DudleyFile {
     }
 
     /// Returns the attributes of the layout about the elements and the axes of an item: `grid_dims`, `grid_float32`,
-    /// `grid_chars`, `grid_unlimited` and `grid_missing`.
+    /// `grid_chars`, `grid_unlimited`, `grid_missing` and `grid_factors`.
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::outline`].

@@ -8,7 +8,11 @@ use crate::array::{Array, Byteorder, Datatype, Named, NamedKind, Partly};
 use crate::bytes::SourceRef;
 use crate::codec::filter::numbers;
 use crate::error::{Error, Result};
+use crate::layout::{Literal, MISSING};
 use crate::limits::Limits;
+
+/// The duration that numpy calls `NaT`: a missing one.
+const NAT: i64 = i64::MIN;
 
 /// The layout of a `.npy` file. Columns are said by `grid_order`, since the language has rows alone.
 pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
@@ -136,8 +140,17 @@ fn word(named: &Named) -> Result<Option<(String, Datatype)>> {
     })
 }
 
-/// The attribute that tells of what numpy has other datatypes for.
+/// The attribute that tells of what numpy has other datatypes for, and that of the durations that are missing.
 pub(super) fn said(named: &[Named], text: &mut LayoutText) -> Result<()> {
+    let durations: Vec<&Named> = named.iter().filter(|named| matches!(named.kind, NamedKind::Durations)).collect();
+    match durations.as_slice() {
+        [] => {}
+        [whole] if whole.column.is_empty() => text.attribute(MISSING, NAT)?,
+        columns => {
+            let pairs = columns.iter().flat_map(|named| [named.column.clone(), NAT.to_string()]);
+            text.attribute(MISSING, pairs.map(Literal::Text).collect::<Vec<_>>())?;
+        }
+    }
     let said =
         |named: &Named| if named.column.is_empty() { named.name.clone() } else { format!("{}={}", named.column, named.name) };
     let all: Vec<String> = named.iter().map(said).collect();

@@ -6,8 +6,9 @@ use super::is_family;
 use crate::array::{Array, Datatype, Mask};
 use crate::asdf::ndarray::is_ndarray_tag;
 use crate::dudley::DudleyFile;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::file::{Backend, Item};
+use crate::layout::FACTORS;
 use crate::tree::{Data, Value};
 
 /// An array before its place is known.
@@ -42,6 +43,10 @@ impl Leaf {
     /// # Errors
     /// Returns an error if the array cannot be found.
     pub fn of(item: &Item<'_>) -> Result<Self> {
+        if stream(item.backend()).is_some_and(|file| !file.is_physical()) && item.words()?.iter().any(|(name, _)| name == FACTORS)
+        {
+            return Err(Error::unsupported("samples of several scales and offsets, which no attribute of Zarr has"));
+        }
         let (array, is_foreign) = (item.array()?, has_lengths(item));
         // Zarr has bytes, too, which are where the file has them.
         let is_bytes = is_foreign && matches!(array.datatype(), Datatype::Ascii(_)) && !array.is_padded();

@@ -66,7 +66,7 @@ pub(crate) use find::canonical as canonical_path;
 #[doc(hidden)]
 pub use lexer::quoted_name;
 pub use model::{Attribute, ItemId, Kind, Layout, Literal};
-pub(crate) use model::{COLUMN, MISSING};
+pub(crate) use model::{COLUMN, FACTORS, MISSING};
 #[doc(hidden)]
 pub use model::{Filter, Placement};
 pub(crate) use own::{PADDING, attribute_name, marked_name, own_attribute, own_name, own_value, read_own, read_value};

@@ -19,6 +19,9 @@ pub(crate) const COLUMN: &str = "grid_member";
 /// The attribute with the fill value of a library, which elements have that were never written.
 pub(crate) const MISSING: &str = "grid_missing";
 
+/// The attribute with a scale and an offset for each sample of an image, if they differ.
+pub(crate) const FACTORS: &str = "grid_factors";
+
 /// The number of an item: its place in the order of declarations. The root dict is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ItemId(pub(crate) u32);

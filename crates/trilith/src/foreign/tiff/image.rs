@@ -132,6 +132,11 @@ impl Image {
         Ok(first.map(|image| Self { around: around.to_vec(), ..image }))
     }
 
+    /// Returns `true` if scale and offset can be applied to its samples.
+    pub fn is_number(&self) -> bool {
+        self.datatype.is_integer() || matches!(self.datatype, Datatype::Float32 | Datatype::Float64)
+    }
+
     /// The lengths of the array of one page.
     pub fn shape(&self) -> &[u64] {
         &self.shape

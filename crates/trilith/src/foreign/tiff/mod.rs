@@ -6,6 +6,7 @@
 //! its array; of the other pages of a series, those that differ are in a dict next to it.
 
 mod directory;
+mod factors;
 mod image;
 mod series;
 mod stack;
@@ -29,6 +30,8 @@ mod id {
     pub const COMPRESSION: u64 = 259;
     pub const FILL_ORDER: u64 = 266;
     pub const DESCRIPTION: u64 = 270;
+    pub const SUBFILE: u64 = 254;
+    pub const GDAL: u64 = 42112;
     pub const NODATA: u64 = 42113;
     pub const STRIP_OFFSETS: u64 = 273;
     pub const SAMPLES: u64 = 277;
@@ -73,7 +76,7 @@ const STRUCTURE: &[u64] = &[
 
 /// The names of other tags.
 const NAMES: &[(u64, &str)] = &[
-    (254, "NewSubfileType"),
+    (id::SUBFILE, "NewSubfileType"),
     (255, "SubfileType"),
     (id::PHOTOMETRIC, "PhotometricInterpretation"),
     (269, "DocumentName"),
@@ -115,7 +118,7 @@ const NAMES: &[(u64, &str)] = &[
     (34735, "GeoKeyDirectory"),
     (34736, "GeoDoubleParams"),
     (34737, "GeoAsciiParams"),
-    (42112, "GDAL_METADATA"),
+    (id::GDAL, "GDAL_METADATA"),
     (id::NODATA, "GDAL_NODATA"),
 ];
 
@@ -172,13 +175,17 @@ fn written(
 ) -> Result<()> {
     let planes: Vec<&Page> = series.pages.iter().filter_map(|number| pages.get(*number)).collect();
     let directories: Vec<&Directory> = planes.iter().map(|page| &page.directory).collect();
-    described(file, (&directories, series.plane.as_ref(), is_alone), name, text)?;
+    let whole = series.pages.first().map_or(&[][..], |first| pages.get(..*first).unwrap_or(pages));
+    let whole: Vec<&Directory> = whole.iter().map(|page| &page.directory).collect();
+    let scaled = factors::of(file, &directories, factors::full(file, &directories, &whole));
+    described(file, (&directories, series.plane.as_ref(), is_alone), scaled.as_deref(), name, text)?;
     let Some(first) = planes.first() else { return Ok(()) };
     if !first.smaller.is_empty() || first.why.is_some() {
         text.enter(&format!("{name}@smaller"))?;
         for level in 0..first.smaller.len() {
             let directories: Vec<&Directory> = planes.iter().filter_map(|page| page.smaller.get(level)).collect();
-            described(file, (&directories, series.smaller.get(level), false), &format!("level{level}"), text)?;
+            let scaled = factors::of(file, &directories, planes.first().map(|page| &page.directory));
+            described(file, (&directories, series.smaller.get(level), false), scaled.as_deref(), &format!("level{level}"), text)?;
         }
         if let Some(why) = &first.why {
             text.unreadable(&format!("level{}", first.smaller.len()), why)?;
@@ -207,10 +214,11 @@ fn below(file: &Tiff<'_>, page: &Directory, seen: &mut HashSet<u64>) -> Result<(
 }
 
 /// An image with its tags; one that cannot be read is an item with the reason in place of data. `plane` is the image of a series,
-/// of which all these directories have a plane.
+/// of which all these directories have a plane; `factors` are the scale and the offset of each sample.
 fn described(
     file: &Tiff<'_>,
     (planes, plane, is_alone): (&[&Directory], Option<&Image>, bool),
+    factors: Option<&[(f64, f64)]>,
     name: &str,
     text: &mut LayoutText,
 ) -> Result<()> {
@@ -222,7 +230,9 @@ fn described(
             None if is_alone => Image::read(file, tags)?.alone(file, tags),
             None => Image::read(file, tags)?,
         };
+        let is_number = image.is_number();
         let written = image.write(file, planes, name, text)?;
+        factors.map_or(Ok(()), |factors| factors::write(factors, is_number, text))?;
         table = written.table;
         refused.extend(written.why.map(|why| ("pages".to_owned(), why)));
         Ok(())

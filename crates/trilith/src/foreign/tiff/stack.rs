@@ -172,14 +172,14 @@ impl OmeImage {
 }
 
 /// The elements of XML, each by its first tag; what closes them is left out.
-struct Tags<'t>(&'t str);
+pub(super) struct Tags<'t>(pub &'t str);
 
 /// The first tag of an element, and the text up to the next tag.
-struct Tag<'t> {
+pub(super) struct Tag<'t> {
     /// The name without a prefix.
-    name: &'t str,
+    pub name: &'t str,
     attributes: &'t str,
-    text: &'t str,
+    pub text: &'t str,
 }
 
 impl<'t> Iterator for Tags<'t> {
@@ -220,7 +220,7 @@ fn end_of_tag(text: &str) -> Option<usize> {
 
 impl<'t> Tag<'t> {
     /// The value of an attribute, as it is written.
-    fn value(&self, name: &str) -> Option<&'t str> {
+    pub fn value(&self, name: &str) -> Option<&'t str> {
         let mut rest = self.attributes;
         loop {
             let (key, after) = rest.split_once('=')?;
@@ -234,7 +234,7 @@ impl<'t> Tag<'t> {
         }
     }
 
-    fn number(&self, name: &str) -> Option<u64> {
+    pub fn number(&self, name: &str) -> Option<u64> {
         self.value(name)?.trim().parse().ok()
     }
 }
