@@ -15,8 +15,9 @@ use super::history;
 use super::loss::{read_through, skipped, unreadable};
 use super::reserved;
 use super::stored::{Apart, Reading, Stored};
+use super::told::Said;
 use super::translate::retag;
-use crate::array::{Array, Byteorder, Datatype};
+use crate::array::{Array, Byteorder, Datatype, StructType};
 use crate::asdf::{self, ArrayOptions, AsdfFile, Builder, Container, Target, ndarray};
 use crate::bytes::{Derived, MemorySource};
 use crate::diagnostic::Diagnostic;
@@ -54,7 +55,7 @@ pub fn stream_to_asdf<W: Write + Seek>(
     stack: bool,
     out: W,
 ) -> Result<Vec<Diagnostic>> {
-    stream_to_asdf_with(file, target, how, Reading { stack, skip: false, physical: false }, out)
+    stream_to_asdf_with(file, target, how, Reading { stack, skip: false, physical: false, masks: false }, out)
 }
 
 /// Does the same as [`stream_to_asdf`], and lists skipped items among the losses.
@@ -83,7 +84,7 @@ pub(super) fn stream_to_asdf_with<W: Write + Seek>(
 pub fn stream_as_asdf(file: &DudleyFile) -> Result<(AsdfFile, Vec<(String, String)>)> {
     let _call = file.limits().call();
     let mut stored = Stored::Apart(Vec::new());
-    let reading = Reading { stack: false, skip: true, physical: file.is_physical() };
+    let reading = Reading { stack: false, skip: true, physical: file.is_physical(), masks: false };
     let (root, losses) = tree_of(file, reading, Target::newest(), &mut stored)?;
     let left_out = losses.iter().filter_map(unreadable).collect();
     let text = Builder::new(Target::newest()).text(root)?;
@@ -271,7 +272,9 @@ impl ToTree<'_, '_, '_> {
 
     /// The array of an item, in a datatype that ASDF has.
     fn array(&mut self, entry: &Entry, path: &str) -> Result<Held> {
-        let array = if self.reading.physical { self.items.file().array_of(entry)? } else { self.items.array(entry)? };
+        let file = self.items.file();
+        let is_masked = self.reading.masks && has_room(entry) && file.is_filled(entry)?;
+        let array = if self.reading.physical || is_masked { file.array_of(entry)? } else { self.items.array(entry)? };
         if is_list(&array)? {
             return asdf::outline::nested(&array, "").map(Held::Strings);
         }
@@ -651,13 +654,13 @@ impl<'a> ToDraft<'a> {
         }
         self.give_form(draft, about);
         for (key, lines) in about.get("docs").filter(|docs| docs.is_mapping()).iter().flat_map(|docs| docs.entries()) {
-            match Self::told(draft, &key.text()) {
+            match Self::told_of(draft, &key.text()) {
                 Some((docs, _)) => *docs = lines.items().map(|line| line.text().into_owned()).collect(),
                 None => self.stray("docs", &key.text()),
             }
         }
         for (key, said) in about.get("attributes").filter(|said| said.is_mapping()).iter().flat_map(|said| said.entries()) {
-            let Some((_, attributes)) = Self::told(draft, &key.text()) else {
+            let Some((_, attributes)) = Self::told_of(draft, &key.text()) else {
                 self.stray("attributes", &key.text());
                 continue;
             };
@@ -681,11 +684,24 @@ impl<'a> ToDraft<'a> {
         self.losses.extend(draft.settle());
     }
 
+    /// The documentation and attributes of an item, or of a null, which becomes an item without elements to carry them.
+    fn told_of<'d>(draft: &'d mut Draft, key: &str) -> Option<Said<'d>> {
+        if Self::told(draft, key).is_none() {
+            restore_null(draft, key)?;
+        }
+        Self::told(draft, key)
+    }
+
     /// The loss of what is said about an item that is not there.
     pub(super) fn stray(&mut self, of: &str, path: &str) {
         let place = format!("/dudley/{of}/{}", pointer(path));
         self.losses.push(Diagnostic::loss(&place, format!("describes an item that does not exist: {path}")));
     }
+}
+
+/// Returns `true` if the elements of an entry have a mask in a tree.
+pub(super) fn has_room(entry: &Entry) -> bool {
+    entry.typed.primitive().is_some()
 }
 
 /// A key as a step of a JSON Pointer.
@@ -734,6 +750,20 @@ fn restore_param(draft: &mut Draft, path: &str, stored: Option<Primitive>) -> Op
     let fits = |kind: &Primitive| value <= i64::MAX >> (64 - 8 * kind.size().clamp(1, 8));
     let item = stored.filter(fits).map_or_else(|| Draft::param(value), |kind| Draft::stored(value, kind));
     items.insert(after, (name, item));
+    dict.attributes.remove(found);
+    Some(())
+}
+
+/// Makes a null of a mapping an item again; None if there is no such null.
+fn restore_null(draft: &mut Draft, path: &str) -> Option<()> {
+    let (parent, name) = path.rsplit_once('/')?;
+    let name = name.replace("~1", "/").replace("~0", "~");
+    let (dict, _) = draft.told_at(parent)?;
+    let DraftKind::Dict(items) = &mut dict.kind else { return None };
+    let found = dict.attributes.iter().position(|(known, value)| *known == own_attribute(&name) && *value == Attribute::Flag)?;
+    let nothing = Datatype::Struct(Arc::new(StructType::with_offsets(Vec::new(), 0).ok()?));
+    let source = Arc::new(MemorySource::new(Vec::new(), "null"));
+    items.push((name, Draft::data(Array::new(source, 0, nothing, Byteorder::NATIVE, Vec::new()).ok()?)));
     dict.attributes.remove(found);
     Some(())
 }

@@ -14,6 +14,8 @@ pub(super) struct Reading {
     pub skip: bool,
     /// `true` if arrays have their physical values.
     pub physical: bool,
+    /// `true` if arrays keep the masks that no attribute declares.
+    pub masks: bool,
 }
 
 /// The place of the arrays of a tree.

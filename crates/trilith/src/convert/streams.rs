@@ -1,7 +1,7 @@
 //! Dudley streams written in any form, and files of the ASDF family as Dudley streams.
 
 use super::any::{as_new_asdf, through_asdf};
-use super::families::{asdf_to_draft_with, is_list, stream_to_asdf_with};
+use super::families::{asdf_to_draft_with, has_room, is_list, stream_to_asdf_with};
 use super::loss::{refuses, skipped};
 use super::stored::Reading;
 use super::{CodecChoice, ConvertOptions, Converted, To};
@@ -41,9 +41,11 @@ pub(super) fn of_stream(
 ) -> Result<Converted> {
     // A FITS file is for readers that look for the conventions of FITS.
     let physical = options.physical || matches!(options.to, To::Fits);
-    let reading = Reading { stack: options.stack, skip: options.skip_unreadable, physical };
+    // A Dudley file has no masks.
+    let masks = !matches!(options.to, To::Dudley(_));
+    let reading = Reading { stack: options.stack, skip: options.skip_unreadable, physical, masks };
     let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| stream_to_asdf_with(file, target, how, reading, out);
-    let mut notes: Vec<String> = if physical { None } else { stored_notes(file)? }.into_iter().collect();
+    let mut notes: Vec<String> = if physical { None } else { stored_notes(file, masks)? }.into_iter().collect();
     notes.extend(list_notes(file, options)?);
     let To::Dudley(dialect) = options.to else {
         let mut done = as_new_asdf("a Dudley stream", file.limits(), options, out, progress, &write)?;
@@ -61,7 +63,10 @@ pub(super) fn of_stream(
     };
     let has_text = || file.is_foreign() && outline.arrays().any(is_beyond_ascii);
     if physical || file.has_others() || !outline.arrays().all(is_whole) || has_text() {
-        return through_asdf(file.source().name(), file.limits(), options, &write, |file| of_asdf(file, dialect, options, out));
+        let name = file.source().name();
+        let mut done = through_asdf(name, file.limits(), options, &write, |file| of_asdf(file, dialect, options, out))?;
+        done.notes.splice(0..0, notes);
+        return Ok(done);
     }
     if options.stack {
         return Err(Error::invalid_input("lists are stacked on the way to ASDF, and this stays a Dudley file")
@@ -78,9 +83,10 @@ pub(super) fn of_stream(
 /// Number of paths that a note names.
 const NAMED: usize = 5;
 
-/// The arrays that keep stored values which are not their physical ones.
-fn stored_notes(file: &DudleyFile) -> Result<Option<String>> {
-    Ok(named(file, |entry| file.is_packed(entry))?.map(|paths| {
+/// The arrays that keep stored values which are not their physical ones; with `masks`, those of arrays are kept.
+fn stored_notes(file: &DudleyFile, masks: bool) -> Result<Option<String>> {
+    let is_lost = |entry: &Entry| !(masks && has_room(entry)) && file.is_filled(entry).unwrap_or(false);
+    Ok(named(file, |entry| file.is_packed(entry) || is_lost(entry))?.map(|paths| {
         format!("the stored values of {paths} are kept, which are not the physical ones that attributes declare: --physical writes those")
     }))
 }

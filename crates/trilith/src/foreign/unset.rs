@@ -1,7 +1,7 @@
 //! Fill values of the netCDF library: elements that were never written, if a variable has no `_FillValue`.
 
 use super::text::integer;
-use crate::array::Datatype;
+use crate::array::{Byteorder, Datatype};
 use crate::layout::Literal;
 
 /// Returns the fill value of a type of netCDF, which `netcdf.h` calls `NC_FILL_…`; none of a type that is no number.
@@ -19,4 +19,20 @@ pub(super) fn fill_value(datatype: &Datatype) -> Option<Literal> {
         Datatype::Float32 | Datatype::Float64 => Literal::Float(9.969_209_968_386_869e36),
         _ => return None,
     })
+}
+
+/// Returns the bytes of the fill value of a type of netCDF.
+pub(super) fn fill_bytes(datatype: &Datatype, order: Byteorder) -> Option<Vec<u8>> {
+    let size = usize::try_from(datatype.item_size()).ok()?;
+    let mut bytes = match (fill_value(datatype)?, datatype) {
+        (Literal::Integer(value), _) => value.to_le_bytes().get(..size)?.to_vec(),
+        (Literal::Text(digits), _) => digits.parse::<u64>().ok()?.to_le_bytes().get(..size)?.to_vec(),
+        (Literal::Float(value), Datatype::Float32) => (value as f32).to_le_bytes().to_vec(),
+        (Literal::Float(value), _) => value.to_le_bytes().to_vec(),
+        (Literal::Large(_), _) => return None,
+    };
+    if order == Byteorder::Big {
+        bytes.reverse();
+    }
+    Some(bytes)
 }

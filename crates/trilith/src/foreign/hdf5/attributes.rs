@@ -206,9 +206,9 @@ impl Attribute {
     /// A text of variable length.
     fn text(&self, file: &H5, heaps: &GlobalHeaps, number: u64) -> Result<String> {
         let bytes = match self.descriptor(file, number)? {
-            Some((_, address, index)) => {
-                let (address, len) = heaps.object(file, address, index)?;
-                file.bytes(address, len)?
+            Some((count, address, index)) => {
+                let address = heaps.elements(file, (address, index), (count, 1))?;
+                file.bytes(address, count)?
             }
             None => Vec::new(),
         };
@@ -238,6 +238,25 @@ impl Attribute {
         Ok(address.filter(|address| *address != 0 && count > 0).map(|address| (count, address, index)))
     }
 
+    /// Returns the variables and their axes that a list of references has, as a scale keeps those along it.
+    pub fn axes(&self, file: &H5) -> Vec<(u64, u64)> {
+        let Some(fields) = self.typed.datatype.as_struct() else { return Vec::new() };
+        let [variable, axis] = fields.fields() else { return Vec::new() };
+        let field = |bytes: &[u8], field: &Field| {
+            let from = bytes.get(usize::try_from(field.offset).ok()?..)?;
+            file.fields(from, 0).uint(usize::try_from(field.datatype.item_size()).ok()?.min(8)).ok()
+        };
+        let width = usize::try_from(self.typed.size).unwrap_or(usize::MAX).max(1);
+        let all = self.data.chunks_exact(width);
+        all.filter_map(|bytes| Some((field(bytes, variable)?, field(bytes, axis)?))).collect()
+    }
+
+    /// Its value, if it is one element of a datatype.
+    pub fn element_of(&self, typed: &Typed) -> Option<Vec<u8>> {
+        let is_same = self.typed.datatype == typed.datatype && self.typed.order == typed.order && self.typed.dims == typed.dims;
+        self.data.get(..usize::try_from(typed.size).ok()?).filter(|_| is_same).map(<[u8]>::to_vec)
+    }
+
     /// The elements of each list of variable length.
     pub fn sequences(&self, file: &H5, heaps: &GlobalHeaps) -> Result<Vec<Vec<Vec<u8>>>> {
         let Special::Sequence(element) = &self.typed.special else { return Ok(Vec::new()) };
@@ -246,10 +265,10 @@ impl Attribute {
         for number in 0..count.min(file.limits.items) {
             let mut list = Vec::new();
             if let Some((count, address, index)) = self.descriptor(file, number)? {
-                let (address, len) = heaps.object(file, address, index)?;
-                let bytes = file.bytes(address, len)?;
+                let address = heaps.elements(file, (address, index), (count, element.size))?;
+                let bytes = file.bytes(address, count.saturating_mul(element.size))?;
                 let width = usize::try_from(element.size).unwrap_or(usize::MAX).max(1);
-                list.extend(bytes.chunks_exact(width).take(count as usize).map(<[u8]>::to_vec));
+                list.extend(bytes.chunks_exact(width).map(<[u8]>::to_vec));
             }
             lists.push(list);
         }

@@ -17,13 +17,20 @@ use crate::bytes::{Source, SourceRef, read_vec, to_usize};
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
 use crate::foreign::text::{LayoutText, hexadecimal, integer, placed, placed_bytes, spell};
-use crate::foreign::unset::fill_value;
+use crate::foreign::unset::{fill_bytes, fill_value};
 use crate::layout::{Literal, MISSING};
 
 /// Elements of variable length that become items.
 const MOST: u64 = 1 << 20;
 
+/// Chunks of a variable of netCDF that are listed, although some were never written.
+const CHUNKS: u64 = 1 << 16;
+
+/// Bytes of descriptors for each byte of the file: deflate makes no more of one.
+const RATIO: u64 = 1032;
+
 /// The header of a dataset.
+#[derive(Clone)]
 pub(super) struct Dataset {
     pub typed: Typed,
     pub space: Space,
@@ -34,6 +41,10 @@ pub(super) struct Dataset {
     fill: Option<Vec<u8>>,
     /// `true` if the last axis is the length of strings, whose characters are the elements that are stored.
     is_joined: bool,
+    /// `true` if a fill value was set, with which chunks begin.
+    is_filled: bool,
+    /// `true` if it has more elements than it stores.
+    is_longer: bool,
 }
 
 /// A list of chunks, and the words of those of which not all filters were applied.
@@ -61,12 +72,16 @@ impl Dataset {
             (None, Some(message)) => {
                 let mut at = file.fields(&message.data, message.address);
                 let len = at.uint(4)?;
-                Some(at.take(to_usize(len)?)?.to_vec()).filter(|fill| !fill.is_empty())
+                (Some(at.take(to_usize(len)?)?.to_vec()), true)
             }
-            _ => None,
+            _ => (None, true),
         };
-        let fill = fill.filter(|fill| fill.len() as u64 == typed.size && fill.iter().any(|byte| *byte != 0));
-        Ok(Self { typed, space: Space::read(file, &space.data, space.address)?, storage, filters, count, fill, is_joined: false })
+        let (fill, is_used) = fill;
+        let fill = fill.filter(|fill| fill.len() as u64 == typed.size);
+        let is_filled = fill.is_some() && is_used;
+        let fill = fill.filter(|fill| fill.iter().any(|byte| *byte != 0));
+        let space = Space::read(file, &space.data, space.address)?;
+        Ok(Self { typed, space, storage, filters, count, fill, is_filled, is_longer: false, is_joined: false })
     }
 
     /// Returns `true` if its elements are characters.
@@ -112,6 +127,27 @@ impl Dataset {
             (Some(value), _) => value == integer(whole(fill, &self.typed)),
             (None, _) => false,
         }
+    }
+
+    /// Makes it longer, as a variable of netCDF whose records were not all written. `fill` is the value of an attribute. Returns it
+    /// as it is stored, if it is to be a part of what is longer.
+    pub fn lengthen(&mut self, shape: Vec<u64>, fill: Option<Vec<u8>>) -> Option<Self> {
+        let Storage::Chunked(chunked) = &self.storage else { return None };
+        let axes = shape.iter().zip(&chunked.chunk);
+        let count = axes.fold(1u64, |n, (len, chunk)| n.saturating_mul(len.div_ceil((*chunk).max(1))));
+        let own = Some(()).filter(|()| self.typed.special == Special::None && self.typed.dims.is_empty());
+        let own = own.and_then(|()| fill_bytes(&self.typed.datatype, self.typed.order));
+        // Only the library of netCDF fills what HDF5 does not.
+        if self.is_plain() && (count > CHUNKS || !self.is_filled && own.is_some()) {
+            let longer = Self {
+                fill: if self.is_filled { self.fill.clone() } else { fill.or(own) },
+                space: Space { shape: Some(shape), most: self.space.most.clone() },
+                ..self.clone()
+            };
+            return Some(std::mem::replace(self, longer));
+        }
+        (self.space.shape, self.is_longer) = (Some(shape), true);
+        None
     }
 
     /// Finds the files that hold the data, as a file in a folder names them.
@@ -219,7 +255,7 @@ impl Dataset {
         };
         self.chunks((name, shape), chunked, pieces, spelled, "", text)?;
         text.elements(&self.typed.datatype, self.typed.order, &self.typed.dims)?;
-        if pieces.iter().any(Option::is_none) {
+        if self.is_longer || pieces.iter().any(Option::is_none) {
             self.write_fill(text)?;
         }
         Ok(())
@@ -278,9 +314,14 @@ impl Dataset {
 
     /// The stored elements, in C order: descriptors of what is elsewhere.
     fn descriptors(&self, file: &H5, shape: &[u64]) -> Result<Vec<u8>> {
-        let count = shape.iter().try_fold(1u64, |n, len| n.checked_mul(*len)).filter(|count| *count <= MOST);
-        let count = count.ok_or_else(|| Error::unsupported(format!("more than {MOST} elements of variable length")))?;
+        let product = |lengths: &[u64]| lengths.iter().try_fold(1u64, |n, len| n.checked_mul(*len)).filter(|n| *n <= MOST);
+        let too_many = || Error::unsupported(format!("more than {MOST} elements of variable length"));
+        let count = product(shape).ok_or_else(too_many)?;
+        product(&[&[count], self.typed.axes()].concat()).ok_or_else(too_many)?;
         let size = count.saturating_mul(self.typed.size);
+        if size > file.len().saturating_mul(RATIO) {
+            return Err(Error::unsupported(format!("{size} bytes of elements of variable length in a file of {}", file.len())));
+        }
         match &self.storage {
             Storage::Compact(at) | Storage::Contiguous(Some(at)) => file.bytes(*at, size),
             Storage::Contiguous(None) => {
@@ -381,7 +422,7 @@ impl Dataset {
         let is_byte = matches!(self.typed.datatype, Datatype::Int8 | Datatype::Uint8);
         let is_plain = self.typed.special == Special::None && self.typed.dims.is_empty() && self.typed.decoded.is_none();
         match fill_value(&self.typed.datatype) {
-            Some(fill) if is_plain && (!is_byte || self.fill.is_some()) => text.attribute(MISSING, fill),
+            Some(fill) if is_plain && (!is_byte || self.is_filled) => text.attribute(MISSING, fill),
             _ => Ok(()),
         }
     }

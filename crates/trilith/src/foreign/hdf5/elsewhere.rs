@@ -44,15 +44,15 @@ impl Elsewhere<'_> {
         self.shape.iter().chain(self.typed.axes()).copied().collect()
     }
 
-    /// Returns the places of the elements: count, byte of the file.
-    fn places(&self, bytes: &[u8]) -> Result<Vec<(u64, u64)>> {
+    /// Returns the places of the elements, each of which has `size` bytes: count, byte of the file.
+    fn places(&self, bytes: &[u8], size: u64) -> Result<Vec<(u64, u64)>> {
         let mut at = self.file.fields(bytes, 0);
         let mut places = Vec::new();
         while at.rest().len() >= 8 + self.file.offset_size() {
             let (count, heap, index) = (at.uint(4)?, at.address()?, at.uint(4)?);
             places.push(match heap.filter(|heap| *heap != 0 && count > 0) {
                 Some(heap) => {
-                    let (address, _) = self.heaps.object(self.file, heap, index)?;
+                    let address = self.heaps.elements(self.file, (heap, index), (count, size))?;
                     (count, self.file.place(address))
                 }
                 None => (0, 0),
@@ -69,7 +69,7 @@ impl Elsewhere<'_> {
             spell(&Datatype::Utf8(1), Byteorder::Little, shape, &mut typed)?;
             return text.item(name, &typed);
         }
-        let places = self.places(self.bytes)?;
+        let places = self.places(self.bytes, 1)?;
         let most = places.iter().map(|(count, _)| *count).max().unwrap_or(0).max(1);
         let unit = if self.typed.is_utf8 { "U1" } else { "S1" };
         let spelled = |(count, at): &(u64, u64)| match count {
@@ -96,7 +96,7 @@ impl Elsewhere<'_> {
         if !element.is_plain {
             return Err(Error::unsupported("lists of variable length in lists of variable length"));
         }
-        let places = if shape.contains(&0) { Vec::new() } else { self.places(bytes)? };
+        let places = if shape.contains(&0) { Vec::new() } else { self.places(bytes, element.size)? };
         let mut all = Vec::with_capacity(places.len());
         for (count, at) in &places {
             let mut typed = String::new();
@@ -190,9 +190,12 @@ impl Elsewhere<'_> {
             for (member, places) in all {
                 for place in places {
                     let mut at = self.file.fields(element.get(to_usize(*place)?..).unwrap_or(&[]), 0);
-                    let (count, heap) = (at.uint(4)?, at.address()?);
-                    if let Some(most) = lengths.get_mut(member).filter(|_| heap.is_some_and(|heap| heap != 0)) {
-                        *most = (*most).max(count);
+                    let (count, heap, index) = (at.uint(4)?, at.address()?, at.uint(4)?);
+                    let Some(heap) = heap.filter(|heap| *heap != 0) else { continue };
+                    if let Some(most) = lengths.get_mut(member).filter(|most| **most < count) {
+                        // The width of elements follows from it, so it has to be that of a string which is there.
+                        self.heaps.elements(self.file, (heap, index), (count, 1))?;
+                        *most = count;
                     }
                 }
             }

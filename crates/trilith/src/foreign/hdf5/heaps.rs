@@ -215,6 +215,22 @@ impl GlobalHeaps {
         let found = collection.get(&index).copied();
         found.ok_or_else(|| Error::malformed(format!("no object {index} in the heap at address {address}")))
     }
+
+    /// Returns the offset of elements of variable length: `count` of `size` bytes each.
+    ///
+    /// # Errors
+    /// Returns `Malformed` if the object has fewer bytes.
+    pub fn elements(&self, file: &H5, (heap, index): (u64, u64), (count, size): (u64, u64)) -> Result<u64> {
+        let (address, len) = self.object(file, heap, index)?;
+        if count.checked_mul(size).is_none_or(|bytes| bytes > len) {
+            let each = if size == 1 { "bytes".to_owned() } else { format!("elements of {size} bytes") };
+            return Err(Error::malformed(format!(
+                "{count} {each} are expected in object {index} of the heap at address {heap}, which has {len} bytes"
+            ))
+            .at_byte(address.saturating_add(file.base)));
+        }
+        Ok(address)
+    }
 }
 
 fn read_collection(file: &H5, address: u64) -> Result<HashMap<u64, (u64, u64)>> {

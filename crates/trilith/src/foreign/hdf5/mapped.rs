@@ -9,7 +9,7 @@ use super::file::{Fields, H5};
 use super::header::Header;
 use super::heaps::GlobalHeaps;
 use super::others::{Others, about};
-use super::place::Place;
+use super::place::{HOPS, Place};
 use crate::error::{Error, Result};
 use crate::foreign::text::{LayoutText, Said, spell};
 use crate::layout::{Attribute, Literal};
@@ -254,7 +254,8 @@ pub(super) fn sources(at: &Rc<Place>, dataset: &Dataset, others: &mut Others<'_>
 
 /// A source of a virtual dataset.
 fn source(place: &Rc<Place>, path: &str, of: &Dataset, others: &mut Others<'_>) -> Result<(Rc<Place>, Dataset)> {
-    let (place, address) = others.follow(place, path, place.file.root)?;
+    let endless = || Error::malformed(format!("it leads to more than {HOPS} links"));
+    let (place, address) = others.follow(place, path, place.file.root)?.ok_or_else(endless)?;
     let header = Header::read(&place.file, address)?;
     let mut source = Dataset::read(&place.file, &header)?;
     source.find_data(others, &place.folder)?;
@@ -270,6 +271,15 @@ fn source(place: &Rc<Place>, path: &str, of: &Dataset, others: &mut Others<'_>) 
 }
 
 impl Sources {
+    /// The one source of a dataset that has more elements than it stores.
+    pub fn records(at: &Rc<Place>, stored: Dataset) -> Self {
+        let shape = stored.space.shape.clone().unwrap_or_default();
+        let all: Vec<u64> = shape.iter().flat_map(|len| [0, 1, 1, *len]).collect();
+        let numbers = [&all[..], &[shape.len() as u64], &all].concat();
+        let slabs = if shape.contains(&0) { Vec::new() } else { vec![(0, numbers)] };
+        Self { datasets: vec![(Rc::clone(at), stored)], slabs }
+    }
+
     /// Writes the virtual dataset, and returns the items that have to follow it.
     ///
     /// # Errors

@@ -3,11 +3,13 @@
 //! Read are superblocks of version 0 to 3, old and new groups, and compact, contiguous and chunked storage with every index.
 //! Groups become dicts, datasets arrays (in chunks, if they are), attributes `#:` comments. A part that cannot be read is an
 //! unreadable item; an attribute is then the item `OWNER@NAME`. A soft link to a dataset is that dataset again, and so is one to
-//! another file. A virtual dataset is made of items that are not shown.
+//! another file, and one that leads back to a group that it is in is an item without elements. A virtual dataset is made of items
+//! that are not shown.
 
 mod attributes;
 mod chunks;
 mod dataset;
+mod dimensions;
 mod elsewhere;
 mod extensible;
 mod file;
@@ -28,9 +30,9 @@ use self::dataset::Dataset;
 use self::file::H5;
 use self::header::{Header, kind};
 use self::links::{Link, Target, members};
-use self::mapped::sources;
+use self::mapped::{Sources, sources};
 use self::others::{Others, about};
-use self::place::Place;
+use self::place::{HOPS, Place};
 use super::text::LayoutText;
 use crate::bytes::{Resolve, SourceRef};
 use crate::error::{Error, Result};
@@ -122,7 +124,10 @@ impl Writer<'_> {
     /// A link to a path, from the group at an address: what it leads to is written again.
     fn soft(&mut self, name: &str, to: &str, group: u64, path: &str) -> Result<()> {
         match self.others.follow(&self.at, to, group) {
-            Ok(found) => self.object_in(found, name, path),
+            Ok(Some(found)) => self.object_in(found, name, path),
+            Ok(None) => {
+                self.name_only(name, &format!("a link to {to}, which leads to more than {HOPS} links"), ("hdf5_link", to))
+            }
             Err(error) if error.kind().is_passing() => Err(error),
             Err(why) => {
                 self.text.unreadable(name, &why)?;
@@ -142,14 +147,26 @@ impl Writer<'_> {
     /// A link to a path of another file: what it leads to is written here.
     fn external(&mut self, name: &str, (file, to): (&str, &str), path: &str) -> Result<()> {
         let other = self.others.file(&self.at.folder, file);
+        let (said, target) = (format!("a link to {to} in the file {file}"), format!("{file}:{to}"));
         match other.and_then(|other| self.others.follow(&other, to, other.file.root)) {
-            Ok(found) => self.object_in(found, name, path),
+            Ok(Some(found)) => self.object_in(found, name, path),
+            Ok(None) => {
+                let said = format!("{said}, which leads to more than {HOPS} links");
+                self.name_only(name, &said, ("hdf5_external_link", &target))
+            }
             Err(error) if error.kind().is_passing() => Err(error),
             Err(why) => {
-                self.text.unreadable(name, &about(&format!("a link to {to} in the file {file}"), &why, why.kind()))?;
-                self.text.attribute("hdf5_external_link", format!("{file}:{to}").as_str())
+                self.text.unreadable(name, &about(&said, &why, why.kind()))?;
+                self.text.attribute("hdf5_external_link", target.as_str())
             }
         }
+    }
+
+    /// A link that leads to nothing new: an item without elements, so that the name is not lost.
+    fn name_only(&mut self, name: &str, said: &str, (word, target): (&str, &str)) -> Result<()> {
+        self.text.item(name, "{}")?;
+        self.text.doc(said)?;
+        self.text.attribute(word, target)
     }
 
     /// A group, a dataset or a datatype.
@@ -163,9 +180,8 @@ impl Writer<'_> {
             // A group that is linked from elsewhere is written again, but not inside of itself.
             if let Some((_, _, known)) = self.open.iter().find(|(file, open, _)| (*file, *open) == (at.number, address)).cloned()
             {
-                let why = Error::unsupported(format!("a link back to {known}, the group that it is in"));
-                self.text.unreadable(name, &why.hint(format!("read {known} itself")))?;
-                return self.text.attribute("hdf5_link", known.as_str());
+                let said = format!("a link back to {known}, the group that it is in");
+                return self.name_only(name, &said, ("hdf5_link", &known));
             }
             let links = match members(&at.file, &header) {
                 Ok(links) => links,
@@ -180,10 +196,10 @@ impl Writer<'_> {
             self.text.doc("a committed datatype")?;
             return self.all_attributes(name, &header);
         }
-        self.dataset(name, &header)
+        self.dataset(name, &header, address)
     }
 
-    fn dataset(&mut self, name: &str, header: &Header) -> Result<()> {
+    fn dataset(&mut self, name: &str, header: &Header, address: u64) -> Result<()> {
         let name = name.strip_prefix(NOT_COORDINATES).unwrap_or(name);
         let at = Rc::clone(&self.at);
         let (attributes, mut refused) = attributes::all(&at.file, header);
@@ -193,13 +209,20 @@ impl Writer<'_> {
         };
         let is_scale = self.said(&attributes, "CLASS").is_some_and(|class| class == "DIMENSION_SCALE");
         let scale = self.said(&attributes, "NAME").filter(|_| is_scale);
-        if let (Some(true), Some([length])) = (scale.map(|name| name.starts_with(NO_VARIABLE)), dataset.space.shape.as_deref()) {
+        let is_only_a_dimension = scale.is_some_and(|name| name.starts_with(NO_VARIABLE));
+        if is_only_a_dimension {
             self.at.is_netcdf.set(true);
             self.is_late |= self.at.number == 0 && self.has_plain;
-            return self.text.parameter(name, *length);
-        }
-        if !at.is_netcdf.get() {
+        } else if !at.is_netcdf.get() {
             self.recognise(&attributes, is_scale, &dataset);
+        }
+        let mut short = None;
+        if at.is_netcdf.get() {
+            let scales = if is_scale { Some(vec![Some(address)]) } else { self.scales(&attributes)? };
+            short = at.lengthen(&scales.unwrap_or_default(), &attributes, &mut dataset)?;
+        }
+        if let (true, Some([length])) = (is_only_a_dimension, dataset.space.shape.as_deref()) {
+            return self.text.parameter(name, *length);
         }
         let has_one_axis = dataset.space.shape.as_ref().is_some_and(|shape| shape.len() == 1);
         let mut dims = match self.dimensions(&attributes, &dataset)? {
@@ -207,20 +230,24 @@ impl Writer<'_> {
             dims => dims,
         };
         let mut chars = None;
-        if at.is_netcdf.get() {
-            self.grow(&attributes, &mut dataset)?;
-            if dataset.is_characters() {
-                dataset.split_characters();
-                let length = self.scales(&attributes)?.and_then(|scales| scales.last().copied().flatten());
-                if length.is_some_and(|length| self.is_length(length)) && dataset.join_characters() {
-                    chars = dims.as_mut().and_then(Vec::pop);
-                }
+        if at.is_netcdf.get() && dataset.is_characters() {
+            dataset.split_characters();
+            short.iter_mut().for_each(Dataset::split_characters);
+            let length = self.scales(&attributes)?.and_then(|scales| scales.last().copied().flatten());
+            // Records that were not written are joined from parts, which are characters.
+            let may_join = short.is_none() && length.is_some_and(|length| self.is_length(length));
+            if may_join && dataset.join_characters() {
+                chars = dims.as_mut().and_then(Vec::pop);
             }
         }
         let (mut parts, others) = (Vec::new(), &mut self.others);
         self.text.or_unreadable(name, |text| {
             dataset.find_data(others, &at.folder)?;
-            match sources(&at, &dataset, others)? {
+            let found = match short {
+                Some(short) => Some(Sources::records(&at, short)),
+                None => sources(&at, &dataset, others)?,
+            };
+            match found {
                 Some(found) => {
                     parts = found.write(&dataset, name, text)?;
                     Ok(())
@@ -281,7 +308,7 @@ impl Writer<'_> {
         /// Variables of one dimension, each of which is looked at.
         const MOST: usize = 1 << 12;
         let at = &self.at;
-        if let Some(known) = at.lengths.borrow().get(&address) {
+        if let Some(known) = at.string_lengths.borrow().get(&address) {
             return *known;
         }
         let found = Header::read(&at.file, address).and_then(|header| {
@@ -297,7 +324,7 @@ impl Writer<'_> {
             Ok(has_end && has_no_variable && users.len() <= MOST && users.iter().all(has_characters))
         });
         let is_length = found.unwrap_or(false);
-        at.lengths.borrow_mut().insert(address, is_length);
+        at.string_lengths.borrow_mut().insert(address, is_length);
         is_length
     }
 
@@ -308,25 +335,6 @@ impl Writer<'_> {
             Ok(Value::One(Literal::Text(text))) => Some(text),
             _ => None,
         }
-    }
-
-    /// Lengthens the axes without an end to the dimensions of netCDF that they are: another variable may have more records.
-    fn grow(&self, attributes: &[Attribute], dataset: &mut Dataset) -> Result<()> {
-        let is_short = |most: &u64| *most == u64::MAX;
-        if !dataset.space.most.iter().any(is_short) {
-            return Ok(());
-        }
-        let scales = self.scales(attributes)?;
-        let space = &mut dataset.space;
-        let axes = space.shape.iter_mut().flatten().zip(&space.most);
-        for ((length, most), scale) in axes.zip(scales.unwrap_or_default()) {
-            let Some(address) = scale.filter(|_| is_short(most)) else { continue };
-            let scale = Header::read(&self.at.file, address).and_then(|header| Dataset::read(&self.at.file, &header));
-            if let Ok(Some([longer])) = scale.as_ref().map(|scale| scale.space.shape.as_deref()) {
-                *length = (*length).max(*longer);
-            }
-        }
-        Ok(())
     }
 
     /// Returns the addresses of the scales that are attached to the axes of a dataset. A scale has none, but netCDF numbers the

@@ -68,15 +68,17 @@ impl<'r> Others<'r> {
         Ok(place)
     }
 
-    /// Returns the object to which a path leads from a group of a file, and the file that it is in.
+    /// Returns the object to which a path leads from a group of a file, and the file that it is in. `None` if the path leads to
+    /// more than [`HOPS`] links.
     ///
     /// # Errors
     /// Returns the errors of [`Others::file`] and [`Place::led`].
-    pub fn follow(&mut self, place: &Rc<Place>, path: &str, group: u64) -> Result<(Rc<Place>, u64)> {
+    pub fn follow(&mut self, place: &Rc<Place>, path: &str, group: u64) -> Result<Option<(Rc<Place>, u64)>> {
         let (mut place, mut path, mut group, mut hops) = (Rc::clone(place), path.to_owned(), group, HOPS);
         loop {
             match place.led(&path, group, &mut hops)? {
-                Led::Here(address) => return Ok((place, address)),
+                Led::Here(address) => return Ok(Some((place, address))),
+                Led::Endless => return Ok(None),
                 Led::Elsewhere { file, path: next } => {
                     let other = self.file(&place.folder, &file)?;
                     (path, group) = (next, other.file.root);

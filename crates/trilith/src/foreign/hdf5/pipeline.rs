@@ -49,21 +49,27 @@ pub(super) fn filters(file: &H5, data: &[u8], address: u64, size: u64) -> Result
     Ok((words.join(" "), words.len()))
 }
 
-/// The value of what was never written, if one was set.
-pub(super) fn fill(file: &H5, data: &[u8], address: u64) -> Result<Option<Vec<u8>>> {
+/// The value of what was never written, if one was set, and whether chunks begin with it.
+pub(super) fn fill(file: &H5, data: &[u8], address: u64) -> Result<(Option<Vec<u8>>, bool)> {
+    /// The time at which a fill value is written.
+    const NEVER: u64 = 1;
     let mut at = file.fields(data, address);
     let version = at.uint(1)?;
-    let is_there = match version {
+    let (is_there, time) = match version {
         1 | 2 => {
-            at.skip(2)?;
-            at.uint(1)? != 0 || version == 1
+            at.skip(1)?;
+            let time = at.uint(1)?;
+            (at.uint(1)? != 0 || version == 1, time)
         }
-        3 => at.uint(1)? & 0x20 != 0,
+        3 => {
+            let flags = at.uint(1)?;
+            (flags & 0x20 != 0, flags >> 2 & 3)
+        }
         other => return Err(Error::unsupported(format!("a fill value of version {other}, known are 1 to 3"))),
     };
     if !is_there {
-        return Ok(None);
+        return Ok((None, time != NEVER));
     }
     let len = at.uint(4)?;
-    Ok(Some(at.take(to_usize(len)?.min(at.rest().len()))?.to_vec()))
+    Ok((Some(at.take(to_usize(len)?.min(at.rest().len()))?.to_vec()), time != NEVER))
 }

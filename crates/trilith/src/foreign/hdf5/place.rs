@@ -12,7 +12,7 @@ use super::links::{Target, members};
 use crate::error::{Error, Result};
 use crate::layout::Literal;
 
-/// Links that lead to links: h5py follows as many.
+/// Links that lead to links: the HDF5 library follows as many.
 pub(super) const HOPS: usize = 16;
 
 /// To what a path leads.
@@ -21,6 +21,8 @@ pub(super) enum Led {
     Here(u64),
     /// A path in another file.
     Elsewhere { file: String, path: String },
+    /// To more links than are followed: a link to itself, for example.
+    Endless,
 }
 
 /// The links of a group, by their names.
@@ -39,13 +41,15 @@ pub(super) struct Place {
     /// `true` if the root keeps the order of its members, as each file of the netCDF library does.
     pub has_order: bool,
     /// Whether a dimension of netCDF is nothing but the length of strings, by the addresses of the dimensions.
-    pub lengths: RefCell<HashMap<u64, bool>>,
+    pub string_lengths: RefCell<HashMap<u64, bool>>,
     /// The addresses of the dimensions of netCDF that have a number, by their numbers.
     dimensions: OnceCell<HashMap<i64, u64>>,
     /// The paths of all objects, once somebody refers to one.
     paths: OnceCell<HashMap<u64, String>>,
     /// The links of the groups through which a soft link leads, by their addresses.
     links: RefCell<HashMap<u64, Links>>,
+    /// The lengths of the dimensions without an end that were needed, by the addresses of their scales.
+    pub lengths: RefCell<HashMap<u64, u64>>,
 }
 
 impl Place {
@@ -64,6 +68,7 @@ impl Place {
             folder,
             is_netcdf: Cell::new(is_netcdf),
             has_order,
+            string_lengths: RefCell::default(),
             lengths: RefCell::default(),
             dimensions: OnceCell::new(),
             paths: OnceCell::new(),
@@ -80,9 +85,7 @@ impl Place {
         while let Some(step) = todo.pop() {
             match self.links_of(at)?.get(&step) {
                 Some(Target::Hard(address)) => at = *address,
-                Some(Target::Soft(_) | Target::External(..)) if *hops == 0 => {
-                    return Err(Error::malformed(format!("a link to {to}, which leads to more than {HOPS} links")));
-                }
+                Some(Target::Soft(_) | Target::External(..)) if *hops == 0 => return Ok(Led::Endless),
                 Some(Target::Soft(next)) => {
                     *hops -= 1;
                     todo.extend(steps(next));

@@ -1,0 +1,55 @@
+//! Dimensions of netCDF without an end. All variables along one have its length, which is that of the longest; elements of the others
+//! that were never written have the fill value (`nc_inq_dimlen` and `nc_get_vara` of the netCDF library).
+
+use super::attributes::{self, Attribute};
+use super::dataset::Dataset;
+use super::header::{Header, kind};
+use super::place::Place;
+use super::types::Space;
+use crate::error::Result;
+
+impl Place {
+    /// Lengthens the axes of a variable to the dimensions without an end that they are; `scales` are the addresses of these
+    /// dimensions. Returns the variable as it is stored, if chunks that were never written do not stand for all that is missing.
+    pub fn lengthen(&self, scales: &[Option<u64>], attributes: &[Attribute], dataset: &mut Dataset) -> Result<Option<Dataset>> {
+        let mut shape = dataset.space.shape.clone().unwrap_or_default();
+        for ((length, most), scale) in shape.iter_mut().zip(&dataset.space.most).zip(scales) {
+            if let Some(scale) = scale.filter(|_| *most == u64::MAX) {
+                *length = (*length).max(self.length(scale)?);
+            }
+        }
+        if dataset.space.shape.as_ref().is_none_or(|own| *own == shape) {
+            return Ok(None);
+        }
+        let fill = attributes.iter().find(|attribute| attribute.name == "_FillValue");
+        Ok(dataset.lengthen(shape, fill.and_then(|fill| fill.element_of(&dataset.typed))))
+    }
+
+    /// Returns the length of a dimension without an end, by the address of its scale.
+    fn length(&self, scale: u64) -> Result<u64> {
+        if let Some(known) = self.lengths.borrow().get(&scale) {
+            return Ok(*known);
+        }
+        // Parts that cannot be read are reported where they are items.
+        let mut longest = 0;
+        if let Ok(header) = Header::read(&self.file, scale) {
+            longest = self.shape(&header).and_then(|shape| shape.first().copied()).unwrap_or(0);
+            let all = attributes::all(&self.file, &header).0;
+            let list = all.iter().find(|attribute| attribute.name == "REFERENCE_LIST");
+            let along = list.map_or_else(Vec::new, |list| list.axes(&self.file));
+            self.file.announce(along.iter().map(|(variable, _)| *variable))?;
+            for (variable, axis) in along {
+                let shape = Header::read(&self.file, variable).ok().and_then(|header| self.shape(&header));
+                let length = shape.and_then(|shape| shape.get(usize::try_from(axis).ok()?).copied());
+                longest = longest.max(length.unwrap_or(0));
+            }
+        }
+        self.lengths.borrow_mut().insert(scale, longest);
+        Ok(longest)
+    }
+
+    fn shape(&self, header: &Header) -> Option<Vec<u64>> {
+        let space = header.message(kind::DATASPACE)?;
+        Space::read(&self.file, &space.data, space.address).ok()?.shape
+    }
+}
