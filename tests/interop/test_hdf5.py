@@ -273,6 +273,44 @@ class Hdf5(Case):
         trilith("get", f"{path}#/d", "--slice", "5:50:3,90:2:-4", "-o", out)
         self.assertTrue(np.array_equal(np.load(out), np.arange(10_000).reshape(100, 100)[5:50:3, 90:2:-4]))
 
+    def test_lengths_that_no_file_has_cost_no_memory(self):
+        """The stored length of a string or a list is compared with the heap, wherever the string is."""
+        text, list_ = h5py.string_dtype(), h5py.vlen_dtype(np.dtype("i4"))
+        struct = np.dtype([("p", "i4"), ("q", text), ("r", text, (2,))])
+        rows = np.zeros(3, struct)
+        rows["q"], rows["r"] = ["abcdefg"] * 3, [["abcdefg"] * 2] * 3
+        makers = {
+            "struct": lambda f: f.create_dataset("a", data=rows, dtype=struct),
+            "chunks": lambda f: f.create_dataset("a", data=rows, dtype=struct, chunks=(2,)),
+            "texts": lambda f: f.create_dataset("a", data=["abcdefg"] * 3, dtype=text),
+            "text": lambda f: f.create_dataset("a", data="abcdefg", dtype=text),
+            "lists": lambda f: f.create_dataset("a", (2,), dtype=list_).__setitem__(0, np.arange(7, dtype="i4")),
+            "attribute": lambda f: f.attrs.create("a", "abcdefg", dtype=text),
+            "attributes": lambda f: f.attrs.create("a", np.array([["abcdefg"] * 2] * 2, dtype=object), dtype=text),
+            "attribute struct": lambda f: f.attrs.create("a", rows[:1], dtype=struct),
+            "fixed": lambda f: f.create_dataset("a", (3,), dtype="S7", chunks=(2,)),
+        }  # fmt: skip
+        for name, make in makers.items():
+            for length in (0xFFFFFFF0, 0x26000009, 0x01000000, 5000):
+                path = self.folder / "length.h5"
+                with h5py.File(path, "w") as file:
+                    make(file)
+                content = bytearray(path.read_bytes())
+                # The length precedes the address of the heap; of a fixed string it ends the head of its datatype.
+                seven, heap = (7).to_bytes(4, "little"), content.find(b"GCOL").to_bytes(8, "little", signed=True)
+                at = content.find(b"\x13\1\0\0" + seven) + 4 if name == "fixed" else content.find(seven + heap)
+                self.assertGreater(at, 3)
+                content[at : at + 4] = length.to_bytes(4, "little")
+                path.write_bytes(content)
+                for command in (["verify", "--deep", path], ["digest", path], ["tree", path], ["info", path], ["stats", path],
+                                ["convert", path, self.folder / "o.asdf", "--overwrite"], ["get", f"{path}#/a"]):  # fmt: skip
+                    with self.subTest(name, length=length, command=command[0]):
+                        done = subprocess.run(["bash", "-c", 'ulimit -v 1500000; exec "$@"', "-", PROGRAM, *command], capture_output=True)
+                        self.assertIn(done.returncode, (0, 1, 2), done.stderr)
+                        self.assertNotIn(b"panicked", done.stderr)
+                        if command[0] == "verify" and name != "fixed":
+                            self.assertEqual(done.returncode, 1, done)
+
 
 if __name__ == "__main__":
     unittest.main()

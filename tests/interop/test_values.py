@@ -10,6 +10,7 @@ import asdf
 import netCDF4
 import numpy as np
 import peer
+import rasterio
 import tifffile
 from astropy.io import fits
 
@@ -414,6 +415,95 @@ class Values(peer.CaseWithoutAstropy):
         tifffile.imwrite(path, np.arange(12, dtype="i2").reshape(3, 4), extratags=[(42113, "s", 0, "5", True)])
         _, nested = self.saved(path, "/image")
         self.assertEqual(nested, [[0, 1, 2, 3], [4, None, 6, 7], [8, 9, 10, 11]])
+
+    def test_scale_and_offset_of_gdal(self):
+        """What rasterio says of the bands, applied after the stored number is compared with that of no data."""
+        random = np.random.default_rng(3)
+        affine = dict(crs="EPSG:32632", transform=rasterio.transform.from_origin(5e5, 6e6, 10, 10))
+        one, many = ((0.001,) * 3, (2.0,) * 3), ((0.5, 1.0, 0.001), (0.0, -3.0, 5.0))
+        for kind, (scales, offsets), how, nodata in itertools.product(
+            ("u1", "i2", "u4", "f4", "f8"), (one, many), ("pixel", "band", "tiles"), (None, 5)
+        ):
+            path = self.folder / "g.tif"
+            data = random.integers(0, 9, (3, 40, 33)).astype(kind)
+            form = dict(tiled=True, blockxsize=16, blockysize=16, compress="deflate") if how == "tiles" else dict(interleave=how)
+            size = dict(count=3, height=40, width=33, dtype=np.dtype(kind).name, nodata=nodata)
+            with rasterio.open(path, "w", driver="GTiff", **size, **form, **affine) as file:
+                file.write(data)
+                file.scales, file.offsets = scales, offsets
+                if how == "tiles":
+                    file.build_overviews([2])
+            with rasterio.open(path) as file:
+                factors = [np.array(each).reshape(3, 1, 1) for each in (file.scales, file.offsets)]
+                wanted = file.read(masked=True).astype("f8") * factors[0] + factors[1]
+            name = "/image" if how != "tiles" else "/page0"
+            with self.subTest(kind, scales=scales, how=how, nodata=nodata):
+                found = np.ma.masked_invalid(np.array(peer.trilith_json("get", f"{path}#{name}"), dtype="f8"))
+                found = found if how == "band" else np.moveaxis(found, -1, 0)
+                np.testing.assert_allclose(found.filled(np.nan), wanted.filled(np.nan), rtol=1e-12)
+                part = peer.trilith_json("get", f"{path}#{name}", "--slice", "1:3,2:9:3,:2")
+                rows = wanted if how == "band" else np.moveaxis(wanted, 0, -1)
+                np.testing.assert_allclose(np.array(part, dtype="f8"), rows[1:3, 2:9:3, :2].filled(np.nan), rtol=1e-12)
+                stored = np.array(peer.trilith_json("get", f"{path}#{name}", "--stored"))
+                np.testing.assert_array_equal(stored if how == "band" else np.moveaxis(stored, -1, 0), data)
+                peer.trilith("convert", "--physical", path, self.folder / "g.asdf", "--overwrite")
+                with asdf.open(self.folder / "g.asdf") as file:
+                    made = np.ma.getdata(file[name[1:]][...]) if nodata is None else np.ma.filled(file[name[1:]][...], np.nan)
+                np.testing.assert_allclose(made, rows.filled(np.nan), rtol=1e-12)
+                notes = peer.trilith_json("convert", path, self.folder / "s.asdf", "--overwrite")["notes"]
+                self.assertIn(name, notes[0])
+                peer.trilith("verify", "--deep", path)
+                if how == "tiles":
+                    with rasterio.open(path, overview_level=0) as file:
+                        smaller = file.read(masked=True).astype("f8") * factors[0] + factors[1]
+                    found = np.array(peer.trilith_json("get", f"{path}#/page1"), dtype="f8")
+                    np.testing.assert_allclose(np.moveaxis(found, -1, 0), smaller.filled(np.nan), rtol=1e-12)
+
+    def test_scales_that_cannot_be_applied_are_refused_by_name(self):
+        item = '<GDALMetadata><Item name="SCALE" sample="0" role="scale">{}</Item></GDALMetadata>'
+        for kind, scale in (("f2", "0.5"), ("c8", "0.5"), ("i2", "ten"), ("i2", "inf")):
+            path = self.folder / "r.tif"
+            tifffile.imwrite(path, np.ones((2, 3), kind), extratags=[(42112, "s", 0, item.format(scale), True)], metadata=None)
+            with self.subTest(kind, scale=scale):
+                self.assertEqual(len(peer.trilith_json("get", f"{path}#/image", "--stored")), 2)
+                with self.assertRaisesRegex(AssertionError, "scale and offset.*--stored"):
+                    peer.trilith("get", f"{path}#/image")
+
+    def test_durations_that_are_missing(self):
+        nat = np.timedelta64("NaT")
+        plain = np.array([[1, "NaT", 3], [4, 5, "NaT"]], "m8[s]")
+        struct = np.zeros(2, [("n", "i4"), ("t", "m8[ms]"), ("u", [("k", "i2"), ("t", "m8[D]", (2,))], (2,))])
+        struct["t"][0] = struct["u"]["t"][1, 0, 1] = nat
+        struct["n"] = [7, 8]
+        makers = {
+            "plain": plain, "big": plain.astype(">m8[s]"), "columns": np.asfortranarray(plain), "months": plain.astype("i8").view("m8[M]"),
+            "none": np.arange(3).astype("m8[s]"), "struct": struct,
+        }  # fmt: skip
+        for name, data in makers.items():
+            paths = [self.folder / f"t.{suffix}" for suffix in ("npy", "npz", "zip.npz")]
+            np.save(paths[0], data)
+            np.savez(paths[1], data=data)
+            np.savez_compressed(paths[2], data=data)
+            wanted = [[7, None, [[0, [0, 0]], [0, [0, 0]]]], [8, 0, [[0, [0, None]], [0, [0, 0]]]]]
+            if name == "none":
+                wanted = [0, 1, 2]
+            elif name != "struct":
+                wanted = [[1, None, 3], [4, 5, None]]
+            for path in paths:
+                with self.subTest(name, path=path.name):
+                    self.assertEqual(peer.trilith_json("get", f"{path}#/data"), wanted)
+                    peer.trilith("verify", "--deep", path)
+                    if name != "struct":
+                        (said,) = peer.trilith_json("stats", f"{path}#/data")["arrays"]
+                        self.assertEqual((said["min"], said["max"]), (0, 2) if name == "none" else (1, 5))
+                        peer.trilith("convert", path, self.folder / "t.asdf", "--overwrite")
+                        self.assertEqual(peer.trilith_json("get", f"{self.folder / 't.asdf'}#/data"), wanted)
+                        peer.trilith("manifest", path, "-o", self.folder / "t.json", "--overwrite")
+                        said = json.loads((self.folder / "t.json").read_text())["refs"]["data/.zattrs"]
+                        self.assertEqual(json.loads(said)["_FillValue"], -(2**63))
+                    if name != "none":
+                        notes = peer.trilith_json("convert", path, self.folder / "t.bd", "--overwrite")["notes"]
+                        self.assertIn("the stored values of /data are kept", notes[0])
 
 
 if __name__ == "__main__":

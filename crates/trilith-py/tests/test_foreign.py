@@ -542,3 +542,130 @@ def test_coordinates_of_two_dimensions(tmp_path, kind):
     for how in ({"concat_characters": False}, {"decode_cf": False}):
         theirs, ours = both(path, **how)
         xarray.testing.assert_identical(ours, theirs)
+
+
+RECORDS = {"i1": {}, "u1": {}, "i2": {}, "u4": {}, "i8": {}, "u8": {}, "f4": {}, "f8": {"fill_value": -9.0}, str: {}}
+
+
+@pytest.mark.parametrize("form", ["short", "coordinate", "short coordinate", "groups", "deflated", "one chunk", "unfilled"])
+def test_records_that_were_never_written(tmp_path, form):
+    """An unlimited dimension has one length, and what was not written has the fill value, as netCDF4 and its engine have it."""
+    path = tmp_path / "x.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        if form == "unfilled":
+            file.set_fill_off()
+        file.createDimension("obs", None)
+        file.createDimension("x", 2)
+        group = file.createGroup("g").createGroup("h") if form == "groups" else file
+        options = {"zlib": True} if form == "deflated" else {"chunksizes": (64, 2)} if form == "one chunk" else {}
+        for kind, own in RECORDS.items():
+            name = "text" if kind is str else kind
+            for count in (0, 1, 3):
+                where = file if (count, kind) == (3, "i2") or form != "groups" else group
+                variable = where.createVariable(f"{name}_{count}", kind, ("obs", "x"), **({} if kind is str else {**(own if form != "unfilled" else {}), **options}))
+                if form == "groups" and count == 3 and kind != "i2":
+                    count = 2
+                for row in range(count):
+                    variable[row] = np.array(["a", "bc"], object) if kind is str else [1, 2]
+        if "coordinate" in form:
+            file.createVariable("obs", "f8", ("obs",))[:] = np.arange(1 if "short" in form else 4)
+    length = 4 if form == "coordinate" else 3
+    with netCDF4.Dataset(path) as theirs, trilith.open(path) as ours:
+        for where, group in [("", theirs), *([("g/h/", theirs["g/h"])] if form == "groups" else [])]:
+            for name, variable in group.variables.items():
+                wanted, found = variable[:], ours[where + name][...]
+                assert found.shape == wanted.shape and found.shape[0] == length, name
+                if form != "unfilled" or wanted.dtype.itemsize > 1:
+                    np.testing.assert_array_equal(np.ma.getmaskarray(found), np.ma.getmaskarray(wanted), name)
+                hidden = np.ma.getmaskarray(wanted)
+                np.testing.assert_array_equal(np.ma.getdata(found)[~hidden], np.ma.getdata(wanted)[~hidden], name)
+    for group in ("/", "/g/h") if form == "groups" else ("/",):
+        theirs = xarray.open_dataset(path, engine="netcdf4", group=group)
+        ours = xarray.open_dataset(path, engine="trilith", group=group)
+        assert dict(ours.sizes) == dict(theirs.sizes) or form == "groups"
+        for name, variable in theirs.variables.items():
+            assert (ours[name].dims, ours[name].shape) == (variable.dims, variable.shape), name
+            if variable.dtype.kind in "iuf":
+                np.testing.assert_array_equal(ours[name].values, variable.values, name)
+    with trilith.open(path) as source:
+        trilith.convert(path, tmp_path / "x.asdf")
+        with trilith.open(tmp_path / "x.asdf") as made:
+            for name in source.tree:
+                if isinstance(source[name], trilith.Array) and source[name].dtype.kind in "iuf":
+                    np.testing.assert_array_equal(np.ma.getdata(source[name][...]), np.ma.getdata(made[name][...]))
+                    # A declared fill value stays an attribute of the stored elements.
+                    if not name.startswith("f8"):
+                        np.testing.assert_array_equal(np.ma.getmaskarray(source[name][...]), np.ma.getmaskarray(made[name][...]))
+
+
+def test_zarr_has_records_that_were_never_written(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    path = tmp_path / "x.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("obs", None)
+        for name, count in (("a", 3), ("b", 1), ("c", 0)):
+            file.createVariable(name, "f4", ("obs",), fill_value=-9)[:] = np.arange(count)
+    group = trilith.zarr.open(path)
+    assert isinstance(group, zarr.Group) and {name: group[name].shape for name in "abc"} == {name: (3,) for name in "abc"}
+    assert np.nan_to_num(group["b"][...], nan=-9).tolist() == [0, -9, -9]
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npz"])
+def test_durations_are_durations(tmp_path, suffix):
+    """`NaT` is masked in an array, and is `NaT` for xarray, which has a datatype for most units."""
+    data = np.array([[1, "NaT", 3], [4, 5, -6]], "m8[s]")
+    for dtype in ("m8[s]", ">m8[s]", "m8[ns]", "m8[D]", "m8[25s]", "m8[M]"):
+        path, stored = tmp_path / f"x.{suffix}", data.view("i8").view(dtype.replace(">", "")).astype(dtype)
+        np.save(path, stored) if suffix == "npy" else np.savez(path, data=stored)
+        found = trilith.open(path)["data"]
+        assert found[...].tolist() == [[1, None, 3], [4, 5, -6]]
+        for ours in (xarray.open_dataset(path, engine="trilith")["data"], found.to_xarray()):
+            assert ours.isnull().values.tolist() == [[False, True, False], [False] * 3], dtype
+            wanted = stored if dtype != "m8[M]" else np.where(np.isnat(stored), np.nan, stored.astype("i8"))
+            np.testing.assert_array_equal(ours.values, wanted)
+            np.testing.assert_array_equal(ours[1, 1:].values, wanted[1, 1:])
+    table = np.zeros(2, [("n", "i4"), ("u", [("t", "m8[s]"), ("k", "i2")])])
+    table["u"]["t"] = [7, np.timedelta64("NaT")]
+    np.save(tmp_path / "x.npy", table)
+    found = trilith.open(tmp_path / "x.npy")["data"]
+    assert np.ma.getmaskarray(found[...]["u"]["t"]).tolist() == [False, True]
+    np.testing.assert_array_equal(xarray.open_dataset(tmp_path / "x.npy", engine="trilith")["data"].values["u"]["t"], table["u"]["t"])
+
+
+def test_scale_and_offset_of_geotiff(tmp_path):
+    """As rioxarray with mask_and_scale, and for bands that differ, which it refuses."""
+    rasterio = pytest.importorskip("rasterio")
+    data = np.arange(24, dtype="i2").reshape(2, 3, 4)
+    for scales, offsets in (((0.5, 0.5), (2, 2)), ((0.5, 0.001), (0, 5))):
+        for how in ("pixel", "band"):
+            path = tmp_path / "x.tif"
+            affine = rasterio.transform.from_origin(0, 3, 1, 1)
+            size = {"count": 2, "height": 3, "width": 4, "dtype": "int16", "nodata": 5, "interleave": how, "transform": affine}
+            with rasterio.open(path, "w", driver="GTiff", **size) as file:
+                file.write(data)
+                file.scales, file.offsets = scales, offsets
+            wanted = np.where(data == 5, np.nan, data * np.reshape(scales, (2, 1, 1)) + np.reshape(offsets, (2, 1, 1)))
+            stored = data
+            if how == "pixel":
+                wanted, stored = np.moveaxis(wanted, 0, -1), np.moveaxis(data, 0, -1)
+            np.testing.assert_allclose(np.ma.filled(trilith.open(path)["image"][...], np.nan), wanted)
+            np.testing.assert_array_equal(trilith.open(path, stored=True)["image"][...], stored)
+            ours = xarray.open_dataset(path, engine="trilith")["image"]
+            np.testing.assert_allclose(ours.values, wanted)
+            np.testing.assert_allclose(ours[1, 1:, ::2].values, wanted[1, 1:, ::2])
+            np.testing.assert_allclose(ours[..., 1].values, wanted[..., 1])
+            raw = xarray.open_dataset(path, engine="trilith", mask_and_scale=False)["image"]
+            np.testing.assert_array_equal(raw.values, stored)
+
+
+def test_links_that_lead_back(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["x"] = np.arange(3)
+        group = file.create_group("g")
+        group["y"], group[".."], group["hard"], group["self"] = np.arange(4), h5py.SoftLink("/"), group, h5py.SoftLink("/g/self")
+    with trilith.open(tmp_path / "x.h5") as file:
+        assert file["g"][".."] is None and set(file["g"]) == {"y", "..", "hard", "self"}
+        assert file["g/y"][...].tolist() == [0, 1, 2, 3]
+    assert trilith.convert(tmp_path / "x.h5", tmp_path / "x.asdf") == []
+    assert list(xarray.open_datatree(tmp_path / "x.h5", engine="trilith").groups) == ["/", "/g"]

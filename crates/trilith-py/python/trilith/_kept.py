@@ -15,6 +15,9 @@ from . import _values
 # Files that stay open for arrays that are held here; systems allow a process 256 or 1024 in all.
 _MOST = 128
 
+# A duration that is missing: no library has it as its fill value.
+_NAT = -(2**63)
+
 _LOCK = threading.Lock()
 _FILES = collections.OrderedDict()
 
@@ -25,7 +28,9 @@ class Kept:
     def __init__(self, array):
         self.shape, self.dtype, self.ndim = array.shape, array.dtype, array.ndim
         # An integer is no fill value of a library for xarray, which would make floats of all of them.
-        unset = array._words.get("grid_missing") if array.dtype.kind in "iu" and "numpy_dtype" not in array.attrs else None
+        unset = array._words.get("grid_missing") if array.dtype.kind in "iu" else None
+        if unset == _NAT:
+            unset = None
         self.masked = array.mask is not None and (unset is None or str(array.mask) != str(unset))
         self._array, self._words, self._file = array, None, None
         way = array._way()

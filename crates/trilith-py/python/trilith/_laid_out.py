@@ -82,7 +82,9 @@ def factors(array):
 
 def durations(array):
     """The datatype of numpy that an array of durations, or of structs with some, has, and that which xarray takes; else None."""
-    said = array.attrs.get("numpy_dtype") if array.dtype.kind in "iV" else None
+    if array.dtype.kind not in "iV" or "grid_missing" not in array._words:
+        return None
+    said = array.attrs.get("numpy_dtype")
     if not isinstance(said, str) or "m8[" not in said:
         return None
     if array.dtype.kind == "V":

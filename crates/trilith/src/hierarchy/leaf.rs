@@ -71,6 +71,13 @@ impl Leaf {
             }
             _ => {}
         }
+        // Durations of numpy, which has one that is missing.
+        let is_duration = |(name, value): &(String, Json)| {
+            name == "numpy_dtype" && matches!(value, Json::Text(text) if text.get(1..4) == Some("m8["))
+        };
+        if attributes.iter().any(is_duration) && array.mask().is_none() && *array.datatype() == Datatype::Int64 {
+            attributes.push(("_FillValue".to_owned(), Json::Int(i64::MIN)));
+        }
         Ok(Self { is_coordinate: axes.is_coordinate, ..Self::new(array, attributes, said) })
     }
 

@@ -137,8 +137,9 @@ impl Dataset {
         let count = axes.fold(1u64, |n, (len, chunk)| n.saturating_mul(len.div_ceil((*chunk).max(1))));
         let own = Some(()).filter(|()| self.typed.special == Special::None && self.typed.dims.is_empty());
         let own = own.and_then(|()| fill_bytes(&self.typed.datatype, self.typed.order));
-        // Only the library of netCDF fills what HDF5 does not.
-        if self.is_plain() && (count > CHUNKS || !self.is_filled && own.is_some()) {
+        // Only the library of netCDF fills what HDF5 does not, and a chunk at the edge may be stored in another way.
+        let is_part = count > CHUNKS || chunked.plain_edges || !self.is_filled && own.is_some();
+        if is_part && self.is_plain() {
             let longer = Self {
                 fill: if self.is_filled { self.fill.clone() } else { fill.or(own) },
                 space: Space { shape: Some(shape), most: self.space.most.clone() },

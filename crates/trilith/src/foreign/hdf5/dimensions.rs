@@ -44,6 +44,8 @@ impl Place {
                 longest = longest.max(length.unwrap_or(0));
             }
         }
+        // No layout has a longer one.
+        longest = longest.min(i64::MAX.unsigned_abs());
         self.lengths.borrow_mut().insert(scale, longest);
         Ok(longest)
     }

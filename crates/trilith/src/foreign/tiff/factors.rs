@@ -2,23 +2,26 @@
 //! `offset`, for the sample of a number ("`GeoTIFF` driver", the page of GDAL, and `GTiffDataset::ApplyMetadataInformation`).
 
 use super::directory::{Directory, Tiff, Values};
-use super::id;
 use super::stack::{self, Tags};
+use super::{Page, id};
 use crate::error::Result;
 use crate::foreign::text::LayoutText;
 use crate::layout::{FACTORS, Literal};
+
+/// Samples of an image: their number takes two bytes.
+const MOST: usize = 1 << 16;
 
 /// The factors of an image without any.
 const NEUTRAL: (f64, f64) = (1.0, 0.0);
 
 /// The image that a page without its own factors is a smaller version of, among the pages before it.
-pub(super) fn full<'d>(file: &Tiff<'_>, planes: &[&Directory], before: &[&'d Directory]) -> Option<&'d Directory> {
+pub(super) fn full<'p>(file: &Tiff<'_>, planes: &[&Directory], before: &'p [Page]) -> Option<&'p Directory> {
     /// Bits of the kind of a page: a smaller version, and a mask.
     const SMALLER: u64 = 1;
     const MASK: u64 = 4;
     let kind = |tags: &Directory| tags.number(file, id::SUBFILE, 0).unwrap_or(0) & (SMALLER | MASK);
-    let is_smaller = planes.first().is_some_and(|tags| kind(tags) == SMALLER);
-    before.iter().rev().find(|tags| kind(tags) == 0).copied().filter(|_| is_smaller)
+    planes.first().filter(|tags| kind(tags) == SMALLER)?;
+    before.iter().map(|page| &page.directory).rev().find(|tags| kind(tags) == 0)
 }
 
 /// Returns a scale and an offset for each sample of the planes of an image. If planes differ, there are those of all planes. Planes
@@ -35,7 +38,7 @@ pub(super) fn of(file: &Tiff<'_>, planes: &[&Directory], full: Option<&Directory
 /// The factors of one page. A fault of the tag is reported when it becomes an attribute.
 fn one(file: &Tiff<'_>, tags: &Directory) -> Option<Vec<(f64, f64)>> {
     let Values::Text(text) = file.values(tags.tag(id::GDAL)?).ok()? else { return None };
-    let samples = usize::try_from(stack::samples(file, tags).0).ok()?;
+    let samples = usize::try_from(stack::samples(file, tags).0).ok().filter(|samples| *samples <= MOST)?;
     let mut found = std::collections::HashMap::new();
     for tag in Tags(&text).filter(|tag| tag.name == "Item") {
         let Some(sample) = tag.number("sample").and_then(|sample| usize::try_from(sample).ok()) else { continue };

@@ -175,9 +175,8 @@ fn written(
 ) -> Result<()> {
     let planes: Vec<&Page> = series.pages.iter().filter_map(|number| pages.get(*number)).collect();
     let directories: Vec<&Directory> = planes.iter().map(|page| &page.directory).collect();
-    let whole = series.pages.first().map_or(&[][..], |first| pages.get(..*first).unwrap_or(pages));
-    let whole: Vec<&Directory> = whole.iter().map(|page| &page.directory).collect();
-    let scaled = factors::of(file, &directories, factors::full(file, &directories, &whole));
+    let before = series.pages.first().map_or(&[][..], |first| pages.get(..*first).unwrap_or(pages));
+    let scaled = factors::of(file, &directories, factors::full(file, &directories, before));
     described(file, (&directories, series.plane.as_ref(), is_alone), scaled.as_deref(), name, text)?;
     let Some(first) = planes.first() else { return Ok(()) };
     if !first.smaller.is_empty() || first.why.is_some() {
