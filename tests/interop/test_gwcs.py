@@ -254,7 +254,6 @@ class Trees(unittest.TestCase):
         cases = {
             "rotate3d-1.2.0": "{phi: 5.0, psi: 180.0, theta: -72.0}",
             "healpix-1.1.0": "{}",
-            "healpix_polar-1.2.0": "{}",
             "slant_orthographic-1.2.0": "{direction: pix2sky}",
             "bonne_equal_area-1.3.0": "{direction: pix2sky}",
             "airy-1.2.0": "{direction: pix2sky}",
