@@ -301,6 +301,15 @@ class Encodings(Case):
             self.assertEqual(tree.count(said), count, tree)
         self.assertEqual(trilith_json("get", f"{path}#/25 °C"), 3)
 
+    @unittest.skipUnless(importlib.util.find_spec("tifffile"), "tifffile is not installed")
+    def test_tags_of_tiff(self):
+        import tifffile
+
+        path = self.folder / "a.tif"
+        for stored, wanted in UNDECLARED.items():
+            tifffile.imwrite(path, np.zeros((2, 2), "u1"), metadata=None, extratags=[(315, 2, 0, stored, True)])
+            self.assertIn(f'@Artist: "{wanted}"', trilith("tree", path, "--attributes").decode().replace("\\u0081", "\x81"))
+
     def test_declared_utf8_is_not_guessed(self):
         path, typed = self.folder / "a.h5", h5py.string_dtype("utf-8", 4)
         with h5py.File(path, "w") as f:
