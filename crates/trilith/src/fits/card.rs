@@ -134,8 +134,8 @@ impl Card {
     /// the blank keyword take text, in as many records as it needs.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for characters that FITS does not have and for what
-    /// does not fit into a record.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for other characters than ASCII 32 to 126, which are all
+    /// that a header may hold (section 4.1.2), and for what does not fit into a record.
     pub fn new(keyword: &str, value: impl Into<CardValue>, comment: &str) -> Result<Self> {
         let (keyword, value) = (keyword.strip_prefix("HIERARCH ").unwrap_or(keyword).trim(), value.into());
         let standard = is_standard(keyword);
@@ -144,12 +144,9 @@ impl Card {
         if keyword == "END" || keyword == "CONTINUE" || !keyword.chars().all(printable) || (!standard && keyword.contains('=')) {
             return Err(Error::invalid_input(format!("{keyword:?} cannot be a FITS keyword")));
         }
-        let latin = |text: &str| text.chars().all(|c| c >= ' ' && (c as u32) < 256);
         let text = if let CardValue::Text(text) = &value { text.as_str() } else { "" };
-        if !latin(text) || !latin(comment) {
-            return Err(Error::invalid_input(format!(
-                "the value or comment of {keyword} has characters that a FITS header cannot hold"
-            )));
+        if !text.chars().chain(comment.chars()).all(printable) {
+            return Err(Error::invalid_input(format!("value and comment of {keyword} can only be ASCII text in a FITS header")));
         }
         let bytes = format(&keyword, standard, &value, comment)?;
         Ok(Self { keyword, value, comment: comment.to_owned(), bytes })
@@ -257,11 +254,6 @@ fn latin1(bytes: &[u8]) -> String {
     bytes.iter().map(|b| char::from(*b)).collect()
 }
 
-/// The bytes of text in which every character is below 256.
-fn bytes_of(text: &str) -> Vec<u8> {
-    text.chars().map(|c| u8::try_from(c as u32).unwrap_or(b'?')).collect()
-}
-
 enum Field<'a> {
     Value(&'a [u8]),
     Commentary(&'a [u8]),
@@ -357,7 +349,7 @@ fn format(keyword: &str, standard: bool, value: &CardValue, comment: &str) -> Re
         shown = shown.trim().to_owned();
     }
     let behind = if comment.is_empty() { String::new() } else { format!(" / {comment}") };
-    let line = bytes_of(&format!("{head}{shown}{behind}"));
+    let line = format!("{head}{shown}{behind}").into_bytes();
     if line.len() <= RECORD {
         return Ok(filled(line));
     }
@@ -384,12 +376,12 @@ fn format_long(head: &str, quoted: &str, comment: &str) -> Vec<u8> {
     for (i, piece) in pieces.iter().enumerate() {
         let head = if i == 0 { head } else { "CONTINUE  " };
         let goes_on = if i + 1 < pieces.len() || !comment.is_empty() { "&" } else { "" };
-        out.extend(filled(bytes_of(&format!("{head}'{piece}{goes_on}'"))));
+        out.extend(filled(format!("{head}'{piece}{goes_on}'").into_bytes()));
     }
     let comments = if comment.is_empty() { Vec::new() } else { self::pieces(comment, 64, 64) };
     for (i, piece) in comments.iter().enumerate() {
         let goes_on = if i + 1 < comments.len() { "&" } else { "" };
-        out.extend(filled(bytes_of(&format!("CONTINUE  '{goes_on}' / {}", piece.trim_end()))));
+        out.extend(filled(format!("CONTINUE  '{goes_on}' / {}", piece.trim_end()).into_bytes()));
     }
     out
 }
@@ -417,8 +409,8 @@ fn pieces(text: &str, first: usize, others: usize) -> Vec<String> {
 
 fn format_commentary(keyword: &str, value: &CardValue, comment: &str) -> Result<Vec<u8>> {
     let text = match value {
-        CardValue::Text(text) => bytes_of(text),
-        CardValue::Undefined => Vec::new(),
+        CardValue::Text(text) => text.as_bytes(),
+        CardValue::Undefined => &[],
         _ => return Err(Error::invalid_input(format!("{keyword:?} takes text, not a value"))),
     };
     if !comment.is_empty() {
@@ -426,12 +418,12 @@ fn format_commentary(keyword: &str, value: &CardValue, comment: &str) -> Result<
     }
     let mut out = Vec::new();
     for piece in text.chunks(COMMENTARY) {
-        let mut record = bytes_of(&format!("{keyword:8}"));
+        let mut record = format!("{keyword:8}").into_bytes();
         record.extend_from_slice(piece);
         out.extend(filled(record));
     }
     if out.is_empty() {
-        out = filled(bytes_of(&format!("{keyword:8}")));
+        out = filled(format!("{keyword:8}").into_bytes());
     }
     Ok(out)
 }
@@ -441,7 +433,7 @@ mod tests {
     use super::*;
 
     fn record(text: &str) -> Vec<u8> {
-        filled(bytes_of(text))
+        filled(text.chars().map(|c| c as u8).collect())
     }
 
     fn parsed(text: &str) -> (String, CardValue, String) {

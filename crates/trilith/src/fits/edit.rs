@@ -210,16 +210,6 @@ fn made(row: &Value, before: Option<(&Card, &Value)>, is_null: bool) -> Result<C
             meant = complex;
         }
     }
-    let is_old = |text: &str, part: fn(&Card) -> &str| before.is_some_and(|(old, _)| part(old) == text);
-    let ascii = |text: &str| text.bytes().all(|b| (b' '..=b'~').contains(&b));
-    let value_is_old = before.is_some_and(|(old, _)| *old.value() == meant);
-    let text = if let CardValue::Text(text) = &meant { text.as_str() } else { "" };
-    if !(value_is_old || ascii(text)) || !(is_old(card.comment(), Card::comment) || ascii(card.comment())) {
-        return Err(Error::invalid_input(format!(
-            "value and comment of {} can only be ASCII text in a FITS header",
-            card.keyword()
-        )));
-    }
     if meant == *card.value() { Ok(card) } else { Card::new(card.keyword(), meant, card.comment()) }
 }
 
