@@ -2,10 +2,14 @@
 
 import gzip
 import io
+import pathlib
+import subprocess
+import tempfile
 import unittest
 import warnings
 
 import asdf
+import h5py
 import numpy as np
 import peer
 from astropy.io import fits
@@ -416,6 +420,263 @@ class Fits(peer.CaseWithoutAstropy):
                     self.assertTrue(np.array_equal(opened["a"], np.arange(9)))
                 self.assertEqual(path.read_bytes()[:2] == b"\x1f\x8b", name.endswith(".gz"))
 
+
+
+def summed():
+    """HDUs of every kind, as they are before astropy computes their sums."""
+    rows = np.array([(1, 2.5, b"ab"), (3, 4.5, b"cd")], [("n", ">i4"), ("x", ">f8"), ("s", "S4")])
+    scaled = fits.ImageHDU(image(">i2"), name="SCALED")
+    scaled.header["BSCALE"], scaled.header["BZERO"] = 0.25, -7.5
+    heap = [fits.Column("v", "PJ()", array=np.array([np.arange(3), np.arange(5)], object)), fits.Column("n", "J", array=[1, 2])]
+    text = [fits.Column("a", "I6", array=[1, 2, 3]), fits.Column("t", "A5", array=["x", "y", "z"])]
+    groups = fits.GroupData(image(">f4", (2, 3, 3)), parnames=["U"], pardata=[np.arange(2.0)], bitpix=-32)
+    yield "primary", [fits.PrimaryHDU(image(">f4"))]
+    yield "header alone", [fits.PrimaryHDU()]
+    yield "groups", [fits.GroupsHDU(groups)]
+    yield "image", [fits.PrimaryHDU(), fits.ImageHDU(image(">i4", (200,)), name="SCI")]
+    yield "unsigned", [fits.PrimaryHDU(), fits.ImageHDU(image("u2", (200,)), name="SCI")]
+    yield "scaled", [fits.PrimaryHDU(), scaled]
+    yield "table", [fits.PrimaryHDU(), fits.BinTableHDU(rows, name="T")]
+    yield "heap", [fits.PrimaryHDU(), fits.BinTableHDU.from_columns(heap, name="T")]
+    yield "text table", [fits.PrimaryHDU(), fits.TableHDU.from_columns(text, name="T")]
+    for method in ("RICE_1", "GZIP_1", "PLIO_1"):
+        tiles = fits.CompImageHDU(np.arange(4096, dtype="i2").reshape(64, 64) % 97, compression_type=method, name="C")
+        yield method, [fits.PrimaryHDU(), tiles]
+
+
+class Sums(peer.CaseWithoutAstropy):
+    """CHECKSUM and DATASUM (FITS 4.0, section 4.4.2.7) are compared; rest of the tests."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def made(self, hdus, sums=True):
+        path = self.folder / "x.fits"
+        hdus[-1].header["GAIN"] = (1.25, "a card")
+        fits.HDUList(hdus).writeto(path, checksum=sums, overwrite=True)
+        return path
+
+    def places(self, path):
+        """Bytes of the last HDU: in a card, after END, the first and the last of its data, and in what fills its last block."""
+        with fits.open(path, disable_image_compression=True) as file:
+            info = file[-1].fileinfo()
+        header = path.read_bytes()[info["hdrLoc"] : info["datLoc"]]
+        yield "card", info["hdrLoc"] + header.index(b"1.25")
+        if header.endswith(b" " * 80):
+            yield "end", info["datLoc"] - 1
+        if info["datSpan"]:
+            yield "first", info["datLoc"]
+            yield "middle", info["datLoc"] + info["datSpan"] // 2
+            yield "filling", info["datLoc"] + info["datSpan"] - 1
+
+    def peer_says(self, path):
+        with fits.open(path, disable_image_compression=True) as file:
+            return [(hdu.verify_checksum(), hdu.verify_datasum()) for hdu in file]
+
+    def refuses(self, path, number, reason):
+        """Every command that writes bytes of the HDU."""
+        before, out = path.read_bytes(), self.folder / "out"
+        for ending, *options in ((".asdf",), (".asdf", "--physical"), (".bd",), (".bd", "--physical"), (".asdf", "--codec", "zlib")):
+            peer.trilith("convert", path, out.with_suffix(ending), *options, status=2)
+            self.assertFalse(out.with_suffix(ending).exists())
+        peer.trilith("convert", path, out.with_suffix(".fits"), status=1)
+        self.assertFalse(out.with_suffix(".fits").exists())
+        for words in (["set", "GAIN", "2"], ["set", "NEW", "x"], ["insert", "NEW", "x"], ["rename", "GAIN", "TAKEN"], ["delete", "GAIN"]):
+            command, keyword, *value = words
+            said = subprocess.run(
+                [peer.PROGRAM, command, f"{path}#/fits/{number}/header/{keyword}", *value], capture_output=True, check=False
+            )
+            self.assertEqual(said.returncode, 2, words)
+            self.assertIn(f"HDU {number}".encode(), said.stderr)
+            self.assertIn(reason, said.stderr)
+            self.assertEqual(path.read_bytes(), before)
+
+    def test_a_flipped_bit_is_seen_in_every_kind_of_hdu_and_in_none_of_its_bytes_vouched_for(self):
+        for kind, hdus in summed():
+            path = self.made(hdus)
+            self.assertTrue(peer.trilith_json("verify", path)["valid"])
+            content, number = path.read_bytes(), len(hdus) - 1
+            for place, at in list(self.places(path)):
+                damaged = bytearray(content)
+                damaged[at] ^= 4
+                path.write_bytes(damaged)
+                with self.subTest(kind=kind, place=place):
+                    # astropy sums the cards that it read, without what follows END.
+                    self.assertEqual(0 in self.peer_says(path)[number], place != "end")
+                    report = peer.trilith_json("verify", path, status=1)
+                    wrong = {(sum["where"], sum["kind"]) for sum in report["checksums"] if not sum["ok"]}
+                    sums = {"card": ["CHECKSUM"], "end": ["CHECKSUM"]}.get(place, ["CHECKSUM", "DATASUM"])
+                    self.assertEqual(wrong, {(f"/fits/{number}", sum) for sum in sums})
+                    self.refuses(path, number, b"text after END" if place == "end" else b"SUM")
+
+    def test_other_hdus_can_be_edited_and_damage_stays_visible(self):
+        hdus = [fits.PrimaryHDU(), fits.ImageHDU(image(">i4"), name="A"), fits.ImageHDU(image(">i2"), name="B")]
+        path = self.made(hdus)
+        content = bytearray(path.read_bytes())
+        with fits.open(path) as file:
+            content[file[1].fileinfo()["datLoc"] + 3] ^= 1
+        path.write_bytes(content)
+        said = subprocess.run([peer.PROGRAM, "set", f"{path}#/fits/B/header/GAIN", "3"], capture_output=True, check=True)
+        self.assertRegex(said.stderr, rb"HDU 1 \(A\) of .* is damaged: DATASUM .*; it keeps this checksum")
+        peer.trilith("repack", path, self.folder / "r.fits", status=1)
+        peer.trilith("repack", path, self.folder / "r.fits", "--allow-loss")
+        self.assertEqual((self.folder / "r.fits").read_bytes(), path.read_bytes())
+        self.assertEqual(self.peer_says(path), [(1, 1), (0, 0), (1, 1)])
+        peer.trilith("get", f"{path}#/fits/B/data", "-o", self.folder / "b.npy")
+        peer.trilith("get", f"{path}#/fits/A/data", "-o", self.folder / "a.npy", status=2)
+        peer.trilith("get", f"{path}#/fits/A/data", "--slice", "0:1", "-o", self.folder / "a.npy")
+        peer.trilith("stats", path)
+        copy = self.folder / "copy.fits"
+        peer.trilith("convert", path, copy, "--allow-loss")
+        self.assertEqual(copy.read_bytes(), path.read_bytes())
+        out = self.folder / "out.asdf"
+        done = peer.trilith_json("convert", path, out, "--skip-unreadable")
+        self.assertEqual({loss["path"] for loss in done["losses"]}, {"/fits/1/header", "/fits/1/data"})
+        peer.trilith("delete", f"{path}#/fits/A/header/CHECKSUM")
+        self.assertEqual(self.peer_says(path)[1], (2, 0))
+        peer.trilith("delete", f"{path}#/fits/A/header/DATASUM")
+        out.unlink()
+        peer.trilith("convert", path, out)
+
+    def test_sums_in_gzip_files_and_around_asdf_files(self):
+        path = self.made([fits.PrimaryHDU(), fits.ImageHDU(image(">i4"), name="SCI")])
+        content = bytearray(path.read_bytes())
+        content[-2000] ^= 1
+        packed = self.folder / "x.fits.gz"
+        packed.write_bytes(gzip.compress(path.read_bytes()))
+        self.assertEqual(
+            [sum["kind"] for sum in peer.trilith_json("verify", packed)["checksums"]],
+            ["CRC-32", "DATASUM", "CHECKSUM", "DATASUM", "CHECKSUM"],
+        )
+        packed.write_bytes(gzip.compress(bytes(content)))
+        peer.trilith("verify", packed, status=1)
+        peer.trilith("convert", packed, self.folder / "y.asdf", status=2)
+        peer.trilith("set", f"{packed}#/fits/1/header/NEW", 1, status=2)
+        asdf.AsdfFile({"a": np.arange(100), "n": 5}).write_to(self.folder / "in.asdf")
+        both = self.folder / "both.fits"
+        peer.trilith("convert", self.folder / "in.asdf", both, "--embed", path)
+        with fits.open(both, mode="update", checksum=True) as file:
+            for hdu in file:
+                hdu.add_checksum()
+        self.assertTrue(peer.trilith_json("verify", both)["valid"])
+        sound = both.read_bytes()
+        damaged = bytearray(sound)
+        at = sound.index(b"n: 5")
+        damaged[at + 3] ^= 1
+        both.write_bytes(damaged)
+        peer.trilith("verify", both, status=1)
+        peer.trilith("convert", both, self.folder / "z.asdf", status=2)
+        for words in (["set", "#/n", "7"], ["insert", "#/m", "7"], ["delete", "#/n"]):
+            peer.trilith(words[0], f"{both}{words[1]}", *words[2:], status=2)
+        self.assertEqual(both.read_bytes(), bytes(damaged))
+        # Its own HDU is right, another one is not.
+        damaged = bytearray(sound)
+        with fits.open(both) as file:
+            damaged[file["SCI"].fileinfo()["datLoc"]] ^= 1
+        both.write_bytes(damaged)
+        peer.trilith("set", f"{both}#/n", 8)
+        self.assertEqual([all(sums) for sums in self.peer_says(both)], [True, False, True])
+
+    def test_a_file_may_have_one_sum_or_unknown_ones(self):
+        hdus = [fits.PrimaryHDU(), fits.ImageHDU(image(">i4", (200,)), name="SCI")]
+        path = self.made(hdus, "datasum")
+        self.assertEqual({sum["kind"] for sum in peer.trilith_json("verify", path)["checksums"]}, {"DATASUM"})
+        content = bytearray(path.read_bytes())
+        content[-2000] ^= 1
+        path.write_bytes(content)
+        peer.trilith("verify", path, status=1)
+        peer.trilith("convert", path, self.folder / "y.asdf", status=2)
+        peer.trilith("set", f"{path}#/fits/1/header/GAIN", 2)
+        peer.trilith("verify", path, status=1)
+        for number, value in enumerate(("", "   ", None, "d41d8cd98f00b204e9800998ecf8427e")):
+            hdus = [fits.PrimaryHDU(), fits.ImageHDU(image(">i4", (200,)), name="SCI")]
+            hdus[1].header["CHECKSUM"] = value
+            hdus[1].header["DATASUM"] = value
+            path = self.made(hdus, False)
+            with self.subTest(value=value):
+                self.assertIn(b"OK (no checksums: structure only)", peer.trilith("verify", path))
+                peer.trilith("set", f"{path}#/fits/1/header/GAIN", 2)
+                with fits.open(path) as file:
+                    self.assertEqual(file[1].header["CHECKSUM"] or "", (value or "").rstrip())
+                peer.trilith("convert", path, self.folder / f"y{number}.asdf")
+
+    def test_cutouts_of_damaged_images_are_refused(self):
+        hdu = fits.PrimaryHDU(image(">f4", (64, 64)))
+        for axis, (ctype, value) in enumerate((("RA---TAN", 10.0), ("DEC--TAN", 20.0)), 1):
+            hdu.header.update({f"CTYPE{axis}": ctype, f"CRVAL{axis}": value, f"CRPIX{axis}": 32.5, f"CDELT{axis}": 1e-4})
+        path = self.made([hdu])
+        names = ("c.fits", "c.npy")
+        for name in names:
+            peer.trilith("cutout", path, "--sky", "10,20", "--size", "5px", "-o", self.folder / name)
+            (self.folder / name).unlink()
+        content = bytearray(path.read_bytes())
+        content[-9000] ^= 1
+        path.write_bytes(content)
+        for name in names:
+            peer.trilith("cutout", path, "--sky", "10,20", "--size", "5px", "-o", self.folder / name, status=2)
+            self.assertFalse((self.folder / name).exists())
+
+
+class Characters(peer.CaseWithoutAstropy):
+    """FITS 4.0, section 4.1.2: a header holds ASCII 32 to 126; rest of the tests."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def sources(self):
+        odd = np.zeros(2, [("\u00e9", "<f8"), ("b", "<i4")])
+        np.save(self.folder / "struct.npy", odd)
+        np.savez(self.folder / "names.npz", **{"\u00e9": np.arange(3), "a": odd, "g/\u03b1": np.arange(2.0)})
+        np.savez_compressed(self.folder / "packed.npz", **{"\u00e9": np.arange(3), "a": odd})
+        tree = {
+            "\u00e9": 1, "text": "caf\u00e9", "data": np.arange(6.0).reshape(2, 3), "f\u00e9": np.arange(3),
+            "meta": {"unit": "\u00b5m", "\u03b1": "x", "ok": "plain"}, "del": "a\x7fb",
+        }
+        asdf.AsdfFile(tree).write_to(self.folder / "tree.asdf")
+        with h5py.File(self.folder / "x.h5", "w") as file:
+            file["d\u00e9"] = np.arange(3)
+            file["d"] = np.arange(4.0)
+            file["d"].attrs["units"] = "\u00b5m"
+            file["d"].attrs["\u00e9"] = "caf\u00e9"
+            file["d"].attrs["latin"] = np.bytes_("caf\u00e9".encode("latin-1"))
+            file["c"] = odd
+            file.attrs["title"] = "\u00e9"
+            file["g\u00e9/x"] = np.arange(2)
+        return sorted(path for path in self.folder.iterdir())
+
+    def test_no_conversion_writes_other_characters_into_a_header(self):
+        for source in self.sources():
+            target = source.with_suffix(".fits")
+            with self.subTest(source=source.name):
+                peer.trilith("convert", source, target, "--allow-loss")
+                peer.trilith("verify", target)
+                with fits.open(target) as file:
+                    for hdu in file:
+                        content = target.read_bytes()[hdu.fileinfo()["hdrLoc"] : hdu.fileinfo()["datLoc"]]
+                        self.assertTrue(all(32 <= byte < 127 for byte in content))
+
+    def test_a_list_of_cards_with_others_is_refused_by_name(self):
+        for card in (["OBJECT", "caf\u00e9"], ["OBJECT", "x", "\u00b5m"], ["OBJ\u00c9", 1], ["HISTORY", "\u00e9"], ["OBJECT", "a\x7f"]):
+            header = [["SIMPLE", True], ["BITPIX", 8], ["NAXIS", 0], card]
+            asdf.AsdfFile({"fits": [{"header": header}]}).write_to(self.folder / "x.asdf")
+            peer.trilith("convert", self.folder / "x.asdf", self.folder / "x.fits", status=2)
+            self.assertFalse((self.folder / "x.fits").exists())
+
+    def test_edits_of_cards_refuse_others(self):
+        path = self.folder / "x.fits"
+        hdu = fits.PrimaryHDU()
+        hdu.header["OBJECT"] = ("M31", "a galaxy")
+        hdu.writeto(path)
+        before = path.read_bytes()
+        for words in (["set", "OBJECT", "caf\u00e9"], ["set", "NEW", "\u03b1"], ["insert", "NEW", "\u00e9"], ["set", "OBJECT/2", "\u00b5m"],
+                      ["rename", "OBJECT", "OBJ\u00c9"], ["set", "\u00c9", "1"], ["set", "HISTORY", "\u00e9"]):
+            command, keyword, value = words
+            peer.trilith(command, f"{path}#/fits/0/header/{keyword}", value, status=2)
+            self.assertEqual(path.read_bytes(), before)
 
 if __name__ == "__main__":
     unittest.main()

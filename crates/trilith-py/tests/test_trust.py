@@ -194,3 +194,49 @@ with trilith.open(sys.argv[1]) as f:
     environment = {**os.environ, "TRILITH_LIMITS": "work=40M"}
     done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr[-500:]
+
+
+def test_a_damaged_member_of_an_archive_is_an_error(tmp_path):
+    """First tier: its CRC-32 is compared when it is read to its end, and before it gets a new checksum."""
+    path = tmp_path / "x.npz"
+    for save in (np.savez, np.savez_compressed):
+        save(path, a=np.arange(2000), b=np.arange(3))
+        content = bytearray(path.read_bytes())
+        if save is np.savez:
+            content[3000] ^= 1
+        else:
+            content[content.index(b"PK\x01\x02") + 16] ^= 1
+        path.write_bytes(content)
+        with trilith.open(path) as f:
+            assert f["b"].read().tolist() == [0, 1, 2]
+            assert f["a"][:2].tolist() == [0, 1]
+            if save is np.savez_compressed:
+                with pytest.raises(trilith.FormatError, match="CRC-32"):
+                    f["a"].read()
+            assert any("CRC-32" in problem for problem in f.verify())
+        with pytest.raises(trilith.FormatError, match="CRC-32"):
+            trilith.convert(path, tmp_path / "y.asdf")
+        assert not (tmp_path / "y.asdf").exists()
+
+
+def test_a_damaged_hdu_gets_no_right_sum(tmp_path):
+    """First tier: CHECKSUM and DATASUM of FITS are compared before they are computed again, and before elements get an MD5."""
+    fits = pytest.importorskip("astropy.io.fits")
+    path = tmp_path / "x.fits"
+    fits.HDUList([fits.PrimaryHDU(), fits.ImageHDU(np.arange(2000, dtype=">i4"), name="SCI")]).writeto(path, checksum=True)
+    content = bytearray(path.read_bytes())
+    content[2 * 2880 + 100] ^= 1
+    path.write_bytes(content)
+    with trilith.open(path) as f:
+        assert f["fits/1/data"][:3].tolist() == [0, 1, 2]
+        assert [problem.split()[3] for problem in f.verify()] == ["DATASUM", "CHECKSUM"]
+        with pytest.raises(trilith.FormatError, match="DATASUM"):
+            trilith.convert(path, tmp_path / "y.asdf")
+        with pytest.raises(trilith.FormatError, match="DATASUM"):
+            trilith.write(tmp_path / "y.asdf", {"a": f["fits/1/data"]})
+        f["fits/1/header/OBJECT"] = "M31"
+        with pytest.raises(trilith.FormatError, match="DATASUM"):
+            f.update()
+    assert path.read_bytes() == bytes(content) and not (tmp_path / "y.asdf").exists()
+    with fits.open(path) as file:
+        assert file[1].verify_datasum() == 0 == file[1].verify_checksum()

@@ -183,12 +183,15 @@ pub(crate) fn write_copied<W: Write + Seek>(
     let is_whole = tree.is_some() || file.sections().tree().is_none();
     let has_blocks = !blocks.is_empty() || codec.is_some();
     let mut damaged = Vec::new();
-    let is_written = is_whole
-        && write_around(file, tree, has_blocks, &mut out, |asdf| {
+    let within = match is_whole {
+        false => None,
+        true => write_around(file, tree, has_blocks, &mut out, |asdf| {
             damaged = write_alone(file, tree, blocks, asdf, options, codec)?;
             Ok(())
-        })?;
-    if is_written {
+        })?,
+    };
+    if let Some(copied) = within {
+        damaged.extend(copied);
         return Ok(damaged);
     }
     write_alone(file, tree, blocks, out, options, codec)

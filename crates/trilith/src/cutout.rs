@@ -116,6 +116,11 @@ impl<'f> Cutout<'f> {
 
     /// The part of an array of the shape of the image.
     fn cut(&self, array: &Array) -> Result<Array> {
+        // The cutout has no sums, or new ones. Those of a remote file would fetch all of it.
+        let fits = self.image.file.as_asdf().and_then(crate::file::fits_around);
+        if fits.is_some_and(|fits| fits.source().access() != crate::bytes::Access::Requests) {
+            array.source().check_whole()?;
+        }
         let wrong = || Error::unsupported(format!("cannot cut out of {}: its shape is {:?}", self.image.path, array.shape()));
         let part = self.pixels.slice(array)?.ok_or_else(wrong)?;
         let more = array.shape().len() - self.pixels.start.len();

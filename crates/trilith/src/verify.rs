@@ -9,10 +9,11 @@ use std::sync::Arc;
 use crate::array::{Array, Text, check_texts};
 use crate::asdf::checksum::{self, ChecksumOf};
 use crate::asdf::{AsdfFile, Block, For, deviation, md5, ndarray, walk};
-use crate::bytes::SourceRef;
+use crate::bytes::{Source, SourceRef};
 use crate::codec;
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::file::{ArrayEntry, File};
+use crate::fits::{FitsFile, Hdu};
 use crate::progress::Progress;
 use crate::threads;
 
@@ -30,12 +31,26 @@ pub struct BlockReport {
     pub problem: Option<Error>,
 }
 
+/// A checksum that is not that of a block, compared.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Checksum {
+    /// The path of what it covers: an HDU of a FITS file, or a member of an archive; empty for the whole file.
+    pub path: String,
+    /// `CHECKSUM`, `DATASUM` or `CRC-32`.
+    pub kind: &'static str,
+    /// The problem.
+    pub problem: Option<Error>,
+}
+
 /// The result of a check.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
     /// Every block.
     pub blocks: Vec<BlockReport>,
+    /// Every other checksum that was compared; `None` for formats whose checksums are not counted.
+    pub checksums: Option<Vec<Checksum>>,
     /// Problems of the file as a whole: blocks that cannot be found, a tree without end.
     pub structure: Vec<Error>,
     /// Arrays that cannot be reached or do not fit their block, by tree path.
@@ -47,9 +62,15 @@ pub struct Report {
 impl Report {
     /// Everything that is wrong, each in a line.
     pub fn problems(&self) -> Vec<String> {
-        let blocks = self.blocks.iter().filter_map(|block| block.problem.as_ref());
         let arrays = self.arrays.iter().map(|(path, error)| format!("{path}: {error}"));
-        blocks.chain(&self.structure).map(ToString::to_string).chain(arrays).collect()
+        self.of_bytes().map(ToString::to_string).chain(arrays).collect()
+    }
+
+    /// The problems of blocks, checksums and structure.
+    fn of_bytes(&self) -> impl Iterator<Item = &Error> {
+        let blocks = self.blocks.iter().filter_map(|block| block.problem.as_ref());
+        let sums = self.checksums.iter().flatten().filter_map(|sum| sum.problem.as_ref());
+        blocks.chain(sums).chain(&self.structure)
     }
 
     /// Returns `true` if nothing is wrong.
@@ -60,10 +81,9 @@ impl Report {
     /// Returns `true` if the file is right, or None if the only problems are features that this library does not
     /// support or that the limits refuse: an unknown encoding makes no other part of a file invalid.
     pub fn verdict(&self) -> Option<bool> {
-        let blocks = self.blocks.iter().filter_map(|block| block.problem.as_ref());
         let arrays = self.arrays.iter().map(|(_, error)| error);
         let (mut is_open, mut is_wrong) = (false, false);
-        for error in blocks.chain(&self.structure).chain(arrays) {
+        for error in self.of_bytes().chain(arrays) {
             match error.kind() {
                 ErrorKind::Unsupported | ErrorKind::Limit => is_open = true,
                 _ => is_wrong = true,
@@ -99,7 +119,8 @@ impl File {
     /// Returns an error if not even the blocks can be found.
     pub fn verified_size(&self) -> Result<u64> {
         let Some(file) = self.as_asdf() else { return Ok(self.source().len()) };
-        Ok(file.sections().blocks()?.iter().fold(0, |sum, block| sum.saturating_add(block.stored_len())))
+        let fits = crate::file::fits_around(file).map_or(0, |fits| fits.source().len());
+        Ok(file.sections().blocks()?.iter().fold(fits, |sum, block| sum.saturating_add(block.stored_len())))
     }
 }
 
@@ -161,7 +182,11 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Rep
         }
         Ok(report)
     };
-    let mut report = Report { blocks: threads::each(jobs, check)?, ..Report::default() };
+    let mut report = Report {
+        blocks: threads::each(jobs, check)?,
+        checksums: Some(packed(&**file.sections().source())?),
+        ..Report::default()
+    };
     report.structure.extend(file.sections().incomplete());
     if let Some(tree) = file.sections().tree().filter(|tree| !tree.closed) {
         report.structure.push(Error::malformed("the tree has no end (...): the file may be cut off").at_byte(tree.end));
@@ -169,6 +194,7 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Rep
     if let Some(fits) = crate::file::fits_around(file) {
         report.structure.extend(fits.cut_short().map(Error::malformed));
         report.structure.extend(fits.illegal_cards());
+        report.checksums.get_or_insert_default().extend(sums(fits, progress)?);
         // In a made-up tree each is an array that cannot be read.
         let is_embedded = file.container().is_some_and(|container| container.hdu > 0);
         let broken = fits.hdus().iter().filter(|_| is_embedded);
@@ -193,6 +219,25 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Rep
     report.warnings = file.warnings().into_iter().filter(|warning| !said.contains(warning)).collect();
     report.warnings.extend(deviation::of(file)?);
     Ok(report)
+}
+
+/// The sums of the HDUs of a FITS file.
+fn sums(fits: &FitsFile, progress: Progress<'_>) -> Result<Vec<Checksum>> {
+    let compared = threads::each(fits.hdus().iter().collect(), |hdu: &Hdu| {
+        let len = hdu.end().min(fits.source().len()).saturating_sub(hdu.start());
+        fits.limits().charge_work(len)?;
+        let sums = fits.sums(hdu)?;
+        progress.add(len);
+        let path = format!("/fits/{}", hdu.number());
+        Ok(sums.into_iter().map(move |(kind, problem)| Checksum { path: path.clone(), kind, problem }).collect::<Vec<_>>())
+    })?;
+    Ok(compared.into_iter().flatten().collect())
+}
+
+/// The CRC of a file that is compressed as a whole, which was compared when it was opened.
+pub(super) fn packed(source: &dyn Source) -> Result<Vec<Checksum>> {
+    let gzip = Checksum { path: String::new(), kind: "CRC-32", problem: None };
+    Ok(if crate::bytes::is_packed(source)? { vec![gzip] } else { Vec::new() })
 }
 
 /// Checks all strings of an array.

@@ -367,3 +367,107 @@ proptest! {
         prop_assert!(text[end..] == bytes[start + BLOCK as usize..]);
     }
 }
+
+/// An HDU with the sums that astropy computed, and a second one without.
+fn summed() -> Vec<u8> {
+    let primary = [
+        "SIMPLE  =                    T / conforms to FITS standard",
+        "BITPIX  =                   16 / array data type",
+        "NAXIS   =                    1 / number of array dimensions",
+        "NAXIS1  =                    3",
+        "EXTEND  =                    T",
+        "OBJECT  = 'M31     '",
+        "CHECKSUM= 'Pad9QRc7PXc7PXc7'   / now",
+        "DATASUM = '131073  '           / now",
+    ];
+    [unit(&primary, &[0, 0, 0, 1, 0, 2]), unit(&IMAGE, b"12345")].concat()
+}
+
+fn report(bytes: &[u8]) -> trilith::verify::Report {
+    trilith::verify::verify(&open(bytes.to_vec()), false, trilith::Progress::default()).unwrap()
+}
+
+/// The keywords of the sums of a file that are wrong.
+fn wrong(bytes: &[u8]) -> Vec<&'static str> {
+    let sums = report(bytes).checksums.unwrap();
+    sums.iter().filter(|sum| sum.problem.is_some()).map(|sum| sum.kind).collect()
+}
+
+fn flipped(at: usize) -> Vec<u8> {
+    let mut bytes = summed();
+    bytes[at] ^= 1;
+    bytes
+}
+
+/// First tier. FITS 4.0, section 4.4.2.7: CHECKSUM covers the HDU with everything that fills it, DATASUM its data unit.
+#[test]
+fn each_byte_of_an_hdu_is_covered_by_its_sums() {
+    assert!(wrong(&summed()).is_empty() && report(&summed()).checksums.unwrap().len() == 2);
+    let value = summed().windows(3).position(|window| window == b"M31").unwrap();
+    for at in [value, 2000, 2879] {
+        assert_eq!(wrong(&flipped(at)), ["CHECKSUM"], "byte {at}");
+    }
+    for at in [2880, 2885, 2886, 5759] {
+        assert_eq!(wrong(&flipped(at)), ["DATASUM", "CHECKSUM"], "byte {at}");
+        assert_eq!(report(&flipped(at)).verdict(), Some(false));
+    }
+    // The next HDU has no sums.
+    assert!(wrong(&flipped(3 * 2880 + 2)).is_empty());
+}
+
+/// First tier. A new sum would vouch for damaged bytes.
+#[test]
+fn an_edit_of_a_damaged_hdu_is_refused_and_names_the_sum() {
+    let value = summed().windows(3).position(|window| window == b"M31").unwrap();
+    for (at, sum) in [(value, "CHECKSUM"), (2881, "DATASUM"), (5000, "DATASUM")] {
+        let bytes = flipped(at);
+        let error = set(&bytes, "/fits/0/header/OBJECT", "M32").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Malformed);
+        assert!(error.to_string().contains("HDU 0") && error.to_string().contains(sum), "{error}");
+        assert!(edited(&bytes, |edit| edit.delete(&path("/fits/0/header/OBJECT"))).is_err());
+        assert!(edited(&bytes, |edit| edit.rename(&path("/fits/0/header/OBJECT"), "TARGET")).is_err());
+        // Another HDU is none of it, and what is damaged keeps its sums.
+        let after = edited(&bytes, |edit| edit.append(&path("/fits/1/header"), &Value::seq(["A", "b"]))).unwrap();
+        assert_eq!(after[..5760], bytes[..5760]);
+        assert_eq!(wrong(&after), wrong(&bytes));
+        // The way out: without CHECKSUM no sum is computed, and DATASUM stays as it is.
+        let after = edited(&bytes, |edit| edit.delete(&path("/fits/0/header/CHECKSUM"))).unwrap();
+        assert_eq!(wrong(&after).is_empty(), at == value);
+    }
+    let after = set(&summed(), "/fits/0/header/OBJECT", "M32").unwrap();
+    assert!(wrong(&after).is_empty() && card(&after, 0, "CHECKSUM") != card(&summed(), 0, "CHECKSUM"));
+}
+
+/// First tier. Elements of a damaged HDU get no new checksum, and only what is read as a whole is compared.
+#[test]
+fn a_damaged_hdu_is_not_converted_but_its_elements_can_be_read() {
+    use trilith::convert::{ConvertOptions, To};
+    let value = summed().windows(3).position(|window| window == b"M31").unwrap();
+    for at in [value, 2881] {
+        let file = trilith::OpenOptions::new().open_bytes(flipped(at)).unwrap();
+        let array = file.array("/fits/0/data").unwrap();
+        assert_eq!(array.load::<i16>().unwrap().len(), 3);
+        assert_eq!(array.source().check_whole().unwrap_err().kind(), ErrorKind::Malformed);
+        let convert = |options: &ConvertOptions| {
+            let mut out = Cursor::new(Vec::new());
+            file.convert_into(options, &mut out, trilith::Progress::default()).map(|done| (done, out.into_inner()))
+        };
+        for (to, physical) in [(To::Asdf, false), (To::Asdf, true), (To::Dudley(None), false), (To::Dudley(None), true)] {
+            let mut options = ConvertOptions::default();
+            (options.to, options.physical) = (to, physical);
+            assert_eq!(convert(&options).unwrap_err().kind(), ErrorKind::Malformed);
+        }
+        let mut options = ConvertOptions::default();
+        (options.to, options.skip_unreadable) = (To::Asdf, true);
+        let (done, asdf) = convert(&options).unwrap();
+        assert!(done.written && done.losses.len() == 2, "{:?}", done.losses);
+        assert!(trilith::OpenOptions::new().open_bytes(asdf).unwrap().array("/fits/0/data").is_err());
+        // A copy keeps the sums that fail, if that is allowed.
+        (options.to, options.skip_unreadable) = (To::Fits, false);
+        assert!(!convert(&options).unwrap().0.written);
+        options.allow_loss = true;
+        let (done, copy) = convert(&options).unwrap();
+        assert!(done.written && copy == flipped(at));
+        assert!(done.losses[0].message.contains("CHECKSUM"), "{:?}", done.losses);
+    }
+}

@@ -19,7 +19,8 @@ use crate::words::said;
 
 /// Check the structure and the checksums of files
 ///
-/// A Dudley file has no checksums: the check is that every item is inside the file and outside of header and
+/// The checksums are the MD5 of ASDF blocks, CHECKSUM and DATASUM of FITS HDUs, and the CRC-32 of gzip files and of the members of NPZ
+/// archives. A Dudley file has none: the check is that every item is inside the file and outside of header and
 /// layout. A checksum of the decoded bytes, as Python asdf wrote until 5.2, is accepted and reported.
 #[derive(Debug, Args)]
 pub struct Verify {
@@ -76,6 +77,11 @@ fn report_json(name: &str, report: &Report) -> Value {
             problems.push(error_problem(error, None, Some(block.index)));
         }
     }
+    for sum in report.checksums.iter().flatten() {
+        if let Some(error) = &sum.problem {
+            problems.push(error_problem(error, Some(&sum.path), None));
+        }
+    }
     problems.extend(report.structure.iter().map(|error| error_problem(error, None, None)));
     for (path, error) in &report.arrays {
         problems.push(error_problem(error, Some(path), None));
@@ -87,7 +93,10 @@ fn report_json(name: &str, report: &Report) -> Value {
             "message": clean(warning), "schema": null, "hint": null,
         }));
     }
-    let checksums: Vec<_> = report.blocks.iter().map(|block| json!(checksum_word(block.checksum_of))).collect();
+    let blocks = report.blocks.iter().map(|block| json!(checksum_word(block.checksum_of)));
+    let others = report.checksums.iter().flatten();
+    let others = others.map(|sum| json!({"where": clean(&sum.path), "kind": sum.kind, "ok": sum.problem.is_none()}));
+    let checksums: Vec<_> = blocks.chain(others).collect();
     json!({"file": name, "valid": report.verdict(), "problems": problems, "checksums": checksums})
 }
 
@@ -113,6 +122,16 @@ fn report_text(job: &mut Job<'_>, report: &Report) -> Result<()> {
             _ => {}
         }
     }
+    for sum in report.checksums.iter().flatten() {
+        match &sum.problem {
+            Some(error) => out.line(&format!("{name}: {}", said(error)))?,
+            None if job.options.verbose > 0 => {
+                let place = if sum.path.is_empty() { "the file" } else { sum.path.as_str() };
+                out.line(&format!("{name}: {}: {} OK", clean(place), sum.kind))?;
+            }
+            None => {}
+        }
+    }
     for error in &report.structure {
         out.line(&format!("{name}: {}", said(error)))?;
     }
@@ -129,8 +148,15 @@ fn report_text(job: &mut Job<'_>, report: &Report) -> Result<()> {
             0 => String::new(),
             n => format!(", {n} without checksum"),
         };
-        // A Dudley stream has no blocks, and no checksums.
-        let said = if report.blocks.is_empty() { String::new() } else { format!(" ({}{old}{none})", counted(report.blocks.len(), "block")) };
+        let blocks = Some(report.blocks.len()).filter(|count| *count > 0);
+        let blocks = blocks.map(|count| format!("{}{old}{none}", counted(count, "block")));
+        let sums = report.checksums.as_ref().map_or(0, Vec::len);
+        let sums = Some(sums).filter(|count| *count > 0).map(|count| counted(count, "checksum"));
+        let said = match (blocks, sums) {
+            (None, None) if report.checksums.is_some() => " (no checksums: structure only)".to_owned(),
+            (None, None) => String::new(),
+            (blocks, sums) => format!(" ({})", blocks.into_iter().chain(sums).collect::<Vec<_>>().join(", ")),
+        };
         out.verdict(name, Ink::Good, "OK", &said)?;
     }
     Ok(())

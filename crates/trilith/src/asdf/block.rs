@@ -2,7 +2,7 @@
 //!
 //! ASDF 1.x, "Block header"; ASDF 0.1.0, "Block header" and "Block encoding"; FINF 0.1, "Blocks".
 
-use super::checksum::{Stated, Sum};
+use super::checksum::{self, Sum};
 use super::generation::{self, BlockFields, Generation, Slot, VERSION};
 use crate::bytes::{Cursor, Source, SourceRef, Window, read_vec};
 use crate::codec::CodecId;
@@ -133,7 +133,7 @@ impl Block {
     pub fn stored(&self, source: &SourceRef) -> Result<SourceRef> {
         let stored = self.window(source)?;
         match self.sum().filter(|_| !self.is_streamed()) {
-            Some(sum) => Ok(std::sync::Arc::new(Stated::new(stored, sum))),
+            Some(sum) => Ok(checksum::stated(stored, sum)),
             None => Ok(std::sync::Arc::new(stored)),
         }
     }

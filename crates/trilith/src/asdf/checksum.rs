@@ -4,12 +4,11 @@
 //! up to 5.2; both are accepted when reading, and which it was is reported.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use super::md5::{self, Md5};
-use crate::bytes::{self, Source, SourceRef, Window};
+use crate::bytes::{Checked, Source, SourceRef, Window};
 use crate::codec::{self, CodecId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -88,62 +87,14 @@ pub(crate) const UNDAMAGED: &str =
     "restore the file from a copy, or run trilith repair FILE -o OUT to keep everything that can be read";
 
 /// The stored bytes of a block that states a checksum, which [`Source::check_whole`] compares.
-pub(super) struct Stated {
-    stored: Arc<Window>,
-    sum: Sum,
-    /// The comparison, made once.
-    compared: OnceLock<Result<()>>,
-}
-
-impl Stated {
-    /// The bytes `stored` of a block that states `sum`.
-    pub fn new(stored: Window, sum: Sum) -> Self {
-        Self { stored: Arc::new(stored), sum, compared: OnceLock::new() }
-    }
-}
-
-impl Source for Stated {
-    fn len(&self) -> u64 {
-        self.stored.len()
-    }
-
-    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        self.stored.read_at(offset, into)
-    }
-
-    fn read_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
-        self.stored.read_parts(parts)
-    }
-
-    fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
-        self.stored.view(offset, len)
-    }
-
-    fn stream(&self, range: Range<u64>, piece: usize, take: &mut dyn FnMut(&mut [u8]) -> Result<()>) -> Result<bool> {
-        self.stored.stream(range, piece, take)
-    }
-
-    fn is_apart(&self) -> bool {
-        true
-    }
-
-    fn through(&self) -> Option<&dyn Source> {
-        Some(&*self.stored)
-    }
-
-    fn check_whole(&self) -> Result<()> {
-        let compared = self.compared.get_or_init(|| {
-            let found = bytes::uncounted(|| md5_of(&*self.stored))?;
-            compare(&self.sum, &found, self.stored.clone(), &Limits::default())
-                .map(drop)
-                .map_err(|error| error.at_byte(self.sum.offset).hint(UNDAMAGED))
-                .map_err(|error| error.context(format!("block {} of {} is damaged", self.sum.index, self.name())))
-        });
-        match compared {
-            Ok(()) => Ok(()),
-            Err(error) => Err(error.copy()),
-        }
-    }
+pub(super) fn stated(stored: Window, sum: Sum) -> SourceRef {
+    let compare = move |stored: &SourceRef| {
+        compare(&sum, &md5_of(&**stored)?, stored.clone(), &Limits::default())
+            .map(drop)
+            .map_err(|error| error.at_byte(sum.offset).hint(UNDAMAGED))
+            .map_err(|error| error.context(format!("block {} of {} is damaged", sum.index, stored.name())))
+    };
+    Arc::new(Checked::new(Arc::new(stored), compare))
 }
 
 /// MD5 computed by a separate thread, so that hashing overlaps encoding and writing.

@@ -8,6 +8,7 @@ mod annexed;
 mod base;
 mod base64;
 mod before;
+mod checked;
 mod cursor;
 #[cfg(feature = "fault-injection")]
 #[doc(hidden)]
@@ -53,6 +54,7 @@ pub use base::is_url;
 #[doc(hidden)]
 pub use base::{Base, file_uri, local_path, percent_decode, percent_encode};
 pub(crate) use base64::{base64, from_base64};
+pub(crate) use checked::{Checked, PartCheck};
 #[doc(hidden)]
 pub use cursor::Cursor;
 #[doc(hidden)]

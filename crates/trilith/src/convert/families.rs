@@ -278,6 +278,10 @@ impl ToTree<'_, '_, '_> {
         if is_list(&array)? {
             return asdf::outline::nested(&array, "").map(Held::Strings);
         }
+        // Blocks get a new checksum. What is held may be a copy.
+        if matches!(self.arrays, Stored::Blocks(..)) {
+            array.source().check_whole()?;
+        }
         let array = self.held(&array, path)?;
         // The output must be readable as a whole.
         if self.reading.skip && matches!(self.arrays, Stored::Blocks(..)) {

@@ -10,7 +10,7 @@ use std::io::{Seek, Write};
 use std::sync::Arc;
 
 use super::account::{Account, says_form_only};
-use super::loss::{read_through, skipped};
+use super::loss::{kept, read_through, skipped};
 use super::shown::{Shown, shown};
 use super::{CodecChoice, ConvertOptions, Converted, Coordinates, To};
 use crate::array::{Array, Byteorder};
@@ -34,7 +34,8 @@ const LOOSE: &str = "tag:astropy.org:astropy/fits/fits-1.0.0";
 /// out because they cannot be read, which `options` must allow, and bytes between and after the HDUs that are no filling.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for data that FITS files rarely hold,
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an HDU that differs from its CHECKSUM or DATASUM,
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for data that FITS files rarely hold,
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if the file cannot be read.
 pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
     let _call = fits.limits().call();
@@ -45,6 +46,12 @@ pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOpti
     }
     (how.level, how.blosc) = (options.level, options.blosc);
     let mut taking = Taking { builder, how: &how, skip: options.skip_unreadable, losses: Vec::new() };
+    // A header has no array that would be compared.
+    for hdu in fits.hdus() {
+        if let Err(why) = fits.check(hdu) {
+            taking.losses.push(kept(&format!("/fits/{}/header", hdu.number()), why, taking.skip)?);
+        }
+    }
     let root = if options.physical { physical(fits, &mut taking)? } else { as_stored(fits, &mut taking)? };
     let Taking { builder, mut losses, .. } = taking;
     builder.write_to(out, root)?;
@@ -269,7 +276,8 @@ fn unnamed_blocks(file: &AsdfFile) -> Result<Option<Diagnostic>> {
 
 /// Writes a FITS file with `file` as the ASDF file in it: every HDU of `fits` is copied byte for byte, an
 /// ASDF file that it held is left out, and the new one comes last. Arrays that equal the image or table of
-/// an HDU, as it is meant, are stored there only: their source becomes `fits:NAME,VERSION`. Returns what is damaged.
+/// an HDU, as it is meant, are stored there only: their source becomes `fits:NAME,VERSION`. Returns what is damaged: blocks,
+/// and HDUs that differ from their sums.
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an array of another FITS file that no HDU holds, and
@@ -301,7 +309,8 @@ pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<Ve
             None => {}
         }
     }
-    let (asdf, losses) = embedded(file, &sources)?;
+    let (asdf, mut losses) = embedded(file, &sources)?;
+    losses.extend(fits.damaged(|hdu| !hdu.is_asdf())?);
     fits::write_asdf(out, fits, Some(asdf))?;
     Ok(losses)
 }
@@ -492,6 +501,12 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
     let mut edit = file.tree().edit();
     let mut taken: Vec<(String, Array)> = Vec::new();
     let (fits, mut hdus) = (fits_around(file), BTreeSet::new());
+    let mut damaged = None;
+    if let Some((fits, hdu)) = fits.and_then(|fits| Some((fits, fits.asdf()?)))
+        && let Err(why) = fits.check(hdu)
+    {
+        damaged = Some(kept("", why, options.skip_unreadable)?);
+    }
     for (node, source) in walk::sourced(file)? {
         if let Some(number) = source.as_i64() {
             let block = sections.block(number)?;
@@ -533,6 +548,7 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
         writer.copy_last(&block.stored(sections.source())?, block)?;
     }
     let mut losses = writer.finish()?;
+    losses.extend(damaged);
     if let Some(fits) = fits {
         losses.extend(beside(file, fits, &hdus)?);
     }

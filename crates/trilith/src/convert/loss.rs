@@ -44,7 +44,17 @@ pub(super) fn skipped(path: &str, why: Error, skip: bool) -> Result<Diagnostic> 
     })
 }
 
-/// Reads all of an array, so that it is known to be readable before the first byte is written.
+/// Returns the loss of damaged text that is kept although its checksum is wrong, if unreadable items are skipped.
+///
+/// # Errors
+/// Returns the errors of [`skipped`].
+pub(super) fn kept(path: &str, why: Error, skip: bool) -> Result<Diagnostic> {
+    let message = format!("kept, although it is damaged: {}", why.message());
+    skipped(path, why, skip).map(|loss| Diagnostic { message, ..loss })
+}
+
+/// Reads all of an array, and compares its checksum, so that it is known to be readable before the first byte is written.
 pub(super) fn read_through(array: &Array) -> Result<()> {
+    array.source().check_whole()?;
     array.for_each_piece(1 << 20, |_| Ok(()))
 }

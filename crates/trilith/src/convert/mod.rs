@@ -289,7 +289,9 @@ fn write<W: Write + Seek>(
         done = write_alone(file, tree, asdf, options, progress)?;
         Ok(())
     })?;
-    if within { Ok(Converted { is_copy: false, ..done }) } else { write_alone(file, tree, out, options, progress) }
+    let Some(damaged) = within else { return write_alone(file, tree, out, options, progress) };
+    done.losses.extend(damaged);
+    Ok(Converted { is_copy: false, ..done })
 }
 
 fn write_alone<W: Write + Seek>(

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use crate::array::Array;
 use crate::asdf::{AsdfFile, Container, FitsArrays, Meanings};
 use crate::bytes::{self, Derived, MemorySource, Resolve, SourceRef};
+use crate::diagnostic::Diagnostic;
 use crate::error::{Context, Error, Result};
 use crate::fits::{self, FitsFile, Hdu, Header, NewHdu};
 use crate::limits::Limits;
@@ -211,7 +212,8 @@ impl Meanings for Headers {
 /// Destination of the bytes of an embedded ASDF file before they get their HDU.
 pub type Inner = BufWriter<File>;
 
-/// Writes the FITS file around `file` again with another tree; false, and nothing written, if there is none.
+/// Writes the FITS file around `file` again with another tree; None, and nothing written, if there is none. Returns the damaged
+/// HDUs that are copied with their sums.
 ///
 /// In the tree of an ASDF file that is in it anything may be other: `make` writes that file. The tree that was made
 /// up from a plain FITS file may differ in the cards of its headers, and `has_blocks` says whether blocks would have
@@ -227,8 +229,8 @@ pub fn write_around(
     has_blocks: bool,
     out: &mut dyn Write,
     make: impl FnOnce(&mut Inner) -> Result<()>,
-) -> Result<bool> {
-    let (Some(fits), Some(container)) = (fits_around(file), file.container()) else { return Ok(false) };
+) -> Result<Option<Vec<Diagnostic>>> {
+    let (Some(fits), Some(container)) = (fits_around(file), file.container()) else { return Ok(None) };
     let mut changed = BTreeMap::new();
     if let Some(hdu) = fits.hdus().get(container.hdu).filter(|hdu| hdu.number() > 0) {
         let asdf = bytes::spool(aside(make)?, fits.source().name(), u64::MAX)?;
@@ -239,7 +241,7 @@ pub fn write_around(
         changed = changed_headers(file, fits, &Tree::parse(text, file.limits())?)?;
     }
     fits::write_changed(out, fits, &changed)?;
-    Ok(true)
+    fits.damaged(|hdu| !changed.contains_key(&hdu.number())).map(Some)
 }
 
 #[cold]
@@ -267,7 +269,7 @@ fn changed_headers(file: &AsdfFile, fits: &FitsFile, new: &Tree) -> Result<BTree
     }
     for ((hdu, before), after) in fits.hdus().iter().zip(old_list.items()).zip(new_list.items()) {
         if let Some(header) = changed_header(fits, hdu, before, after)? {
-            changed.insert(hdu.number(), NewHdu { header, data: None });
+            changed.insert(hdu.number(), NewHdu { header, data: None, keeps_damage: false });
         }
     }
     if changed.is_empty() {

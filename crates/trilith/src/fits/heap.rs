@@ -98,7 +98,7 @@ impl FitsFile {
         }
         let (field, meaning) = found.meant()?;
         let name = field.name_or(0);
-        let rows = rows_of(hdu, self.source(), vec![field], &Arc::new(self.limits().clone())).doing(|| hdu.label())?;
+        let rows = rows_of(hdu, &self.source_of(hdu)?, vec![field], &Arc::new(self.limits().clone())).doing(|| hdu.label())?;
         physical(&rows, &[meaning])?.field(&name)
     }
 
@@ -126,10 +126,10 @@ impl FitsFile {
         if let Reading::Flags { .. } = meaning.reading {
             let fields = vec![Field::new("bits", datatype, Byteorder::Big).with_shape(shape)];
             let row = Datatype::Struct(Arc::new(StructType::packed_from(fields)?));
-            let array = Array::new(self.source().clone(), place.bytes.start, row, Byteorder::Big, Vec::new())?;
+            let array = Array::new(self.source_of(hdu)?, place.bytes.start, row, Byteorder::Big, Vec::new())?;
             return physical(&array.with_limits(Arc::new(self.limits().clone())), &[meaning])?.field("bits");
         }
-        let array = Array::new(self.source().clone(), place.bytes.start, datatype, Byteorder::Big, shape)?;
+        let array = Array::new(self.source_of(hdu)?, place.bytes.start, datatype, Byteorder::Big, shape)?;
         physical(&array.with_limits(Arc::new(self.limits().clone())), &[meaning])
     }
 }

@@ -1,12 +1,14 @@
 //! An open FITS file: its HDUs, their arrays on asking, and the ASDF file that the last one may hold.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use super::checksum::Stated;
 use super::hdu::{self, Hdu, HduKind};
 use super::header::{BLOCK, Header};
 use super::{groups, image, table, tiles};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Access, SourceRef, Window};
+use crate::bytes::{Access, Checked, SourceRef, Window};
+use crate::diagnostic::Diagnostic;
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -27,6 +29,8 @@ use crate::limits::Limits;
 pub struct FitsFile {
     source: SourceRef,
     hdus: Vec<Hdu>,
+    /// For each HDU the bytes of the file, with the sums of the HDU, once they are needed.
+    checked: Vec<OnceLock<SourceRef>>,
     warnings: Vec<String>,
     limits: Arc<Limits>,
 }
@@ -40,7 +44,8 @@ impl FitsFile {
     /// [`warnings`](FitsFile::warnings).
     pub fn open(source: SourceRef, limits: &Limits) -> Result<Self> {
         let limits = &limits.for_calls(source.len());
-        let mut file = Self { source, hdus: Vec::new(), warnings: Vec::new(), limits: Arc::new(limits.clone()) };
+        let mut file =
+            Self { source, hdus: Vec::new(), checked: Vec::new(), warnings: Vec::new(), limits: Arc::new(limits.clone()) };
         let mut at = 0;
         while file.has_header(at)? {
             let number = file.hdus.len();
@@ -64,6 +69,7 @@ impl FitsFile {
             };
             at = hdu.end();
             file.hdus.push(hdu);
+            file.checked.push(OnceLock::new());
         }
         let broken = file.hdus.iter().filter_map(|hdu| Some(format!("{}: {}", hdu.label(), hdu.problem()?.message())));
         file.warnings = broken.chain(std::mem::take(&mut file.warnings)).collect();
@@ -87,8 +93,70 @@ impl FitsFile {
     }
 
     /// The bytes of the file, if the data of an HDU can be found in them.
-    fn source_of(&self, hdu: &Hdu) -> Result<SourceRef> {
-        hdu.problem().map_or_else(|| Ok(self.source.clone()), |why| Err(why.copy()))
+    /// [`Source::check_whole`](crate::bytes::Source::check_whole) compares the sums of the HDU.
+    pub(super) fn source_of(&self, hdu: &Hdu) -> Result<SourceRef> {
+        if let Some(why) = hdu.problem() {
+            return Err(why.copy());
+        }
+        let make = || {
+            let stated = Stated::of(hdu.header());
+            if stated.is_empty() {
+                return self.source.clone();
+            }
+            let (start, data, label) = (hdu.start, hdu.data.start..hdu.end(), hdu.label());
+            let compare = move |source: &SourceRef| {
+                let compared = stated.compare(&**source, start, data.clone())?;
+                let wrong: Vec<String> = compared.into_iter().filter_map(|(_, wrong)| wrong).collect();
+                if wrong.is_empty() {
+                    return Ok(());
+                }
+                let error = Error::malformed(wrong.join("; ")).at_byte(start).hint(UNDAMAGED);
+                Err(error.context(format!("{label} of {} is damaged", source.name())))
+            };
+            Arc::new(Checked::new(self.source.clone(), compare)) as SourceRef
+        };
+        Ok(self.checked.get(hdu.number).map_or_else(make, |checked| checked.get_or_init(make).clone()))
+    }
+
+    /// Compares CHECKSUM and DATASUM of an HDU with its bytes (FITS Standard 4.0, section 4.4.2.7), once. An HDU without them is
+    /// right, and so is one whose data cannot be found.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if one differs, and the errors of
+    /// [`Source::read_at`](crate::bytes::Source::read_at).
+    pub fn check(&self, hdu: &Hdu) -> Result<()> {
+        if hdu.problem().is_some() { Ok(()) } else { self.source_of(hdu)?.check_whole() }
+    }
+
+    /// Returns the HDUs that differ from their sums, among those that are copied with them.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Source::read_at`](crate::bytes::Source::read_at).
+    pub(crate) fn damaged(&self, is_copied: impl Fn(&Hdu) -> bool) -> Result<Vec<Diagnostic>> {
+        let mut damaged = Vec::new();
+        for hdu in self.hdus.iter().filter(|hdu| is_copied(hdu)) {
+            match self.check(hdu) {
+                Err(error) if error.kind() == ErrorKind::Malformed => {
+                    let message = format!("{} of {} is damaged: {}", hdu.label(), self.source.name(), error.message());
+                    damaged.push(Diagnostic::loss(&format!("/fits/{}", hdu.number), message));
+                }
+                checked => checked?,
+            }
+        }
+        Ok(damaged)
+    }
+
+    /// Returns the keyword of each sum that an HDU states, and what is wrong with it.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Source::read_at`](crate::bytes::Source::read_at).
+    pub(crate) fn sums(&self, hdu: &Hdu) -> Result<Vec<(&'static str, Option<Error>)>> {
+        if hdu.problem().is_some() {
+            return Ok(Vec::new());
+        }
+        let compared = Stated::of(hdu.header()).compare(&*self.source, hdu.start, hdu.data.start..hdu.end())?;
+        let error = |wrong| Error::malformed(wrong).at_byte(hdu.start).context(hdu.label());
+        Ok(compared.into_iter().map(|(keyword, wrong)| (keyword, wrong.map(error))).collect())
     }
 
     /// Returns `true` if a header begins at a byte; nothing may follow the last HDU, but often does.
@@ -263,10 +331,14 @@ impl FitsFile {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they are cut short.
     pub fn asdf_source(&self, hdu: &Hdu) -> Result<SourceRef> {
-        let window = Window::new(self.source.clone(), hdu.data.start, hdu.data.end - hdu.data.start);
+        let window = Window::new(self.source_of(hdu)?, hdu.data.start, hdu.data.end - hdu.data.start);
         Ok(Arc::new(window.doing(|| hdu.label())?))
     }
 }
+
+/// Advice for a damaged HDU.
+const UNDAMAGED: &str = "restore the file from a copy; if a program changed the HDU without its sums, remove them: \
+                         trilith delete FILE#/fits/N/header/CHECKSUM, then DATASUM";
 
 /// The data unit as it is meant, in the bytes of `source`.
 pub(super) fn meant_of(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {

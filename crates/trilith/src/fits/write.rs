@@ -12,7 +12,7 @@ use super::read::FitsFile;
 use super::scale::Rows;
 use crate::array::Byteorder;
 use crate::bytes::{Source, SourceRef, in_pieces};
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Error, ErrorKind, Result};
 
 /// Bytes that are written at once.
 const PIECE: u64 = 4 << 20;
@@ -152,6 +152,9 @@ pub struct NewHdu {
     pub header: Header,
     /// The new data unit; None if it stays unchanged.
     pub data: Option<SourceRef>,
+    /// `true` if CHECKSUM and DATASUM stay as they are if they were wrong before, so that the damage stays recognizable.
+    /// Otherwise such an HDU is refused.
+    pub keeps_damage: bool,
 }
 
 /// The HDU of an embedded ASDF file with other bytes in it; its header keeps every card that does not say how many.
@@ -175,14 +178,15 @@ pub fn asdf_hdu(hdu: &Hdu, asdf: SourceRef) -> Result<NewHdu> {
         let letter = if form.trim_end().ends_with('A') { 'A' } else { 'B' };
         header.set("TFORM1", format!("{}{letter}", asdf.len()).as_str(), "", "")?;
     }
-    Ok(NewHdu { header, data: Some(asdf) })
+    Ok(NewHdu { header, data: Some(asdf), keeps_damage: false })
 }
 
 /// Writes a FITS file in which some HDUs, given by their numbers, are replaced. Every other byte is copied,
 /// including those after the last HDU. CHECKSUM and DATASUM of a changed HDU are computed again if it has them.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if the file cannot be read.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if a sum of a changed HDU was wrong before,
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if the file cannot be read.
 pub fn write_changed(out: &mut dyn Write, fits: &FitsFile, changed: &BTreeMap<usize, NewHdu>) -> Result<()> {
     let source = fits.source();
     let mut at = 0;
@@ -200,7 +204,14 @@ pub fn write_changed(out: &mut dyn Write, fits: &FitsFile, changed: &BTreeMap<us
             None => (source, hdu.data().start..hdu.end().min(source.len())),
         };
         let mut header = new.header.clone();
-        checksum::renew(&mut header, &**data, range.start, range.end, new.data.is_some()).doing(|| hdu.label())?;
+        let is_new = new.data.is_some();
+        // A new sum would vouch for damaged bytes.
+        let checked = if checksum::is_renewed(&header, is_new) { fits.check(hdu) } else { Ok(()) };
+        match checked {
+            Err(error) if error.kind() == ErrorKind::Malformed && new.keeps_damage => {}
+            Err(error) => return Err(error),
+            Ok(()) => checksum::renew(&mut header, &**data, range.start, range.end, is_new).doing(|| hdu.label())?,
+        }
         put(out, &header.to_bytes())?;
         copy(out, &**data, range.start, range.end)?;
         if new.data.is_some() {

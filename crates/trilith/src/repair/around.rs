@@ -29,7 +29,8 @@ impl Around {
     /// Writes the FITS file with another ASDF file in it.
     pub(super) fn write(&self, asdf: Vec<u8>, out: &mut dyn Write) -> Result<()> {
         let asdf = MemorySource::new(asdf, self.fits.source().name());
-        let changed = [(self.hdu.number(), asdf_hdu(&self.hdu, Arc::new(asdf))?)];
-        write_changed(out, &self.fits, &changed.into_iter().collect())
+        let mut new = asdf_hdu(&self.hdu, Arc::new(asdf))?;
+        new.keeps_damage = true;
+        write_changed(out, &self.fits, &[(self.hdu.number(), new)].into_iter().collect())
     }
 }

@@ -1,9 +1,10 @@
 //! Checking a Dudley stream: its items are in allowed places, and its arrays decode.
 
-use super::Report;
+use super::{Checksum, Report, packed};
 use crate::array::{Array, Text, check_texts};
 use crate::dudley::{DudleyFile, Items, LayoutOrigin};
 use crate::error::{Error, Result};
+use crate::foreign;
 use crate::layout::{Entry, EntryKind, ItemId, ResolvedType};
 use crate::progress::Progress;
 
@@ -25,11 +26,20 @@ pub fn verify_stream(file: &DudleyFile, deep: bool, progress: Progress<'_>) -> R
         }
     }
     check_grids(file, deep, progress, &mut report)?;
+    report.checksums = sums(file, progress)?;
     // Other formats say by themselves that two names are one item: links, and strings that are stored once.
     if !matches!(file.origin(), LayoutOrigin::Derived(_)) {
         report.warnings.extend(items.evaluation().overlaps()?.iter().map(ToString::to_string));
     }
     Ok(report)
+}
+
+/// The checksums of the parts of the file; None if they are not counted.
+fn sums(file: &DudleyFile, progress: Progress<'_>) -> Result<Option<Vec<Checksum>>> {
+    let LayoutOrigin::Derived(format) = file.origin() else { return Ok(Some(packed(&**file.source())?)) };
+    let Some(compared) = foreign::sums(format, file.source(), file.limits(), progress)? else { return Ok(None) };
+    let sum = |(path, kind, compared): foreign::PartSum| Checksum { path, kind, problem: compared.err() };
+    Ok(Some(packed(&**file.source())?.into_iter().chain(compared.into_iter().map(sum)).collect()))
 }
 
 /// Checks arrays in chunks: their chunks fit them and, with `deep`, decode.
