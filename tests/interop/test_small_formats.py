@@ -1,12 +1,16 @@
 """Files of small foreign formats, made by their own libraries: the same arrays, attributes and refusals."""
 
+import io
 import itertools
 import pathlib
+import resource
 import shutil
 import struct
 import subprocess
 import tempfile
 import unittest
+import warnings
+import zipfile
 
 import numpy as np
 import peer
@@ -227,6 +231,78 @@ class Npz(Small):
             with self.subTest(size=size):
                 ended = subprocess.run([peer.PROGRAM, "digest", path], capture_output=True, check=False)
                 self.assertIn(ended.returncode, (1, 2))
+
+    def test_a_wrong_crc_is_seen_and_not_vouched_for(self):
+        """zip, 4.4.7: the CRC-32 of the decoded bytes. Rest of the tests."""
+        arrays = {
+            "a": np.arange(2000, dtype="i4"), "g/b": np.linspace(0, 1, 500), "t": np.array(["x\u00e9", "y"] * 300),
+            "s": np.array([(1, 2.5)] * 200, [("n", "i4"), ("x", ">f8")]), "z": np.arange(300) > 7,
+        }
+        for save in (np.savez, np.savez_compressed):
+            path = self.folder / "x.npz"
+            for name in arrays:
+                save(path, **arrays)
+                with zipfile.ZipFile(path, "a") as archive:
+                    archive.writestr("note.txt", b"a note " * 100)
+                sums = peer.trilith_json("verify", path)["checksums"]
+                self.assertEqual(sums, [{"where": f"/{key}", "kind": "CRC-32", "ok": True} for key in (*arrays, "note.txt")])
+                with zipfile.ZipFile(path) as archive:
+                    member = archive.getinfo(f"{name}.npy")
+                content = bytearray(path.read_bytes())
+                begin = content.index(f"{name}.npy".encode()) + len(name) + 4
+                # In the middle of the elements; of deflated ones the stated CRC, since other bytes may not decode.
+                stored = member.compress_type == zipfile.ZIP_STORED
+                at = begin + member.compress_size - 30 if stored else content.index(member.CRC.to_bytes(4, "little"), begin)
+                content[at] ^= 1
+                path.write_bytes(content)
+                with self.subTest(save=save.__name__, name=name):
+                    self.assertEqual(zipfile.ZipFile(path).testzip(), f"{name}.npy")
+                    for deep in ([], ["--deep"]):
+                        report = peer.trilith_json("verify", path, *deep, status=1)
+                        self.assertEqual([sum["where"] for sum in report["checksums"] if not sum["ok"]], [f"/{name}"])
+                    item = f"{path}#/{name}"
+                    peer.trilith("get", item, "-o", self.folder / "y.npy", status=2)
+                    for ending in ("asdf", "bd", "fits"):
+                        peer.trilith("convert", path, self.folder / f"y.{ending}", status=2)
+                        self.assertFalse((self.folder / f"y.{ending}").exists())
+                    peer.trilith("get", item, "--slice", "0:1")
+                    peer.trilith("get", f"{path}#/{'a' if name != 'a' else 'z'}", "-o", self.folder / "other.npy")
+                    if not stored:
+                        peer.trilith("digest", path, status=1)
+                    done = peer.trilith_json("convert", path, self.folder / "some.asdf", "--skip-unreadable")
+                    self.assertEqual([loss["path"] for loss in done["losses"]], [f"/{name}"])
+                    (self.folder / "some.asdf").unlink()
+
+    def test_the_last_of_several_members_with_one_name_counts(self):
+        """As in numpy. Rest of the tests."""
+        path = self.folder / "x.npz"
+        for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            with zipfile.ZipFile(path, "w", method) as archive, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for name, values in (("g/a", [1, 2]), ("b", [7]), ("g/a", [3.5]), ("g/a", [4, 5, 6])):
+                    content = io.BytesIO()
+                    np.save(content, np.array(values))
+                    archive.writestr(f"{name}.npy", content.getvalue())
+            stand = peer.trilith("get", f"{path}#/g/a").split()
+            self.assertEqual([int(value) for value in stand], np.load(path)["g/a"].tolist())
+            self.assertEqual(peer.trilith("get", f"{path}#/b").split(), [b"7"])
+            self.assertEqual(peer.trilith("get", f"{path}#/g/a (2)").split(), [b"1", b"2"])
+            copy = self.folder / "x.asdf"
+            peer.trilith("convert", path, copy)
+            self.assertEqual(peer.trilith("get", f"{copy}#/g/a").split(), stand)
+            copy.unlink()
+
+    def test_a_deflated_member_is_decoded_in_little_memory(self):
+        """512 MiB that take 2 MiB in the file. Rest of the tests."""
+        path, size = self.folder / "x.npz", 512 << 20
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            with archive.open("a.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": (size,)})
+                for _ in range(size >> 24):
+                    file.write(bytes(1 << 24))
+        for words in (["get", f"{path}#/a", "--slice", "0:3"], ["digest", path], ["verify", path], ["stats", path]):
+            limit = lambda: resource.setrlimit(resource.RLIMIT_DATA, (200 << 20, 200 << 20))  # noqa: E731
+            subprocess.run([peer.PROGRAM, *map(str, words)], check=True, capture_output=True, preexec_fn=limit)
 
     def test_objects_are_refused_by_name(self):
         path = self.folder / "o.npz"

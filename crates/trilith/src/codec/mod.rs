@@ -44,7 +44,7 @@ mod pieces;
 mod shuffle;
 mod stream;
 #[cfg(feature = "zlib")]
-mod zlib;
+pub(crate) mod zlib;
 #[cfg(feature = "zstd")]
 mod zstd;
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
+use super::filter::differs;
 use super::pieces::{Pieces, encode_each, put};
 use super::stream::{Engine, Opens, Pull, Pulling, Streamed};
 use super::{Encode, EncodeOptions, level_in};
@@ -91,6 +92,44 @@ impl Engine for Inflate {
                 Err(Error::malformed("the zlib stream needs a preset dictionary, which no block has"))
             }
             Err(error) => Err(Error::malformed(format!("no valid zlib data: {}", error.message().unwrap_or("bad stream")))),
+        };
+        (taken, made, ended)
+    }
+}
+
+/// The decoded bytes of a deflated member of an archive: a stream without header, whose CRC-32 is stated next to it.
+pub(crate) fn member(stored: SourceRef, len: u64, crc: u32, limits: &Limits) -> SourceRef {
+    Arc::new(Streamed::new(Box::new(Member { crc }), stored, len, limits))
+}
+
+/// Opens deflated members.
+struct Member {
+    crc: u32,
+}
+
+impl Opens for Member {
+    fn open(&self, stored: &SourceRef, _len: u64, _limits: &Limits) -> Result<Box<dyn Pull>> {
+        let engine = Deflated { inflate: Inflate(Decompress::new(false)), crc: flate2::Crc::new(), stated: self.crc };
+        Ok(Box::new(Pulling::new(stored.clone(), engine)))
+    }
+}
+
+/// A member that is being decoded.
+struct Deflated {
+    inflate: Inflate,
+    crc: flate2::Crc,
+    stated: u32,
+}
+
+impl Engine for Deflated {
+    const NAME: &'static str = "deflate";
+
+    fn step(&mut self, from: &[u8], into: &mut [u8]) -> (usize, usize, Result<bool>) {
+        let (taken, made, ended) = self.inflate.step(from, into);
+        self.crc.update(into.get(..made).unwrap_or_default());
+        let ended = match ended {
+            Ok(true) if self.crc.sum() != self.stated => Err(differs(self.stated, self.crc.sum())),
+            ended => ended,
         };
         (taken, made, ended)
     }

@@ -14,7 +14,11 @@ use super::strings::Strings;
 use super::table::{Column, Piece, Places, Table};
 use crate::array::grid::{Chunks, Cut, Grid, from_columns};
 use crate::array::{Array, Byteorder, Datatype, fortran_strides};
+#[cfg(feature = "zlib")]
+use crate::bytes::Window;
 use crate::bytes::{SourceRef, Step, read_vec};
+#[cfg(feature = "zlib")]
+use crate::codec;
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
 use crate::layout::{
@@ -381,12 +385,12 @@ impl GridArray {
         let limits = Arc::new(limits.clone());
         let (datatype, shape) = (self.datatype.clone(), self.cut.shape.clone());
         let read = self.places.read(source, &self.mask, &limits)?;
-        if let ([piece], true) = (read.pieces.as_slice(), self.filters.is_empty() && self.head.is_empty())
+        if let ([piece], true) = (read.pieces.as_slice(), self.head.is_empty() && self.strings.is_none())
             && self.cut.shape == self.cut.chunk
             && piece.len > 0
-            && self.strings.is_none()
+            && let Some((source, at)) = self.whole(source, piece, &limits)?
         {
-            // One chunk unchanged, in any order.
+            // One chunk, in any order.
             let strides = match self.columns {
                 true => {
                     let (own, within) = shape.split_at(self.axes.min(shape.len()));
@@ -395,7 +399,7 @@ impl GridArray {
                 }
                 false => crate::array::c_strides(&shape, datatype.item_size())?,
             };
-            let array = Array::strided(source.clone(), piece.at, datatype, self.order, shape, strides)?;
+            let array = Array::strided(source, at, datatype, self.order, shape, strides)?;
             return Ok(array.with_limits(limits));
         }
         let stored = Stored {
@@ -410,6 +414,29 @@ impl GridArray {
         };
         let grid = Grid::new(self.cut.clone(), Box::new(stored), self.fill.clone(), Arc::clone(&limits))?;
         Ok(Array::new(Arc::new(grid), 0, datatype, self.order, shape)?.with_limits(limits))
+    }
+
+    /// The bytes of the only chunk and the place of its elements, if the chunk is stored unchanged, or as a stream that is decoded
+    /// from front to back.
+    #[cfg_attr(not(feature = "zlib"), allow(unused_variables, clippy::unnecessary_wraps, reason = "only streams need them"))]
+    fn whole(&self, source: &SourceRef, piece: &Piece, limits: &Limits) -> Result<Option<(SourceRef, u64)>> {
+        if self.filters.is_empty() {
+            return Ok(Some((source.clone(), piece.at)));
+        }
+        #[cfg(feature = "zlib")]
+        if let Some((skipped, crc)) = self.filters.of_member()
+            && self.mask.is_empty()
+        {
+            let elements = self.cut.shape.iter().try_fold(self.cut.item, |n, len| n.checked_mul(*len));
+            let Some(len) = elements.and_then(|n| n.checked_add(skipped)) else { return Ok(None) };
+            if len > piece.len.saturating_mul(limits.zlib_ratio).saturating_add(1024) {
+                let what = format_args!("{} bytes decode to {len}", piece.len);
+                return Err(Limits::exceeded("zlib_ratio", limits.zlib_ratio, what));
+            }
+            let stored = Window::new(source.clone(), piece.at, piece.len)?;
+            return Ok(Some((codec::zlib::member(Arc::new(stored), len, crc, limits), skipped)));
+        }
+        Ok(None)
     }
 
     /// The cut of arrays in columns: axes within elements are in the order of C.

@@ -11,7 +11,7 @@ use super::outline::{Outline, OutlineId, Thing};
 use super::signature::Signature;
 use super::text::{presented, presented_foreign};
 use crate::array::Array;
-use crate::bytes::{MemorySource, NoReferences, Resolve, SourceRef, Truncated, Window, read_vec};
+use crate::bytes::{Checked, MemorySource, NoReferences, PartCheck, Resolve, SourceRef, Truncated, Window, read_vec};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, Setting};
 use crate::layout::{
@@ -83,6 +83,8 @@ pub struct DudleyFile {
     has_grids: bool,
     /// `true` if arrays have the values that their attributes declare, by the conventions of netCDF.
     pub(super) is_physical: bool,
+    /// The comparison of the bytes of an item with the checksum that a file of another format states for them.
+    check: Option<PartCheck>,
 }
 
 /// The attributes of an item that the described file has, or that say something to people.
@@ -135,6 +137,7 @@ impl DudleyFile {
             is_cut,
             has_grids,
             is_physical: false,
+            check: None,
         })
     }
 
@@ -176,6 +179,11 @@ impl DudleyFile {
     /// (`scale_factor`, `_FillValue`, and so on).
     pub(crate) fn with_physical(self, is_physical: bool) -> Self {
         Self { is_physical, ..self }
+    }
+
+    /// The same, in which the sources of uncompressed items compare checksums by `check` ([`Source::check_whole`](crate::bytes::Source::check_whole)).
+    pub(crate) fn with_check(self, check: Option<PartCheck>) -> Self {
+        Self { check, ..self }
     }
 
     /// Returns `true` if arrays have physical values.
@@ -428,7 +436,12 @@ impl DudleyFile {
         let Some(filter) = filter else {
             // The existing part of a truncated array can be read.
             let end = start.saturating_add(entry.nbytes.unwrap_or(0));
-            return Ok((Truncated::up_to(file.home(end).clone(), end), start));
+            let home = file.home(end).clone();
+            let home = match file.check.clone() {
+                None => home,
+                Some(check) => Arc::new(Checked::new(home, move |source| check(source, start))),
+            };
+            return Ok((Truncated::up_to(home, end), start));
         };
         let stored = entry.nbytes.ok_or_else(|| Error::malformed("the length of the compressed array is not known"))?;
         let window = Window::new(file.home(start.saturating_add(stored)).clone(), start, stored)?;

@@ -248,6 +248,7 @@ impl OpenOptions {
                 self.byteorder,
                 &self.limits,
             )?;
+            let file = file.with_check(foreign::part_check(derived.format));
             return Ok(File::new(file.with_physical(!self.stored && !self.encoded)));
         }
         asdf_of(source, &start, resolve, &self.limits, self.stored).map(File::new)

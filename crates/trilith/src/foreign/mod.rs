@@ -23,9 +23,10 @@ mod tiff;
 mod unset;
 
 use self::formats::{FORMATS, Format, Handled, Mark};
-use crate::bytes::{NoReferences, Resolve, Source, SourceRef, read_vec};
+use crate::bytes::{NoReferences, PartCheck, Resolve, Source, SourceRef, read_vec};
 use crate::error::Result;
 use crate::limits::Limits;
+use crate::progress::Progress;
 
 pub(crate) use named::refusal;
 pub use npz::npz_arrays;
@@ -80,6 +81,29 @@ pub fn derive_with(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -
         Handled::Refused(_) => Ok(None),
     }
 }
+
+/// Returns the comparison of uncompressed parts of a file of this format with the checksums that it states for them, if it has
+/// any that decoding does not compare.
+pub(crate) fn part_check(format: &str) -> Option<PartCheck> {
+    (format == "NPZ").then(npz::part_check)
+}
+
+/// Compares the checksums of the parts of a file: for each its path, its kind, and what is wrong with it. None for formats whose
+/// checksums are compared when their metadata or elements are read.
+///
+/// # Errors
+/// Returns the errors of reading.
+pub(crate) fn sums(format: &str, source: &SourceRef, limits: &Limits, progress: Progress<'_>) -> Result<Option<Vec<PartSum>>> {
+    let compared = match format {
+        "NPZ" => npz::sums(source, limits, progress)?,
+        "HDF5" | "TIFF" | "BigTIFF" => return Ok(None),
+        _ => Vec::new(),
+    };
+    Ok(Some(compared.into_iter().map(|(path, compared)| (path, "CRC-32", compared)).collect()))
+}
+
+/// The path of a part of a file, the kind of its checksum, and what is wrong with it.
+pub(crate) type PartSum = (String, &'static str, Result<()>);
 
 /// The bytes by which a file is recognised.
 fn first(source: &dyn Source) -> Result<Vec<u8>> {

@@ -2,28 +2,39 @@
 //!
 //! The format of zip is that of PKWARE's APPNOTE 6.3: the end of the central directory is looked for
 //! from the back, its entries say where each member is. Members are stored or deflated; nothing else
-//! is written by numpy.
+//! is written by numpy. Of several members with one name the last one counts: that is how an archive is updated.
+//!
+//! The CRC-32 of a deflated member is compared when it is decoded (the filter `crc32`), that of a stored one by [`part_check`].
 
+use std::collections::{BTreeMap, HashMap, HashSet};
 #[cfg(feature = "zlib")]
 use std::io::Read;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::text::{LayoutText, placed_bytes};
 use super::{groups, npy};
 #[cfg(feature = "zlib")]
 use crate::array::npy_header_len;
 use crate::array::{Array, Byteorder, Datatype, undeclared_text};
+use crate::bytes::{Checked, PartCheck, SourceRef, Window, read_vec};
 #[cfg(feature = "zlib")]
-use crate::bytes::{MemorySource, Truncated};
-use crate::bytes::{SourceRef, Window, read_vec};
+use crate::bytes::{MemorySource, Truncated, in_pieces};
+#[cfg(feature = "zlib")]
+use crate::codec::{filter::differs, zlib};
 use crate::error::{Context, Error, Result};
+#[cfg(feature = "zlib")]
+use crate::interrupt;
 use crate::limits::Limits;
+use crate::progress::Progress;
+use crate::threads;
 
 /// A file inside an archive.
+#[derive(Debug, Clone)]
 struct Entry {
     name: String,
     is_encrypted: bool,
     method: u16,
+    crc: u32,
     stored: u64,
     size: u64,
     header: u64,
@@ -35,18 +46,18 @@ const LOCATOR64: &[u8] = b"PK\x06\x07";
 const CENTRAL: &[u8] = b"PK\x01\x02";
 const LOCAL: &[u8] = b"PK\x03\x04";
 
-/// The arrays of a `.npz` archive of numpy, by their names; in these `/` leads into groups. Stored members are read when
-/// they are asked for, deflated ones at once.
+/// The arrays of a `.npz` archive of numpy, by their names; in these `/` leads into groups. Of several members with one
+/// name it is the last. Their elements are read when they are asked for.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for what is not an archive,
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for members that are compressed otherwise, encrypted,
 /// or not arrays of numbers and text.
 pub fn npz_arrays(source: &SourceRef, limits: &Limits) -> Result<Vec<(String, Array)>> {
-    let mut arrays = Vec::new();
-    for entry in entries(source, limits)? {
-        let Some(name) = entry.name.strip_suffix(".npy") else { continue };
-        let array = member(source, &entry, limits).and_then(|bytes| Array::from_npy(bytes, limits));
+    let (entries, mut names, mut arrays) = (entries(source, limits)?, HashSet::new(), Vec::new());
+    for entry in latest_first(&entries) {
+        let Some(name) = entry.name.strip_suffix(".npy").filter(|name| names.insert(*name)) else { continue };
+        let array = member(source, entry, limits).and_then(|bytes| Array::from_npy(bytes, limits));
         arrays.push((name.to_owned(), array.doing(|| entry.name.clone())?));
     }
     Ok(arrays)
@@ -57,7 +68,7 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     let mut text = LayoutText::new("a .npz archive", limits);
     let entries = entries(source, limits)?;
     let mut members = Vec::new();
-    for entry in &entries {
+    for entry in latest_first(&entries) {
         match entry.name.strip_suffix(".npy") {
             Some(name) => members.push((name.split('/').filter(|step| !step.is_empty()).collect(), entry)),
             None if entry.name.ends_with('/') => {}
@@ -90,7 +101,7 @@ fn declare(source: &SourceRef, entry: &Entry, name: &str, text: &mut LayoutText,
         return npy::unreadable(&missing, name, text);
     }
     text.item(name, &placed_bytes(entry.stored, start))?;
-    made.write(&array, &named, &format!("skip({}) rawdeflate", array.offset()), text)?;
+    made.write(&array, &named, &format!("skip({}) crc32({}) rawdeflate", array.offset(), entry.crc), text)?;
     npy::said(&named, text)?;
     npy::unreadable(&missing, name, text)
 }
@@ -105,7 +116,7 @@ fn declare_bytes(entry: &Entry, start: u64, name: &str, text: &mut LayoutText) -
         8 => {
             text.grid(&[entry.size], &[entry.size])?;
             text.elements(&Datatype::Uint8, Byteorder::Little, &[])?;
-            text.attribute("grid_filters", "rawdeflate")
+            text.attribute("grid_filters", format!("crc32({}) rawdeflate", entry.crc).as_str())
         }
         method => Err(unknown_method(method)),
     }
@@ -189,7 +200,8 @@ fn entry(bytes: &[u8]) -> Result<(Entry, &[u8])> {
     let [size, stored, header] = numbers;
     let name = undeclared_text(name);
     let is_encrypted = number(bytes, 8, 2) & 1 != 0;
-    Ok((Entry { name, is_encrypted, method: number(bytes, 10, 2) as u16, stored, size, header }, after))
+    let (method, crc) = (number(bytes, 10, 2) as u16, number(bytes, 16, 4) as u32);
+    Ok((Entry { name, is_encrypted, method, crc, stored, size, header }, after))
 }
 
 /// Fills in the numbers that need 64 bits, from the extra field of zip64.
@@ -220,11 +232,113 @@ fn begin(source: &SourceRef, entry: &Entry, limits: &Limits) -> Result<u64> {
     Ok(entry.header.saturating_add(30 + number(&header, 26, 2) + number(&header, 28, 2)))
 }
 
+/// The entries with the last of several that have one name in the place of the first, and the others after it.
+fn latest_first(entries: &[Entry]) -> Vec<&Entry> {
+    let mut named: HashMap<&str, Vec<&Entry>> = HashMap::new();
+    for entry in entries {
+        named.entry(&entry.name).or_default().push(entry);
+    }
+    let mut ordered = Vec::with_capacity(entries.len());
+    for entry in entries {
+        if let Some(same) = named.remove(entry.name.as_str())
+            && let Some((last, others)) = same.split_last()
+        {
+            ordered.push(*last);
+            ordered.extend(others);
+        }
+    }
+    ordered
+}
+
+/// The comparison of a stored member with its CRC-32, by a byte of the archive in it.
+pub(super) fn part_check() -> PartCheck {
+    let known: OnceLock<Result<BTreeMap<u64, Entry>>> = OnceLock::new();
+    Arc::new(move |source: &SourceRef, at| {
+        let limits = Limits::default();
+        let read = || {
+            let stored = entries(source, &limits)?.into_iter().filter(|entry| entry.method == 0 && entry.is_readable());
+            stored.map(|entry| Ok((begin(source, &entry, &limits)?, entry))).collect()
+        };
+        let members = known.get_or_init(read).as_ref().map_err(Error::copy)?;
+        match members.range(..=at).next_back() {
+            Some((start, entry)) if at - start <= entry.stored => {
+                let damaged = || format!("member {} of {} is damaged", entry.name, source.name());
+                compare(source, *start, entry, &limits).map_err(|error| error.at_byte(*start).hint(UNDAMAGED).context(damaged()))
+            }
+            _ => Ok(()),
+        }
+    })
+}
+
+/// Advice for a damaged member.
+const UNDAMAGED: &str = "restore the file from a copy; --slice ... reads the elements of a stored member unchanged";
+
+/// The members of an archive, each with its path, and what is wrong with its CRC-32. Members that cannot be read are left out.
+///
+/// # Errors
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for what is not an archive, and the errors of reading.
+pub(super) fn sums(source: &SourceRef, limits: &Limits, progress: Progress<'_>) -> Result<Vec<(String, Result<()>)>> {
+    let members: Vec<Entry> = entries(source, limits)?.into_iter().filter(Entry::is_readable).collect();
+    threads::each(members, |entry| {
+        let compared = begin(source, &entry, limits).and_then(|start| compare(source, start, &entry, limits));
+        progress.add(entry.stored);
+        let path = format!("/{}", entry.name.strip_suffix(".npy").unwrap_or(&entry.name));
+        match compared {
+            Err(error) if error.kind().is_passing() => Err(error),
+            compared => Ok((path, compared.map_err(|error| error.context(format!("member {}", entry.name))))),
+        }
+    })
+}
+
+/// Compares the CRC-32 of a member, whose bytes begin at `start`, with its decoded bytes.
+///
+/// # Errors
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it differs, or if the member does not decode.
+#[cfg(feature = "zlib")]
+fn compare(source: &SourceRef, start: u64, entry: &Entry, limits: &Limits) -> Result<()> {
+    let stored: SourceRef = Arc::new(Window::new(source.clone(), start, entry.stored)?);
+    if entry.method == 8 && entry.size > 0 {
+        let decoded = zlib::member(stored, entry.size, entry.crc, limits);
+        return in_pieces(&*decoded, 0..entry.size, PIECE, false, &mut |_| Ok(()));
+    }
+    limits.charge_work(entry.stored)?;
+    let mut crc = flate2::Crc::new();
+    let len = if entry.method == 8 { 0 } else { entry.stored };
+    in_pieces(&*stored, 0..len, PIECE, true, &mut |piece| {
+        crc.update(piece);
+        interrupt::check()
+    })?;
+    match crc.sum() {
+        _ if len != entry.size => Err(Error::malformed(format!("it has {len} bytes, not {}", entry.size))),
+        found if found != entry.crc => Err(differs(entry.crc, found)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(feature = "zlib"))]
+fn compare(_: &SourceRef, _: u64, _: &Entry, _: &Limits) -> Result<()> {
+    Err(Error::left_out("the CRC-32 of members of archives", "zlib"))
+}
+
+/// Bytes that are read at once.
+#[cfg(feature = "zlib")]
+const PIECE: u64 = 4 << 20;
+
+impl Entry {
+    /// Returns `true` if it is a file that is stored or deflated, and not encrypted.
+    fn is_readable(&self) -> bool {
+        !self.is_encrypted && matches!(self.method, 0 | 8) && !self.name.ends_with('/')
+    }
+}
+
 /// The bytes of a member.
 fn member(source: &SourceRef, entry: &Entry, limits: &Limits) -> Result<SourceRef> {
     let window = Window::new(source.clone(), begin(source, entry, limits)?, entry.stored)?;
     match entry.method {
-        0 => Ok(Arc::new(window)),
+        0 => {
+            let entry = entry.clone();
+            Ok(Arc::new(Checked::new(Arc::new(window), move |stored| compare(stored, 0, &entry, &Limits::default()))))
+        }
         #[cfg(not(feature = "zlib"))]
         8 => Err(Error::left_out("deflated members of archives", "zlib")),
         #[cfg(feature = "zlib")]
@@ -233,15 +347,7 @@ fn member(source: &SourceRef, entry: &Entry, limits: &Limits) -> Result<SourceRe
                 let what = format_args!("{} bytes decode to {}", entry.stored, entry.size);
                 return Err(Limits::exceeded("zlib_ratio", limits.zlib_ratio, what));
             }
-            limits.charge_memory(entry.size, "a member of an archive")?;
-            let bytes = read_vec(&window, 0, entry.stored, limits)?;
-            let mut out = Vec::new();
-            let mut decoder = flate2::read::DeflateDecoder::new(&bytes[..]).take(entry.size.saturating_add(1));
-            decoder.read_to_end(&mut out).map_err(|e| Error::malformed(format!("it does not decode: {e}")))?;
-            if out.len() as u64 != entry.size {
-                return Err(Error::malformed(format!("it decodes to {} bytes, not to {}", out.len(), entry.size)));
-            }
-            Ok(Arc::new(MemorySource::new(out, source.name())))
+            Ok(zlib::member(Arc::new(window), entry.size, entry.crc, limits))
         }
         method => Err(unknown_method(method)),
     }
@@ -264,6 +370,8 @@ mod tests {
             let mut body = npy_header(&Datatype::Uint8, &[values.len() as u64]).unwrap();
             body.extend(&values);
             let size = body.len() as u32;
+            let mut crc = flate2::Crc::new();
+            crc.update(&body);
             if method == 8 {
                 let mut deflate = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
                 deflate.write_all(&body).unwrap();
@@ -279,7 +387,8 @@ mod tests {
             directory.extend(CENTRAL);
             directory.extend([0; 6]);
             directory.extend(method.to_le_bytes());
-            directory.extend([0; 8]);
+            directory.extend([0; 4]);
+            directory.extend(crc.sum().to_le_bytes());
             directory.extend((body.len() as u32).to_le_bytes());
             directory.extend(size.to_le_bytes());
             directory.extend((name.len() as u16).to_le_bytes());
@@ -307,11 +416,43 @@ mod tests {
         assert_eq!((arrays[0].0.as_str(), arrays[0].1.load::<u8>().unwrap()), ("a", vec![1, 2, 3]));
         assert_eq!((arrays[1].0.as_str(), arrays[1].1.load::<u8>().unwrap()), ("g/b", vec![7; 200]));
         let packed = derive(&open(archive(8)), &Limits::default()).unwrap();
-        assert!(packed.contains("#: grid_filters=\"skip(128) rawdeflate\""), "{packed}");
+        assert!(packed.contains("#: grid_filters=\"skip(128) crc32("), "{packed}");
         assert!(Layout::read(packed.as_bytes()).is_ok());
         let text = derive(&open(archive(0)), &Limits::default()).unwrap();
         assert!(text.ends_with("a = u1[3] @163\ng/\n  b = u1[200] @331\n..\n"), "{text}");
         assert!(Layout::read(text.as_bytes()).is_ok());
+    }
+
+    /// First tier.
+    #[test]
+    fn the_crc_of_each_member_is_compared() {
+        for second in [0, 8] {
+            let (sound, limits) = (archive(second), Limits::default());
+            let wrong = |bytes: &[u8]| {
+                let found = sums(&open(bytes.to_vec()), &limits, Progress::default()).unwrap();
+                found.into_iter().filter(|(_, compared)| compared.is_err()).map(|(path, _)| path).collect::<Vec<_>>()
+            };
+            assert!(wrong(&sound).is_empty());
+            let entry = sound.windows(4).rposition(|four| four == CENTRAL).unwrap();
+            let mut bytes = sound;
+            bytes[entry + 16] ^= 1;
+            assert_eq!(wrong(&bytes), ["/g/b"]);
+            let arrays = npz_arrays(&open(bytes), &limits).unwrap();
+            assert!(arrays[0].1.load::<u8>().is_ok() && arrays[0].1.source().check_whole().is_ok());
+            // A stored member is compared before it gets a new checksum, a deflated one when it is decoded.
+            assert_eq!(arrays[1].1.load::<u8>().is_ok(), second == 0);
+            assert_eq!(arrays[1].1.source().check_whole().is_ok(), second == 8);
+        }
+    }
+
+    /// First tier. As in numpy.
+    #[test]
+    fn the_last_of_several_members_with_one_name_comes_first() {
+        let entry =
+            |name: &str, header| Entry { name: name.into(), is_encrypted: false, method: 0, crc: 0, stored: 0, size: 0, header };
+        let entries = [entry("a", 0), entry("b", 1), entry("a", 2), entry("c", 3), entry("a", 4)];
+        let order: Vec<u64> = latest_first(&entries).into_iter().map(|entry| entry.header).collect();
+        assert_eq!(order, [4, 0, 2, 1, 3]);
     }
 
     #[test]

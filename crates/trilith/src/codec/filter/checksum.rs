@@ -16,6 +16,25 @@ pub(super) fn crc32c(bytes: Vec<u8>) -> Result<Vec<u8>> {
     taken_off(bytes, |body| [castagnoli(body); 2])
 }
 
+/// The CRC of zip and gzip.
+#[cfg(feature = "zlib")]
+pub(super) fn crc32(bytes: &[u8]) -> Result<u32> {
+    let mut crc = flate2::Crc::new();
+    crc.update(bytes);
+    Ok(crc.sum())
+}
+
+#[cfg(not(feature = "zlib"))]
+pub(super) fn crc32(_: &[u8]) -> Result<u32> {
+    Err(crate::codec::left_out::feature("zlib"))
+}
+
+/// The error for bytes that differ from their CRC.
+#[cold]
+pub(crate) fn differs(stated: u32, found: u32) -> Error {
+    Error::malformed(format!("the CRC-32 is {stated:08x}, but the bytes have {found:08x}"))
+}
+
 fn taken_off(mut bytes: Vec<u8>, sums: impl FnOnce(&[u8]) -> [u32; 2]) -> Result<Vec<u8>> {
     let Some((body, stored)) = bytes.split_last_chunk::<4>() else {
         return Err(Error::malformed("the chunk is shorter than its checksum"));
@@ -72,6 +91,8 @@ mod tests {
         assert_eq!(castagnoli(b"123456789"), 0xe306_9283);
         // Fletcher's sum over big-endian words: 0x0102 + 0x0304, and 0x0102 + (0x0102 + 0x0304).
         assert_eq!(fletcher(&[1, 2, 3, 4]), 0x0508_0406);
+        #[cfg(feature = "zlib")]
+        assert_eq!(crc32(b"123456789").unwrap(), 0xcbf4_3926);
         assert!(crc32c(vec![1, 2, 3]).is_err() && fletcher32(vec![0; 3]).is_err());
     }
 }

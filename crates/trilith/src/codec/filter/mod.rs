@@ -16,6 +16,7 @@ mod packbits;
 mod packed;
 mod szip;
 
+pub(crate) use self::checksum::differs;
 use super::shuffle;
 use crate::bytes::{Step, to_usize};
 use crate::error::{Error, ErrorKind, Result};
@@ -90,6 +91,19 @@ impl Filters {
         }
     }
 
+    /// Returns the number of leading bytes to skip and the CRC-32 if the filters are those of a deflated member of an archive.
+    #[cfg(feature = "zlib")]
+    pub fn of_member(&self) -> Option<(u64, u32)> {
+        let (first, rest) = self.0.split_first()?;
+        let (skipped, rest) = if first.name == "skip" { (first.argument(0).ok()?, rest) } else { (0, self.0.as_slice()) };
+        match rest {
+            [crc, deflate] if crc.name == "crc32" && deflate.name == "rawdeflate" => {
+                Some((skipped, u32::try_from(crc.argument(0).ok()?).ok()?))
+            }
+            _ => None,
+        }
+    }
+
     /// The filters, in the order in which they were applied.
     pub fn steps(&self) -> Vec<Step> {
         self.0.iter().map(|filter| Step::new(&filter.name, filter.arguments.clone())).collect()
@@ -130,6 +144,7 @@ impl Filter {
             "float" => Grows::Times(self.argument(0).unwrap_or(8), numbers::made(&self.arguments)),
             "dates" => Grows::Times(8, numbers::DATE as u64),
             "fletcher32" | "crc32c" => Grows::By(4),
+            "crc32" => Grows::By(0),
             "skip" => Grows::By(self.argument(0).unwrap_or(0)),
             _ => Grows::Unknown,
         }
@@ -168,6 +183,11 @@ impl Filter {
             "lzw" => lzw::undo(&bytes, &Room::of(given, size, limits)?),
             "fletcher32" => checksum::fletcher32(bytes),
             "crc32c" => checksum::crc32c(bytes),
+            "crc32" => {
+                let wrong = |_| Error::malformed("the number in parentheses is more than a CRC-32 has");
+                let (stated, found) = (u32::try_from(self.argument(0)?).map_err(wrong)?, checksum::crc32(&bytes)?);
+                if found == stated { Ok(bytes) } else { Err(differs(stated, found)) }
+            }
             "nbit" => packed::nbit(bytes, &self.arguments, Room::of(given, size, limits)?.most),
             "scaleoffset" => packed::scaleoffset(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
             "packbits" => packbits::undo(&bytes, &Room::of(given, size, limits)?),
@@ -189,8 +209,13 @@ impl Filter {
             }
             "skip" => {
                 let count = to_usize(self.argument(0)?)?;
-                let behind = || Error::malformed(format!("{} bytes, of which {count} are skipped", bytes.len()));
-                bytes.get(count..).map(<[u8]>::to_vec).ok_or_else(behind)
+                if count > bytes.len() {
+                    return Err(Error::malformed(format!("{} bytes, of which {count} are skipped", bytes.len())));
+                }
+                // In place: a chunk may be as large as the memory.
+                let mut bytes = bytes;
+                drop(bytes.drain(..count));
+                Ok(bytes)
             }
             name => self.decompressed(name, &bytes, &Room::of(given, size, limits)?, limits),
         }
@@ -362,8 +387,17 @@ fn lz4_with_size(bytes: &[u8], most: usize) -> Result<Vec<u8>> {
 #[cfg(feature = "zlib")]
 fn raw_deflate(bytes: &[u8], into: &mut [u8]) -> Option<usize> {
     let mut state = flate2::Decompress::new(false);
-    let ended = state.decompress(bytes, into, flate2::FlushDecompress::Finish);
-    ended.is_ok_and(|status| status == flate2::Status::StreamEnd).then(|| state.total_out() as usize)
+    loop {
+        // One call takes and returns less than 4 GiB.
+        let before = (state.total_in(), state.total_out());
+        let rest = bytes.get(usize::try_from(before.0).ok()?..)?;
+        let room = into.get_mut(usize::try_from(before.1).ok()?..)?;
+        match state.decompress(rest, room, flate2::FlushDecompress::Finish).ok()? {
+            flate2::Status::StreamEnd => return usize::try_from(state.total_out()).ok(),
+            _ if before == (state.total_in(), state.total_out()) => return None,
+            _ => {}
+        }
+    }
 }
 
 #[cfg(test)]
