@@ -140,6 +140,35 @@ def test_a_cutout_is_a_file_with_coordinates_of_its_own(file, tmp_path):
         trilith.cutout(trilith.open(trilith.dumps({"data": numpy.zeros(SHAPE)})), sky=(lon, lat), size=3)
 
 
+def test_fits_images_that_are_scaled_or_compressed(tmp_path):
+    """The pixels and the extent of the image, not of what is stored. (The rest tier.)"""
+    fits = pytest.importorskip("astropy.io.fits")
+    stored = numpy.arange(64 * 40, dtype="i2").reshape(64, 40)
+    header = fits.Header()
+    for key, value in {"CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN", "CRPIX1": 2, "CRPIX2": 2, "CRVAL1": 10.0, "CRVAL2": 20.0, "CDELT1": -1e-3, "CDELT2": 1e-3}.items():
+        header[key] = value
+    scaled = fits.ImageHDU(stored, header)
+    for key, value in {"BSCALE": 0.5, "BZERO": 10.0, "BLANK": 41}.items():
+        scaled.header[key] = value
+    for name, hdu in (("scaled", scaled), ("compressed", fits.CompImageHDU(stored, header))):
+        path = tmp_path / f"{name}.fits"
+        fits.HDUList([fits.PrimaryHDU(), hdu]).writeto(path)
+        wanted = fits.getdata(path, 1)[0:3, 0:3].astype("f8")
+        with trilith.open(path) as file:
+            wcs = file["fits/1/data"].wcs
+            assert wcs.pixel_shape == (40, 64) and len(wcs.footprint()) == 4
+            assert bool(wcs.contains(*wcs.pixel_to_world_values(39, 63)))
+            inside = trilith.cutout(file, sky=wcs.pixel_to_world_values(1, 1), size="3px")
+            numpy.testing.assert_array_equal(numpy.asarray(inside["fits/1/data"]).astype("f8"), wanted)
+            inside.write_to(tmp_path / "out.fits", overwrite=True)
+            numpy.testing.assert_array_equal(fits.getdata(tmp_path / "out.fits", 1).astype("f8"), wanted)
+            beyond = numpy.asarray(trilith.cutout(file, sky=wcs.pixel_to_world_values(0, 0), size="3px")["fits/1/data"]).astype("f8")
+            assert numpy.isnan(beyond[0]).all() if name == "scaled" else not beyond[0].any()
+            numpy.testing.assert_array_equal(beyond[1:, 1:], wanted[:2, :2])
+            lon, lat = wcs.pixel_to_world_values(35, 60)
+        assert trilith.covering([path], float(lon), float(lat)) == [str(path)]
+
+
 def test_the_cards_of_a_header(file):
     cards = file["sci/data"].wcs.to_fits_header()
     assert cards["CTYPE1"] == "RA---TAN" and cards["CRPIX1"] == 30.5 and cards["RADESYS"] == "ICRS"

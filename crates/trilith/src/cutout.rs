@@ -16,6 +16,7 @@ use crate::change::Change;
 use crate::convert::{ConvertOptions, To};
 use crate::error::{Error, Result};
 use crate::file::{File, Form, OpenOptions};
+use crate::fits::{self, Card, CardValue, Header, Outside, Part, StoredImage};
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
 use crate::wcs::{Found, PixelBox, Size};
 pub use image::CutoutImage;
@@ -44,7 +45,8 @@ pub enum Edge {
 pub struct CutoutOptions {
     /// The treatment of the edge of the image.
     pub edge: Edge,
-    /// Value of pixels beyond the edge. By default NaN for floats and complex numbers, else 0.
+    /// Value of pixels beyond the edge. By default NaN for floats and complex numbers, else 0. In a FITS file BLANK is NaN for
+    /// integers that are scaled.
     pub fill: Option<f64>,
     /// Names of the arrays that the cutout has, as `data`; all of the shape of the image if there are none.
     pub only: Vec<String>,
@@ -116,6 +118,11 @@ impl<'f> Cutout<'f> {
 
     /// The part of an array of the shape of the image.
     fn cut(&self, array: &Array) -> Result<Array> {
+        self.cut_with(array, || fill_bytes(array.datatype(), self.options.fill).map(Some))
+    }
+
+    /// The same, with the element for pixels beyond the edge. They are masked if there is none.
+    fn cut_with(&self, array: &Array, fill: impl FnOnce() -> Result<Option<Vec<u8>>>) -> Result<Array> {
         // The cutout has no sums, or new ones. Those of a remote file would fetch all of it.
         let fits = self.image.file.as_asdf().and_then(crate::file::fits_around);
         if fits.is_some_and(|fits| fits.source().access() != crate::bytes::Access::Requests) {
@@ -127,7 +134,7 @@ impl<'f> Cutout<'f> {
         let lengths = self.pixels.length.iter().rev().copied();
         let shape: Vec<u64> = array.shape().iter().take(more).copied().chain(lengths).collect();
         if part.shape() != shape {
-            return self.filled(&part, &shape);
+            return self.filled(&part, &shape, fill()?);
         }
         // A checksum is that of a whole block, most of which a small cutout does not need, so it is not read for that.
         let is_small = part.nbytes() <= READ_NOW && part.nbytes().saturating_mul(2) < array.nbytes();
@@ -135,13 +142,14 @@ impl<'f> Cutout<'f> {
     }
 
     /// The part of the image in the middle of filled pixels.
-    fn filled(&self, part: &Array, shape: &[u64]) -> Result<Array> {
+    fn filled(&self, part: &Array, shape: &[u64], fill: Option<Vec<u8>>) -> Result<Array> {
         let datatype = part.datatype().clone();
         let item = usize::try_from(datatype.packed_size()).unwrap_or(usize::MAX);
         let limits = self.image.file.limits();
         let count = shape.iter().try_fold(1u64, |product, length| product.checked_mul(*length)).unwrap_or(u64::MAX);
         limits.charge_memory(count.saturating_mul(item as u64), "the filled pixels of a cutout")?;
-        let fill = fill_bytes(&datatype, self.options.fill)?;
+        let is_masked = fill.is_none();
+        let fill = fill.unwrap_or_else(|| vec![0; item]);
         let count = usize::try_from(count).map_err(|_| Error::limit("a cutout of too many pixels for this machine"))?;
         let mut bytes = fill.repeat(count);
         // Start of the part along each axis of the array.
@@ -151,7 +159,11 @@ impl<'f> Cutout<'f> {
             .collect();
         copy(&part.read_bytes(Byteorder::Little)?, part.shape(), &mut bytes, shape, &begin, item);
         let made = Array::from_bytes(bytes, datatype, Byteorder::Little, shape.to_vec())?;
-        let Some(mask) = part.mask_bytes()? else { return Ok(made) };
+        let mask = match part.mask_bytes()? {
+            Some(mask) => mask,
+            None if is_masked => vec![0; usize::try_from(part.len()).unwrap_or(0)],
+            None => return Ok(made),
+        };
         let mut whole = vec![1u8; count];
         copy(&mask, part.shape(), &mut whole, shape, &begin, 1);
         let mask = Array::from_bytes(whole, Datatype::Bool8, Byteorder::Little, shape.to_vec())?;
@@ -225,7 +237,8 @@ impl<'f> Cutout<'f> {
 
     /// Writes the cutout as a file of a format: ASDF, FITS or NPY. Returns what a user should know, as arrays that are left out.
     ///
-    /// FITS has the images with their coordinates, and the whole tree as ASDF. NPY has the pixels of the image alone.
+    /// FITS has the images with their coordinates, and the whole tree as ASDF. NPY has the pixels of the image alone. The images of
+    /// a FITS file stay as they are stored, with BSCALE, BZERO and BLANK, but without compression.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for other formats, and as [`Cutout::edit`] and
@@ -238,22 +251,32 @@ impl<'f> Cutout<'f> {
                 array.write_npy(out)?;
                 Ok((masked > 0).then(|| format!("{masked} masked elements are written without the mask")).into_iter().collect())
             }
+            Form::Asdf if self.form() == Form::Fits => {
+                let mut whole = std::io::Cursor::new(Vec::new());
+                let mut notes = self.write_hdus(&mut whole)?;
+                notes.extend(self.converted(whole.into_inner(), To::Asdf, &ConvertOptions::default(), out)?);
+                Ok(notes)
+            }
             Form::Asdf => self.write_asdf(out),
             Form::Fits if self.image.file.as_asdf().is_some_and(|file| file.container().is_some()) => self.write_hdus(out),
             Form::Fits => {
                 let mut asdf = std::io::Cursor::new(Vec::new());
                 let mut notes = self.write_asdf(&mut asdf)?;
-                let file = OpenOptions::new().limits(self.image.file.limits().clone()).open_bytes(asdf.into_inner())?;
-                let mut options = options.clone();
-                (options.to, options.allow_loss) = (To::Fits, true);
-                let done = file.convert_into(&options, out, crate::Progress::default())?;
-                notes.extend(done.losses.into_iter().map(|loss| loss.message));
-                notes.extend(done.notes);
+                notes.extend(self.converted(asdf.into_inner(), To::Fits, options, out)?);
                 Ok(notes)
             }
             other => Err(Error::unsupported(format!("cannot write a cutout as {}", other.name()))
                 .hint("give a name that ends in .asdf, .fits, .npy or .png")),
         }
+    }
+
+    /// Writes the bytes of a cutout in another format. Returns what a user should know.
+    fn converted(&self, bytes: Vec<u8>, to: To, options: &ConvertOptions, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
+        let file = OpenOptions::new().limits(self.image.file.limits().clone()).open_bytes(bytes)?;
+        let mut options = options.clone();
+        (options.to, options.allow_loss) = (to, true);
+        let done = file.convert_into(&options, out, crate::Progress::default())?;
+        Ok(done.losses.into_iter().map(|loss| loss.message).chain(done.notes).collect())
     }
 
     fn write_asdf(&self, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
@@ -280,55 +303,60 @@ impl<'f> Cutout<'f> {
 
     /// The images of a FITS file that have the shape of this one, each with its own header.
     fn write_hdus(&self, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
-        use crate::fits::{self, Card, HduKind, Header, Part};
-
         let around = self.image.file.as_asdf().and_then(crate::file::fits_around);
         let fits = around.ok_or_else(|| Error::unsupported(format!("{} is in no FITS file", self.image.path)))?;
         let (mut parts, mut left) = (Vec::new(), 0usize);
+        let only = &self.options.only;
         for hdu in fits.hdus() {
-            let stored = if hdu.kind() == HduKind::Image { fits.stored(hdu)? } else { None };
-            let is_chosen =
-                self.options.only.is_empty() || self.options.only.iter().any(|name| name.eq_ignore_ascii_case(hdu.name()));
-            let stored = stored.filter(|array| self.image.has_shape(array.shape()) && is_chosen);
-            let Some(stored) = stored else {
-                if hdu.number() == 0 {
-                    let mut part = Part::primary(None)?;
-                    let is_shape = |card: &Card| {
-                        card.keyword().starts_with("NAXIS")
-                            || matches!(card.keyword(), "SIMPLE" | "BITPIX" | "EXTEND" | "CHECKSUM" | "DATASUM")
-                    };
-                    hdu.header().cards().iter().filter(|card| !is_shape(card)).for_each(|card| part.header.push(card.clone()));
-                    parts.push(part);
-                }
-                left += usize::from(!hdu.data().is_empty());
+            let is_chosen = only.is_empty() || only.iter().any(|name| name.eq_ignore_ascii_case(hdu.name()));
+            let is_image = is_chosen && fits.image_shape(hdu).is_some_and(|shape| self.image.has_shape(&shape));
+            if let Some(image) = if is_image { fits.stored_image(hdu)? } else { None } {
+                parts.push(self.part(image, hdu.number() == 0)?);
                 continue;
-            };
-            let mut cards = Vec::new();
-            for card in hdu.header().cards() {
-                let axis = card.keyword().strip_prefix("CRPIX").and_then(|rest| rest.get(..1)?.parse::<usize>().ok());
-                let start = axis.and_then(|axis| self.pixels.start.get(axis.checked_sub(1)?));
-                match (start, hdu.header().number(card.keyword()).ok().flatten()) {
-                    _ if matches!(card.keyword(), "CHECKSUM" | "DATASUM") => {}
-                    (Some(start), Some(old)) => cards.push(Card::new(card.keyword(), old - *start as f64, card.comment())?),
-                    _ => cards.push(card.clone()),
-                }
             }
-            let mut part = Part::primary(None)?;
-            (part.header, part.data) = (Header::new(cards), Some(self.cut(&stored)?));
-            parts.push(part);
+            if hdu.number() == 0 {
+                let cards = hdu.header().cards().iter().filter(|card| !is_sum(card)).cloned();
+                parts.push(Part::of(Header::new(cards.collect()), None));
+            }
+            left += usize::from(!hdu.data().is_empty());
         }
         if parts.iter().all(|part| part.data.is_none()) {
-            return Err(Error::unsupported(format!(
-                "cannot write a cutout of {} as FITS: no HDU holds its pixels unchanged",
-                self.image.path
-            ))
-            .hint("write it as .npy or .png, or decode the file first: trilith convert --physical"));
+            return Err(Error::unsupported(format!("cannot write a cutout of {} as FITS: no image HDU has it", self.image.path))
+                .hint("write it as .npy or .png, or decode the file first: trilith convert --physical"));
         }
         fits::write(out, &parts)?;
         Ok((left > 0)
             .then(|| format!("{} of another shape or kind left out", crate::error::counted(left, "HDU")))
             .into_iter()
             .collect())
+    }
+
+    /// The HDU of the pixels of an image. Its elements stay as they are stored, next to the cards that say what they mean.
+    fn part(&self, mut image: StoredImage, is_primary: bool) -> Result<Part> {
+        let outside = || match image.outside(self.options.fill)? {
+            Outside::Plain => fill_bytes(image.array().datatype(), self.options.fill).map(Some),
+            Outside::Element(bytes) => Ok(Some(bytes)),
+            Outside::Missing => Ok(None),
+        };
+        let array = self.cut_with(image.array(), outside)?;
+        let mut cards = Vec::new();
+        for card in image.header_mut().cards().iter().filter(|card| !is_sum(card)) {
+            let moved = match (self.moved(card.keyword()), card.value()) {
+                (Some(start), CardValue::Integer(old)) => Some(*old as f64 - start),
+                (Some(start), CardValue::Float(old)) => Some(*old - start),
+                _ => None,
+            };
+            cards.push(moved.map_or_else(|| Ok(card.clone()), |moved| Card::new(card.keyword(), moved, card.comment()))?);
+        }
+        *image.header_mut() = Header::new(cards);
+        image.part(array, is_primary)
+    }
+
+    /// The pixels by which a card moves: CRPIXja, and LTVi of IRAF.
+    fn moved(&self, keyword: &str) -> Option<f64> {
+        let rest = keyword.strip_prefix("CRPIX").or_else(|| keyword.strip_prefix("LTV"))?;
+        let axis: usize = rest.trim_end_matches(|c: char| c.is_ascii_uppercase()).parse().ok()?;
+        self.pixels.start.get(axis.checked_sub(1)?).map(|start| *start as f64)
     }
 
     /// The arrays of a file: those to cut, and those to leave out.
@@ -484,6 +512,11 @@ impl<'f> Cutout<'f> {
         }
         if moved < self.pixels.start.len() { Err(wrong()) } else { Ok(()) }
     }
+}
+
+/// Returns `true` for a card with a sum over the whole HDU.
+fn is_sum(card: &Card) -> bool {
+    matches!(card.keyword(), "CHECKSUM" | "DATASUM")
 }
 
 /// The arrays of a file, as a cutout sees them.

@@ -116,3 +116,110 @@ fn the_samples_of_2015_and_2016_hold_what_was_written() {
         assert_eq!(file.container().unwrap().offset, 20160);
     }
 }
+
+/// Cards of a header, with its filling.
+fn header(cards: &[&str]) -> Vec<u8> {
+    let mut bytes: Vec<u8> = cards.iter().chain(&["END"]).flat_map(|card| format!("{card:80}").into_bytes()).collect();
+    bytes.resize(bytes.len().next_multiple_of(2880), b' ');
+    bytes
+}
+
+fn filled(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.resize(bytes.len().next_multiple_of(2880), 0);
+    bytes
+}
+
+const SKY: [&str; 8] = [
+    "CTYPE1  = 'RA---TAN'",
+    "CTYPE2  = 'DEC--TAN'",
+    "CRPIX1  = 2",
+    "CRPIX2  = 2",
+    "CRVAL1  = 10.0",
+    "CRVAL2  = 20.0",
+    "CDELT1  = -0.001",
+    "CDELT2  = 0.001",
+];
+
+/// First tier: the kinds of images, and their FITS cutouts.
+#[test]
+fn a_fits_cutout_has_the_values_of_its_image_however_that_is_stored() {
+    let stored: Vec<i16> = (0..12).collect();
+    let numbers: Vec<u8> = stored.iter().flat_map(|n| n.to_be_bytes()).collect();
+    let image = ["BITPIX  = 16", "NAXIS   = 2", "NAXIS1  = 4", "NAXIS2  = 3"];
+    // Tiles without compression: a row of the table for each of the image, with number and place of its bytes.
+    let mut table: Vec<u8> = (0..3u32).flat_map(|row| [8u32.to_be_bytes(), (row * 8).to_be_bytes()].concat()).collect();
+    table.extend_from_slice(&numbers);
+    let tiles = [
+        "XTENSION= 'BINTABLE'",
+        "BITPIX  = 8",
+        "NAXIS   = 2",
+        "NAXIS1  = 8",
+        "NAXIS2  = 3",
+        "PCOUNT  = 24",
+        "GCOUNT  = 1",
+        "TFIELDS = 1",
+        "TTYPE1  = 'COMPRESSED_DATA'",
+        "TFORM1  = '1PB(8)'",
+        "ZIMAGE  = T",
+        "ZCMPTYPE= 'NOCOMPRESS'",
+        "ZBITPIX = 16",
+        "ZNAXIS  = 2",
+        "ZNAXIS1 = 4",
+        "ZNAXIS2 = 3",
+        "ZENITH  = 3",
+    ];
+    let scales: [(&[&str], f64, f64, Option<i16>); 5] = [
+        (&[], 1.0, 0.0, None),
+        (&["BSCALE  = 0.5", "BZERO   = 10"], 0.5, 10.0, None),
+        (&["BZERO   = 32768"], 1.0, 32768.0, None),
+        (&["BLANK   = 1"], 1.0, 0.0, Some(1)),
+        (&["BSCALE  = 0.5", "BZERO   = 10", "BLANK   = 5"], 0.5, 10.0, Some(5)),
+    ];
+    for (cards, scale, zero, blank) in scales {
+        let unscaled: f64 = if cards.len() < 2 && blank.is_none() { 0.0 } else { f64::NAN };
+        for kind in ["primary", "extension", "tiles"] {
+            let all = |first: &[&str]| [header(&[first, &SKY, cards].concat())].concat();
+            let none = header(&["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0"]);
+            let file = match kind {
+                "primary" => [all(&[&["SIMPLE  = T"][..], &image].concat()), filled(numbers.clone())].concat(),
+                "extension" => {
+                    let begin = [&["XTENSION= 'IMAGE'"][..], &image, &["PCOUNT  = 0", "GCOUNT  = 1"]].concat();
+                    [none, all(&begin), filled(numbers.clone())].concat()
+                }
+                _ => [none, all(&tiles), filled(table.clone())].concat(),
+            };
+            let label = format!("{kind} {cards:?}");
+            let file = trilith::OpenOptions::new().open_bytes(file).unwrap();
+            let found = file.wcs("").unwrap().expect(&label);
+            assert_eq!(found.wcs.pixel_shape(), Some(&[4, 3][..]), "{label}");
+            let hdu = if kind == "primary" { 0 } else { 1 };
+            // Pixels 0 to 2 of x and y, and a row and a column before them.
+            for (pixel, first) in [(1.0, 0i64), (0.0, -1)] {
+                let at = found.wcs.forward().at(&[pixel, pixel]).unwrap();
+                let cutout = file.cutout("", [at[0], at[1]], "3px".parse().unwrap(), Default::default()).unwrap().expect(&label);
+                assert_eq!(cutout.pixels().start, [first, first], "{label}");
+                for form in [trilith::file::Form::Fits, trilith::file::Form::Asdf] {
+                    let mut out = std::io::Cursor::new(Vec::new());
+                    cutout.write(form, &Default::default(), &mut out).unwrap();
+                    let made = trilith::OpenOptions::new().open_bytes(out.into_inner()).unwrap();
+                    let values = made.array(&format!("/fits/{hdu}/data")).unwrap().load_as::<f64>().unwrap();
+                    let value = |x: i64, y: i64| match usize::try_from(y * 4 + x) {
+                        _ if x < 0 || y < 0 => unscaled,
+                        Ok(place) if blank == Some(stored[place]) => f64::NAN,
+                        Ok(place) => f64::from(stored[place]) * scale + zero,
+                        Err(_) => f64::NAN,
+                    };
+                    let wanted: Vec<f64> = (first..first + 3)
+                        .flat_map(|y| (first..first + 3).map(move |x| (x, y)))
+                        .map(|(x, y)| value(x, y))
+                        .collect();
+                    let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
+                    assert!(
+                        values.len() == 9 && values.iter().zip(&wanted).all(same),
+                        "{label} {form:?}: {values:?}, not {wanted:?}"
+                    );
+                }
+            }
+        }
+    }
+}

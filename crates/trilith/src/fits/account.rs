@@ -8,6 +8,7 @@ use super::hdu::{Hdu, HduKind};
 use super::header::BLOCK;
 use super::part::Part;
 use super::read::FitsFile;
+use super::tiles::is_keyword;
 use super::write::has_data;
 use crate::diagnostic::Diagnostic;
 use crate::error::Result;
@@ -60,7 +61,7 @@ fn says_more(card: &Card, hdu: &Hdu) -> bool {
     let stem = keyword.trim_end_matches(|c: char| c.is_ascii_digit());
     let is_blank = card.bytes().iter().all(|byte| *byte == b' ');
     let is_numbered = stem.len() < keyword.len() && NUMBERED.contains(&stem);
-    let is_tiles = hdu.kind() == HduKind::Tiles && keyword.starts_with('Z');
+    let is_tiles = hdu.kind() == HduKind::Tiles && is_keyword(keyword);
     !(is_blank || LAYOUT.contains(&keyword) || is_numbered || is_tiles)
 }
 

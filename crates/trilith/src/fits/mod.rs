@@ -37,6 +37,7 @@ mod plio;
 mod read;
 mod rice;
 mod scale;
+mod stored;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -65,6 +66,7 @@ pub use meant::meant;
 pub use part::{Part, is_image, losses};
 pub(crate) use part::{corrections, is_image_part, is_reserved};
 pub use read::FitsFile;
+pub(crate) use stored::{Outside, StoredImage};
 #[doc(hidden)]
 pub use table::{Column, columns};
 #[doc(hidden)]

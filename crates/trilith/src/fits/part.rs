@@ -442,7 +442,7 @@ fn table_rows(header: &Header, array: &Array) -> Result<Option<Rows>> {
 }
 
 /// Returns `true` for a keyword that a fresh header sets again, or that its data make wrong.
-fn is_structural(keyword: &str) -> bool {
+pub(super) fn is_structural(keyword: &str) -> bool {
     let name = keyword.trim_end_matches(|c: char| c.is_ascii_digit());
     matches!(
         name,

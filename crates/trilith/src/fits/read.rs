@@ -194,6 +194,11 @@ impl FitsFile {
         &self.limits
     }
 
+    /// The same, for the arrays of the file.
+    pub(super) fn shared_limits(&self) -> &Arc<Limits> {
+        &self.limits
+    }
+
     /// Describes the missing end of a file that is cut short: data, or the filling of the last block (FITS Standard
     /// 4.0, section 3.3.2).
     pub fn cut_short(&self) -> Option<String> {
@@ -345,7 +350,7 @@ pub(super) fn meant_of(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> R
     match hdu.kind {
         HduKind::Image => image::array(hdu, source, true, limits)?.ok_or_else(|| Error::malformed("this HDU has no data")),
         HduKind::Table | HduKind::TextTable => table::array(hdu, source, limits),
-        HduKind::Tiles => tiles::array(hdu, source, limits),
+        HduKind::Tiles => tiles::array(hdu, source, true, limits),
         HduKind::Groups => groups::array(hdu, source, limits),
         HduKind::Other => bytes(hdu, source, limits),
     }

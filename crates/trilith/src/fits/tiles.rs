@@ -14,7 +14,7 @@ use super::scale::{Linear, Number, array_of};
 use super::table::{Column, columns};
 use super::{hcompress, heap, image, plio, rice};
 use crate::array::grid::{Chunks, Cut, Grid};
-use crate::array::physical;
+use crate::array::physical as physical_of;
 use crate::array::{Array, element_count};
 use crate::bytes::{SourceRef, read_vec, to_usize};
 use crate::error::{Error, Result};
@@ -99,8 +99,21 @@ enum Value {
     Column(usize),
 }
 
-/// The image of a compressed HDU: as it is meant.
-pub(super) fn array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
+/// Returns `true` for a keyword that describes the compression, or that a compressed image keeps for its uncompressed form.
+pub(super) fn is_keyword(keyword: &str) -> bool {
+    let stem = keyword.trim_end_matches(|c: char| c.is_ascii_digit());
+    match stem.strip_prefix('Z') {
+        Some("NAXIS" | "TILE" | "NAME" | "VAL") => true,
+        Some(
+            "IMAGE" | "CMPTYPE" | "BITPIX" | "MASKCMP" | "QUANTIZ" | "SCALE" | "ZERO" | "BLANK" | "SIMPLE" | "TENSION" | "EXTEND"
+            | "BLOCKED" | "PCOUNT" | "GCOUNT" | "HECKSUM" | "DATASUM",
+        ) => stem == keyword,
+        _ => keyword == "ZDITHER0",
+    }
+}
+
+/// The image of a compressed HDU: as it is meant, or else as it was stored before it was compressed, but with its sign.
+pub(super) fn array(hdu: &Hdu, source: &SourceRef, physical: bool, limits: &Arc<Limits>) -> Result<Array> {
     let header = hdu.header();
     let plan = Plan::read(hdu)?;
     let shape: Vec<u64> = plan.axes.iter().rev().copied().collect();
@@ -122,7 +135,11 @@ pub(super) fn array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Resu
     let cut = Cut { shape: shape.clone(), chunk, item: number.size() as u64, cut_edges: true };
     let tiles = Tiles { source: source.clone(), plan, limits: Arc::clone(limits), table: OnceLock::new() };
     let grid = Grid::new(cut, Box::new(tiles), vec![0; number.size()], Arc::clone(limits))?;
-    physical(&array_of(Arc::new(grid), 0, shape, number, None, limits)?, &[image::meaning(number, linear)])
+    let grid = Arc::new(grid);
+    if !physical {
+        return array_of(grid, 0, shape, number, image::unsigned(number, linear), limits);
+    }
+    physical_of(&array_of(grid, 0, shape, number, None, limits)?, &[image::meaning(number, linear)])
 }
 
 impl Plan {

@@ -14,25 +14,55 @@ pub(super) fn of(item: &Item<'_>, is_cards: bool) -> Result<Option<Keywords>> {
     if item.kind() != ItemKind::Mapping && !(is_cards && item.kind() == ItemKind::List) {
         return Ok(None);
     }
-    let mut found = Keywords::default();
+    let mut found = Found::default();
     for (name, child) in item.children()?.into_iter().take(MOST) {
         if let Some(name) = name {
-            put(&mut found, &name, &child);
+            found.put(&name, &child);
         } else if let [(_, key), (_, value), ..] = &child.children()?[..]
             && let Ok(key) = key.text()
         {
-            put(&mut found, &key, value);
+            found.put(&key, value);
         }
     }
-    Ok(Some(found))
+    Ok(Some(found.keywords()))
 }
 
-/// Takes in a keyword, if it is a number or a string.
-fn put(keywords: &mut Keywords, key: &str, item: &Item<'_>) {
-    match item.value() {
-        Ok(Scalar::Float(number)) => keywords.number(key, number),
-        Ok(Scalar::Int(number)) => keywords.number(key, number as f64),
-        Ok(Scalar::Str(text)) => keywords.text(key, &text),
-        _ => {}
+/// Keywords as they are read.
+#[derive(Default)]
+struct Found {
+    keywords: Keywords,
+    /// The header is that of a table with the compressed tiles of an image: ZIMAGE is true.
+    is_compressed: bool,
+    /// ZNAXISn, the lengths of the axes of a compressed image, without the Z.
+    lengths: Vec<(String, f64)>,
+}
+
+impl Found {
+    /// Takes in a keyword, if it is a number or a string.
+    fn put(&mut self, key: &str, item: &Item<'_>) {
+        match item.value() {
+            Ok(Scalar::Float(number)) => self.number(key, number),
+            Ok(Scalar::Int(number)) => self.number(key, number as f64),
+            Ok(Scalar::Str(text)) => self.keywords.text(key, &text),
+            Ok(Scalar::Bool(true)) => self.is_compressed |= key.eq_ignore_ascii_case("ZIMAGE"),
+            _ => {}
+        }
+    }
+
+    fn number(&mut self, key: &str, number: f64) {
+        self.keywords.number(key, number);
+        if let Some(('Z' | 'z', rest)) = key.chars().next().zip(key.get(1..)) {
+            self.lengths.push((rest.to_owned(), number));
+        }
+    }
+
+    /// The keywords of the image: FITS Standard 4.0, section 10.1.
+    fn keywords(mut self) -> Keywords {
+        for (key, number) in
+            self.lengths.iter().filter(|(key, _)| self.is_compressed && key.to_ascii_uppercase().starts_with("NAXIS"))
+        {
+            self.keywords.number(key, *number);
+        }
+        self.keywords
     }
 }

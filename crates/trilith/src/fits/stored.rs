@@ -1,0 +1,175 @@
+//! Images as they are stored, with the header that says what their elements mean. Parts of them become HDUs of new files.
+//!
+//! FITS Standard 4.0, sections 4.4.2.5 (BSCALE, BZERO, BLANK) and 10.1 (images in compressed tiles).
+
+use super::card::Card;
+use super::hdu::{Hdu, HduKind, bitpix};
+use super::header::Header;
+use super::part::{Part, cards_of_image, extension_of, is_structural};
+use super::read::FitsFile;
+use super::scale::{Linear, Number};
+use super::{image, tiles};
+use crate::array::Array;
+use crate::array::meaning::Reading;
+use crate::error::{Context, Error, Result};
+
+/// The stored elements of an image, and the header of its HDU without compression. The two belong together: without the cards
+/// BSCALE, BZERO and BLANK the elements have other values.
+#[derive(Debug)]
+pub struct StoredImage {
+    header: Header,
+    array: Array,
+    number: Number,
+    linear: Linear,
+}
+
+/// The stored form of a pixel that an image does not have.
+#[derive(Debug, PartialEq)]
+pub enum Outside {
+    /// The elements mean themselves, so that any value of their datatype will do.
+    Plain,
+    /// This element, little-endian.
+    Element(Vec<u8>),
+    /// A missing value. The image has no BLANK, so a new one is needed.
+    Missing,
+}
+
+impl FitsFile {
+    /// Returns the shape of the image of an HDU, compressed or not; None if it has none.
+    pub fn image_shape(&self, hdu: &Hdu) -> Option<Vec<u64>> {
+        let prefix = match hdu.kind() {
+            HduKind::Image => "",
+            HduKind::Tiles => "Z",
+            _ => return None,
+        };
+        image::shape(hdu.header(), prefix).ok().flatten()
+    }
+
+    /// Returns the image of an HDU, compressed or not, as it is stored; None if it has none. Nothing is decoded.
+    ///
+    /// # Errors
+    /// Returns the errors of [`FitsFile::array`].
+    pub fn stored_image(&self, hdu: &Hdu) -> Result<Option<StoredImage>> {
+        let read = || {
+            let source = self.source_of(hdu)?;
+            let header = hdu.header();
+            let (array, header) = match hdu.kind() {
+                HduKind::Image => (image::array(hdu, &source, false, self.shared_limits())?, header.clone()),
+                HduKind::Tiles => (Some(tiles::array(hdu, &source, false, self.shared_limits())?), uncompressed(hdu)?),
+                _ => (None, Header::default()),
+            };
+            let Some(array) = array else { return Ok(None) };
+            let (number, linear) = (image::number(bitpix(&header, "BITPIX")?), image::linear(&header)?);
+            Ok(Some(StoredImage { header, array, number, linear }))
+        };
+        read().map_err(|e: Error| e.at_byte(hdu.start())).doing(|| hdu.label())
+    }
+}
+
+impl StoredImage {
+    /// The stored elements; unsigned integers as such.
+    pub fn array(&self) -> &Array {
+        &self.array
+    }
+
+    /// Returns the header of the HDU without compression.
+    pub fn header_mut(&mut self) -> &mut Header {
+        &mut self.header
+    }
+
+    /// Returns the stored form of a pixel beyond the edge whose physical value is `given`, or by default a missing one. Integers
+    /// that mean themselves have no missing value.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if no stored element has this value.
+    pub fn outside(&self, given: Option<f64>) -> Result<Outside> {
+        let is_integer = self.number.is_integer();
+        let is_scaled = matches!(image::meaning(self.number, self.linear).reading, Reading::Linear { .. });
+        let unsigned = self.linear.unsigned(self.number);
+        let blank = self.linear.blank.filter(|_| is_integer).map(i128::from);
+        let blank = blank.filter(|n| is_in(*n, self.number.datatype().whole_range()));
+        // The array has the unsigned number that BZERO makes of it.
+        let blank = blank.map(|n| if unsigned.is_some() { n + self.linear.zero as i128 } else { n });
+        let has_missing = is_integer && (is_scaled || blank.is_some());
+        let Some(value) = given.filter(|value| !(value.is_nan() && has_missing)) else {
+            return Ok(match blank {
+                Some(blank) => self.element(blank),
+                None if has_missing => Outside::Missing,
+                None => Outside::Plain,
+            });
+        };
+        if !is_scaled && blank.is_none() {
+            return Ok(Outside::Plain);
+        }
+        let (scale, zero) = if is_scaled { (self.linear.scale, self.linear.zero) } else { (1.0, 0.0) };
+        let stored = (value - zero) / scale;
+        if !is_integer {
+            return Ok(Outside::Element(match self.number {
+                Number::F32 => (stored as f32).to_le_bytes().to_vec(),
+                _ => stored.to_le_bytes().to_vec(),
+            }));
+        }
+        let whole = stored.round();
+        let is_exact = (whole * scale + zero - value).abs() <= 1e-9 * value.abs().max(scale.abs());
+        let number = whole as i128;
+        if !is_exact || !is_in(number, self.array.datatype().whole_range()) || blank == Some(number) {
+            return Err(Error::invalid_input(format!("cannot fill with {value}: no stored {} means it", self.array.datatype()))
+                .hint("take another value for --fill, or --edge trim"));
+        }
+        Ok(self.element(number))
+    }
+
+    fn element(&self, number: i128) -> Outside {
+        Outside::Element(number.to_le_bytes().get(..self.number.size()).unwrap_or_default().to_vec())
+    }
+
+    /// Returns an HDU with some of the elements. Masked ones get a new BLANK.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if no integer is free for that, and what reading the elements
+    /// returns.
+    pub fn part(&self, array: Array, is_primary: bool) -> Result<Part> {
+        if array.mask().is_none() {
+            let mut header = self.header.clone();
+            for (axis, length) in array.shape().iter().rev().enumerate() {
+                header.set(&format!("NAXIS{}", axis + 1), *length, "", "NAXIS")?;
+            }
+            return Ok(Part::of(header, Some(array)));
+        }
+        let Some(mut part) = Part::masked("", is_primary, &array)? else {
+            return Err(Error::unsupported(format!("no {} is free for pixels beyond the edge", array.datatype()))
+                .hint("give their value with --fill, or leave them out with --edge trim"));
+        };
+        part.header.remove(|keyword| !is_structural(keyword));
+        let stays = |card: &&Card| !is_structural(card.keyword()) || matches!(card.keyword(), "BSCALE" | "BZERO");
+        self.header.cards().iter().filter(stays).for_each(|card| part.header.push(card.clone()));
+        Ok(part)
+    }
+}
+
+fn is_in(number: i128, range: Option<(i128, i128)>) -> bool {
+    range.is_some_and(|(low, high)| (low..=high).contains(&number))
+}
+
+/// The header of a compressed image without that of its table.
+fn uncompressed(hdu: &Hdu) -> Result<Header> {
+    let header = hdu.header();
+    let shape = image::shape(header, "Z")?.unwrap_or_default();
+    let mut cards = extension_of(cards_of_image(bitpix(header, "ZBITPIX")?, None, &shape)?)?;
+    let is_table = |card: &Card| {
+        let keyword = card.keyword();
+        let stem = keyword.trim_end_matches(|c: char| c.is_ascii_digit());
+        let is_scale = matches!(keyword, "BSCALE" | "BZERO" | "BLANK");
+        let is_column = stem == "TUNIT" && stem != keyword;
+        let is_default_name = keyword == "EXTNAME" && hdu.name() == "COMPRESSED_IMAGE";
+        is_structural(keyword) && !is_scale || keyword == "EXTEND" || is_column || is_default_name || tiles::is_keyword(keyword)
+    };
+    cards.extend(header.cards().iter().filter(|card| !is_table(card)).cloned());
+    let mut made = Header::new(cards);
+    if let (true, Some(blank)) = (header.card("BLANK").is_none(), header.integer("ZBLANK").ok().flatten())
+        && bitpix(header, "ZBITPIX")? > 0
+    {
+        made.set("BLANK", blank, "missing pixels", "GCOUNT")?;
+    }
+    Ok(made)
+}
