@@ -15,6 +15,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use trilith::asdf::AsdfFile;
 use trilith::asdf::uris::Notes;
+use trilith::bytes::shown_name;
 use trilith::file::Gather;
 use trilith::threads::{Turn, in_order};
 use trilith::{Error, ErrorKind, File, Limits, Result};
@@ -305,7 +306,11 @@ impl<'o> Job<'o> {
 
     /// Returns the prefix of a message: the name of the file if there are several, unless the message has it.
     pub fn prefix(&self, text: &str) -> String {
-        if self.several && !text.contains(&self.name) { format!("{}: ", self.name) } else { String::new() }
+        if self.several && !text.contains(&*shown_name(&self.name)) && !text.contains(&self.name) {
+            format!("{}: ", self.name)
+        } else {
+            String::new()
+        }
     }
 
     /// One JSON document that `write` writes; of several files under a name, with the file and the path.

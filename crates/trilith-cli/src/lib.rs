@@ -35,7 +35,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as Unparsed};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
-use trilith::bytes::name_of;
+use trilith::bytes::{hidden_name, name_of, shown_name};
 use trilith::{Error, ErrorKind};
 
 use crate::commands::Command;
@@ -81,10 +81,10 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         complete::answer(&words);
         return 0;
     }
-    let (mut cli, name) = match parse(words) {
+    let (mut cli, name) = match parse(words.clone()) {
         Ok(parsed) => parsed,
         Err(error) => {
-            let _ = error.print();
+            usage(&error, &words);
             return if error.use_stderr() { 2 } else { 0 };
         }
     };
@@ -173,6 +173,20 @@ fn unknown_command(error: &clap::Error) -> Option<String> {
         (Unparsed::InvalidSubcommand, Some(ContextValue::String(word))) => Some(word.clone()),
         _ => None,
     }
+}
+
+/// Prints help, or an error of usage without the secrets of URLs among the words.
+fn usage(error: &clap::Error, words: &[OsString]) {
+    let words = words.iter().filter_map(|word| word.to_str());
+    let texts = words.flat_map(|word| [Some(word), word.split_once('=').map(|(_, value)| value)]).flatten();
+    let secrets: Vec<_> = texts.map(|text| (text, hidden_name(text))).filter(|(text, hidden)| text != hidden).collect();
+    if secrets.is_empty() {
+        let _ = error.print();
+        return;
+    }
+    let text = error.render().to_string();
+    let text = secrets.into_iter().fold(text, |text, (secret, hidden)| text.replace(secret, &shown_name(&hidden)));
+    text.lines().for_each(output::note);
 }
 
 /// Prints an error for a person, on stderr.

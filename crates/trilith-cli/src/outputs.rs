@@ -4,8 +4,9 @@
 mod names;
 
 use std::path::{Path, PathBuf};
+use trilith::bytes::shown_path;
 
-pub use self::names::{Claims, Outputs, named};
+pub use self::names::{Claims, Outputs, last_part, named};
 use serde_json::Value;
 use trilith::bytes::{is_one_file, is_url, path_of};
 pub use trilith::file::{Form, check_name, is_stream};
@@ -51,7 +52,7 @@ pub fn check_absent<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, overwrite:
         return Ok(());
     }
     match paths.into_iter().find(|path| std::fs::symlink_metadata(path).is_ok_and(|there| !there.is_dir())) {
-        Some(path) => Err(Error::invalid_input(format!("{} already exists", path.display())).hint("--overwrite replaces it")),
+        Some(path) => Err(Error::invalid_input(format!("{} already exists", shown_path(path))).hint("--overwrite replaces it")),
         None => Ok(()),
     }
 }
@@ -63,11 +64,11 @@ pub fn check_absent<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, overwrite:
 pub fn make_folder(folder: &Path) -> Result<()> {
     if folder.to_str().is_some_and(is_url) {
         let message =
-            format!("cannot write several files to {}: only single objects appear whole or not at all", folder.display());
+            format!("cannot write several files to {}: only single objects appear whole or not at all", shown_path(folder));
         return Err(Error::unsupported(message).hint("write to a folder of this machine with -o, and upload the files"));
     }
     let made = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    std::fs::create_dir_all(made).map_err(|e| Error::io(format!("making {}", folder.display()), e))
+    std::fs::create_dir_all(made).map_err(|e| Error::io(format!("making {}", shown_path(folder)), e))
 }
 
 /// Says what was written: one JSON document on stdout, or a line on stderr; nothing if the file itself went to

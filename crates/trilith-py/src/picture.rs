@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use trilith::bytes::shown_path;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -66,7 +67,7 @@ impl Picture {
         };
         let is_so = path.extension().is_some_and(|given| given.eq_ignore_ascii_case(ending));
         if !is_so {
-            let message = format!("cannot write {}: this picture needs the extension .{ending}", path.display());
+            let message = format!("cannot write {}: this picture needs the extension .{ending}", shown_path(path));
             return Err(raise(&Error::invalid_input(message), About::Argument));
         }
         let done = AtomicFile::create(&path, Basis::Nothing).and_then(|mut file| {

@@ -1,6 +1,5 @@
 //! `trilith implode FILE`: external blocks taken into one file.
 
-use std::path::Path;
 
 use clap::Args;
 use serde_json::json;
@@ -14,7 +13,7 @@ use crate::Outcome;
 use crate::item::Item;
 use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
 use crate::options::Options;
-use crate::outputs::{Form, check_absent, check_name, told};
+use crate::outputs::{Form, check_absent, check_name, last_part, told};
 use crate::target::Target;
 
 /// Join an exploded file: write its external blocks into one file
@@ -70,8 +69,7 @@ pub fn stem_and_ending(file: &str) -> (String, String) {
     if file == "-" {
         return ("stdin".to_owned(), "asdf".to_owned());
     }
-    let path = path_of(file);
-    let name = path.file_name().map_or_else(|| "stdin".into(), |name| name_of(Path::new(name)));
+    let name = last_part(file);
     let packed = name.len().checked_sub(3).filter(|at| name.get(*at..).is_some_and(|end| end.eq_ignore_ascii_case(".gz")));
     let (plain, gz) = name.split_at(packed.unwrap_or(name.len()));
     match plain.rsplit_once('.') {

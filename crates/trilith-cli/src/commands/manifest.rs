@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use serde_json::json;
+use trilith::bytes::{is_url, shown_name};
 use trilith::error::counted;
 use trilith::hierarchy::{Hierarchy, ReferenceOptions, References, stored_name};
 use trilith::{Error, Result};
@@ -71,6 +72,9 @@ impl Manifest {
             let mut references = References::default();
             references.add(Hierarchy::of(&file)?, &group, &how)?;
             job.warn_all(file.warnings());
+            if is_url(&job.name) && shown_name(&job.name) != job.name {
+                job.warn("the references leave out the user, password and signature of the URL, so programs need them to read it");
+            }
             let one = One { name: job.name.clone(), group, references };
             found.lock().unwrap_or_else(PoisonError::into_inner).insert(job.index, one);
             Ok(Outcome::Yes)

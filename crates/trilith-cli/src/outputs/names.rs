@@ -151,19 +151,22 @@ fn text_of(path: &str) -> String {
     path.trim_start_matches('/').replace('/', "_")
 }
 
+/// The last part of the name of a file, of a URL without its query. In the name of a file of this machine `?`, `#` and `\` are
+/// characters as any other.
+pub fn last_part(file: &str) -> String {
+    if is_url(file) {
+        return file.split(['?', '#']).next().and_then(|path| path.rsplit('/').next()).unwrap_or(file).to_owned();
+    }
+    path_of(file).file_name().map_or_else(|| file.to_owned(), |name| name_of(Path::new(name)).into_owned())
+}
+
 /// The name of a file that is written for an item: `{stem}` in `output` is the name of the file without its
 /// ending, `{item}` for the path.
 pub fn named(output: &str, file: &str, path: &str) -> String {
     if !output.contains('{') {
         return output.to_owned();
     }
-    // In the name of a file of this machine `?`, `#` and `\` are characters as any other.
-    let whole = path_of(file);
-    let last = match whole.file_name() {
-        _ if is_url(file) => file.split(['?', '#']).next().unwrap_or(file).rsplit('/').next().unwrap_or(file).into(),
-        Some(name) => name_of(Path::new(name)),
-        None => file.into(),
-    };
+    let last = last_part(file);
     let stem = last.strip_suffix(".gz").unwrap_or(&last);
     let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
     let item = text_of(path);

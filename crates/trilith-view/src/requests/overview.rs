@@ -1,6 +1,7 @@
 //! Facts about the files: names, kinds, blocks, and the result of verifying them.
 
 use serde_json::{Value, json};
+use trilith::bytes::shown_name;
 use trilith::digest::hex;
 use trilith::file::ArrayEntry;
 use trilith::{File, Result};
@@ -13,7 +14,9 @@ pub(super) fn files(session: &Session, request: &Request) -> Result<Value> {
     let (offset, limit) = request.page(1000, 10_000)?;
     let first = usize::try_from(offset).unwrap_or(usize::MAX);
     let last = first.saturating_add(usize::try_from(limit).unwrap_or(usize::MAX)).min(session.len());
-    let name = |index: usize| session.named(index).map(|(name, place)| json!({"index": index, "name": name, "place": place}));
+    let name = |index: usize| {
+        session.named(index).map(|(name, place)| json!({"index": index, "name": name, "place": shown_name(&place)}))
+    };
     let files: Vec<Value> = (first..last).filter_map(name).collect();
     Ok(json!({
         "files": files, "count": session.len(), "version": env!("CARGO_PKG_VERSION"),

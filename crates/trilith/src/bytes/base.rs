@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::name::{path_of, path_of_bytes};
+use super::name::{path_of, path_of_bytes, public_name};
 use crate::percent::{encoded, strict_bytes, strictly_decoded};
 
 /// The base of the relative references of a file: its folder, or its URL.
@@ -32,7 +32,7 @@ impl Base {
     /// [`Base::Nowhere`] for `-` and for a pipe or a device.
     pub fn of(name: &str) -> Self {
         if is_url(name) {
-            return Self::Address(name.to_owned());
+            return Self::Address(public_name(name));
         }
         let path = &*path_of(name);
         if name == "-" || std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {

@@ -72,7 +72,7 @@ impl Lock {
         if given.to_str().is_some_and(super::is_url) {
             return Err(Error::unsupported(format!(
                 "{} is not a file of this machine: an object is written as a whole",
-                given.display()
+                super::shown_path(given)
             ))
             .hint("write to a file of this machine, then convert it to the URL"));
         }

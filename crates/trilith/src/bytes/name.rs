@@ -4,11 +4,16 @@
 //! templates of outputs. On Unix a name is any bytes. A byte that is not part of UTF-8 becomes two *noncharacters*, which Unicode
 //! reserves for the inside of programs: U+FDD0 to U+FDDF for its first four bits, U+FDE0 to U+FDEF for the others. The bytes of
 //! noncharacters in a name become such pairs, too, so that no two paths have one string.
+//!
+//! A URL may hold secrets: user and password, and a query that is a signature. In a name each of their bytes is such a pair in the
+//! other order, so that no text that is made of names shows them: [`shown_name`] puts `…` in their place.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::base::is_url;
 use super::local::LocalFile;
 use super::source::Source;
 use crate::percent::{encoded, strict_bytes};
@@ -42,7 +47,7 @@ fn has_reserved(name: &str) -> bool {
 /// ```
 pub fn name_of(path: &Path) -> Cow<'_, str> {
     match path.to_str() {
-        Some(text) if !has_reserved(text) => text.into(),
+        Some(text) if !has_reserved(text) => hidden_name(text),
         _ if cfg!(unix) => name_of_bytes(path.as_os_str().as_encoded_bytes()).into(),
         _ => path.to_string_lossy(),
     }
@@ -62,18 +67,85 @@ pub fn name_of_bytes(bytes: &[u8]) -> String {
         }
         name.extend(chunk.invalid().iter().flat_map(pair).filter_map(char::from_u32));
     }
-    name
+    match secrets(&name).is_empty() {
+        true => name,
+        false => hidden_name(&name).into_owned(),
+    }
+}
+
+/// Returns a name in which the secrets of a URL are hidden. They come back by [`path_of`].
+///
+/// ```
+/// use trilith::bytes::{hidden_name, path_of, shown_name};
+/// let name = hidden_name("https://user:password@data.example/x.asdf?sig=1");
+/// assert_eq!(shown_name(&name), "https://…@data.example/x.asdf?…");
+/// assert_eq!(path_of(&name).to_str(), Some("https://user:password@data.example/x.asdf?sig=1"));
+/// ```
+pub fn hidden_name(name: &str) -> Cow<'_, str> {
+    let secrets = secrets(name);
+    if secrets.is_empty() {
+        return name.into();
+    }
+    let (mut hidden, mut at) = (String::with_capacity(name.len() * 2), 0);
+    for secret in secrets {
+        hidden.push_str(&name[at..secret.start]);
+        let pair = |byte: u8| [LOW + u32::from(byte >> 4), HIGH + u32::from(byte & 15)];
+        hidden.extend(name[secret.clone()].bytes().flat_map(pair).filter_map(char::from_u32));
+        at = secret.end;
+    }
+    hidden.push_str(&name[at..]);
+    hidden.into()
+}
+
+/// The parts of a URL that are secrets and are not hidden yet. The keys of buckets have no query, but somebody may write one.
+fn secrets(name: &str) -> Vec<Range<usize>> {
+    let Some(at) = name.find("://") else { return Vec::new() };
+    // An argument may have words before the URL: NAME=URL.
+    let scheme = name[..at].rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |before| before + 1);
+    let Some(url) = name.get(scheme..).filter(|url| is_url(url)) else { return Vec::new() };
+    let is_web = url.get(..4).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"));
+    let start = at + 3;
+    let end = name[start..].find(['/', '?', '#', '\\']).map_or(name.len(), |at| start + at);
+    let authority = &name[start..end];
+    let port = authority.rsplit_once(':').map(|(_, port)| port);
+    let user = match authority.rfind('@') {
+        // The name of a container is no secret.
+        Some(at) if is_web || authority[..at].contains(':') => Some(start..start + at),
+        Some(_) => None,
+        // A password with a slash: what seems to be its first part is no port.
+        None if port.is_some_and(|port| port.bytes().any(|b| !b.is_ascii_digit()) && !port.ends_with(']')) => {
+            name.rfind('@').filter(|at| *at >= end).map(|at| start..at)
+        }
+        None => None,
+    };
+    let after = user.as_ref().map_or(start, |user| user.end);
+    let query = name[after..].find('?').map(|at| after + at + 1);
+    let query = query.map(|at| at..name[at..].find('#').map_or(name.len(), |end| at + end)).filter(|query| {
+        let lower = name[query.clone()].to_ascii_lowercase();
+        is_web || ["sig=", "signature=", "token="].iter().any(|word| lower.contains(word))
+    });
+    let is_open = |part: &Range<usize>| {
+        let text = &name[part.clone()];
+        text != "…" && text.chars().any(|c| !is_reserved(c))
+    };
+    user.into_iter().chain(query).filter(is_open).collect()
+}
+
+/// Returns a URL without its secrets, as a file may hold it; any other name unchanged.
+pub(crate) fn public_name(name: &str) -> String {
+    let shown = shown_name(&hidden_name(name)).into_owned();
+    if is_url(&shown) { shown.replacen("://…@", "://", 1).replacen("?…", "", 1) } else { name.to_owned() }
 }
 
 /// Returns the path that a string is the name of.
 pub fn path_of(name: &str) -> Cow<'_, Path> {
-    if !cfg!(unix) || !has_reserved(name) {
+    if !has_reserved(name) || !(cfg!(unix) || is_url(name)) {
         return Path::new(name).into();
     }
     let mut bytes = Vec::with_capacity(name.len());
     parts(name, |part| match part {
         Part::Char(c) => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-        Part::Byte(byte) => bytes.push(byte),
+        Part::Byte(byte) | Part::Secret(byte) => bytes.push(byte),
     });
     path_of_bytes(bytes).map_or_else(|| Path::new(name).into(), Into::into)
 }
@@ -103,22 +175,35 @@ pub(super) fn path_of_bytes(bytes: Vec<u8>) -> Option<PathBuf> {
     text.map(Into::into)
 }
 
-/// Returns a name for people: each byte that is not part of UTF-8 is U+FFFD.
+/// Returns a name for people: each byte that is not part of UTF-8 is U+FFFD, and each secret of a URL is `…`. Text that is made
+/// of names may be given, too.
 pub fn shown_name(name: &str) -> Cow<'_, str> {
     if !has_reserved(name) {
         return name.into();
     }
-    let mut shown = String::with_capacity(name.len());
-    parts(name, |part| match part {
-        Part::Char(c) => shown.push(c),
-        Part::Byte(_) => shown.push(char::REPLACEMENT_CHARACTER),
+    let (mut shown, mut is_secret) = (String::with_capacity(name.len()), false);
+    parts(name, |part| {
+        let before = std::mem::replace(&mut is_secret, matches!(part, Part::Secret(_)));
+        match part {
+            Part::Char(c) => shown.push(c),
+            Part::Byte(_) => shown.push(char::REPLACEMENT_CHARACTER),
+            Part::Secret(_) if before => {}
+            Part::Secret(_) => shown.push('…'),
+        }
     });
     shown.into()
+}
+
+/// Returns a path or URL for people, as [`shown_name`].
+pub fn shown_path(path: impl AsRef<Path>) -> String {
+    shown_name(&name_of(path.as_ref())).into_owned()
 }
 
 enum Part {
     Char(char),
     Byte(u8),
+    /// A byte of a secret in a URL.
+    Secret(u8),
 }
 
 /// The characters of a name, and the bytes that are pairs.
@@ -128,14 +213,15 @@ fn parts(name: &str, mut take: impl FnMut(Part)) {
     };
     let mut rest = name.chars();
     while let Some(c) = rest.next() {
-        let low = rest.clone().next().and_then(|c| digit(c, LOW));
-        match (digit(c, HIGH), low) {
-            (Some(high), Some(low)) => {
-                rest.next();
-                take(Part::Byte(high << 4 | low));
-            }
-            _ => take(Part::Char(c)),
+        let pair = |first: u32, second: u32| {
+            let (high, low) = digit(c, first).zip(rest.clone().next().and_then(|c| digit(c, second)))?;
+            Some(high << 4 | low)
+        };
+        let part = pair(HIGH, LOW).map(Part::Byte).or_else(|| pair(LOW, HIGH).map(Part::Secret)).unwrap_or(Part::Char(c));
+        if !matches!(part, Part::Char(_)) {
+            rest.next();
         }
+        take(part);
     }
 }
 
@@ -154,6 +240,36 @@ mod tests {
             let name = name_of(path).into_owned();
             prop_assert_eq!(path_of(&name), path);
             prop_assert!(!shown_name(&name).contains(is_reserved));
+        }
+    }
+
+    #[test]
+    fn the_secrets_of_a_url_are_hidden_and_come_back() {
+        for (url, shown) in [
+            ("https://u:p@a.example/x?sig=1", "https://…@a.example/x?…"),
+            ("HTTP://u@a.example:80/x#/y", "HTTP://…@a.example:80/x#/y"),
+            ("https://u:p@a.example/x?a=1&b=2#/y?z", "https://…@a.example/x?…#/y?z"),
+            ("https://u:p/q@a.example/x", "https://…@a.example/x"),
+            ("https://u:\u{e9}@a.example/x?\u{fdd0}", "https://…@a.example/x?…"),
+            ("https://a.example/a@b?", "https://a.example/a@b?"),
+            ("https://[::1]:80/a@b", "https://[::1]:80/a@b"),
+            ("s3://key:secret@bucket/x", "s3://…@bucket/x"),
+            ("s3://bucket/night?/*.asdf", "s3://bucket/night?/*.asdf"),
+            ("az://container/x?sv=1&sig=2", "az://container/x?…"),
+            ("abfss://c@a.dfs.core.windows.net/x", "abfss://c@a.dfs.core.windows.net/x"),
+            ("/rho=https://u@a.example/x?y", "/rho=https://…@a.example/x?…"),
+            ("a@b/c?d=e", "a@b/c?d=e"),
+        ] {
+            let name = hidden_name(url);
+            assert_eq!((shown_name(&name), path_of(&name)), (shown.into(), Path::new(url).into()));
+            assert_eq!(hidden_name(&name), name);
+            assert_eq!(shown_name(&name_of_bytes(url.as_bytes())), shown);
+            assert_eq!(hidden_name(shown), shown);
+            if is_url(url) {
+                let public = public_name(&name);
+                assert!(!public.contains('…') && public_name(&public) == public, "{public}");
+                assert_eq!(public_name(shown), public);
+            }
         }
     }
 

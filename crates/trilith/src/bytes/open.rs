@@ -1,5 +1,6 @@
 //! The opener of files on this machine: links are followed, pipes kept, and journals looked for.
 
+use super::name::shown_path;
 use std::fs::{File, Metadata, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,17 +19,17 @@ use crate::error::{Error, Result};
 /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a folder or a device, which has no end.
 pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<SourceRef> {
     let path = path.as_ref();
-    let doing = || format!("opening {}", path.display());
+    let doing = || format!("opening {}", shown_path(path));
     // Again where the file is replaced while it is being opened.
     for _ in 0..100 {
         #[allow(clippy::disallowed_methods, reason = "this is the place that opens files")]
         let file = File::open(path).map_err(|e| absent(path, Error::io(doing(), e)))?;
         let metadata = file.metadata().map_err(|e| Error::io(doing(), e))?;
         if metadata.is_dir() {
-            return Err(Error::invalid_input(format!("{} is a directory", path.display())));
+            return Err(Error::invalid_input(format!("{} is a directory", shown_path(path))));
         }
         if is_device(&metadata) {
-            return Err(Error::invalid_input(format!("{} is a device", path.display())).hint("give a file, or a pipe"));
+            return Err(Error::invalid_input(format!("{} is a device", shown_path(path))).hint("give a file, or a pipe"));
         }
         if !metadata.is_file() {
             return spool(file, &path.to_string_lossy(), options.spool);

@@ -74,7 +74,7 @@ impl AtomicFile {
         // A link stays a link: what it leads to is replaced.
         let lock = Lock::acquire(given, basis)?;
         journal::refuse_stranger(&lock)?;
-        let doing = || format!("writing {}", given.display());
+        let doing = || format!("writing {}", super::shown_path(given));
         for attempt in 0u32..1000 {
             let temporary = temporary(&lock.path, attempt);
             let made = Listed::create(&temporary, || match &lock.there {

@@ -4,6 +4,7 @@
 //! checkpoint, which puts all whole rows at the end of the file as one [`Update`]. If the process is killed at any
 //! moment, the file holds the rows of the last checkpoint, each of them whole.
 
+use crate::bytes::shown_path;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -295,7 +296,7 @@ fn end_of(path: &Path, item: &str, opening: &OpenOptions) -> Result<StreamEnd> {
 fn begin(path: &Path, item: &str, options: &RowOptions, opening: &OpenOptions) -> Result<bool> {
     let shape = options.row_shape.as_deref().unwrap_or_default();
     let rows = || {
-        let missing = || Error::not_found(format!("there is no array {item} in {} yet", path.display()));
+        let missing = || Error::not_found(format!("there is no array {item} in {} yet", shown_path(path)));
         let (datatype, order) = options.datatype.clone().ok_or_else(|| missing().hint("state the datatype of its rows"))?;
         row_bytes(&datatype, shape)?;
         Ok::<_, Error>((datatype, order))
@@ -312,14 +313,14 @@ fn begin(path: &Path, item: &str, options: &RowOptions, opening: &OpenOptions) -
     }
     let file = opening.open(path)?;
     if file.family() == "dudley" {
-        return Err(Error::unsupported(format!("{} is a Dudley file, which has no streamed blocks", path.display()))
+        return Err(Error::unsupported(format!("{} is a Dudley file, which has no streamed blocks", shown_path(path)))
             .hint("trilith append adds records to its lists"));
     }
     let file = file.into_asdf()?;
     if let Some(target) = options.target
         && target.name != target_of(&file).name
     {
-        let message = format!("{} is there already, as a file of {}", path.display(), target_of(&file).name);
+        let message = format!("{} is there already, as a file of {}", shown_path(path), target_of(&file).name);
         return Err(Error::invalid_input(message).hint("leave the generation out, or convert the file"));
     }
     if walk::find(&file, item).is_ok() {

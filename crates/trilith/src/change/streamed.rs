@@ -1,5 +1,6 @@
 //! The streamed block of a file: how one is begun in a file that is there, and how it gets sizes at the end.
 
+use crate::bytes::shown_path;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -27,7 +28,7 @@ pub(super) fn begin_in(file: &AsdfFile, path: &Path, item: &str, rows: (&Datatyp
     let row = sections.generation();
     check_streams(row, row.map_or("this file", |row| row.name))?;
     if sections.all_blocks()?.last().is_some_and(|block| block.is_streamed()) {
-        return Err(Error::invalid_input(format!("{} has a streamed block already, and can have one only", path.display()))
+        return Err(Error::invalid_input(format!("{} has a streamed block already, and can have one only", shown_path(path)))
             .hint("finalise that array first, or use another file"));
     }
     let (datatype, order, shape) = rows;

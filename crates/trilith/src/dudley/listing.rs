@@ -1,5 +1,6 @@
 //! The files of a family, as a catalog of them is to be written.
 
+use crate::bytes::shown_path;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -58,14 +59,14 @@ impl Listing {
                 None => None,
             };
             let read = Catalog::params_of(&name, &file, own.as_ref());
-            let (values, against) = read.map_err(|error| error.context(path.display().to_string()))?;
+            let (values, against) = read.map_err(|error| error.context(shown_path(path)))?;
             if let Some(message) = record.admit(&file)? {
                 mismatches.push(Mismatch { file: name.clone(), message });
             }
             rows.push((name, values));
             mismatches.extend(against);
         }
-        let template = template.map(|path| below(&folder, path).unwrap_or_else(|_| path.display().to_string()));
+        let template = template.map(|path| below(&folder, path).unwrap_or_else(|_| shown_path(path)));
         Ok(Self { rows, mismatches, template, record })
     }
 
@@ -118,7 +119,7 @@ impl Listing {
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if it is not there.
 pub fn folder_of(catalog: &Path) -> Result<PathBuf> {
     let folder = catalog.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    folder.canonicalize().map_err(|e| Error::io(format!("opening {}", folder.display()), e))
+    folder.canonicalize().map_err(|e| Error::io(format!("opening {}", shown_path(folder)), e))
 }
 
 /// The path or URL of a file that a catalog in `folder` names.
@@ -129,15 +130,22 @@ pub fn place_of(folder: &Path, name: &str) -> PathBuf {
 /// A path or URL as a catalog in `folder` names it.
 fn below(folder: &Path, path: &Path) -> Result<String> {
     if let Some(url) = path.to_str().filter(|path| crate::bytes::is_url(path)) {
+        if crate::bytes::public_name(url) != url {
+            let shown = shown_path(path);
+            return Err(Error::invalid_input(format!(
+                "cannot list {shown}: a catalog would show its user, password or signature"
+            ))
+            .hint("make the catalog of copies of the files"));
+        }
         return Ok(url.to_owned());
     }
-    let real = path.canonicalize().map_err(|e| Error::io(format!("opening {}", path.display()), e))?;
+    let real = path.canonicalize().map_err(|e| Error::io(format!("opening {}", shown_path(path)), e))?;
     let Ok(name) = real.strip_prefix(folder) else {
-        return Err(Error::invalid_input(format!("{} is not in the folder of the catalog, or below it", path.display()))
+        return Err(Error::invalid_input(format!("{} is not in the folder of the catalog, or below it", shown_path(path)))
             .hint("a catalog lists only files in its folder and below"));
     };
     let Some(parts) = name.iter().map(|part| part.to_str()).collect::<Option<Vec<_>>>() else {
-        return Err(Error::unsupported(format!("{}: a catalog cannot list a file whose name is not UTF-8", path.display()))
+        return Err(Error::unsupported(format!("{}: a catalog cannot list a file whose name is not UTF-8", shown_path(path)))
             .hint("rename it"));
     };
     Ok(parts.join("/"))

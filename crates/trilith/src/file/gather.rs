@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::FileKind;
 use super::open::first_bytes;
-use crate::bytes::{self, LocalOptions, is_url, name_of, path_of};
+use crate::bytes::{self, LocalOptions, hidden_name, is_url, name_of, path_of};
 use crate::error::{Error, Result};
 use crate::glob::{Pattern, fits};
 
@@ -99,6 +99,7 @@ impl Gather {
 
     /// The files that a name means. A file of this name goes before a pattern.
     pub fn named(self, name: &str) -> Gathered {
+        let name = &*hidden_name(name);
         let mut found = Gathered::new(self);
         if Self::is_several(name) && is_url(name) {
             found.add_objects(name);
@@ -143,7 +144,7 @@ impl Gather {
     /// The files that a name from a list means, in which no mark of a pattern has a meaning.
     pub fn listed(self, name: &str) -> Gathered {
         let mut found = Gathered::new(self);
-        found.add_name(name);
+        found.add_name(&hidden_name(name));
         found
     }
 }
@@ -219,7 +220,7 @@ impl Gathered {
     /// Adds the objects of a bucket that a pattern or a folder means.
     #[cfg(feature = "remote")]
     fn add_objects(&mut self, url: &str) {
-        match bytes::objects(url, self.how.hidden, FileKind::is_known_ending, &self.how.remote) {
+        match bytes::objects(&path_of(url).to_string_lossy(), self.how.hidden, FileKind::is_known_ending, &self.how.remote) {
             Ok(urls) if urls.is_empty() => {
                 let what = if url.ends_with('/') { "no ASDF, FITS or Dudley file is in" } else { "no object fits the pattern" };
                 let problem = Some(Error::invalid_input(format!("{what} {url}")));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::numcodecs::numcodec;
 use super::{Hierarchy, Json, Node};
 use crate::array::{Array, Byteorder, Datatype, ElementValue, Field, Manifest, number_descr, unravel};
-use crate::bytes::base64;
+use crate::bytes::{base64, public_name};
 use crate::dudley::s1_bytes;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -149,7 +149,7 @@ impl References {
     }
 
     fn places(&mut self, array: &Array, manifest: &Manifest, within: &dyn Fn(&str) -> String) {
-        let file = Json::Text(manifest.file.clone());
+        let file = Json::Text(public_name(&manifest.file));
         let counts: Vec<u64> =
             array.shape().iter().zip(&manifest.chunk).map(|(len, chunk)| len.div_ceil((*chunk).max(1))).collect();
         for (number, place) in manifest.places.iter().enumerate() {

@@ -81,7 +81,7 @@ pub fn collect(
 
 fn read(query: &Query, name: &str, opening: &OpenOptions) -> Result<(Vec<Row>, Option<String>)> {
     let file = opening.open(path_of(name))?;
-    Ok((query.rows(&shown_name(name), &file)?, file.source().notice()))
+    Ok((query.rows(name, &file)?, file.source().notice()))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use std::cmp::Ordering;
 
 pub use self::collect::{Collected, collect};
 use self::column::{Column, Place};
+use crate::bytes::{hidden_name, shown_name};
 use crate::condition::Filter;
 pub use crate::condition::{Cell, CellType};
 use crate::error::{Error, Result};
@@ -167,11 +168,12 @@ impl Query {
         &self.names
     }
 
-    /// The rows of one file.
+    /// The rows of one file. The column `file` has its name without the secrets of a URL.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read. Missing items are null.
     pub fn rows(&self, name: &str, file: &File) -> Result<Vec<Row>> {
+        let name = &*shown_name(&hidden_name(name)).into_owned();
         let mut rows = Vec::new();
         let image = OnceCell::new();
         if let Some(cone) = &self.covers {

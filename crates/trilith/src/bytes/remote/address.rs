@@ -8,6 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::{ParseError, Position, Url};
 
 use super::super::base::percent_decode;
+use super::super::name::{hidden_name, public_name, shown_name};
 use super::bucket::{self, Bucket, Service};
 use crate::error::{Error, Result};
 
@@ -114,10 +115,10 @@ impl Address {
         Some(without_password(self.relative(reference)?)?.into())
     }
 
-    /// The address as it may be written into a file: without name and password.
+    /// The address as it may be written into a file: without name, password and query.
     pub(super) fn written(&self) -> String {
         match self {
-            Self::Web(url) => without_password(url.clone()).map_or_else(|| self.shown(), String::from),
+            Self::Web(url) => public_name(url.as_str()),
             Self::Object { .. } => self.shown(),
         }
     }
@@ -171,8 +172,9 @@ fn without_password(mut url: Url) -> Option<Url> {
 
 /// A URL as messages may name it.
 pub(super) fn shown_url(url: &Url) -> String {
-    let query = if url.query().is_some() { "?…" } else { "" };
-    format!("{}://{}{}{query}", url.scheme(), &url[Position::BeforeHost..Position::AfterPort], url.path())
+    let mut url = url.clone();
+    url.set_fragment(None);
+    shown_name(&hidden_name(url.as_str())).into_owned()
 }
 
 /// Text that was meant as an address, as messages may name it.
@@ -395,7 +397,7 @@ mod tests {
 
     #[test]
     fn messages_hold_no_password_and_no_signature() {
-        assert_eq!(at("https://u:p@a.example/x?X-Amz-Signature=1").shown(), "https://a.example/x?…");
+        assert_eq!(at("https://u:p@a.example/x?X-Amz-Signature=1").shown(), "https://…@a.example/x?…");
         let text = Address::parse("https://u:p@a b/x?sig").unwrap_err().to_string();
         assert!(!text.contains("u:p") && !text.contains("sig"), "{text}");
     }
