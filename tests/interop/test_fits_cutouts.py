@@ -162,8 +162,9 @@ class FitsCutouts(unittest.TestCase):
                 self.check(self.write([fits.PrimaryHDU(), hdu]), (1,), np.nan if dtype[0] == "f" else 0, forms, PLACES[::2])
 
     def test_compressed_images_that_are_scaled_keep_their_cards(self):
-        data = np.random.default_rng(4).integers(0, 120, (51, 39)).astype("i2")
-        for cards in SCALES[1:]:
+        random = np.random.default_rng(4)
+        integers, floats = random.integers(0, 120, (51, 39)).astype("i2"), random.normal(100, 9, (51, 39)).astype("f4")
+        for data, cards in [(integers, cards) for cards in SCALES[1:]] + [(floats, {"BSCALE": 2.0, "BZERO": 5.0})]:
             path = self.write([fits.PrimaryHDU(), fits.CompImageHDU(data, header(), name="SCI")])
             with fits.open(path, disable_image_compression=True, mode="update") as file:
                 file[1].header.update(cards)

@@ -1,4 +1,4 @@
-"""User, password and signature of a URL are `…` in all that the command and Python print and write. (The rest tier.)"""
+"""User, password and signature of a URL are `…` in everything that the command and Python print and write. (The rest tier.)"""
 
 import json
 import re

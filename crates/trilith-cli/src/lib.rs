@@ -180,7 +180,7 @@ fn usage(error: &clap::Error, words: &[OsString]) {
     let words = words.iter().filter_map(|word| word.to_str());
     let texts = words.flat_map(|word| [Some(word), word.split_once('=').map(|(_, value)| value)]).flatten();
     let secrets: Vec<_> = texts.map(|text| (text, hidden_name(text))).filter(|(text, hidden)| text != hidden).collect();
-    if secrets.is_empty() {
+    if secrets.is_empty() || !error.use_stderr() {
         let _ = error.print();
         return;
     }

@@ -87,7 +87,7 @@ class Parser:
             reasons = {path: reason for path, reason in tree.refused.items() if self._is_wanted(path.strip("/"), top)}
             arrays = self._arrays(tree, top, url, own, reasons)
         if reasons:
-            self._refuse(url, reasons)
+            self._refuse(own, reasons)
         return ManifestStore(group=_group(tree, top, arrays), registry=registry)
 
     def _is_wanted(self, path, top):
@@ -107,11 +107,11 @@ class Parser:
                 reasons[path] = str(error)
         return made
 
-    def _refuse(self, url, reasons):
+    def _refuse(self, own, reasons):
         lines = [f"/{path.lstrip('/')}: {reason}" for path, reason in reasons.items()]
         way = "trilith.zarr.Store reads them; skip_variables=[...] or refused=\"skip\" leaves them out"
         if self.refused == "raise":
-            raise NotImplementedError(f"{url} cannot be virtual as a whole; {way}\n" + "\n".join(lines))
+            raise NotImplementedError(f"{own} cannot be virtual as a whole; {way}\n" + "\n".join(lines))
         for line in lines:
             warnings.warn(f"{line}, so it is left out of the virtual dataset", stacklevel=3)
 

@@ -67,10 +67,10 @@ pub fn name_of_bytes(bytes: &[u8]) -> String {
         }
         name.extend(chunk.invalid().iter().flat_map(pair).filter_map(char::from_u32));
     }
-    match secrets(&name).is_empty() {
-        true => name,
-        false => hidden_name(&name).into_owned(),
+    if let Cow::Owned(hidden) = hidden_name(&name) {
+        return hidden;
     }
+    name
 }
 
 /// Returns a name in which the secrets of a URL are hidden. They come back by [`path_of`].

@@ -10,7 +10,7 @@ use super::dither::Random;
 use super::gzip::gunzipped;
 use super::hdu::{Hdu, bitpix, required};
 use super::header::Header;
-use super::scale::{Linear, Number, array_of};
+use super::scale::{Number, array_of};
 use super::table::{Column, columns};
 use super::{hcompress, heap, image, plio, rice};
 use crate::array::grid::{Chunks, Cut, Grid};
@@ -129,8 +129,6 @@ pub(super) fn array(hdu: &Hdu, source: &SourceRef, physical: bool, limits: &Arc<
     if let (None, Value::All(blank)) = (linear.blank, plan.blank) {
         linear.blank = Some(blank as i64);
     }
-    // Quantised floats have been scaled already.
-    let linear = if number.is_integer() { linear } else { Linear::PLAIN };
     let chunk: Vec<u64> = plan.tile.iter().rev().copied().collect();
     let cut = Cut { shape: shape.clone(), chunk, item: number.size() as u64, cut_edges: true };
     let tiles = Tiles { source: source.clone(), plan, limits: Arc::clone(limits), table: OnceLock::new() };
