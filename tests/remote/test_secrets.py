@@ -1,9 +1,11 @@
 """User, password and signature of a URL are `…` in everything that the command and Python print and write. (The rest tier.)"""
 
+import contextlib
 import json
 import re
 import subprocess
 import urllib.request
+import warnings
 
 import pytest
 import servers
@@ -157,6 +159,12 @@ def test_python_shows_none(urls, scratch, tmp_path):
         with pytest.raises(Exception) as caught:
             trilith_module.open(wrong)
         texts.append(repr(caught.value))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for files in ([urls["U"].replace("secrets", "missing"), urls["U"]], [urls["U"].replace("http://", "s3://")]):
+            with contextlib.suppress(Exception):
+                trilith_module.table(files, {"a": "/name"})
+    texts += [str(warning.message) for warning in said]
     for text in texts:
         assert not SECRETS.search(text.encode()), text
     files_hold_none(tmp_path, "cut")

@@ -7,6 +7,7 @@ use pyo3::exceptions::{
     PyIndexError, PyInterruptedError, PyIsADirectoryError, PyKeyError, PyNotImplementedError, PyOSError, PyValueError,
 };
 use pyo3::prelude::*;
+use trilith::bytes::shown_name;
 use trilith::error::Setting;
 use trilith::{Error, ErrorKind};
 
@@ -26,7 +27,7 @@ pub enum About {
 
 /// An error of the library as the exception that Python expects.
 pub fn raise(error: &Error, about: About) -> PyErr {
-    let message = error.text_in(&keyword);
+    let message = shown_name(&error.text_in(&keyword)).into_owned();
     match error.kind() {
         ErrorKind::Io => os_error(error, message),
         ErrorKind::Malformed => FormatError::new_err(message),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::FileKind;
 use super::open::first_bytes;
-use crate::bytes::{self, LocalOptions, hidden_name, is_url, name_of, path_of};
+use crate::bytes::{self, LocalOptions, hidden_name, is_url, name_of, path_of, shown_name};
 use crate::error::{Error, Result};
 use crate::glob::{Pattern, fits};
 
@@ -132,8 +132,11 @@ impl Gather {
                     (false, _) => all.push(found.name),
                     (true, true) => {}
                     (true, false) => {
-                        return Err(Error::invalid_input(format!("{} is read for the new file, and would be lost", found.name))
-                            .hint("name another file to write"));
+                        return Err(Error::invalid_input(format!(
+                            "{} is read for the new file, and would be lost",
+                            shown_name(&found.name)
+                        ))
+                        .hint("name another file to write"));
                     }
                 }
             }
@@ -223,7 +226,7 @@ impl Gathered {
         match bytes::objects(&path_of(url).to_string_lossy(), self.how.hidden, FileKind::is_known_ending, &self.how.remote) {
             Ok(urls) if urls.is_empty() => {
                 let what = if url.ends_with('/') { "no ASDF, FITS or Dudley file is in" } else { "no object fits the pattern" };
-                let problem = Some(Error::invalid_input(format!("{what} {url}")));
+                let problem = Some(Error::invalid_input(format!("{what} {}", shown_name(url))));
                 self.ready.push_back(Found { name: url.to_owned(), problem });
             }
             Ok(urls) => self.ready.extend(urls.into_iter().map(|name| Found { name, problem: None })),
