@@ -4,6 +4,7 @@
 //! structs, `typedef`, `#define` of whole numbers. Padding is that of the usual 64-bit compilers, which
 //! is also that of Dudley. Comments become documentation.
 
+mod conditions;
 mod constant;
 mod known;
 mod structs;
@@ -11,11 +12,13 @@ mod summary;
 mod token;
 mod types;
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use trilith::layout::quoted_name;
 use trilith::{Error, Result, line_column};
 
+use conditions::{COMPILER, taken, word};
 use constant::value;
 use known::Known;
 pub use summary::Length;
@@ -45,6 +48,8 @@ pub struct FromC {
     pub text: String,
     /// The reasons why other declarations were left out, with their places.
     pub left_out: Vec<Error>,
+    /// What was taken for granted.
+    pub notes: Vec<String>,
 }
 
 /// Returns the layout (dialect 2025) of the structs of a C source: each is a named type, and a declaration outside
@@ -54,13 +59,26 @@ pub struct FromC {
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](trilith::ErrorKind::Malformed) with line and column for an invalid declaration,
 /// and [`ErrorKind::Unsupported`](trilith::ErrorKind::Unsupported) for `#pragma pack`, which changes everything
-/// after it.
+/// after it, and for a condition that cannot be evaluated.
 ///
 /// With `lengths` the layout is a template: their struct is the summary block, and items follow it as `fwrite` writes them.
-pub fn read_c(source: &str, model: CModel, lengths: &[Length]) -> Result<FromC> {
+/// `defines` are macros, as `-D` of a compiler has them: `NAME` or `NAME=VALUE`.
+pub fn read_c(source: &str, model: CModel, lengths: &[Length], defines: &[String]) -> Result<FromC> {
+    // They are defined first, and stand last so that every other place is that of the source.
+    let mut text = source.to_owned();
+    for define in defines {
+        let (name, value) = define.split_once('=').unwrap_or((define, "1"));
+        let is_name = word(name) == (name, "") && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        if !is_name || value.contains(['\n', '\r']) {
+            return Err(Error::invalid_input(format!("{define:?} is no macro")).hint("write -D NAME or -D NAME=VALUE"));
+        }
+        let _ = write!(text, "\n#define {name} {value}");
+    }
+    let (given, own): (Vec<_>, Vec<_>) = tokens(&text)?.into_iter().partition(|token| token.at >= source.len());
+    let found = taken(&text, &[given, own].concat())?;
     let mut reader = Reader {
-        text: source,
-        tokens: tokens(source)?,
+        text: &text,
+        tokens: found.tokens,
         at: 0,
         model,
         out: String::from("#: dialect=2025\n"),
@@ -70,14 +88,19 @@ pub fn read_c(source: &str, model: CModel, lengths: &[Length]) -> Result<FromC> 
         unnamed: 0,
         noted: 0,
         summary: Summary::of(lengths)?,
+        macros: found.unknown.into_iter().map(|name| (name, None)).collect(),
+        lost: None,
+        expansions: 0,
     };
     reader.file()?;
     let text = reader.summary.finished(reader.out)?;
-    Ok(FromC { text, left_out: reader.left_out })
+    Ok(FromC { text, left_out: reader.left_out, notes: found.notes })
 }
 
 /// Most declarations nest no deeper.
 const DEPTH: usize = 64;
+/// Macros that are expanded at most.
+const EXPANSIONS: usize = 10_000;
 
 /// A C type as a layout spells it.
 #[derive(Debug, Clone)]
@@ -102,6 +125,12 @@ struct Reader<'t> {
     /// Comments before this token have been written.
     noted: usize,
     summary: Summary,
+    /// The words that macros stand for, other than numbers; None for a macro that is more than words, or not always defined.
+    macros: HashMap<&'t str, Option<Vec<&'t str>>>,
+    /// The reason why a variable was left out: those after it have no known place.
+    lost: Option<String>,
+    /// Number of macros that were expanded.
+    expansions: usize,
 }
 
 impl<'t> Reader<'t> {
@@ -144,8 +173,34 @@ impl<'t> Reader<'t> {
         Error::unsupported(format!("{what} in C source")).at_text(line, column)
     }
 
+    /// Expands the macros at this place; fails for one whose meaning is not known here.
+    fn expand(&mut self) -> Result<()> {
+        while let Some(token) = self.peek().filter(|token| token.kind == Kind::Word)
+            && let Some(body) = self.macros.get(token.text)
+        {
+            let Some(body) = body.clone() else {
+                return Err(self
+                    .unsupported(token.at, &format!("the macro `{}`", token.text))
+                    .hint(format!("let the compiler expand it: {COMPILER}")));
+            };
+            self.expansions += 1;
+            if self.expansions > EXPANSIONS {
+                return Err(Error::limit(format!("more than {EXPANSIONS} macros are expanded")));
+            }
+            let at = self.tokens.iter().skip(self.at).position(|token| token.kind != Kind::Comment).map_or(self.at, |n| self.at + n);
+            self.tokens.splice(at..=at, body.into_iter().map(|text| Token { kind: Kind::Word, text, at: token.at }));
+        }
+        Ok(())
+    }
+
+    /// The next token, with macros expanded.
+    fn expanded(&mut self) -> Result<Option<Token<'t>>> {
+        self.expand()?;
+        Ok(self.peek())
+    }
+
     fn name(&mut self) -> Result<&'t str> {
-        match self.peek() {
+        match self.expanded()? {
             Some(token) if token.kind == Kind::Word => {
                 self.next();
                 Ok(token.text)
@@ -158,7 +213,7 @@ impl<'t> Reader<'t> {
         let mut blocks = 0usize;
         while let Some(token) = self.peek() {
             self.noted = self.noted.max(self.at);
-            if token.kind == Kind::Define {
+            if token.kind == Kind::Directive {
                 self.next();
                 self.define(token)?;
                 continue;
@@ -204,6 +259,11 @@ impl<'t> Reader<'t> {
                         ),
                     });
                 }
+                let passed = self.tokens.get(start..self.at).unwrap_or(&[]);
+                // What has a value or is elsewhere is no part of a file.
+                if is_variable && !passed.iter().any(|token| matches!(token.text, "extern" | "static" | "=")) {
+                    self.lost.get_or_insert(error.to_string());
+                }
                 self.left_out.push(error);
                 Ok(())
             }
@@ -247,40 +307,49 @@ impl<'t> Reader<'t> {
     /// `extern "C"`
     fn linkage(&mut self) -> bool {
         let mut next = self.tokens.get(self.at..).unwrap_or(&[]).iter().filter(|token| token.kind != Kind::Comment);
-        let words: Vec<&str> = next.by_ref().take(4).map(|token| token.text).collect();
-        let is_linkage = words.starts_with(&["extern", "\""]) && words.get(3) == Some(&"\"");
-        for _ in 0..if is_linkage { 4 } else { 0 } {
+        let words: Vec<&str> = next.by_ref().take(2).map(|token| token.text).collect();
+        let is_linkage = matches!(words.as_slice(), ["extern", language] if language.starts_with('"'));
+        for _ in 0..if is_linkage { 2 } else { 0 } {
             self.next();
         }
         is_linkage
     }
 
-    /// `#define N 10` is a parameter, `#define N (M + 1)` too; macros of other things and other directives are passed over.
-    fn define(&mut self, token: Token<'_>) -> Result<()> {
+    /// `#define N 10` is a parameter, `#define N (M + 1)` too; other macros are kept, and other directives are passed over.
+    fn define(&mut self, token: Token<'t>) -> Result<()> {
         let directive = token.text.get(1..).unwrap_or("").trim_start();
         if directive.strip_prefix("pragma").is_some_and(|rest| rest.trim_start().starts_with("pack")) {
             return Err(self
                 .unsupported(token.at, "`#pragma pack`")
                 .hint("take the struct out of it and write `%1` after its members"));
         }
-        let Some(rest) = directive.strip_prefix("define").map(str::trim_start) else { return Ok(()) };
-        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let Some((name, expression)) = rest.split_at_checked(rest.find(|c| !is_word(c)).unwrap_or(rest.len())) else {
+        let (directive, rest) = word(directive);
+        let (name, expression) = word(rest);
+        if !matches!(directive, "define" | "undef") || name.is_empty() {
             return Ok(());
-        };
+        }
+        self.macros.remove(name);
         // A macro with a parenthesis right after its name has arguments.
-        if name.is_empty() || !expression.starts_with([' ', '\t']) {
+        if directive == "undef" || expression.starts_with('(') {
+            self.constants.remove(name);
             return Ok(());
         }
         let found = tokens(expression).unwrap_or_default();
-        let words: Vec<&str> = found.iter().filter(|token| token.kind != Kind::Comment).map(|token| token.text).collect();
+        let found: Vec<Token<'_>> = found.into_iter().filter(|token| token.kind != Kind::Comment).collect();
+        let words: Vec<&str> = found.iter().map(|token| token.text).collect();
         if let Some(value) = value(&words, &self.constants) {
             let is_new = self.constants.insert(name.to_owned(), value).is_none();
             // A value below -1 is no parameter; a second value is written out wherever it is used.
-            if value >= -1 && is_new {
+            if value >= -1 && is_new && !self.types.contains_key(&format!("#{name}")) {
                 let _ = writeln!(self.out, "{} : {value}", quoted_name(name));
                 self.types.insert(format!("#{name}"), Spelled { name: value.to_string(), is_char: false });
             }
+            return Ok(());
+        }
+        self.constants.remove(name);
+        let is_words = found.iter().all(|token| token.kind == Kind::Word);
+        if words != [name] {
+            self.macros.insert(name, is_words.then_some(words));
         }
         Ok(())
     }
@@ -329,6 +398,10 @@ impl<'t> Reader<'t> {
             if is_typedef {
                 self.name_type(name, &spelled, ty);
             } else if !is_block {
+                if let Some(lost) = &self.lost {
+                    return Err(Error::invalid_input(format!("the place of {name} is not known, since a variable before it has no layout: {lost}"))
+                        .hint("declare that variable as an array of bytes, such as unsigned char u[8]"));
+                }
                 let placed = self.summary.placed(name, &spelled)?;
                 let _ = write!(self.out, "{} = {placed}", quoted_name(name));
             }
@@ -409,7 +482,7 @@ impl<'t> Reader<'t> {
         }
         let start = self.peek().map_or(self.text.len(), |token| token.at);
         let mut words: Vec<&str> = Vec::new();
-        while let Some(token) = self.peek().filter(|token| token.kind == Kind::Word) {
+        while let Some(token) = self.expanded()?.filter(|token| token.kind == Kind::Word) {
             match token.text {
                 "const" | "volatile" | "static" | "extern" | "register" => {
                     self.next();
@@ -431,7 +504,10 @@ impl<'t> Reader<'t> {
                 name if words.is_empty() => {
                     self.next();
                     let known = self.types.get(name).cloned().or_else(|| types::named(self.model, name));
-                    return known.ok_or_else(|| self.unsupported(token.at, &format!("type `{name}`")));
+                    return known.ok_or_else(|| {
+                        let hint = format!("declare it before, or let the compiler read the headers that do: {COMPILER}");
+                        self.unsupported(token.at, &format!("type `{name}`")).hint(hint)
+                    });
                 }
                 _ => break,
             }
@@ -474,7 +550,7 @@ impl<'t> Reader<'t> {
     /// `struct x {…}` or `struct x`.
     fn structure(&mut self, depth: usize) -> Result<Spelled> {
         let at = self.peek().map_or(0, |token| token.at);
-        let tag = match self.peek() {
+        let tag = match self.expanded()? {
             Some(token) if token.kind == Kind::Word => {
                 self.next();
                 Some(token.text)
@@ -586,7 +662,7 @@ mod tests {
 
     /// The layout, or the first thing that it cannot say.
     fn layout_of_c(source: &str) -> Result<String> {
-        let made = read_c(source, CModel::default(), &[])?;
+        let made = read_c(source, CModel::default(), &[], &[])?;
         made.left_out.into_iter().next().map_or(Ok(made.text), Err)
     }
 
@@ -610,6 +686,96 @@ mod tests {
             "{all:?}"
         );
         assert_eq!(all.shape, [3]);
+    }
+
+    fn with_macros(source: &str, defines: &[&str]) -> Result<FromC> {
+        let defines: Vec<String> = defines.iter().map(|define| (*define).to_owned()).collect();
+        read_c(source, CModel::default(), &[], &defines)
+    }
+
+    #[test]
+    fn of_a_condition_one_branch_is_taken() {
+        let real = "#ifdef USE_DOUBLE\ntypedef double real;\n#else\ntypedef float real;\n#endif\nreal x[3];\n";
+        let defined = format!("#define USE_DOUBLE\n{real}");
+        let included = format!("#include <stdint.h>\n#include <math.h>\n#define USE_DOUBLE 1\n{real}");
+        for (source, defines, expected) in [
+            (defined.as_str(), &[][..], "x = f8[3]"),
+            (&included, &[], "x = f8[3]"),
+            (real, &[], "x = f4[3]"),
+            (real, &["USE_DOUBLE"], "x = f8[3]"),
+            ("#if 0\nint x;\n#elif 1\nlong x;\n#elif 1\nchar x;\n#else\nshort x;\n#endif", &[], "x = i8"),
+            ("#if 0\n#if 1\nint y;\n#else\nint z;\n#endif don't\n#else\nint x;\n#endif", &[], "x = i4"),
+            ("#if !defined(A) && (N) > 2 - 1 // both\nint x;\n#else\nlong x;\n#endif", &["N=2"], "x = i4"),
+            ("#define N (M + 1)\n#define M 3\n#if N == 4 && \\\n  defined M\nint x;\n#endif", &[], "x = i4"),
+            ("struct s {\n#ifdef A\n int a;\n#else\n double b;\n#endif\n};\nstruct s x;", &["A"], "s {\n  a = i4\n}\nx = s"),
+            ("#define A\n#undef A\n#ifdef A\nint x;\n#else\nlong x;\n#endif", &[], "x = i8"),
+            ("#ifndef LAYOUT\nint y;\n#endif\n#ifdef LAYOUT\nint x;\n#endif", &[], "x = i4"),
+            ("#ifdef __cplusplus\nextern \"C\" {\n#endif\nint x;\n#ifdef __cplusplus\n}\n#endif", &[], "x = i4"),
+            ("#ifndef _H\n#define _H\n#include \"a.h\"\nint x;\n#endif // _H", &[], "x = i4"),
+            ("#include \"a.h\"\n#ifdef __GNUC__\n#define UNUSED __attribute__((unused))\n#endif\nint x;", &[], "x = i4"),
+            ("#define real double\nreal x[2];", &[], "x = f8[2]"),
+            ("typedef float real;\n#define real const long\nreal x;", &[], "x = i8"),
+            ("#define N 3\n#undef N\n#define N 5\nint x[N];", &[], "x = i4[5]"),
+            ("const char *u = \"http://a\"; int x;", &[], "x = i4"),
+        ] {
+            let made = with_macros(source, defines).unwrap_or_else(|e| panic!("{source}: {e}"));
+            let lines = made.text.lines().filter(|line| !line.contains(" : ")).skip(1).collect::<Vec<_>>().join("\n");
+            assert_eq!(lines, expected, "{source}");
+            assert!(Layout::read(made.text.as_bytes()).is_ok(), "{}", made.text);
+        }
+        // A compiler takes a name without a meaning as undefined, which may not be what the program was compiled with.
+        assert_eq!(with_macros(real, &[]).unwrap().notes.len(), 1);
+        assert!(with_macros(&defined, &[]).unwrap().notes.is_empty());
+        assert!(with_macros("#ifndef N\n#define N 3\n#endif\nint x[N];", &[]).unwrap().notes.is_empty());
+    }
+
+    #[test]
+    fn a_condition_that_cannot_be_evaluated_is_refused_with_its_place() {
+        for (source, line, what) in [
+            ("#include \"a.h\"\n#ifdef A\nint x;\n#endif", 2, "-D NAME"),
+            ("int y;\n#ifdef __LP64__\nlong x;\n#endif", 2, "gcc -E -DLAYOUT"),
+            ("#include <limits.h>\n#if INT_MAX > 1\nlong x;\n#endif", 2, "gcc -E"),
+            ("#define F(x) x\n#if F(1)\nlong x;\n#endif", 2, "gcc -E"),
+            ("struct s {\n#if sizeof(long) == 8\nlong x;\n#endif\n};", 2, "gcc -E"),
+            ("#if 'a' == 97\nlong x;\n#endif", 1, "gcc -E"),
+            ("#if\nlong x;\n#endif", 1, "gcc -E"),
+            ("#define N 3\n#ifdef _WIN32\n#define N 4\n#endif\nint x[N];", 2, "gcc -E"),
+            ("#ifdef __GNUC__\n#pragma pack(1)\n#endif\nint x;", 1, "gcc -E"),
+            ("#ifdef __GNUC__\n#define int long\n#endif\nint x;", 4, "the macro `int`"),
+            ("#define PACKED __attribute__((packed))\nstruct s { int a; } PACKED;", 2, "the macro `PACKED`"),
+            ("int x;\n#endif", 2, "without `#if`"),
+            ("#else\nint x;", 1, "without `#if`"),
+            ("int x;\n#if 1\nint y;", 2, "no `#endif`"),
+            ("#ifndef A\n#error choose A\n#endif", 2, "choose A"),
+        ] {
+            let made = with_macros(source, &[]);
+            let error = made.map_or_else(Some, |made| made.left_out.into_iter().next()).unwrap_or_else(|| panic!("{source}"));
+            let text = format!("{error} {}", error.advice().map(|hint| format!("{hint:?}")).unwrap_or_default());
+            assert!(text.contains(what) && text.contains(&format!("line {line},")), "{source}: {text}");
+        }
+        assert!(with_macros("int x;", &["1A"]).is_err() && with_macros("int x;", &["A\n=1"]).is_err());
+        // Macros without end.
+        let many: String = (0..200).map(|n| format!("#define a{n} a{} a{}\n", n + 1, n + 1)).collect();
+        assert!(with_macros(&format!("{many}#if a0\nint x;\n#endif"), &[]).is_err());
+        assert!(with_macros(&format!("{many}a0 x;"), &[]).is_err());
+        assert!(with_macros("#define a b\n#define b a\na x;", &[]).is_err());
+    }
+
+    #[test]
+    fn what_follows_a_variable_without_a_layout_has_no_place() {
+        let error = layout_of_c("union u { int i; };\nint a;\nunion u u;\ndouble x[4];").unwrap_err().to_string();
+        assert!(error.contains("the place of x is not known") && error.contains("a union"), "{error}");
+        for source in ["int x;\nunion { int i; } u;", "extern union u u;\nint x;", "static const int n = 3;\nint x;"] {
+            assert!(read_c(source, CModel::default(), &[], &[]).unwrap().text.ends_with("x = i4\n"), "{source}");
+        }
+        // Nothing is between items.
+        for (source, expected) in [
+            ("char c; int16_t k; double x[4];", "c = i1\nk = i2 %1\nx = f8[4] %1\n"),
+            ("struct h { char t; int64_t n; }; struct h h; short k; double x;", "h = h\nk = i2\nx = f8 %1\n"),
+            ("int n[2]; double x;", "n = i4[2]\nx = f8\n"),
+        ] {
+            assert!(made(source).ends_with(expected), "{}", made(source));
+        }
     }
 
     #[test]
@@ -650,7 +816,7 @@ mod tests {
             struct flags { unsigned on : 1; };\nint count(struct part *p);\nstatic int two(void) { if (1) { return 2; } return 1; }\n\
             struct part { char name[MAXNAME]; double x[TWICE / 4 + 1], y[STARS]; enum kind k; };\n\
             struct bad { struct flags f; };\ntypedef enum { A, B } letter;\nletter l[B + 1];\nstruct part parts[10];\n}\n";
-        let made = read_c(source, CModel::default(), &[]).unwrap();
+        let made = read_c(source, CModel::default(), &[], &[]).unwrap();
         let expected = "#: dialect=2025\nMAXNAME : 32\nTWICE : 64\npart {\n  name = S1[MAXNAME]\n  x = f8[17]\n  y = f8[5]\n  k = i4\n}\n\
             l = i4[2]\nparts = part[10]\n";
         assert_eq!(made.text, expected);
@@ -668,7 +834,7 @@ mod tests {
             struct mesh mesh;\nfloat rho[ny - 1][nx-1]; // (g/cc)\ndouble x[nx + 2];\nint n[3];\n";
         let lengths = ["NX=mesh.nx", "ny=mesh.ny"].map(|text| text.parse().unwrap());
         let source = source.replace("[nx", "[NX");
-        let made = read_c(&source, CModel::default(), &lengths).unwrap();
+        let made = read_c(&source, CModel::default(), &lengths, &[]).unwrap();
         assert!(made.left_out.is_empty(), "{:?}", made.left_out);
         let expected = "#: dialect=2025\n{\n  NX : i8  ## nodes\n  ny : i4\n  title = S1[8]\n  time = f8\n  cycle = i4\n  _pad = u1[4]\n}\n\
             TITLE : 8\nrho = f4[ny-, NX-]  ## (g/cc)\nx = f8[NX++] %1\nn = i4[3]\n";
@@ -686,7 +852,7 @@ mod tests {
             ("NX=mesh.time", "time is no integer"),
         ] {
             let lengths = [lengths, "ny=mesh.ny"].map(|text| text.parse().unwrap());
-            let error = read_c(&source, CModel::default(), &lengths).unwrap_err().to_string();
+            let error = read_c(&source, CModel::default(), &lengths, &[]).unwrap_err().to_string();
             assert!(error.contains(what), "{lengths:?}: {error}");
         }
         assert!("nx".parse::<Length>().is_err());
@@ -695,7 +861,7 @@ mod tests {
     /// The layout of a source with these lengths.
     fn with_lengths(source: &str, lengths: &[&str]) -> Result<String> {
         let lengths: Result<Vec<Length>> = lengths.iter().map(|length| length.parse()).collect();
-        Ok(read_c(source, CModel::default(), &lengths?)?.text)
+        Ok(read_c(source, CModel::default(), &lengths?, &[])?.text)
     }
 
     #[test]

@@ -8,6 +8,7 @@ use trilith::array::Array;
 use trilith::bytes::{Basis, name_of, path_of, read_vec};
 use trilith::dudley::{Draft, native_order};
 use trilith::foreign::npz_arrays;
+use trilith::glob::natural;
 use trilith::layout::{Dialect, Kind, Layout, ParseOptions, parse};
 use trilith::{Error, Limits, Result};
 
@@ -22,7 +23,8 @@ use crate::target::Target;
 /// Write a layout for the arrays of a .npz archive or a folder of .npy files, or for C structs
 ///
 /// Names of an archive with / in them, and folders in a folder, become dicts. Any other file is read as C: its
-/// structs become named types, declarations outside of them items, comments documentation.
+/// structs become named types, declarations outside of them items, comments documentation. Conditions such as `#ifdef` are
+/// evaluated for the macros of the file and those of -D; one that depends on others is refused.
 #[derive(Debug, Args)]
 pub struct New {
     /// A .npz or .npy file, a folder, or a C source (- is one on standard input)
@@ -44,6 +46,9 @@ pub struct New {
     /// summary block of a template
     #[arg(long = "length", value_name = "NAME=STRUCT.MEMBER")]
     lengths: Vec<Length>,
+    /// C: define a macro (1 without VALUE), as a compiler does; LAYOUT is defined
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    defines: Vec<String>,
 }
 
 impl New {
@@ -54,6 +59,9 @@ impl New {
         let draft = self.draft(options, &limits)?;
         if draft.is_some() && !self.lengths.is_empty() {
             return Err(Error::invalid_input("--length is for C source, whose structs have members"));
+        }
+        if draft.is_some() && !self.defines.is_empty() {
+            return Err(Error::invalid_input("-D is for C source, which has conditions"));
         }
         let old = match &draft {
             Some(draft) => draft.layout()?.0,
@@ -141,6 +149,7 @@ impl New {
         if is_empty && let Some(error) = left_out.next() {
             return Err(error.context(self.input.clone()));
         }
+        made.notes.iter().for_each(|said| note(&format!("{}: {said}", self.input)));
         left_out.for_each(|why| note(&format!("{}: left out: {why}", self.input)));
         Ok(made.text)
     }
@@ -151,7 +160,7 @@ impl New {
         let text =
             String::from_utf8(bytes).map_err(|_| Error::invalid_input(format!("{} is neither an archive nor text", self.input)))?;
         let model = CModel { long: self.long, ..CModel::default() };
-        self.said(read_c(&text, model, &self.lengths).map_err(|e| e.context(self.input.clone()))?)
+        self.said(read_c(&text, model, &self.lengths, &self.defines).map_err(|e| e.context(self.input.clone()))?)
     }
 }
 
@@ -180,7 +189,7 @@ fn collect(folder: &Path, prefix: &str, options: &Options, limits: &Limits, draf
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         paths.push(entry.map_err(failed)?.path());
     }
-    paths.sort();
+    paths.sort_by(|one, other| natural(&name_of(one), &name_of(other)));
     for path in paths {
         let name = |part: Option<&std::ffi::OsStr>| format!("{prefix}{}", part.unwrap_or_default().to_string_lossy());
         if path.is_dir() {

@@ -1,4 +1,4 @@
-//! Constant expressions of C, as the lengths of arrays, macros and enumerators have them.
+//! Constant expressions of C, as the lengths of arrays, macros, enumerators and conditions have them.
 
 use super::known::Known;
 
@@ -21,7 +21,20 @@ pub(super) fn integer(text: &str) -> Option<i64> {
 }
 
 /// Operators between two values, those that bind least first.
-const LEVELS: &[&[&str]] = &[&["|"], &["^"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "/", "%"]];
+const LEVELS: &[&[&str]] = &[
+    &["||"],
+    &["&&"],
+    &["|"],
+    &["^"],
+    &["&"],
+    &["==", "!="],
+    &["<=", ">=", "<", ">"],
+    &["<<", ">>"],
+    &["+", "-"],
+    &["*", "/", "%"],
+];
+/// Operators of two signs.
+const TWO_SIGNS: &[&str] = &["||", "&&", "==", "!=", "<=", ">=", "<<", ">>"];
 /// Maximum depth of nested parentheses and signs.
 const DEPTH: usize = 64;
 
@@ -40,6 +53,14 @@ impl Reader<'_> {
             let right = self.binary(level + 1, depth)?;
             let shift = || u32::try_from(right).ok().filter(|shift| *shift < 63);
             left = match operator {
+                "||" => i64::from(left != 0 || right != 0),
+                "&&" => i64::from(left != 0 && right != 0),
+                "==" => i64::from(left == right),
+                "!=" => i64::from(left != right),
+                "<=" => i64::from(left <= right),
+                ">=" => i64::from(left >= right),
+                "<" => i64::from(left < right),
+                ">" => i64::from(left > right),
                 "|" => left | right,
                 "^" => left ^ right,
                 "&" => left & right,
@@ -58,10 +79,10 @@ impl Reader<'_> {
     /// Reads one of some operators, whose two signs are separate tokens.
     fn operator(&mut self, known: &[&'static str]) -> Option<&'static str> {
         let here = *self.tokens.get(self.at)?;
-        let found = known.iter().find(|operator| match **operator {
-            "<<" | ">>" => here == &operator[..1] && self.tokens.get(self.at + 1) == Some(&here),
-            operator => here == operator,
-        })?;
+        let next = self.tokens.get(self.at + 1).copied().unwrap_or("");
+        let both = [here, next].concat();
+        let is_double = TWO_SIGNS.contains(&both.as_str());
+        let found = known.iter().find(|operator| if is_double { both == **operator } else { here == **operator })?;
         self.at += found.len();
         Some(found)
     }
@@ -82,6 +103,7 @@ impl Reader<'_> {
             "-" => self.single(depth + 1)?.checked_neg(),
             "+" => self.single(depth + 1),
             "~" => self.single(depth + 1).map(|value| !value),
+            "!" => self.single(depth + 1).map(|value| i64::from(value == 0)),
             token => integer(token).or_else(|| self.constants.get(token).copied()),
         }
     }
@@ -103,6 +125,11 @@ mod tests {
             ("1 < < 4 | 3", Some(19)),
             ("7 % 4 - 010", Some(-5)),
             ("~ 0 & 0xff", Some(255)),
+            ("1 + 2 = = 3 & & N > = 5", Some(1)),
+            ("N < 5 | | ! N", Some(0)),
+            ("1 | 2 = = 2", Some(1)),
+            ("N > > 1 > 1", Some(1)),
+            ("N = 5", None),
             ("M + 1", None),
             ("1 / 0", None),
             ("( 1", None),

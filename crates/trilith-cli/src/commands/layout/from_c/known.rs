@@ -32,6 +32,13 @@ impl<T: Clone> Known<T> {
         old
     }
 
+    /// Takes away the meaning of a name.
+    pub(super) fn remove(&mut self, name: &str) {
+        if let Some(old) = self.names.remove(name) {
+            self.before.push((name.to_owned(), Some(old)));
+        }
+    }
+
     /// From here on insertions can be taken back.
     pub(super) fn mark(&mut self) {
         self.before.clear();

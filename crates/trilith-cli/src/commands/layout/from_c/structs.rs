@@ -180,6 +180,11 @@ impl Structs {
         }
     }
 
+    /// Returns the number of bytes of an item; None if it is not known.
+    pub fn size_of_items(&self, base: &str, dims: &str) -> Option<u64> {
+        self.size_of(base, 0)?.checked_mul(count(dims)?)
+    }
+
     /// Returns the end of the last member of a struct.
     fn end(&self, name: &str, depth: usize) -> Option<u64> {
         let mut end = 0u64;

@@ -47,6 +47,8 @@ pub(super) struct Summary {
     /// The least alignment of the struct and the items so far, and their names.
     least: u64,
     items: Vec<String>,
+    /// The end of the last item in a file without lengths, if it is known.
+    end: Option<u64>,
     /// Bytes after the last member of the struct, if the block has to name them.
     padding: u64,
 }
@@ -187,7 +189,7 @@ impl Summary {
     /// A type as it is written for an item, placed to follow the one before it as in memory.
     pub fn placed(&mut self, name: &str, spelled: &str) -> Result<String> {
         if self.lengths.is_empty() {
-            return Ok(spelled.to_owned());
+            return Ok(self.after_others(name, spelled));
         }
         if self.header.is_none() {
             // A struct without a separate variable.
@@ -220,6 +222,22 @@ impl Summary {
         };
         self.least = own.min(least);
         Ok(placement.map_or_else(|| format!("{base}{dims}"), |align| format!("{base}{dims} %{align}")))
+    }
+
+    /// A type as it is written for an item of a file without lengths: nothing is between items.
+    fn after_others(&mut self, name: &str, spelled: &str) -> String {
+        let (base, dims) = parts(spelled);
+        let (own, is_first) = (self.structs.align_of(base), self.items.is_empty());
+        let start = if is_first { Some(0) } else { self.end };
+        // A layout puts an item at the next multiple of its alignment, if `%` does not say otherwise.
+        let has_gap = match start {
+            Some(at) => at.checked_rem(own) != Some(0),
+            None => own > self.least,
+        };
+        self.end = start.and_then(|at| self.structs.size_of_items(base, dims)?.checked_add(at));
+        self.least = if is_first { own } else { own.min(self.least) };
+        self.items.push(name.to_owned());
+        if has_gap { format!("{base}{dims} %1") } else { spelled.to_owned() }
     }
 
     fn no_struct(&self, of: &str) -> Error {

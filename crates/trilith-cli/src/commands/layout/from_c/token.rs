@@ -9,7 +9,8 @@ pub(super) enum Kind {
     Number,
     Mark,
     Comment,
-    Define,
+    /// A line that begins with `#`, with the lines that continue it.
+    Directive,
 }
 
 /// A part of the source, and where it is.
@@ -28,7 +29,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
     while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
         let rest = text.get(at..).unwrap_or("");
         let end_of = |what: &str, skip: usize| rest.get(skip..).and_then(|r| r.find(what)).map(|n| n + skip);
-        let (kind, len) = if c.is_whitespace() {
+        let (kind, len) = if c.is_whitespace() || is_continued(rest) {
             at += c.len_utf8();
             continue;
         } else if rest.starts_with("//") {
@@ -36,7 +37,9 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
         } else if rest.starts_with("/*") {
             (Kind::Comment, end_of("*/", 2).ok_or_else(|| error(text, at, "this comment does not end"))? + 2)
         } else if c == '#' {
-            (Kind::Define, end_of("\n", 0).unwrap_or(rest.len()))
+            (Kind::Directive, directive(rest))
+        } else if let Some(len) = literal(rest) {
+            (Kind::Mark, len)
         } else if is_word(c) {
             let len = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
             (if c.is_ascii_digit() { Kind::Number } else { Kind::Word }, len)
@@ -47,6 +50,46 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
         at += len.max(1);
     }
     Ok(found)
+}
+
+/// Returns `true` if a line continues on the next one.
+fn is_continued(rest: &str) -> bool {
+    rest.starts_with("\\\n") || rest.starts_with("\\\r\n")
+}
+
+/// Returns the length of a string or a character, which ends on its line.
+fn literal(rest: &str) -> Option<usize> {
+    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let mut letters = rest.char_indices().skip(1);
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '\n' => return None,
+            '\\' => drop(letters.next()),
+            letter if letter == quote => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Returns the length of a directive: to the end of its line, or of the lines that continue it.
+fn directive(text: &str) -> usize {
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let step = if rest.starts_with('\n') {
+            return at;
+        } else if rest.starts_with("//") {
+            return at + rest.find('\n').unwrap_or(rest.len());
+        } else if rest.starts_with("/*") {
+            rest.get(2..).and_then(|inner| inner.find("*/")).map_or(rest.len(), |end| end + 4)
+        } else if is_continued(rest) {
+            rest.find('\n').map_or(1, |end| end + 1)
+        } else {
+            literal(rest).unwrap_or_else(|| rest.chars().next().map_or(1, char::len_utf8))
+        };
+        at += step;
+    }
+    text.len()
 }
 
 /// Returns an error at a place.
