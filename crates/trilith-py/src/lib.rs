@@ -79,6 +79,7 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(picture::show, module)?)?;
     module.add_function(wrap_pyfunction!(hierarchy::_hierarchy, module)?)?;
     module.add_function(wrap_pyfunction!(hierarchy::_conventions, module)?)?;
+    module.add_function(wrap_pyfunction!(hierarchy::_natural, module)?)?;
     module.add_function(wrap_pyfunction!(hierarchy::_state, module)?)?;
     module.add_function(wrap_pyfunction!(hierarchy::_manifest, module)?)?;
     module.add_function(wrap_pyfunction!(hierarchy::_tiles, module)?)?;

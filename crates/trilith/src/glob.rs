@@ -1,4 +1,6 @@
-//! Patterns with `*`, `?` and `[…]` for names of files and paths of trees.
+//! Patterns with `*`, `?` and `[…]` for names of files and paths of trees, and the order of the names that fit one.
+
+use std::cmp::Ordering;
 
 /// A pattern of parts between slashes: `*` is any text within a part, `?` one character, `[a-z]` one of a set (`[!a-z]`
 /// one that is not in it), and a part `**` any number of parts.
@@ -55,6 +57,57 @@ impl Pattern {
             },
         )
     }
+}
+
+/// Compares names of files, part by part between slashes, in natural order: the digits in them are numbers, so that `dump_2`
+/// is before `dump_10`. All lists of files that a folder or a pattern means have this order.
+///
+/// ```
+/// use trilith::glob::natural;
+/// let mut names = ["d10/a", "d9/b", "d9/a2", "d9/a10", "d09/a"];
+/// names.sort_by(|one, other| natural(one, other));
+/// assert_eq!(names, ["d09/a", "d9/a2", "d9/a10", "d9/b", "d10/a"]);
+/// ```
+pub fn natural(one: &str, other: &str) -> Ordering {
+    let parts = |name: &str, other: &str| -> Ordering {
+        let (mut one, mut other) = (name, other);
+        loop {
+            let (number, another) = (digits(one), digits(other));
+            if number.is_empty() || another.is_empty() {
+                let (mut left, mut right) = (one.chars(), other.chars());
+                match (left.next(), right.next()) {
+                    (None, None) => return Ordering::Equal,
+                    (a, b) if a != b => return a.cmp(&b),
+                    _ => (one, other) = (left.as_str(), right.as_str()),
+                }
+                continue;
+            }
+            // A number with more digits, without zeros before them, is the greater one.
+            let (a, b) = (number.trim_start_matches('0'), another.trim_start_matches('0'));
+            match a.len().cmp(&b.len()).then_with(|| a.cmp(b)) {
+                Ordering::Equal => {}
+                unequal => return unequal,
+            }
+            (one, other) = (one.get(number.len()..).unwrap_or(""), other.get(another.len()..).unwrap_or(""));
+        }
+    };
+    let (mut left, mut right) = (one.split('/'), other.split('/'));
+    loop {
+        match (left.next(), right.next()) {
+            (Some(a), Some(b)) => match parts(a, b) {
+                Ordering::Equal => {}
+                unequal => return unequal,
+            },
+            // Names that differ only in zeros before a number.
+            (None, None) => return one.cmp(other),
+            (a, b) => return a.cmp(&b),
+        }
+    }
+}
+
+/// The digits at the start of a text.
+fn digits(text: &str) -> &str {
+    text.get(..text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len())).unwrap_or("")
 }
 
 /// Returns `true` if one part of a pattern fits one name.
@@ -174,6 +227,55 @@ mod tests {
             for text in no {
                 assert!(!found.matches(text), "{pattern} {text}");
             }
+        }
+    }
+
+    #[test]
+    fn digits_in_names_are_numbers() {
+        let sorted = [
+            "",
+            "1",
+            "2",
+            "10",
+            "10a",
+            "a",
+            "a0",
+            "a00",
+            "a/b",
+            "a1",
+            "a01",
+            "a1/2",
+            "a1/10",
+            "a1b2",
+            "a1b10",
+            "a2",
+            "a10",
+            "a-1",
+            "a.1",
+            "b99999999999999999999999",
+            "b100000000000000000000000",
+            "é2",
+            "é10",
+        ];
+        let mut names = sorted.to_vec();
+        names.sort_by(|one, other| natural(one, other));
+        // Every pair has one order, so that any order of the input gives this one.
+        let once = names.clone();
+        names.reverse();
+        names.sort_by(|one, other| natural(one, other));
+        assert_eq!(names, once);
+        let place = |name: &str| once.iter().position(|known| *known == name).unwrap();
+        for (before, after) in [
+            ("2", "10"),
+            ("10", "10a"),
+            ("a2", "a10"),
+            ("a1b2", "a1b10"),
+            ("a1/2", "a1/10"),
+            ("a1/10", "a2"),
+            ("b99999999999999999999999", "b100000000000000000000000"),
+            ("é2", "é10"),
+        ] {
+            assert!(place(before) < place(after), "{before} {after}");
         }
     }
 

@@ -1,12 +1,13 @@
 """`trilith.concat`: one array of many files."""
 
 import concurrent.futures
+import functools
 import glob
 import os
 from collections import abc
 from typing import Any, Literal
 
-from ._trilith import Array, open
+from ._trilith import Array, _natural, open
 
 # Files that are opened side by side: more than cores, since servers let one wait.
 _AT_ONCE = 16
@@ -67,7 +68,8 @@ def concat(
 
     if join not in ("new", "existing"):
         raise ValueError(f'join is "new" or "existing", not {join!r}')
-    names = sorted(glob.glob(files, recursive=True)) if isinstance(files, str) else [os.fspath(name) for name in files]
+    order = functools.cmp_to_key(_natural)
+    names = sorted(glob.glob(files, recursive=True), key=order) if isinstance(files, str) else [os.fspath(name) for name in files]
     if not names:
         raise FileNotFoundError(f"no file fits {files!r}")
     with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool:

@@ -19,7 +19,7 @@ pub(crate) fn files_of(folder: &Path) -> Result<Vec<String>> {
             names.push(name);
         }
     }
-    names.sort();
+    names.sort_by(|one, other| crate::glob::natural(one, other));
     Ok(names)
 }
 

@@ -9,7 +9,7 @@ use super::FileKind;
 use super::open::first_bytes;
 use crate::bytes::{self, LocalOptions, hidden_name, is_url, name_of, path_of, shown_name};
 use crate::error::{Error, Result};
-use crate::glob::{Pattern, fits};
+use crate::glob::{Pattern, fits, natural};
 
 /// Endings of the names of files that this library reads, each also with `.gz` after it.
 const ENDINGS: &[&str] = &["asdf", "finf", "bd", "fits", "fit", "fts"];
@@ -261,7 +261,7 @@ impl Gathered {
         self.ready.extend(failed.into_iter().map(problem));
         self.entered.clear();
         // As a folder gives them.
-        found.sort_by(|one: &Open, other: &Open| one.path().cmp(&other.path()));
+        found.sort_by(|one: &Open, other: &Open| natural(&text_of(&one.path()), &text_of(&other.path())));
         self.open.extend(found.into_iter().rev());
     }
 
@@ -412,7 +412,7 @@ fn has_layout(name: &str, names: &HashSet<String>) -> bool {
     Path::new(name).with_extension("dud").to_str().is_some_and(|layout| layout != name && names.contains(layout))
 }
 
-/// Names and paths in a folder, in the order of the names; files that are being written are left out.
+/// Names and paths in a folder, in the natural order of the names; files that are being written are left out.
 fn entries(folder: &Path, hidden: bool) -> Result<Vec<(String, PathBuf)>> {
     let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let failed = |e| Error::io(format!("reading {}", listed.display()), e);
@@ -424,7 +424,7 @@ fn entries(folder: &Path, hidden: bool) -> Result<Vec<(String, PathBuf)>> {
             found.push((text, folder.join(name)));
         }
     }
-    found.sort();
+    found.sort_by(|(one, _), (other, _)| natural(one, other));
     Ok(found)
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn objects(url: &str, hidden: bool, is_known: fn(&str) -> bool, optio
     if keys.contains(&key) {
         keys = vec![key];
     }
-    keys.sort();
+    keys.sort_by(|one, other| crate::glob::natural(one, other));
     keys.dedup();
     Ok(keys.into_iter().map(|key| format!("{}/{key}", lister.bucket.written)).collect())
 }
