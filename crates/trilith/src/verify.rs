@@ -11,8 +11,9 @@ use crate::asdf::checksum::{self, ChecksumOf};
 use crate::asdf::{AsdfFile, Block, For, deviation, md5, ndarray, walk};
 use crate::bytes::{Source, SourceRef};
 use crate::codec;
+use crate::dudley::DudleyFile;
 use crate::error::{Error, ErrorKind, Location, Result};
-use crate::file::{ArrayEntry, File};
+use crate::file::{ArrayEntry, File, Series};
 use crate::fits::{FitsFile, Hdu};
 use crate::progress::Progress;
 use crate::threads;
@@ -110,6 +111,9 @@ impl File {
         if let Some(file) = self.as_dudley() {
             return verify_stream(file, deep, progress);
         }
+        if let Some(set) = self.as_family() {
+            return verify_set(self, set, deep, progress);
+        }
         verify_items(self, deep, progress)
     }
 
@@ -122,6 +126,29 @@ impl File {
         let fits = crate::file::fits_around(file).map_or(0, |fits| fits.source().len());
         Ok(file.sections().blocks()?.iter().fold(fits, |sum, block| sum.saturating_add(block.stored_len())))
     }
+}
+
+/// Checks a catalog and the files that it lists: each has the parameters that the catalog has for it, and all of its data. With
+/// `deep` each file is checked as [`verify_stream`] checks one.
+fn verify_set(file: &File, set: &Series, deep: bool, progress: Progress<'_>) -> Result<Report> {
+    let catalog = DudleyFile::open(file.source().clone(), None, file.limits())?;
+    let mut report = verify_stream(&catalog, deep, progress)?;
+    let mut of_items = Vec::new();
+    let found = set.compare(&mut |name, file| {
+        if deep {
+            match verify_stream(file, deep, progress) {
+                Ok(one) => of_items.extend(one.arrays.into_iter().map(|(path, error)| (format!("{name}#{path}"), error))),
+                Err(error) => of_items.push((name.to_owned(), error)),
+            }
+        }
+    });
+    match found {
+        Ok(found) => report.structure.extend(found.into_iter().map(|(name, error)| error.context(name))),
+        Err(error) if error.kind() == ErrorKind::Unsupported => report.warnings.push(error.to_string()),
+        Err(error) => return Err(error),
+    }
+    report.arrays.extend(of_items);
+    Ok(report)
 }
 
 /// Checks that every array can be reached and, with `deep`, decoded.

@@ -21,7 +21,8 @@ use crate::words::said;
 ///
 /// The checksums are the MD5 of ASDF blocks, CHECKSUM and DATASUM of FITS HDUs, and the CRC-32 of gzip files and of the members of NPZ
 /// archives. A Dudley file has none: the check is that every item is inside the file and outside of header and
-/// layout. A checksum of the decoded bytes, as Python asdf wrote until 5.2, is accepted and reported.
+/// layout. A catalog of a file set is checked with the files that it lists: each has the parameters that the catalog has for it,
+/// and all of its data. A checksum of the decoded bytes, as Python asdf wrote until 5.2, is accepted and reported.
 #[derive(Debug, Args)]
 pub struct Verify {
     /// Decode every block as well

@@ -8,9 +8,10 @@ use super::draft::Draft;
 use super::family::{Catalog, Record};
 use super::fill::Mismatch;
 use super::read::DudleyFile;
-use crate::array::Byteorder;
-use crate::error::{Error, Result};
-use crate::layout::{Dialect, Layout};
+use crate::array::{Byteorder, Datatype};
+use crate::error::{Error, ErrorKind, Result};
+use crate::glob::natural;
+use crate::layout::{Dialect, Layout, canonical_path};
 
 /// Opens a file by its path: under the layout of the family, or (None) under that in the file.
 pub type Opener<'o> = dyn FnMut(&Path, Option<&Layout>) -> Result<DudleyFile> + 'o;
@@ -35,8 +36,8 @@ impl Listing {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a file outside of that folder,
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) (E408) for a layout that is not a template,
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) for a file that does not exist, and the errors of
-    /// [`Catalog::params_of`].
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) for a file that does not exist, and the errors of [`Catalog::params_of`] if no file
+    /// can be read. If others can be, a file that cannot is one of the contradictions.
     pub fn read<P: AsRef<Path>>(
         catalog: &Path,
         template: Option<&Path>,
@@ -50,28 +51,46 @@ impl Listing {
         }
         let mut record = Record::new(layout);
         let (mut rows, mut mismatches) = (Vec::new(), Vec::new());
+        let mut first_error = None;
         for path in files {
             let path = path.as_ref();
             let name = below(&folder, path)?;
-            let file = open(path, Some(layout))?;
-            let own = match file.signature().and_then(|signature| signature.layout_at) {
-                Some(_) => open(path, None).ok(),
-                None => None,
+            let mut one = || {
+                let file = open(path, Some(layout))?;
+                let own = match file.signature().and_then(|signature| signature.layout_at) {
+                    Some(_) => open(path, None).ok(),
+                    None => None,
+                };
+                let (values, against) = Catalog::params_of(&name, &file, own.as_ref())?;
+                Ok::<_, Error>((values, against, record.admit(&file)?))
             };
-            let read = Catalog::params_of(&name, &file, own.as_ref());
-            let (values, against) = read.map_err(|error| error.context(shown_path(path)))?;
-            if let Some(message) = record.admit(&file)? {
-                mismatches.push(Mismatch { file: name.clone(), message });
+            match one() {
+                Ok((values, against, other)) => {
+                    mismatches.extend(other.map(|message| Mismatch { file: name.clone(), message }));
+                    rows.push((name, values));
+                    mismatches.extend(against);
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::Limit | ErrorKind::Cancelled) => {
+                    return Err(error.context(shown_path(path)));
+                }
+                // The other files may be good.
+                Err(error) => {
+                    mismatches.push(Mismatch { file: name, message: error.to_string() });
+                    first_error.get_or_insert(error.context(shown_path(path)));
+                }
             }
-            rows.push((name, values));
-            mismatches.extend(against);
+        }
+        // If none can be read, it is the layout that does not fit.
+        if let Some(error) = first_error.filter(|_| rows.is_empty()) {
+            return Err(error);
         }
         let template = template.map(|path| below(&folder, path).unwrap_or_else(|_| shown_path(path)));
         Ok(Self { rows, mismatches, template, record })
     }
 
-    /// Returns the paths of the files that a catalog at this path is to list: those that it lists `already`, then the others of
-    /// `names`, in their order.
+    /// Returns the paths of the files that a catalog at this path is to list: those that it lists `already`, in their order, then
+    /// the others of `names`. These are in natural order ([`natural`]) if they were given as a shell lists the files that fit a
+    /// pattern, else in the order in which they were given.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the folder of the catalog or a file does not exist, and
@@ -85,13 +104,49 @@ impl Listing {
         let known = already.map_or(&[][..], Catalog::files);
         let mut files: Vec<PathBuf> = known.iter().map(|name| place_of(&folder, name)).collect();
         let known: HashSet<&str> = known.iter().map(String::as_str).collect();
+        let mut more = Vec::new();
         for path in names {
             let name = below(&folder, path.as_ref())?;
             if !known.contains(name.as_str()) {
-                files.push(path.as_ref().to_path_buf());
+                more.push((name, path.as_ref().to_path_buf()));
             }
         }
+        // Shells compare bytes, or letters and digits first.
+        let letters = |name: &str| name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+        if more.is_sorted_by(|(one, _), (other, _)| one <= other) || more.is_sorted_by_key(|(name, _)| letters(name)) {
+            more.sort_by(|(one, _), (other, _)| natural(one, other));
+        }
+        files.extend(more.into_iter().map(|(_, path)| path));
         Ok(files)
+    }
+
+    /// Puts files into the order of the values that they have for a parameter or a number of the summary block; files with the
+    /// same value keep their order.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is not a single number in a file, and the errors
+    /// of `open`.
+    pub fn sort(files: Vec<PathBuf>, by: &str, layout: &Layout, open: &mut Opener<'_>) -> Result<Vec<PathBuf>> {
+        let path = canonical_path(by).unwrap_or_default();
+        let mut keyed = Vec::with_capacity(files.len());
+        for file in files {
+            let value = open(&file, Some(layout)).and_then(|file| {
+                let array = file.items()?.array_at(&path)?;
+                let is_number = array.shape().is_empty() && (array.datatype().is_integer() || array.datatype().is_float());
+                if !is_number {
+                    return Err(Error::invalid_input(format!("{by} is not a single number, so that it gives no order")));
+                }
+                // No integer is rounded to another one.
+                Ok(match array.datatype() {
+                    Datatype::Uint64 => (array.load_as::<u64>()?.first().copied().map_or(0, i128::from), 0.0),
+                    known if known.is_integer() => (array.load_as::<i64>()?.first().copied().map_or(0, i128::from), 0.0),
+                    _ => (0, array.load_as::<f64>()?.first().copied().unwrap_or(f64::NAN)),
+                })
+            });
+            keyed.push((value.map_err(|error| error.context(file.display().to_string()))?, file));
+        }
+        keyed.sort_by(|((one, float), _), ((other, another), _)| one.cmp(other).then(float.total_cmp(another)));
+        Ok(keyed.into_iter().map(|(_, file)| file).collect())
     }
 
     /// Returns the byte order of what the layout leaves open in the files: that in which the catalog has to be written.
@@ -105,13 +160,20 @@ impl Listing {
     /// Returns the errors of [`Catalog::draft`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a file says
     /// something against its parameters.
     pub fn draft(&self) -> Result<Draft> {
-        match self.mismatches.first() {
-            Some(first) => Err(Error::invalid_input(format!("{}: {}", first.file, first.message))
-                .hint("a catalog of these files would be wrong")),
-            None => Catalog::draft_with(self.template.as_deref(), &self.rows, Some(&self.record)),
+        let shown: Vec<String> = self.mismatches.iter().take(SHOWN).map(|one| format!("{}: {}", one.file, one.message)).collect();
+        match self.mismatches.len() {
+            count if count > 0 => {
+                let more = if count > SHOWN { format!("; and {} more", count - SHOWN) } else { String::new() };
+                let message = format!("{}{more}", shown.join("; "));
+                Err(Error::invalid_input(message).hint("a catalog of these files would be wrong"))
+            }
+            _ => Catalog::draft_with(self.template.as_deref(), &self.rows, Some(&self.record)),
         }
     }
 }
+
+/// Contradictions of files that an error names.
+const SHOWN: usize = 20;
 
 /// The folder in which a catalog is, or is to be: its files are named from there.
 ///

@@ -27,7 +27,8 @@ use crate::target::Target;
 pub struct List {
     #[command(flatten)]
     input: super::Input,
-    /// The files of the set: files, folders and patterns in the folder of the catalog or below it, and URLs
+    /// The files of the set: files, folders and patterns in the folder of the catalog or below it, and URLs. Those of a folder or
+    /// a pattern are in natural order of their names (2 before 10)
     #[arg(value_name = "FILES", conflicts_with = "check")]
     files: Vec<String>,
     /// The catalog to write
@@ -39,6 +40,9 @@ pub struct List {
     /// Keep the files that the catalog already lists, and add FILES
     #[arg(long, requires = "output", conflicts_with = "overwrite")]
     add: bool,
+    /// List the files in the order of this parameter or number of the summary block, such as time
+    #[arg(long, value_name = "PARAMETER", conflicts_with_all = ["check", "add"])]
+    sort: Option<String>,
 }
 
 impl List {
@@ -64,6 +68,10 @@ impl List {
         let mut open = |path: &Path, layout: Option<&Layout>| match layout {
             Some(layout) => under(&name_of(path), layout, order, options),
             None => options.open_under(&name_of(path), None)?.into_dudley(),
+        };
+        let files = match &self.sort {
+            Some(by) => Listing::sort(files, by, layout, &mut open)?,
+            None => files,
         };
         // A catalog is no file with a layout that it could name.
         let template = self.input.catalog(options)?.is_none().then(|| path_of(&self.input.file));
