@@ -83,6 +83,12 @@ impl Place {
     /// The array that the item is.
     fn array(self, py: Python<'_>) -> PyResult<Array> {
         let array = py.detach(|| self.item.legible()).or_raise(About::Key)?;
+        let any: &dyn std::any::Any = self.item.backend();
+        if array.mask().is_some()
+            && let (Some(set), Some(path)) = (any.downcast_ref::<Series>(), self.item.path())
+        {
+            crate::edit::warn(py, py.detach(|| set.remarks(&path)).or_raise(About::Key)?)?;
+        }
         Ok(Array::new(array, Some(Way::to(self))))
     }
 

@@ -2,6 +2,7 @@
 
 import collections.abc
 import copy
+import pathlib
 import pickle
 import struct
 
@@ -533,3 +534,132 @@ def test_a_raw_family_needs_its_byteorder_once(tmp_path):
         layout.catalog([tmp_path / "r0.raw"], tmp_path / "c.bd")
     layout.catalog([tmp_path / "r0.raw"], tmp_path / "c.bd", byteorder="little")
     assert trilith.open(tmp_path / "c.bd")["x"][:].tolist() == [[1]]
+
+
+PARTICLE = np.dtype([("w", "<f8"), ("id", "<i8"), ("v", "<f4", (3,)), ("kind", "S4")])
+PARTICLES = """<
+{ n : i8  time = f8 }
+p = {w = f8 %1  id = i8 %1  v = f4[3] %1  kind = S1[4] %1}[n] %1
+id = i8[n] %1
+x = f8[n, 3] %1
+small = i4[n] %1
+"""
+
+
+def particles(folder, counts):
+    """The catalog of files with these counts of particles, whose identifiers no float holds."""
+    folder.mkdir()
+    for number, count in enumerate(counts):
+        p = np.zeros(count, PARTICLE)
+        p["w"], p["id"], p["v"], p["kind"] = 1, 2**53 + 1, [1, 2, 3], b"ion"
+        data = np.int64(count).tobytes() + np.float64(number).tobytes() + p.tobytes() + p["id"].tobytes()
+        data += np.ones((count, 3)).tobytes() + np.full(count, 7, "<i4").tobytes()
+        (folder / f"f{number}.dat").write_bytes(data)
+    layout = trilith.Layout(PARTICLES)
+    layout.catalog(str(folder / "*.dat"), folder / "c.bd")
+    return folder / "c.bd"
+
+
+@pytest.mark.parametrize("chunks", [None, {}])
+def test_padding_in_xarray_is_masked_and_changes_no_identifier(tmp_path, chunks):
+    """First tier. Every kind of member: floats, integers of both sizes, arrays and strings."""
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("dask.array")
+    catalog, counts = particles(tmp_path / "d", (3, 1, 0, 2)), [3, 1, 0, 2]
+    ds = xarray.open_dataset(catalog, engine="trilith", files="pad", chunks=chunks)
+    assert set(ds.data_vars) == {"p.w", "p.id", "p.v", "p.kind", "id", "x", "small"} and "p" not in ds
+    assert ds.n_length.values.tolist() == counts and "n_length" in ds.coords
+    for name in ("p.w", "p.id", "p.kind", "id", "small"):
+        assert ds[name].dims == ("time", "n") and ds[name].notnull().sum("n").values.tolist() == counts, name
+    assert float(ds["p.w"].mean()) == 1.0 and ds["p.v"].shape == (4, 3, 3) and float(ds["p.v"].sum()) == 36
+    for name in ("p.id", "id"):
+        assert {value for value in ds[name].values.ravel().tolist() if value == value} == {2**53 + 1}, name
+    assert ds["p.kind"].values[1].tolist()[0] == b"ion" and ds["p.v"][0, 2, 1] == 2 and ds["p.id"][1, 0] == 2**53 + 1
+    assert pickle.loads(pickle.dumps(ds["p.v"])).equals(ds["p.v"])
+    stored = xarray.open_dataset(catalog, engine="trilith", files="pad", chunks=chunks, mask_and_scale=False)
+    assert stored.id.dtype == "i8" and stored.id.values[0].tolist() == [2**53 + 1] * 3
+    with pytest.raises(NotImplementedError, match="masked array of records"):
+        trilith.open(catalog, files="pad")["p"].to_xarray()
+
+
+def test_padding_keeps_its_mask_on_other_ways(tmp_path):
+    """First tier: numpy, dask and Zarr."""
+    pytest.importorskip("dask.array")
+    store = pytest.importorskip("trilith.zarr")
+    catalog = particles(tmp_path / "d", (3, 1, 0, 2))
+    f = trilith.open(catalog, files="pad")
+    for name in ("p", "id", "small"):
+        whole, lazy = f[name][...], f[name].to_dask(chunks=2).compute()
+        for found in (whole, lazy, np.asanyarray(f[name])):
+            mask = np.ma.getmaskarray(found)
+            mask = mask["w"] if mask.dtype.names else mask
+            assert (~mask).sum(1).tolist() == [3, 1, 0, 2], name
+    with pytest.raises(NotImplementedError, match="is masked and of"):
+        store.copy(catalog, tmp_path / "a.zarr", files="pad")
+    trilith.write(tmp_path / "text.asdf", {"s": np.ma.array(["a", "b"], mask=[True, False]), "b": np.ma.array([True, False], mask=[1, 0])})
+    with pytest.raises(NotImplementedError, match="no value for missing elements"):
+        store.copy(tmp_path / "text.asdf", tmp_path / "b.zarr")
+
+
+@pytest.mark.parametrize("counts", [(2, 0, 2), (2, 0, 1), (0, 2, 2)])
+def test_a_file_without_particles_has_its_own_shape(tmp_path, counts):
+    """First tier."""
+    catalog = particles(tmp_path / "d", counts)
+    each = trilith.open(catalog, files="each")
+    for name, more in (("p", ()), ("id", ()), ("x", (3,)), ("small", ())):
+        assert [np.asarray(one).shape for one in each[name]] == [(count, *more) for count in counts], name
+        assert np.concatenate([np.asarray(one) for one in each[name]]).shape == (sum(counts), *more)
+        assert each.omitted(name) == []
+    padded = trilith.open(catalog, files="pad")
+    for name in ("id", "x"):
+        mask = np.ma.getmaskarray(padded[name][...])
+        assert padded[name].shape[:2] == (3, 2) and (~mask).reshape(3, 2, -1)[:, :, 0].sum(1).tolist() == list(counts), name
+    assert trilith.open(catalog, files="along=n")["id"][...].tolist() == [2**53 + 1] * sum(counts)
+    f = trilith.open(catalog)
+    if len(set(counts) - {0}) == 1:
+        # A file that omits an item is masked, and named.
+        with pytest.warns(UserWarning, match="1 file omits /id and is masked: f[01].dat"):
+            assert f["id"].mask is not None
+    else:
+        with pytest.raises((KeyError, ValueError), match="has the shape"):
+            f["id"]
+
+
+def test_files_are_in_natural_order(tmp_path):
+    """First tier. The order of a catalog, of what is added to it, and of a joined array."""
+    folder = tmp_path / "d"
+    folder.mkdir()
+    layout = trilith.Layout("<\n{ n : i8 time = f8 }\nx = f8[n]\n")
+    for number in (1, 2, 3, 9, 10, 11, 100):
+        (folder / f"dump_{number}.dat").write_bytes(np.int64(1).tobytes() + np.array([-number, number], "<f8").tobytes())
+    right = [1, 2, 3, 9, 10, 11, 100]
+    paths = sorted(folder.glob("*.dat"))
+    for files in (str(folder / "*.dat"), folder, paths):
+        layout.catalog(files, folder / "c.bd")
+        assert trilith.open(folder / "c.bd")["x"][:, 0].tolist() == right, files
+    chosen = [paths[n] for n in (3, 0, 2)]
+    layout.catalog(chosen, folder / "c.bd")
+    assert trilith.open(folder / "c.bd").files == [path.name for path in chosen]
+    layout.catalog(paths, folder / "c.bd", add=True)
+    assert trilith.open(folder / "c.bd").files[:3] == [path.name for path in chosen]
+    pytest.importorskip("xarray")
+    for number in (1, 2, 10):
+        trilith.write(folder / f"r{number}.asdf", {"x": np.array([number])})
+    assert trilith.concat(str(folder / "r*.asdf"), "/x")[:, 0].values.tolist() == [1, 2, 10]
+    assert [pathlib.Path(name).stem for name in trilith.table(str(folder / "r*.asdf"), {"x": "/x"})["file"]] == ["r1", "r2", "r10"]
+
+
+def test_a_catalog_is_verified_with_its_files(tmp_path):
+    """First tier."""
+    catalog = particles(tmp_path / "d", (3, 1, 2, 2))
+    assert trilith.open(catalog).verify() == [] and trilith.open(catalog).verify(deep=True) == []
+    files = [catalog.parent / f"f{n}.dat" for n in range(4)]
+    files[0].write_bytes(files[0].read_bytes()[:-1])
+    files[1].write_bytes(files[1].read_bytes()[:12])
+    files[2].write_bytes(np.int64(1).tobytes() + files[2].read_bytes()[8:])
+    for deep in (False, True):
+        found = trilith.open(catalog).verify(deep=deep)
+        assert all(any(name in line for line in found) for name in ("f0.dat", "f1.dat", "f2.dat")), found
+        assert not any("f3.dat" in line for line in found)
+    with pytest.raises(ValueError, match="f0.dat: it has .*; f1.dat: "):
+        trilith.Layout(PARTICLES).catalog(str(catalog.parent / "*.dat"), catalog.parent / "d.bd")

@@ -1,6 +1,5 @@
 //! `trilith get FILE#/p`: the elements of an array, or the value of a node.
 
-mod family;
 mod format;
 
 use std::io::{IsTerminal, Write};
@@ -10,6 +9,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::array::Array;
 use trilith::bytes::{self, Access, Base, Basis, Source, path_of};
+use trilith::dudley::Omission;
 use trilith::error::counted;
 use trilith::file::{Item, ItemKind};
 use trilith::wcs::{self, Size};
@@ -110,7 +110,7 @@ impl Get {
         let array = self.as_array(&item, job.options)?;
         if let (Some(family), true) = (file.as_family(), array.as_ref().is_some_and(|array| array.mask().is_some())) {
             let omitted = family.omitted(job.item_path())?;
-            job.warn_all(family::warnings(job.item_path(), &omitted));
+            job.warn_all(Omission::warnings(job.item_path(), &omitted));
         }
         match (array, &self.sky) {
             (Some(array), Some(position)) => match self.around(position, array, &file, job)? {

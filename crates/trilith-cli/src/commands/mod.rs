@@ -115,8 +115,8 @@ impl Command {
 
     /// Returns `true` if a catalog is read as the file that it is. Other commands read the files that it lists.
     pub fn reads_itself(&self) -> bool {
-        use Command::{Append, Blocks, Info, Layout, Validate, Verify};
-        matches!(self, Info(_) | Blocks(_) | Verify(_) | Validate(_) | Append(_) | Layout(_))
+        use Command::{Append, Blocks, Info, Layout, Validate};
+        matches!(self, Info(_) | Blocks(_) | Validate(_) | Append(_) | Layout(_))
     }
 
     /// Returns `true` if it reads its files completely.

@@ -23,16 +23,19 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
     A mapping is a group: its arrays are variables, so are its quantities, with their `units`; its scalars and lists of
     scalars are attributes. Dimensions are named by `dims={"data": ("y", "x")}`, else by a WCS in the group and the
     conventions of Roman and JWST (`y`, `x`). Without any of these, arrays of one shape in one group share `dim_0`,
-    `dim_1`, ..., and those of the next shape have the numbers that follow; so do groups within a group. Masked
-    elements become NaN, and integers with a mask become floats, as in xarray. A dataset that `trilith.write` wrote
-    comes back with its own names, coordinates and attributes.
+    `dim_1`, ..., and those of the next shape have the numbers that follow; so do groups within a group. A dataset that
+    `trilith.write` wrote comes back with its own names, coordinates and attributes.
+
+    Masked elements become NaN, and integers with a mask become floats, as in xarray. Masked strings become objects, and so do
+    masked integers of 64 bits in a file set, where they are identifiers that no float holds. `mask_and_scale=False` turns that off:
+    elements are as they are stored. A masked array of records `p` is one variable for each member: `p.x`, `p.id`.
 
     HDF5, netCDF and what else is read under a layout has the names of its dimensions and its attributes, and is decoded
     by the CF conventions as xarray does it, which the arguments `decode_cf`, `mask_and_scale` and so on of xarray turn
     off.
 
     Under a layout, the parameters that are lengths of axes name these: `ny`, or `nx-1`. Values of the summary block are
-    coordinates.
+    coordinates. If records or integers are padded along such an axis, its lengths are the coordinate `ny_length`.
 
     With `layout`, any file is opened under a layout of Dudley. A catalog is one dataset of all its files, whose first
     dimension counts them. Its name is that of the time in the summary block (a variable `time`, or one with the attribute
@@ -110,7 +113,8 @@ def _is_group(value):
 
 
 def _dataset(node, drop, dims, axes, *, is_stored=False):
-    """The variables and attributes of a mapping; `axes` are the names of axes in the groups above. Values are `is_stored`."""
+    """The variables and attributes of a mapping; `axes` are the names of axes in the groups above. Masks are left out, and samples
+    have no factors, if values are `is_stored`."""
     drop = {drop} if isinstance(drop, str) else set(drop or ())
     if _is_written(node):
         return _written(node, drop)
@@ -123,14 +127,24 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
     # A parameter that is the length of a dimension is no variable.
     lengths = {key for key in coordinates for dims in names.values() if key in dims and key not in names[key]}
     coordinates -= lengths
+    unequal = _unequal_lengths(arrays, lengths, names) if is_set else {}
+    masks = None if is_stored else "exact" if is_set else "float"
+    coordinates |= set(unequal)
     arrays = {key: array for key, array in arrays.items() if key not in lengths}
     said = {key: _laid_out.attributes(array) for key, array in arrays.items()} if laid_out or is_set else {}
-    variables = {key: _variable(array, names[key], found[key], said.get(key)) for key, array in arrays.items()}
+    variables = unequal
+    for key, array in arrays.items():
+        # A record without a member has no value that says so.
+        for path, more in _members(array.dtype) if array.mask is not None and not is_stored else [((), ())]:
+            name = ".".join((key, *path))
+            dims = (*names[key], *(f"{name}_{axis}" for axis in range(len(more))))
+            if name not in drop:
+                variables[name] = _variable(array, dims, found[key], said.get(key), path, masks)
     unlimited = set()
     if laid_out:
-        variables.update({key: _characters(array, variables[key]) for key, array in arrays.items()})
+        variables.update({key: _characters(array, variables[key]) for key, array in arrays.items() if key in variables})
         if not is_stored:
-            variables.update({key: _samples(array, variables[key]) for key, array in arrays.items()})
+            variables.update({key: _samples(array, variables[key]) for key, array in arrays.items() if key in variables})
         unlimited.update(*(array._words.get("grid_unlimited") or () for array in arrays.values()))
     attributes = _laid_out.attributes(node) if laid_out else node.attrs if is_set else {}
     for key, value in readable.items():
@@ -148,6 +162,30 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
     return dataset
 
 
+def _unequal_lengths(arrays, lengths, names):
+    """The lengths of dimensions that differ between the files of a set, as variables beside those records and integers that they
+    shape: a float has a NaN that says so."""
+    padded = {dim for key, array in arrays.items() if array.mask is not None and array.dtype.kind in "iuV" for dim in names[key]}
+    found = {}
+    for key in lengths & padded:
+        values = numpy.asarray(arrays[key])
+        if values.size and (values != values.flat[0]).any() and f"{key}_length" not in arrays:
+            found[f"{key}_length"] = xarray.Variable(names[key], values, {"long_name": f"{key} of each file"})
+    return found
+
+
+def _members(dtype):
+    """The members of records, each as the names that lead to it and the shape of its values; the elements themselves where they
+    have no members."""
+    if dtype.names is None:
+        return [((), ())]
+    found = []
+    for name in dtype.names:
+        inner, shape = dtype[name].subdtype or (dtype[name], ())
+        found += [((name, *path), (*shape, *more)) for path, more in _members(inner)]
+    return found
+
+
 def _characters(array, variable):
     """A variable whose strings are characters along a dimension in its file: with that dimension, as its library has it."""
     name = array._words.get("grid_chars")
@@ -155,15 +193,6 @@ def _characters(array, variable):
         return variable
     data = indexing.LazilyIndexedArray(_Characters(array))
     return xarray.Variable((*variable.dims, name), data, variable.attrs)
-
-
-def _samples(array, variable):
-    """A variable whose samples have different scales and offsets, for which xarray has no attribute: with its values."""
-    factors = _laid_out.factors(array)
-    if factors is None:
-        return variable
-    attributes = {name: value for name, value in variable.attrs.items() if name != "_FillValue"}
-    return xarray.Variable(variable.dims, indexing.LazilyIndexedArray(_Samples(array, factors)), attributes, variable.encoding)
 
 
 def _readable(node, drop):
@@ -227,6 +256,15 @@ def _one(value):
     return xarray.Variable(dims, data, attributes)
 
 
+def _samples(array, variable):
+    """A variable whose samples have different scales and offsets, for which xarray has no attribute: with its values."""
+    factors = _laid_out.factors(array)
+    if factors is None:
+        return variable
+    attributes = {name: value for name, value in variable.attrs.items() if name != "_FillValue"}
+    return xarray.Variable(variable.dims, indexing.LazilyIndexedArray(_Samples(array, factors)), attributes, variable.encoding)
+
+
 def _dimensions(node, arrays, given, axes):
     """Names of the axes of the arrays of a group: those that were given, otherwise by the file and the conventions."""
     left = {key: array for key, array in arrays.items() if key not in given}
@@ -237,7 +275,7 @@ def _dimensions(node, arrays, given, axes):
     return names | {key: tuple(names) for key, names in zip(left, named, strict=True)}
 
 
-def _variable(array, dims, value, attributes=None):
+def _variable(array, dims, value, attributes=None, members=(), masks="float"):
     rows = _chunks.rows(array)
     # Whatever is one chunk may be cut anywhere.
     encoding = {} if rows is None or len(rows) < 2 else {"preferred_chunks": {dims[0]: rows}}
@@ -247,7 +285,7 @@ def _variable(array, dims, value, attributes=None):
             attributes["units"] = str(array.unit)
         elif value is not array and value.tag:
             attributes["tag"] = value.tag
-    return xarray.Variable(dims, indexing.LazilyIndexedArray(_Lazy(array)), attributes, encoding)
+    return xarray.Variable(dims, indexing.LazilyIndexedArray(_Lazy(array, members, masks)), attributes, encoding)
 
 
 def to_xarray(array, dims=None, name=None):
@@ -264,43 +302,67 @@ def to_xarray(array, dims=None, name=None):
     dims = (dims,) if isinstance(dims, str) else dims
     if len(dims) != array.ndim:
         raise ValueError(f"{len(dims)} names of dimensions for an array of {array.ndim} axes")
-    variable = _variable(array, tuple(dims), array, _laid_out.attributes(array))
+    masks = "exact" if _is_set(group) else "float"
+    variable = _variable(array, tuple(dims), array, _laid_out.attributes(array), masks=masks)
     return xarray.DataArray(variable, name=key if name is None else name)
 
 
 class _Lazy(BackendArray):
-    """An array as xarray reads it; pickled as the way to it."""
+    """An array as xarray reads it, or a member of its records; pickled as the way to it. `masks` is the form of masked integers of
+    64 bits, "float" or "exact", or None to read all elements as they are stored."""
 
-    def __init__(self, array, durations=None):
+    def __init__(self, array, members=(), masks="float", durations=None):
         self.array = array if isinstance(array, _kept.Kept) else _kept.Kept(array)
-        self.shape, self.masked = self.array.shape, self.array.masked
-        self.durations = _laid_out.durations(array) if isinstance(array, Array) else durations
+        self.members, self.masks = members, masks
+        self.masked = self.array.masked and masks is not None
+        self.shape, dtype = self.array.shape, array.dtype
+        for member in members:
+            dtype, more = dtype[member].subdtype or (dtype[member], ())
+            self.shape = (*self.shape, *more)
+        self.durations = _laid_out.durations(array) if isinstance(array, Array) and not members else durations
         if self.durations is not None:
             self.dtype, self.masked = self.durations[1], False
             return
-        self.dtype = numpy.result_type(array.dtype, "f4") if self.masked and array.dtype.kind in "iufb" else array.dtype
+        self.dtype = _with_missing(dtype, masks) if self.masked else dtype
 
     def __reduce__(self):
-        return _Lazy, (self.array, self.durations)
+        return _Lazy, (self.array, self.members, self.masks, self.durations)
 
     def __getitem__(self, key):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
 
     def _read(self, key):
         # With an ellipsis the result stays an array.
-        read = self.array[(*key, Ellipsis)]
+        read = self.array[(*key[: self.array.ndim], Ellipsis)]
+        for member in self.members:
+            read = read[member]
+        if len(key) > self.array.ndim:
+            read = read[(Ellipsis, *key[self.array.ndim :])]
         if self.durations is not None:
             return numpy.asarray(numpy.ma.getdata(read), order="C").view(self.durations[0]).astype(self.dtype, copy=False)
         if not self.masked:
             return numpy.ma.getdata(read)
-        return read.astype(self.dtype).filled(numpy.nan) if self.dtype.kind in "fc" else read.filled()
+        if self.dtype.kind in "mM":
+            return numpy.ma.asarray(read).filled(numpy.array("NaT", self.dtype))
+        return numpy.ma.asarray(read).astype(self.dtype).filled(numpy.nan)
+
+
+def _with_missing(dtype, masks):
+    """The datatype of elements some of which are NaN."""
+    if dtype.names is not None:
+        raise NotImplementedError("a masked array of records is a variable for each member: open it with xarray.open_dataset")
+    if dtype.kind in "cmM":
+        return dtype
+    # A float of 64 bits has room for integers of 53.
+    is_float = dtype.kind in "bf" or dtype.kind in "iu" and (dtype.itemsize < 8 or masks == "float")
+    return numpy.result_type(dtype, "f4") if is_float else numpy.dtype(object)
 
 
 class _Characters(_Lazy):
     """An array of strings, with their characters along one more axis."""
 
     def __init__(self, array):
-        super().__init__(array)
+        super().__init__(array, masks=None)
         self.shape, self.dtype = (*self.shape, self.dtype.itemsize), numpy.dtype("S1")
 
     def __reduce__(self):
@@ -316,7 +378,7 @@ class _Samples(_Lazy):
     """An image whose samples have different scales and offsets."""
 
     def __init__(self, array, factors):
-        super().__init__(array)
+        super().__init__(array, masks=None)
         self.factors, self.dtype = factors, numpy.dtype("f8")
 
     def __reduce__(self):

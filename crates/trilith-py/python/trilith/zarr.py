@@ -154,7 +154,8 @@ class Store(_abc.Store):
     masks : {"beside", "fill"}
         Give the mask of `data` as an array `data_mask`, or give masked elements the value `fill_value`.
     fill_value : number, optional
-        The value of masked elements, which xarray treats as missing. By default NaN, or the least number of an integer type.
+        The value of masked elements, which xarray treats as missing. By default NaN, or the least number of a signed and the greatest
+        of an unsigned integer type. Booleans and strings have no such value.
     **options
         Other options of `trilith.open`.
 
@@ -514,6 +515,11 @@ def _filled(tree, fill_value):
             continue
         if node.dtype.names is not None:
             raise NotImplementedError(f"/{node.path} is masked and of records, which no value fills; use masks=\"beside\"")
+        if fill_value is None and node.dtype.kind not in "iufcmM":
+            raise NotImplementedError(
+                f"/{node.path} is masked and of {node.dtype}, which has no value for missing elements; use masks=\"beside\", or give "
+                "fill_value"
+            )
         node.fill = numpy.array(_default(node.dtype) if fill_value is None else fill_value).astype(node.dtype)[()]
         node.missing = node.fill.item() if node.dtype.kind in "iuf" else None
         if node.missing is not None:
@@ -525,6 +531,8 @@ def _default(dtype):
     """Returns the value of a missing element."""
     if dtype.kind in "iu":
         return numpy.iinfo(dtype).min if dtype.kind == "i" else numpy.iinfo(dtype).max
+    if dtype.kind in "mM":
+        return numpy.array("NaT", dtype)
     return math.nan if dtype.kind in "fc" else numpy.zeros((), dtype)
 
 

@@ -76,7 +76,7 @@ pub(super) fn padded((first, shapes): Lengths<'_>, pieces: &[Piece], size: u64) 
     let dims: Vec<u64> = (0..axes).map(greatest).collect();
     // The lengths after the last one that differs are part of the elements.
     let differs = |axis: &usize| lengths.iter().any(|all| all.iter().any(|one| *one > 0) && all.get(*axis) != dims.get(*axis));
-    let kept = (0..axes).rev().find(differs).map_or(0, |axis| axis + 1);
+    let kept = (0..axes).rev().find(differs).map_or(1, |axis| axis + 1).min(axes);
     let all = || dims.iter().try_fold(size.checked_mul(count)?, |size, dim| size.checked_mul(*dim));
     let Some(len) = all() else { return Ok(None) };
     let size = dims.iter().skip(kept).fold(size, |size, dim| size.saturating_mul(*dim));

@@ -246,6 +246,11 @@ impl Catalog {
         self.native
     }
 
+    /// Returns `true` if several streams share a file.
+    pub(super) fn has_offsets(&self) -> bool {
+        self.offsets.is_some()
+    }
+
     /// Returns the values of the files that the summary block of the template stores, as the catalog has them.
     /// Returns None for anything else, and if the catalog has them in another form than the template.
     pub(super) fn summarized(&self, of: Wanted<'_>) -> Result<Option<Array>> {

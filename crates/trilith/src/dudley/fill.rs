@@ -2,16 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{Seek, Write};
+use std::ops::Range;
 
 use super::datatype::datatype_of;
 use super::family::Catalog;
 use super::path::{Step, steps};
-use super::read::{DudleyFile, LayoutOrigin};
+use super::read::{DudleyFile, Items, LayoutOrigin};
 use super::records::{last_name, structs};
 use super::store::is_reserved;
 use super::write::{NewStream, Reserving, only_data};
 use crate::array::{Array, Index};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
     Byteorder, Entry, ItemId, Kind, Layout, Options, ParamRequest, ResolvedType, Supply, canonical_path, quoted_name,
 };
@@ -341,11 +342,7 @@ impl Catalog {
         }
         let mut found = Vec::new();
         let mut say = |message: String| found.push(Mismatch { file: name.to_owned(), message });
-        let size = file.source().len();
-        match items.evaluation().total().and_then(|total| total.checked_add(file.base())) {
-            Some(end) if end > size => say(format!("it has {size} bytes, and by its parameters the data end at byte {end}")),
-            _ => {}
-        }
+        too_short(&items).into_iter().for_each(&mut say);
         if let Some(own) = own.filter(|own| matches!(own.origin(), LayoutOrigin::Embedded(_))) {
             let theirs = own.items()?;
             for entry in items.entries() {
@@ -363,8 +360,8 @@ impl Catalog {
         Ok((values, found))
     }
 
-    /// Lists the differences between the parameters of the files and those of this catalog. `open` opens a file by
-    /// its name under the layout of the file set.
+    /// Lists the differences between the parameters of the files and those of this catalog, and the files that end before their
+    /// data. `open` opens a file by its name under the layout of the file set.
     ///
     /// # Errors
     /// Returns the errors of [`Catalog::locate`]. A file that cannot be opened or read is listed as a difference.
@@ -374,28 +371,63 @@ impl Catalog {
         open: &mut dyn FnMut(&str) -> Result<DudleyFile>,
         limits: &Limits,
     ) -> Result<Vec<Mismatch>> {
+        let found = self.compare_rows(template, &[0..self.len()], open, limits)?;
+        Ok(found.into_iter().map(|(file, error)| Mismatch { file, message: error.to_string() }).collect())
+    }
+
+    /// Does the same as [`Catalog::compare`] for some of the files; returns the errors of each by its name.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Catalog::compare`].
+    pub(crate) fn compare_rows(
+        &self,
+        template: &Layout,
+        rows: &[Range<usize>],
+        open: &mut dyn FnMut(&str) -> Result<DudleyFile>,
+        limits: &Limits,
+    ) -> Result<Vec<(String, Error)>> {
+        if self.has_offsets() {
+            return Err(Error::unsupported("several streams share a file, and their files are not compared with the catalog"));
+        }
         let table = self.table(template, limits)?;
         let mut found = Vec::new();
-        for (row, name) in self.files().iter().enumerate() {
-            let mut say = |message: String| found.push(Mismatch { file: name.clone(), message });
+        for (row, name) in rows.iter().cloned().flatten().filter_map(|row| Some((row, self.files().get(row)?))) {
+            let mut say = |error: Error| found.push((name.clone(), error));
             let compared = open(name).and_then(|file| {
-                let mut ordinal = 0;
-                for entry in file.items()?.entries() {
+                let signed = file.signature().is_some();
+                if self.is_native().is_some_and(|native| native != signed) {
+                    let of = |signed| if signed { "a signature" } else { "no signature" };
+                    say(Error::malformed(format!("it has {}, but by the catalog its files have {}", of(signed), of(!signed))));
+                }
+                let (items, mut ordinal) = (file.items()?, 0);
+                for entry in items.entries() {
                     let entry = entry?;
                     let Some(value) = entry.value else { continue };
                     match table.value(row, entry.item, ordinal) {
                         Some(known) if known == value => {}
-                        Some(known) => say(format!("{} is {value}, but the catalog has {known}", entry.path)),
-                        None => say(format!("{} is not in the catalog", entry.path)),
+                        Some(known) => {
+                            say(Error::malformed(format!("{} is {value}, but the catalog has {known}", entry.path)));
+                        }
+                        None => say(Error::malformed(format!("{} is not in the catalog", entry.path))),
                     }
                     ordinal += 1;
                 }
+                too_short(&items).map(Error::malformed).into_iter().for_each(say);
                 Ok(())
             });
-            if let Err(error) = compared {
-                say(error.to_string());
+            match compared {
+                Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
+                Err(error) => found.push((name.clone(), error)),
+                Ok(()) => {}
             }
         }
         Ok(found)
     }
+}
+
+/// Returns a message if a file ends before the end of its data.
+fn too_short(items: &Items<'_>) -> Option<String> {
+    let (file, size) = (items.file(), items.file().source().len());
+    let end = items.evaluation().total().and_then(|total| total.checked_add(file.base())).filter(|end| *end > size)?;
+    Some(format!("it has {size} bytes, and by its parameters the data end at byte {end}"))
 }

@@ -14,7 +14,7 @@ use super::selection::{Selection, Unequal};
 use super::wanted::Wanted;
 use crate::array::{Array, Index, Mask};
 use crate::bytes::Resolve;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 use crate::layout::{Byteorder, Layout, Located, Options, PrimitiveKind};
 
 /// A file of a family that is masked in an array of all of them.
@@ -27,6 +27,29 @@ pub struct Omission {
     pub file: String,
     /// `true` if it is not there; otherwise it omits the item.
     pub is_missing: bool,
+}
+
+impl Omission {
+    /// Returns warnings for the files that omit an item, and for those that are missing.
+    pub fn warnings(item: &str, omitted: &[Self]) -> Vec<String> {
+        /// Maximum number of files that are named.
+        const SHOWN: usize = 5;
+        let of = |is_missing: bool| {
+            let files: Vec<&str> =
+                omitted.iter().filter(|one| one.is_missing == is_missing).map(|one| one.file.as_str()).collect();
+            let what = match (is_missing, files.len()) {
+                (_, 0) => return None,
+                (true, 1) => "is not there and is masked".to_owned(),
+                (true, _) => "are not there and are masked".to_owned(),
+                (false, 1) => format!("omits {item} and is masked"),
+                (false, _) => format!("omit {item} and are masked"),
+            };
+            let more = if files.len() > SHOWN { ", …" } else { "" };
+            let names = files.get(..SHOWN).unwrap_or(&files).join(", ");
+            Some(format!("{} {what}: {names}{more}", counted(files.len(), "file")))
+        };
+        [of(false), of(true)].into_iter().flatten().collect()
+    }
 }
 
 impl Catalog {
@@ -172,7 +195,10 @@ impl Catalog {
             Ok(())
         })?;
         let (found, is_empty) = forms.settle(item)?;
-        for at in empty.into_iter().filter(|_| !is_empty) {
+        // Strings without letters are in no array of longer ones.
+        let is_text = found.typed.primitive().is_some_and(|primitive| primitive.is_text());
+        let has_own_shape = |shape: &Vec<u64>| shape.len() == found.shape.len() && !(is_text && shape.last() == Some(&0));
+        for at in empty.into_iter().filter(|at| !is_empty && !shapes.get(*at).is_some_and(has_own_shape)) {
             pieces.get_mut(at).into_iter().for_each(|piece| piece.stored = None);
         }
         let is_gone = |row: usize| self.files().get(row).is_some_and(|file| resolve.is_missing(&uri_of(file)));
@@ -208,7 +234,8 @@ struct Chosen {
 impl Chosen {
     /// Returns `true` if the item has several shapes in the files that have it.
     fn is_ragged(&self) -> bool {
-        let mut stored = self.shapes.iter().filter(|shape| !shape.contains(&0) && shape.len() == self.found.shape.len());
+        let there = self.pieces.iter().zip(&self.shapes).filter(|(piece, shape)| piece.stored.is_some() || !shape.contains(&0));
+        let mut stored = there.map(|(_, shape)| shape).filter(|shape| shape.len() == self.found.shape.len());
         let first = stored.next();
         stored.any(|shape| Some(shape) != first)
     }

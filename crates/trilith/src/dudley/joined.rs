@@ -48,7 +48,7 @@ pub(super) fn ranges(rows: impl IntoIterator<Item = usize>) -> String {
 }
 
 /// A name of a catalog as a reference. A URL is one already.
-pub(super) fn uri_of(file: &str) -> String {
+pub(crate) fn uri_of(file: &str) -> String {
     if is_url(file) { file.to_owned() } else { file.replace('%', "%25") }
 }
 

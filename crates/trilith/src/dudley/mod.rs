@@ -66,6 +66,7 @@ pub use fill::{Filling, Mismatch};
 #[doc(hidden)]
 pub use gather::Omission;
 pub(crate) use grid::MEANING;
+pub(crate) use joined::uri_of;
 #[doc(hidden)]
 pub use listing::{Listing, Opener, folder_of, place_of};
 pub(crate) use meaning::is_applied;

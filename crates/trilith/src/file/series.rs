@@ -210,8 +210,37 @@ impl Series {
         self.catalog.omitted_as(self.wanted(path), &self.selection, &*self.resolve)
     }
 
+    /// Compares the files with the catalog, and calls `check` for each that can be opened. Returns the errors of the files, by
+    /// their names.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Catalog::compare`].
+    pub(crate) fn compare(&self, check: &mut dyn FnMut(&str, &DudleyFile)) -> Result<Vec<(String, Error)>> {
+        let mut open = |name: &str| {
+            let (source, resolve) = self.resolve.resolve(&dudley::uri_of(name))?;
+            let mut how = dudley::StreamOptions::default();
+            (how.layout, how.order) = (Some(self.template.clone()), self.how.order);
+            let file = DudleyFile::open_with(source, &*resolve, how, &self.how.limits)?;
+            check(name, &file);
+            Ok(file)
+        };
+        self.catalog.compare_rows(&self.template, &self.rows, &mut open, &self.how.limits)
+    }
+
     fn wanted<'a>(&'a self, item: &'a str) -> Wanted<'a> {
         Wanted { template: &self.template, item, rows: &self.rows, options: &self.how }
+    }
+
+    /// Returns warnings for an item that is one array although some files omit it or are not there. None if the form was chosen
+    /// in which such files are masked.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Catalog::array_at`].
+    pub fn remarks(&self, path: &str) -> Result<Vec<String>> {
+        match self.selection.unequal {
+            Unequal::Padded => Ok(Vec::new()),
+            _ => Ok(Omission::warnings(path, &self.omitted(path)?)),
+        }
     }
 
     /// Returns the place of an item in each file that was chosen, without opening it.
