@@ -128,6 +128,44 @@ fn arrays_are_replaced_added_and_removed_in_place_in_every_form() {
 }
 
 /// Rows that no target writes: the header of the day, whatever the tree.
+/// Python asdf writes an object that is at two paths as an anchor and an alias: a change at one path is none at the other.
+#[test]
+fn a_change_at_an_anchor_leaves_its_aliases_in_every_form() {
+    let folder = tempfile::tempdir().unwrap();
+    for target in TARGETS {
+        let mut layout = WriteOptions::default();
+        layout.tree_padding = 4096;
+        let mut builder = Builder::new(target).with_options(layout);
+        let array = builder.array(&numbers(0, 100), &ArrayOptions::default()).unwrap().anchored("id001");
+        let map = Value::map([("k", Value::from(1))]).anchored("id002");
+        let pairs = [("arr1", array), ("arr2", Value::alias("id001")), ("m1", map), ("m2", Value::alias("id002"))];
+        let path_of = folder.path().join(format!("{}.asdf", target.name));
+        builder.write(&path_of, Value::map(pairs)).unwrap();
+        let original = std::fs::read(&path_of).unwrap();
+        let check = |make: &dyn Fn(&mut Change<'_>), arr1: Option<i32>, blocks: usize| {
+            std::fs::write(&path_of, &original).unwrap();
+            let opened_here = open_asdf(&path_of).unwrap();
+            let mut change = Change::new(&opened_here);
+            make(&mut change);
+            let mut out = std::io::Cursor::new(Vec::new());
+            change.write(&mut out, &WriteOptions::default()).unwrap();
+            let copy = trilith::open_asdf_bytes(out.into_inner()).unwrap();
+            for file in [copy, in_place(&path_of, make)] {
+                assert_eq!(load(&file, "/arr2"), (0..100).collect::<Vec<_>>(), "{}", target.name);
+                assert_eq!(file.tree().at("/m2/k").unwrap().as_i64(), Some(1), "{}", target.name);
+                assert_eq!(arr1.map(|_| load(&file, "/arr1")[0]), arr1, "{}", target.name);
+                assert_eq!(file.sections().blocks().unwrap().len(), blocks, "{}", target.name);
+            }
+        };
+        check(&|c| c.set_array(path("/arr1"), &numbers(7, 100), &ArrayOptions::default()).unwrap(), Some(7), 2);
+        check(&|c| c.set(path("/arr1"), 5).unwrap(), None, 1);
+        check(&|c| c.delete(path("/arr1")).unwrap(), None, 1);
+        check(&|c| c.set(path("/m1"), 5).unwrap(), Some(0), 1);
+        check(&|c| c.set(path("/m1"), Value::map([("k", Value::from(2))])).unwrap(), Some(0), 1);
+        check(&|c| c.edit(|edit, _| edit.delete(&path("/m1"))).unwrap(), Some(0), 1);
+    }
+}
+
 #[test]
 fn blocks_of_every_row_are_replaced_in_place() {
     for row in GENERATIONS {

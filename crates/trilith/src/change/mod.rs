@@ -99,6 +99,8 @@ pub struct Change<'f> {
     tree: Option<Tree>,
     /// Edits that are made together, when somebody needs the tree with them.
     pending: Pending,
+    /// Notes on changes of collections that are in several places of the tree.
+    shared: BTreeSet<String>,
     /// Blocks that are new; they count on after those of the file.
     added: Vec<StoredBlock>,
     /// Blocks that the file and the added ones have together.
@@ -113,7 +115,16 @@ impl<'f> Change<'f> {
     /// No change yet.
     pub fn new(file: &'f AsdfFile) -> Self {
         let count = file.sections().blocks().map_or(0, |blocks| blocks.len());
-        Self { file, tree: None, pending: Pending::default(), added: Vec::new(), count, beside: Vec::new(), keeps_blocks: false }
+        Self {
+            file,
+            tree: None,
+            pending: Pending::default(),
+            shared: BTreeSet::new(),
+            added: Vec::new(),
+            count,
+            beside: Vec::new(),
+            keeps_blocks: false,
+        }
     }
 
     /// The file that is changed.
@@ -134,6 +145,7 @@ impl<'f> Change<'f> {
     fn settle(&mut self) -> Result<()> {
         if !self.pending.is_empty() {
             let limits = self.file.limits();
+            self.shared.append(&mut self.pending.shared);
             self.tree = Some(self.pending.make(self.tree.as_ref().unwrap_or_else(|| self.file.tree()), limits)?);
         }
         Ok(())
@@ -186,7 +198,10 @@ impl<'f> Change<'f> {
         let tree = self.settled();
         let mut edit = tree.edit();
         make(&mut edit, tree)?;
-        self.tree = Some(finish(edit, self.file.limits())?);
+        let mut shared = edit.shared();
+        let made = finish(edit, self.file.limits())?;
+        self.shared.append(&mut shared);
+        self.tree = Some(made);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Edits that wait to be made together: the tree is parsed and checked once for all of them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -51,6 +51,8 @@ pub(super) struct Pending {
     above: HashSet<TreePath>,
     /// Sequences whose items have other numbers after a step.
     moved: HashSet<TreePath>,
+    /// Notes on changes of collections that are in several places.
+    pub shared: BTreeSet<String>,
 }
 
 impl Pending {
@@ -87,7 +89,9 @@ impl Pending {
             return Ok(Some(step));
         }
         // A fault of the path is reported now, not when the file is saved.
-        step.apply(&mut tree.edit())?;
+        let mut edit = tree.edit();
+        step.apply(&mut edit)?;
+        self.shared.append(&mut edit.shared());
         let mut above = step.path().clone();
         while above.pop().is_some() && self.above.insert(above.clone()) {}
         self.moved.extend(moved);

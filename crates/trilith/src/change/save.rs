@@ -64,7 +64,8 @@ pub struct Saved {
     /// Files of an exploded form that the tree no longer names, and that were removed.
     pub removed: Vec<PathBuf>,
     /// Properties of the old file that the new one could not keep: a group, an extended attribute. Also files that
-    /// the tree no longer names and that were left, since other files may use them.
+    /// the tree no longer names and that were left, since other files may use them, and changes of a mapping or list
+    /// that is at several paths, through an anchor.
     pub warnings: Vec<String>,
     /// The number of each block that stayed or is new, by that which it had before: see
     /// [`Change::add_block`](super::Change::add_block).
@@ -99,8 +100,14 @@ impl Change<'_> {
     /// # std::fs::remove_dir_all(&folder).unwrap();
     /// # Ok::<(), trilith::Error>(())
     /// ```
-    pub fn save(&mut self, mut options: SaveOptions<'_>) -> Result<Saved> {
+    pub fn save(&mut self, options: SaveOptions<'_>) -> Result<Saved> {
         self.settle()?;
+        let mut saved = self.save_settled(options)?;
+        saved.warnings.extend(std::mem::take(&mut self.shared));
+        Ok(saved)
+    }
+
+    fn save_settled(&mut self, mut options: SaveOptions<'_>) -> Result<Saved> {
         let (file, output) = (self.file(), options.output.take());
         self.check_tree()?;
         let _call = file.limits().call();

@@ -42,8 +42,6 @@ pub struct Model {
 pub enum Refused {
     /// The place is not there, is there already, or is merged in.
     NoPlace,
-    /// An alias refers to what goes.
-    Alias,
 }
 
 impl Model {
@@ -83,8 +81,9 @@ impl Model {
     }
 
     fn write(&self, place: Place, seen: &mut HashMap<usize, usize>, out: &mut String) {
-        if place.is_alias {
-            out.push_str(&format!("*{}", seen.get(&place.node).map_or("?".to_owned(), usize::to_string)));
+        // The first place of a node has it, the others refer to it.
+        if let Some(number) = seen.get(&place.node) {
+            out.push_str(&format!("*{number}"));
             return;
         }
         let number = seen.len();
@@ -186,12 +185,7 @@ impl Model {
         Place { node: self.add(value), is_alias: false }
     }
 
-    /// Whether nothing that is left refers to what is not.
-    fn whole(self) -> Result<Self, Refused> {
-        if self.canonical().contains("*?") { Err(Refused::Alias) } else { Ok(self) }
-    }
-
-    /// Puts a value where another is: at an alias only there, else wherever the node is seen.
+    /// Puts a value where another is, and only there.
     fn put(&mut self, parent: Option<usize>, index: usize, value: &Value) {
         let old = match parent.map(|parent| &self.nodes[parent].kind) {
             None => Place { node: self.root, is_alias: false },
@@ -210,14 +204,11 @@ impl Model {
             value.tag = self.nodes[old.node].tag.clone().filter(|tag| !tag.starts_with("tag:yaml.org,2002:"));
         }
         let new = self.add(&value);
-        if !old.is_alias {
-            self.nodes[old.node] = self.nodes[new].clone();
-            return;
-        }
         let place = Place { node: new, is_alias: false };
         match parent.map(|parent| &mut self.nodes[parent].kind) {
             Some(Kind::Seq(items)) => items[index] = place,
             Some(Kind::Map(pairs)) => pairs[index].1 = place,
+            None => self.root = new,
             _ => {}
         }
     }
@@ -229,14 +220,14 @@ impl Model {
     pub fn set(mut self, path: &[String], value: &Value) -> Result<Self, Refused> {
         let Some((key, above)) = path.split_last() else {
             self.put(None, 0, value);
-            return self.whole();
+            return Ok(self);
         };
         let parent = self.find(above).ok_or(Refused::NoPlace)?;
         match self.index(parent, key) {
             Some(index) => self.put(Some(parent), index, value),
             None => return self.insert(path, value),
         }
-        self.whole()
+        Ok(self)
     }
 
     pub fn insert(mut self, path: &[String], value: &Value) -> Result<Self, Refused> {
@@ -260,7 +251,7 @@ impl Model {
                 items.insert(at, new);
             }
         }
-        self.whole()
+        Ok(self)
     }
 
     pub fn delete(mut self, path: &[String]) -> Result<Self, Refused> {
@@ -277,7 +268,7 @@ impl Model {
             Kind::Map(pairs) => pairs.retain(|_| goes.next() != Some(true)),
             Kind::Scalar(_) => {}
         }
-        self.whole()
+        Ok(self)
     }
 
     pub fn rename(mut self, path: &[String], new: &str) -> Result<Self, Refused> {
@@ -297,7 +288,7 @@ impl Model {
                 pairs[at].0 = place;
             }
         }
-        self.whole()
+        Ok(self)
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use super::super::build::{KIND, PROPS, SCALAR, VERBATIM};
 use super::super::node::{Node, NodeKind};
 use super::super::{Data, Record, Scalar, Style, Tree, Value};
-use super::plan::{Added, New, Plan};
+use super::plan::{Added, Moved, New, Plan};
 use crate::span::Span;
 use crate::yaml::{PrintOptions, print_flow};
 
@@ -116,7 +116,8 @@ impl<'a> Check<'a> {
                 self.at = old.after();
                 Ok(())
             }
-            Some(New::Name(name)) => {
+            Some(New::Moved(from)) => self.moved(*from),
+            Some(New::Name(name) | New::Instead(name)) => {
                 self.value(name, None)?;
                 self.at = old.after();
                 Ok(())
@@ -130,6 +131,38 @@ impl<'a> Check<'a> {
             Some(New::Tag) => self.kept_under(growth, true),
             None => self.kept(growth),
         }
+    }
+
+    /// An alias that became the node that it represents: all of that node is here now.
+    fn moved(&mut self, from: u32) -> Compared {
+        // The ends of the nodes that are inside of each other, and the records to go on with.
+        let mut open = vec![(Node::new(self.old, from).after(), self.at + 1)];
+        self.at = from;
+        self.kept(0)?;
+        while let Some((end, back)) = open.last().copied() {
+            if self.at >= end {
+                open.pop();
+                self.at = back;
+                continue;
+            }
+            match self.plan.moved.get(&self.at) {
+                Some(Moved::Node(target)) => {
+                    open.push((Node::new(self.old, *target).after(), self.at + 1));
+                    self.at = *target;
+                    self.kept(0)?;
+                }
+                Some(Moved::Alias) => {
+                    let (old, new) = (Node::new(self.old, self.at), Node::new(self.new, self.to));
+                    if !new.is_alias() || self.moved.get(&self.at) != Some(&new.id().0) {
+                        return Err("the alias would mean another node");
+                    }
+                    self.at = old.after();
+                    self.to += 1;
+                }
+                None => self.kept(0)?,
+            }
+        }
+        Ok(())
     }
 
     fn kept(&mut self, growth: i64) -> Compared {
@@ -262,5 +295,6 @@ fn is_said(value: &Value, node: Node<'_>) -> bool {
 #[inline]
 fn same_scalar(old: Node<'_>, new: Node<'_>) -> Compared {
     let plain = |node: Node<'_>| node.style() == Some(Style::Plain);
-    if plain(old) == plain(new) && old.text() == new.text() { Ok(()) } else { Err("its value would change") }
+    let is_same = plain(old) == plain(new) && old.text() == new.text() || old.scalar() == new.scalar();
+    if is_same { Ok(()) } else { Err("its value would change") }
 }

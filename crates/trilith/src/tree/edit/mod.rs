@@ -3,6 +3,7 @@
 //! Each change has two parts: the new text (`write`, `place`), and its intended content (`plan`).
 //! The text is parsed and compared with the old tree and what was meant (`check`, `refuse`).
 
+mod alias;
 mod check;
 mod place;
 mod plan;
@@ -13,8 +14,9 @@ mod tests;
 mod toward;
 mod write;
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::cards::CardPath;
 use super::node::{Node, NodeId, NodeKind};
@@ -50,6 +52,10 @@ pub struct Edit<'t> {
     options: PrintOptions,
     /// Empty brackets that have been given something.
     filled: HashSet<NodeId>,
+    /// The nodes that aliases outside of them refer to, once they are needed.
+    referred: OnceCell<HashSet<NodeId>>,
+    /// The changes of collections that are in several places.
+    shared: BTreeSet<String>,
 }
 
 /// One span of the old text, and what is there in the new one.
@@ -69,6 +75,8 @@ impl Tree {
             changes: Vec::new(),
             plan: Plan::default(),
             filled: HashSet::new(),
+            referred: OnceCell::new(),
+            shared: BTreeSet::new(),
             options: PrintOptions { handles, ..PrintOptions::default() },
         }
     }
@@ -87,6 +95,11 @@ impl<'t> Edit<'t> {
         let text = text.into();
         self.plan.replace(self.tree, span, &text);
         self.write(span, text);
+    }
+
+    /// Notes on changes of collections that are in several places of the tree, and change in all of them.
+    pub(crate) fn shared(&mut self) -> BTreeSet<String> {
+        std::mem::take(&mut self.shared)
     }
 
     /// Replaces a span of the text; what that means is said elsewhere.
@@ -119,6 +132,8 @@ impl<'t> Edit<'t> {
     }
 
     /// Sets the value at a path; a key that its mapping does not have is added.
+    ///
+    /// If aliases elsewhere refer to the old value, the first of them gets it with its anchor: only this path changes.
     ///
     /// A value without a tag takes the tag of the node that it replaces, if that is of the same kind (and
     /// the value not null): `!unit m` set to `s` stays a unit.
@@ -182,7 +197,7 @@ impl<'t> Edit<'t> {
         };
         let (written, parent) = self.parent(&above, key)?;
         // Empty brackets are rewritten as lines, except those seen in several places or with a comment in them.
-        let fits_anywhere = parent.is_empty() && !written.is_alias() && !parent.raw().contains('#');
+        let fits_anywhere = parent.is_empty() && !written.is_alias() && !self.is_referred(parent) && !parent.raw().contains('#');
         match parent.kind() {
             // Nothing becomes the mapping that is asked for.
             NodeKind::Scalar if parent.is_null() => return self.set(&above, &Value::map([(key, value.clone())])),
@@ -228,6 +243,8 @@ impl<'t> Edit<'t> {
     }
 
     /// Removes a key with its value, or an item, with the comment on its line.
+    ///
+    /// If aliases elsewhere refer to the value, the first of them gets it with its anchor.
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
@@ -282,13 +299,13 @@ impl<'t> Edit<'t> {
     /// Returns the tree with all changes, parsed again and checked: it is the old tree with these changes.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if two changes touch the same bytes, aliases refer to
-    /// a removed node, or a value cannot be written as YAML. Returns
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the new text would mean anything else than
-    /// requested, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if two changes touch the same bytes, or a value
+    /// cannot be written as YAML. Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the new text would mean
+    /// anything else than requested, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded.
     pub fn finish(mut self, limits: &Limits) -> Result<Tree> {
-        let text = self.text()?;
         self.plan.settle(self.tree);
+        self.hand_over()?;
+        let text = self.text()?;
         match Tree::parse_at(text, self.tree.origin(), limits) {
             Ok(new) => match check::check(self.tree, &self.plan, &new) {
                 Ok(()) => strict(self.tree, new, limits),
@@ -320,9 +337,10 @@ impl<'t> Edit<'t> {
     }
 
     /// The collection at `above` that has, or gets, the child `key`: as written, and with an alias followed.
-    fn parent(&self, above: &TreePath, key: &str) -> Result<(Node<'t>, Node<'t>)> {
+    fn parent(&mut self, above: &TreePath, key: &str) -> Result<(Node<'t>, Node<'t>)> {
         self.tree.check_path(&above.join(key))?;
         let written = self.tree.find(above).ok_or_else(|| absent(above))?;
+        self.note_shared(above);
         Ok((written, target(written)))
     }
 

@@ -13,6 +13,8 @@ pub(super) struct Plan {
     pub changed: HashMap<u32, New>,
     /// Items, and pairs by their keys, that go: the record after each.
     pub removed: HashMap<u32, u32>,
+    /// The records below moved nodes that are written in another way than before.
+    pub moved: HashMap<u32, Moved>,
     /// Additions before an item, or before the pair with this key.
     pub before: HashMap<u32, Vec<Added>>,
     /// Additions at the end of a collection.
@@ -30,12 +32,25 @@ pub(super) struct Plan {
 pub(super) enum New {
     /// This value; its anchor stays.
     Value(Value),
+    /// This value; its anchor goes with the old content.
+    Instead(Value),
+    /// What the record of this number is, which is gone from its place.
+    Moved(u32),
     /// This key, without an anchor.
     Name(Value),
     /// The same under another tag.
     Tag,
     /// Any content of its new text.
     Any,
+}
+
+/// A record of a node that is moved to an alias of it, if it is written in another way there.
+#[derive(Clone, Copy)]
+pub(super) enum Moved {
+    /// This alias becomes the node that it represents.
+    Node(u32),
+    /// This node becomes an alias, since it was moved already.
+    Alias,
 }
 
 /// An addition to a collection.
@@ -48,6 +63,11 @@ impl Plan {
     /// A node becomes a value.
     pub(super) fn change(&mut self, node: Node<'_>, value: Value) {
         self.clash |= self.changed.insert(node.written_id(), New::Value(value)).is_some();
+    }
+
+    /// A node becomes a value, and what it was goes with its anchor.
+    pub(super) fn replace_whole(&mut self, node: Node<'_>, value: Value) {
+        self.clash |= self.changed.insert(node.written_id(), New::Instead(value)).is_some();
     }
 
     /// A node gets the content of its new text.
@@ -125,7 +145,7 @@ impl Plan {
         // Of two the one that says less holds.
         match (self.changed.get(&node.written_id()), &new) {
             (Some(New::Any), _) => {}
-            (Some(New::Value(_) | New::Name(_)), New::Tag) => self.clash = true,
+            (Some(New::Value(_) | New::Instead(_) | New::Name(_)), New::Tag) => self.clash = true,
             _ => drop(self.changed.insert(node.written_id(), new)),
         }
     }

@@ -41,15 +41,6 @@ impl Edit<'_> {
 
     /// Returns an error that the caller can fix.
     fn fault(&self, limits: &Limits) -> Option<Error> {
-        if let Some(alias) = self.left_alone() {
-            let (line, column) = alias.line_column();
-            let name = alias.anchor().unwrap_or("");
-            return Some(
-                Error::invalid_input(format!("this takes away the node &{name}, but the alias *{name} refers to it"))
-                    .at_text(line, column)
-                    .hint("set or delete the node at that alias first"),
-            );
-        }
         let options = PrintOptions { handles: self.options.handles.clone(), ..PrintOptions::default() };
         let reads_back =
             |value: &Value| Tree::parse(print_document(value, &options), limits).is_ok_and(|tree| reads_back(value, &tree));
@@ -61,37 +52,13 @@ impl Edit<'_> {
     /// The values that the edit brings.
     fn values(&self) -> impl Iterator<Item = &Value> {
         let changed = self.plan.changed.values().filter_map(|new| match new {
-            New::Value(value) | New::Name(value) => Some(value),
-            New::Tag | New::Any => None,
+            New::Value(value) | New::Instead(value) | New::Name(value) => Some(value),
+            New::Tag | New::Any | New::Moved(_) => None,
         });
         let added = self.plan.before.values().chain(self.plan.last.values()).flatten().flat_map(|added| match added {
             Added::Item(item) => [Some(item), None],
             Added::Pair(key, value) => [Some(key), Some(value)],
         });
         changed.chain(added.flatten())
-    }
-
-    /// An alias that stays while the node that it represents goes.
-    fn left_alone(&self) -> Option<Node<'_>> {
-        // Of each record whether it goes.
-        let mut gone = vec![false; self.tree.records.len()];
-        let mut mark =
-            |from: u32, to: u32| gone.get_mut(from as usize..to as usize).into_iter().flatten().for_each(|gone| *gone = true);
-        for (first, after) in &self.plan.removed {
-            mark(*first, *after);
-        }
-        for (at, new) in &self.plan.changed {
-            let node = Node::new(self.tree, *at);
-            match new {
-                New::Name(_) => mark(*at, node.after()),
-                // The anchor of the node itself stays.
-                New::Value(_) if node.is_alias() => mark(*at, node.after()),
-                New::Value(_) => mark(*at + 1, node.after()),
-                New::Tag | New::Any => {}
-            }
-        }
-        let is_gone = |at: u32| gone.get(at as usize).copied().unwrap_or(false);
-        let mut aliases = (0..self.tree.records.len() as u32).map(|at| Node::new(self.tree, at)).filter(|node| node.is_alias());
-        aliases.find(|alias| !is_gone(alias.written_id()) && is_gone(alias.id().0))
     }
 }

@@ -63,7 +63,7 @@ impl<'t> Edit<'t> {
         let old = node.whole_span();
         let in_comment = old.is_empty() && place::before_blanks(self.tree.text(), old.start as usize).1;
         let no_colon = matches!(context, Context::Key(_)) && place::lacks_colon(node);
-        if same_tag && was_inline && !in_comment && !no_colon && is_inline(&value, &self.options) {
+        if same_tag && !self.is_referred(node) && was_inline && !in_comment && !no_colon && is_inline(&value, &self.options) {
             self.put_content(node, value, context);
         } else {
             self.put_whole(node, &value, context);
@@ -85,11 +85,23 @@ impl<'t> Edit<'t> {
     }
 
     /// Replaces a node with its properties, from the indicator before it on.
+    ///
+    /// An anchor that aliases elsewhere refer to goes with the old content: see [`Edit::hand_over`].
     pub(super) fn put_whole(&mut self, node: Node<'t>, value: &Value, context: Context) {
-        self.plan.change(node, value.clone());
+        let anchor = if self.is_referred(node) {
+            self.plan.replace_whole(node, value.clone());
+            None
+        } else {
+            self.plan.change(node, value.clone());
+            node.anchor().filter(|_| !node.is_alias() && !matches!(value.data, Data::Alias(_)))
+        };
+        self.write_whole(node, value, context, anchor);
+    }
+
+    /// Writes a value, and the anchor that it keeps, in the place of a node with its properties.
+    pub(super) fn write_whole(&mut self, node: Node<'t>, value: &Value, context: Context, anchor: Option<&str>) {
         let text = self.tree.text();
         let old = node.whole_span();
-        let anchor = node.anchor().filter(|_| !node.is_alias() && !matches!(value.data, Data::Alias(_)));
         let anchor = anchor.map(|name| format!("&{name}"));
         let (start, comment) = match context {
             Context::Flow => (old.start as usize, false),
@@ -99,7 +111,7 @@ impl<'t> Edit<'t> {
         let literals = place::literal_may_end(text, old.end as usize);
         let options = PrintOptions { literals, ..self.options.clone() };
         if let (false, Some(gap)) = (matches!(context, Context::Flow), place::comment_before_content(node)) {
-            return self.put_around(node, gap, value, context, &options);
+            return self.put_around(node, gap, value, context, anchor, &options);
         }
         let after = match context {
             Context::Flow => format!(" {}", print_flow(value, &options)),
@@ -130,8 +142,15 @@ impl<'t> Edit<'t> {
     }
 
     /// Replaces a node whose properties have a comment between them and the content: `gap` stays.
-    fn put_around(&mut self, node: Node<'t>, gap: Span, value: &Value, context: Context, options: &PrintOptions) {
-        let anchor = node.anchor().filter(|_| !matches!(value.data, Data::Alias(_))).map(|name| format!("&{name}"));
+    fn put_around(
+        &mut self,
+        node: Node<'t>,
+        gap: Span,
+        value: &Value,
+        context: Context,
+        anchor: Option<String>,
+        options: &PrintOptions,
+    ) {
         let tag = value.tag.as_deref().map(|tag| written_tag(tag, &self.options.handles));
         let properties: Vec<String> = anchor.into_iter().chain(tag).collect();
         let bare = Value { tag: None, ..value.clone() };

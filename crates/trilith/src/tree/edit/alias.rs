@@ -1,0 +1,228 @@
+//! Nodes that an edit takes away while aliases elsewhere refer to them: the first of these aliases becomes the node,
+//! with its anchor, and the aliases after it refer to it there.
+
+use std::collections::HashSet;
+
+use super::super::build::{ALIAS, KIND};
+use super::super::node::{Node, NodeId, NodeKind};
+use super::super::{Data, PrintOptions, Scalar, Style, TreePath, Value};
+use super::Edit;
+use super::plan::{Moved, New};
+use super::write::Context;
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::yaml::{ValueBuilder, print_flow};
+
+/// Number of other paths of a collection that a note names.
+const SHOWN: usize = 4;
+
+/// Values nest at most this deep: they are dropped by recursion.
+const DEEPEST: usize = 1000;
+
+impl<'t> Edit<'t> {
+    /// Returns `true` if aliases outside of a node refer to it.
+    pub(super) fn is_referred(&self, node: Node<'t>) -> bool {
+        if node.is_alias() || node.anchor().is_none() {
+            return false;
+        }
+        let referred = self.referred.get_or_init(|| {
+            let aliases = (0..self.tree.records.len() as u32).map(|at| Node::new(self.tree, at)).filter(|node| node.is_alias());
+            let is_outside = |alias: &Node<'_>| !Node::new(self.tree, alias.id().0).written_ids().contains(&alias.written_id());
+            aliases.filter(is_outside).map(|alias| alias.id()).collect()
+        });
+        referred.contains(&node.id())
+    }
+
+    /// Notes that a change at a path is one of a collection that is at other paths as well.
+    pub(super) fn note_shared(&mut self, path: &TreePath) {
+        let (mut node, mut found) = (self.tree.root(), None);
+        for (at, key) in path.keys().iter().enumerate() {
+            let Some(child) = node.child(key) else { break };
+            node = child;
+            let origin = node.alias_target().unwrap_or(node);
+            if self.is_referred(origin) {
+                found = Some((at + 1, origin));
+            }
+        }
+        let Some((depth, origin)) = found else { return };
+        let here: TreePath = path.keys().iter().take(depth).cloned().collect();
+        let limits = Limits::default();
+        let mut walk = self.tree.root().walk(&limits).as_written();
+        let mut others = Vec::new();
+        while let Ok(Some(visit)) = walk.step() {
+            if visit.node.id() == origin.id() && walk.path() != here {
+                others.push(walk.path().to_string());
+            }
+        }
+        let rest = others.len().saturating_sub(SHOWN);
+        others.truncate(SHOWN);
+        let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        let name = origin.anchor().unwrap_or("");
+        if !others.is_empty() {
+            self.shared
+                .insert(format!("{here} is also {}{more} (anchor &{name}): the change is in all of them", others.join(", ")));
+        }
+    }
+
+    /// Writes each node that goes in the place of the first alias of it that stays.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a node that nests too deep.
+    pub(super) fn hand_over(&mut self) -> Result<()> {
+        if !self.tree.records.iter().any(|record| record.meta & KIND == ALIAS) {
+            return Ok(());
+        }
+        let gone = self.gone();
+        let is_gone = |at: u32| gone.get(at as usize).copied().unwrap_or(false);
+        // Nodes that have a place in the new tree again.
+        let mut placed = HashSet::new();
+        // The collections around the next record, with the number of children that came before it.
+        let mut open: Vec<(Node<'t>, usize)> = Vec::new();
+        for at in 0..self.tree.records.len() as u32 {
+            let node = Node::new(self.tree, at);
+            while open.last().is_some_and(|(last, _)| last.after() <= at) {
+                open.pop();
+            }
+            let parent = open.last_mut().map(|(parent, children)| {
+                *children += 1;
+                (*parent, parent.is_mapping() && *children % 2 == 1)
+            });
+            if !node.is_alias() {
+                if !node.is_scalar() {
+                    open.push((node, 0));
+                }
+                continue;
+            }
+            let (Some((parent, is_key)), false) = (parent, is_gone(at)) else { continue };
+            if !is_gone(node.id().0) || placed.contains(&node.id()) {
+                continue;
+            }
+            let value = self.moved(node.id(), &gone, &mut placed)?;
+            self.plan.changed.insert(at, New::Moved(node.id().0));
+            if is_key {
+                let options = PrintOptions { width: usize::MAX, ..self.options.clone() };
+                self.write(node.span(), print_flow(&value, &options));
+            } else {
+                self.write_whole(node, &value, Context::of(parent), None);
+            }
+        }
+        Ok(())
+    }
+
+    /// The records that have no place in the new tree, unless an alias becomes them.
+    fn gone(&self) -> Vec<bool> {
+        let mut gone = vec![false; self.tree.records.len()];
+        let mut mark =
+            |from: u32, to: u32| gone.get_mut(from as usize..to as usize).into_iter().flatten().for_each(|gone| *gone = true);
+        for (first, after) in &self.plan.removed {
+            mark(*first, *after);
+        }
+        for (at, new) in &self.plan.changed {
+            let node = Node::new(self.tree, *at);
+            match new {
+                New::Name(_) | New::Instead(_) => mark(*at, node.after()),
+                // The anchor of the node itself stays.
+                New::Value(_) if node.is_alias() => mark(*at, node.after()),
+                New::Value(_) => mark(*at + 1, node.after()),
+                New::Tag | New::Any | New::Moved(_) => {}
+            }
+        }
+        gone
+    }
+
+    /// A node that is gone as a value, with the anchors, aliases and spellings that it has.
+    fn moved(&mut self, id: NodeId, gone: &[bool], placed: &mut HashSet<NodeId>) -> Result<Value> {
+        let mut built = ValueBuilder::default();
+        // The collections that are open: the record after each, and the record that follows it in the text.
+        let mut open: Vec<(u32, u32)> = Vec::new();
+        // `true` for a mapping whose next child is a key.
+        let mut keys: Vec<Option<bool>> = Vec::new();
+        let mut at = id.0;
+        loop {
+            let mut node = Node::new(self.tree, at);
+            let mut after = node.after();
+            let is_key = keys.last_mut().and_then(Option::as_mut).is_some_and(|is_key| std::mem::replace(is_key, !*is_key));
+            let target = node.id();
+            let is_gone = gone.get(target.0 as usize).copied().unwrap_or(false);
+            let value = if node.is_alias() {
+                after = at + 1;
+                if is_gone && !placed.contains(&target) {
+                    self.plan.moved.insert(at, Moved::Node(target.0));
+                    node = Node::new(self.tree, target.0);
+                    None
+                } else {
+                    node.anchor().map(Value::alias)
+                }
+            } else {
+                let again = node.anchor().filter(|_| placed.contains(&target)).map(Value::alias);
+                if again.is_some() {
+                    self.plan.moved.insert(at, Moved::Alias);
+                }
+                again
+            };
+            if value.is_none() && node.anchor().is_some() {
+                placed.insert(target);
+            }
+            let is_open = value.is_none() && !node.is_scalar() && !is_key;
+            let value = match value {
+                Some(value) => value,
+                // The check refuses it if there are anchors and aliases in it.
+                None if is_key && !node.is_scalar() => {
+                    Value { anchor: node.anchor().map(Box::from), ..node.to_value(&Limits::default())? }
+                }
+                None => as_written(node),
+            };
+            if is_open {
+                if open.len() >= DEEPEST {
+                    return Err(Limits::exceeded("depth", DEEPEST as u64, "the value nests too deep"));
+                }
+                open.push((node.after(), after));
+                keys.push(node.is_mapping().then_some(true));
+                built.begin(value);
+                at = node.written_id() + 1;
+            } else {
+                if is_key {
+                    built.key(value);
+                } else {
+                    built.put(value);
+                }
+                at = after;
+            }
+            while let Some((end, back)) = open.last().copied()
+                && at >= end
+            {
+                open.pop();
+                keys.pop();
+                built.end();
+                at = back;
+            }
+            if open.is_empty() {
+                return Ok(built.finish().unwrap_or_default());
+            }
+        }
+    }
+}
+
+/// A node without what is below it, in its spelling.
+fn as_written(node: Node<'_>) -> Value {
+    let style = node.style();
+    let data = match node.kind() {
+        NodeKind::Sequence => Data::Seq(Vec::with_capacity(node.len())),
+        NodeKind::Mapping => Data::Map(Vec::with_capacity(node.len())),
+        NodeKind::Scalar if node.is_merge() => Data::Plain(node.text().into_owned()),
+        NodeKind::Scalar => match node.scalar() {
+            Scalar::Null if node.text().is_empty() => Data::Null,
+            Scalar::Str(text) | Scalar::Binary(text) => Data::Str(text.into_owned()),
+            _ if style == Some(Style::Plain) => Data::Plain(node.text().into_owned()),
+            _ => Data::Str(node.text().into_owned()),
+        },
+    };
+    let tag = if node.is_nonspecific() { Some("!") } else { node.tag() };
+    Value {
+        style: style.filter(|style| *style != Style::Plain && matches!(data, Data::Str(_))),
+        layout: node.layout(),
+        data,
+        tag: tag.map(str::to_owned),
+        anchor: node.anchor().map(Box::from),
+    }
+}
