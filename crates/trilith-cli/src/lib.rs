@@ -117,7 +117,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Reads the words, and gives the name of the command; `trilith FILE` is `trilith info FILE`.
 fn parse(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
-    commands::hold_points(&mut words);
+    rewrite::hold_numbers(&mut words);
     // Help and errors need the complete command, which takes longer to build than most commands run.
     static PLAIN: LazyLock<Mutex<clap::Command>> = LazyLock::new(|| Mutex::new(Cli::command()));
     let is_text = words.iter().all(|word| names::is_text(word));

@@ -10,7 +10,7 @@ pub use self::names::{Claims, Outputs, last_part, named};
 use serde_json::Value;
 use trilith::bytes::{is_one_file, is_url, path_of};
 pub use trilith::file::{Form, check_name, is_stream};
-use trilith::{Error, Result};
+use trilith::{Error, ErrorKind, Result};
 
 use crate::options::Options;
 use crate::output::{Out, note};
@@ -40,6 +40,28 @@ impl Options {
             None => return Ok(()),
         }
         .map_err(|error| error.hint("write to another file"))
+    }
+}
+
+impl Options {
+    /// Refuses an output that is there and has content of a format that is read, unless `--overwrite` is given: it may be an
+    /// input that was meant, as the second file of a pattern. `rewritten` are the inputs that may be written over.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it is such a file.
+    pub fn check_replaced(&self, path: &str, rewritten: &[&str]) -> Result<()> {
+        let there = &*path_of(path);
+        let is_input = || rewritten.iter().any(|input| is_one_file(there, &path_of(input)));
+        if self.overwrite || is_url(path) || is_stream(path) || !there.is_file() || is_input() {
+            return Ok(());
+        }
+        let opening = self.opening()?;
+        match opening.source(there).and_then(|(source, resolve)| opening.open_source(source, resolve)) {
+            // A damaged file is one of a known format as well.
+            Err(error) if !matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) => Ok(()),
+            _ => Err(Error::invalid_input(format!("cannot write {path}: it exists, and its data would be lost"))
+                .hint("--overwrite replaces it")),
+        }
     }
 }
 

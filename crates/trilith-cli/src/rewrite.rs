@@ -1,5 +1,7 @@
 //! Saving a file with another tree: in place if it fits and that was asked for, else next to and renamed.
 
+use std::convert::Infallible;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -8,6 +10,7 @@ use trilith::array::Array;
 use trilith::asdf::{ArrayOptions, AsdfFile};
 use trilith::bytes::Basis;
 use trilith::change::{Change, Output, SaveOptions, Syntax};
+use trilith::yaml::{Scalar, resolve};
 use trilith::{Error, Result, TreePath, Value};
 
 use crate::Outcome;
@@ -107,6 +110,40 @@ impl FromArray {
     }
 }
 
+/// The beginning of a negative number that is no option.
+const HELD: &str = "\u{1}";
+
+/// Marks the negative numbers of a command line, so that they do not look like options. Any other word with a minus sign is an
+/// option, unless it follows `--`; it is never taken for a value.
+pub fn hold_numbers(words: &mut [OsString]) {
+    let takes = |word: &OsString| ["set", "insert", "sky"].iter().any(|name| word == name);
+    let Some(start) = words.iter().position(takes) else { return };
+    for word in words.iter_mut().skip(start + 1).take_while(|word| *word != "--") {
+        if word.to_str().is_some_and(is_negative) {
+            let mut held = OsString::from(HELD);
+            held.push(&*word);
+            *word = held;
+        }
+    }
+}
+
+/// Returns `true` for a negative number as YAML, JSON or FITS write it, and for a point that begins with one.
+fn is_negative(word: &str) -> bool {
+    let Some(digits) = word.strip_prefix('-').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.')) else {
+        return false;
+    };
+    let is_part_of_point = |part: &str| part.starts_with(['+', '-', '.', ' ']) || part.starts_with(|c: char| c.is_ascii_digit());
+    digits.replace(['D', 'd'], "E").parse::<f64>().is_ok()
+        || matches!(resolve(word.into()), Scalar::Int(_) | Scalar::BigInt(_) | Scalar::Float(_))
+        || word.contains(',') && word.split(',').all(is_part_of_point)
+}
+
+/// Returns a word of the command line as it was given.
+#[allow(clippy::unnecessary_wraps, reason = "a parser of arguments may fail")]
+pub fn taken(word: &str) -> std::result::Result<String, Infallible> {
+    Ok(word.strip_prefix(HELD).unwrap_or(word).to_owned())
+}
+
 /// A value from the command line.
 #[derive(Debug, Args)]
 pub struct Typed {
@@ -115,7 +152,9 @@ pub struct Typed {
     ///
     /// A text that only YAML 1.1 reads as something else (12:30:00, 010, yes, NO) is refused: quote it within the quotes
     /// of the shell, '"12:30:00"', or add --string or --yaml.
-    #[arg(value_name = "VALUE", allow_hyphen_values = true, required_unless_present = "from", conflicts_with = "from")]
+    ///
+    /// A VALUE that begins with a minus sign is a number, or follows --.
+    #[arg(value_name = "VALUE", value_parser = taken, required_unless_present = "from", conflicts_with = "from")]
     value: Option<String>,
     /// Take the value as YAML 1.1: 12:30:00 is 45000, 010 is 8, NO is false
     #[arg(long, conflicts_with_all = ["from", "string"])]

@@ -23,7 +23,8 @@ use crate::words::said;
 ///
 /// Without --to the tree is copied byte for byte. With --to its text is edited, so that comments and the order of keys
 /// stay, and arrays keep their values. Losses are listed, and then the file is written only with --allow-loss (exit
-/// status 1 otherwise). OUT is written to a temporary file and renamed, so it may be IN. The files of a catalog become
+/// status 1 otherwise). OUT is written to a temporary file and renamed, so it may be IN.
+/// Any other file with data is replaced only with --overwrite. The files of a catalog become
 /// one file, or one ASDF file each in the folder OUT/.
 #[derive(Debug, Clone, Args)]
 pub struct Convert {
@@ -219,6 +220,7 @@ impl Convert {
         }
         let base = self.embed.as_deref().unwrap_or(&self.input);
         options.check_inputs(&self.output, &[&self.input, base])?;
+        options.check_replaced(&self.output, &[&self.input, base])?;
         Target::create(&self.output, basis, options)
     }
 

@@ -37,8 +37,6 @@ macro_rules! commands {
 
 mod manual;
 
-pub use sky::hold_points;
-
 commands! {
     "Look at files" {
         info::Info,

@@ -1,7 +1,7 @@
 //! `trilith rename FILE#/p NAME`: a key under another name, at its place.
 
 use clap::Args;
-use trilith::Result;
+use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::options::Options;
@@ -13,7 +13,7 @@ pub struct Rename {
     /// The file and the path of the key
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
-    /// The new name of the last key of the path
+    /// The new name of the last key of the path; no path
     #[arg(value_name = "NAME")]
     name: String,
     #[command(flatten)]
@@ -23,6 +23,10 @@ pub struct Rename {
 impl Rename {
     /// Changes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
+        if self.name.contains('/') {
+            let message = format!("cannot rename to {:?}: NAME is a key of the same mapping, not a path", self.name);
+            return Err(Error::invalid_input(message).hint("set FILE#/path --from FILE#/path copies an array to another place"));
+        }
         edit(&self.item, options, &self.save, |edit, path, _| edit.rename(path, &self.name))
     }
 }

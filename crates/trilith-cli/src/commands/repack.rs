@@ -83,6 +83,7 @@ impl Repack {
         how.stream_checksum = false;
         check_name(&self.output, Form::of(&file), "name it otherwise, or convert the file")?;
         options.check_inputs(&self.output, &[&self.input])?;
+        options.check_replaced(&self.output, &[&self.input])?;
         let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()), options)?;
         let losses = packed.write(target.writer(), &how, codec)?;
         if self.loss.refuses(&losses) {

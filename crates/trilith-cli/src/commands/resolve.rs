@@ -41,6 +41,7 @@ impl Resolve {
         }
         check_name(&self.output, Form::of(&file), "name it otherwise, or convert the file")?;
         options.check_inputs(&self.output, &[&self.input])?;
+        options.check_replaced(&self.output, &[&self.input])?;
         let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()), options)?;
         let tree = file.sections().tree().map(|_| plan.tree.as_str());
         let losses = assemble::write(&file, tree, &blocks, target.writer(), &WriteOptions::default(), None)?;

@@ -2,7 +2,9 @@
 
 use clap::Args;
 use trilith::asdf::ndarray::is_ndarray;
-use trilith::Result;
+use trilith::error::counted;
+use trilith::tree::Tree;
+use trilith::{Error, Result, TreePath};
 
 use crate::Outcome;
 use crate::options::Options;
@@ -12,7 +14,7 @@ use crate::rewrite::{FromArray, Save, Typed, change};
 ///
 /// With --from an array is stored in a separate block (in an exploded file, in a separate file) and the block of
 /// the replaced array is removed, unless another refers to it. With --in-place the remaining blocks are not copied:
-/// the new one takes the place of the old if it fits, else it is appended.
+/// the new one takes the place of the old if it fits, else it is appended. A VALUE replaces no array unless --replace is given.
 #[derive(Debug, Args)]
 pub struct Set {
     /// The file and the path of the value to set; a missing key is added
@@ -20,6 +22,9 @@ pub struct Set {
     item: String,
     #[command(flatten)]
     typed: Typed,
+    /// Let VALUE replace an array, or a mapping or list with arrays in it, which are removed
+    #[arg(long, conflicts_with = "from")]
+    replace: bool,
     #[command(flatten)]
     array: FromArray,
     #[command(flatten)]
@@ -30,17 +35,37 @@ impl Set {
     /// Changes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         change(&self.item, options, &self.save, |change, path| {
-            let file = change.file();
             match self.array.array(options)? {
                 Some((array, how)) => change.set_array(path, &array, &how),
                 None => {
                     let value = self.typed.value(change, path)?;
-                    if file.tree().find(path).is_some_and(is_ndarray) {
-                        options.warn(&format!("an array at {path} is replaced by a value; --from replaces it by another array"));
+                    if !self.replace {
+                        check_arrays(change.tree()?, path)?;
                     }
                     change.edit(|edit, _| edit.set(path, &value))
                 }
             }
         })
     }
+}
+
+/// Refuses to put a value in the place of arrays, whose elements would be lost.
+fn check_arrays(tree: &Tree, path: &TreePath) -> Result<()> {
+    let Some(node) = tree.find(path) else { return Ok(()) };
+    let limits = trilith::Limits::default();
+    let mut walk = node.walk(&limits);
+    let mut arrays = 0;
+    while let Some(visit) = walk.step()? {
+        if is_ndarray(visit.node) {
+            arrays += 1;
+            walk.skip_children();
+        }
+    }
+    let what = match arrays {
+        0 => return Ok(()),
+        _ if is_ndarray(node) => "an array is there".to_owned(),
+        _ => format!("{} would be removed", counted(arrays, "array")),
+    };
+    Err(Error::unsupported(format!("cannot set {path} to a value: {what}"))
+        .hint("--from replaces an array by another one, --replace removes it"))
 }

@@ -1,7 +1,5 @@
 //! `trilith sky FILE#/p`: where on the sky, or at which wavelength or time, the pixels of an array are.
 
-use std::ffi::OsString;
-
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use trilith::array::Array;
@@ -15,6 +13,7 @@ use crate::item::Item;
 use crate::options::Options;
 use crate::output::{Out, note};
 use crate::outputs::{Form, told};
+use crate::rewrite::taken;
 use crate::target::Target;
 use crate::words::said;
 
@@ -30,7 +29,7 @@ pub struct Sky {
     #[arg(value_name = "FILE[#/PATH]", allow_hyphen_values = true)]
     item: String,
     /// Pixels, or with --pixel world coordinates
-    #[arg(value_name = "X,Y")]
+    #[arg(value_name = "X,Y", value_parser = taken)]
     points: Vec<String>,
     /// The points are world coordinates, and pixels are printed
     #[arg(long)]
@@ -268,21 +267,4 @@ fn describe(file: &str, found: &Found, options: &Options, out: &mut Out) -> Resu
         out.line(&format!("footprint     {}", place(corner)))?;
     }
     Ok(())
-}
-
-/// Points that begin with a minus sign, as words that do not look like options.
-///
-/// A blank before the sign is enough, and goes when the point is read. Words of other commands stay as they are.
-pub fn hold_points(words: &mut [OsString]) {
-    let Some(start) = words.iter().position(|word| word == "sky") else { return };
-    for word in words.iter_mut().skip(start + 1) {
-        let is_point = word.to_str().is_some_and(|text| {
-            text.starts_with('-') && text.contains(',') && text[1..].starts_with(|c: char| c.is_ascii_digit() || c == '.')
-        });
-        if is_point {
-            let mut held = OsString::from(" ");
-            held.push(&*word);
-            *word = held;
-        }
-    }
 }
