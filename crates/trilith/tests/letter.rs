@@ -548,3 +548,59 @@ fn the_magic_number_of_a_document_is_kept() {
         }
     }
 }
+
+/// Schema core/ndarray-1.0.0, `dependencies: source: [shape, datatype, byteorder]`. A default would be a guess; FINF alone has
+/// one, that of its code.
+#[test]
+fn an_array_that_does_not_say_what_it_is_is_refused() {
+    let how = Stored { flags: 0, allocated: 4, memory: 4, checksum: &[], grown: 0, extra: 0 };
+    let read = |document: &str, node: &str| {
+        let mut bytes = head(
+            document,
+            &format!("a: !core/ndarray{} {{source: 0, {node}}}\n", if document == "asdf-1.x" { "-1.1.0" } else { "" }),
+        );
+        bytes.extend(block(document, how, &[1, 0, 2, 0]));
+        let file = open(&bytes);
+        let array = file.array_at("/a").and_then(|array| Ok((array.datatype().to_string(), array.load_as::<i64>()?)));
+        (bytes, array)
+    };
+    for document in ["asdf-1.x", "asdf-0.1", "asdf-0.1-dev"] {
+        let key = if document == "asdf-0.1-dev" { "dtype" } else { "datatype" };
+        for (node, what) in [
+            ("datatpye: int16, byteorder: little, shape: [2]", "datatpye: did you mean datatype?"),
+            ("byteorder: little, shape: [2]", "no datatype"),
+            ("KEY: null, byteorder: little, shape: [2]", "is null"),
+            ("KEY: int16, shape: [2]", "no byteorder"),
+            ("KEY: int16, byteorder: null, shape: [2]", "the byteorder of an ndarray is null"),
+            ("KEY: int16, byteorder: little", "no shape"),
+            ("KEY: int16, byteorder: little, shape: ~", "the shape of an ndarray is null"),
+            ("KEY: int16, byteorder: little, shape: [2], offset: null", "the offset of an ndarray is null"),
+            ("KEY: int16, byteorder: little, shape: [2], strides: null", "the strides of an ndarray is null"),
+            ("KEY: int16, byteorder: little, shape: [2], data: [7, 8]", "both source and data"),
+            ("KEY: [{name: a, KEY: uint8}, {name: b, KEY: int16}], shape: [1]", "no byteorder"),
+        ] {
+            let (bytes, array) = read(document, &node.replace("KEY", key));
+            let error = array.err().unwrap_or_else(|| panic!("{document}: {node}"));
+            assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
+            assert!(error.to_string().contains(what) || error.advice().is_some_and(|advice| advice.contains(what)), "{error}");
+            let report = trilith::verify::verify(&open(&bytes), false, trilith::Progress::default()).unwrap();
+            assert!(!report.is_ok(), "{document}: {node}");
+        }
+        // Bytes have no order, and fields may have their own.
+        for node in [
+            "KEY: uint8, shape: [4]",
+            "KEY: [ascii, 2], shape: [2]",
+            "KEY: [{name: b, KEY: int16, byteorder: little}], shape: [2]",
+        ] {
+            let (_, array) = read(document, &node.replace("KEY", key));
+            assert!(!array.err().is_some_and(|error| error.to_string().contains("byteorder")), "{document}: {node}");
+        }
+    }
+    for node in ["datatpye: int16, byteorder: little, shape: [2]", "datatype: null, byteorder: little, shape: [2]"] {
+        assert!(!checked(&read("asdf-1.x", node).0, "asdf-1.x").deviations.is_empty());
+    }
+    let (bytes, array) = read("finf-0.1", "shape: [4]");
+    assert_eq!(array.unwrap(), ("uint8".to_owned(), vec![1, 0, 2, 0]));
+    let report = trilith::verify::verify(&open(&bytes), false, trilith::Progress::default()).unwrap();
+    assert!(report.warnings.iter().any(|warning| warning.contains("no dtype")), "{:?}", report.warnings);
+}

@@ -144,8 +144,8 @@ const FINF_FLAT: TreeDialect = TreeDialect {
     default_big: true,
 };
 const FINF: TreeDialect = TreeDialect { root: "core/finf", ndarray: "core/ndarray", ..FINF_FLAT };
-const ASDF_DEV: TreeDialect = TreeDialect { prefix: "tag:stsci.edu:asdf/0.1.0/", root: "core/asdf", ..FINF };
-const ASDF_010: TreeDialect = TreeDialect { datatype_key: "datatype", default_big: false, ..ASDF_DEV };
+const ASDF_DEV: TreeDialect = TreeDialect { prefix: "tag:stsci.edu:asdf/0.1.0/", root: "core/asdf", default_big: false, ..FINF };
+const ASDF_010: TreeDialect = TreeDialect { datatype_key: "datatype", ..ASDF_DEV };
 const ASDF_1: TreeDialect = TreeDialect {
     prefix: "tag:stsci.edu:asdf/",
     root: "core/asdf-1.1.0",

@@ -11,7 +11,7 @@ use super::inline;
 use super::zarray::{self, Metadata};
 use crate::array::{Array, Byteorder, Datatype, FIELD_COST, Field, Mask, StructType, stream_rows};
 use crate::bytes::SourceRef;
-use crate::error::{Context, Result};
+use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
 use crate::spelling::nearest;
 use crate::tree::{Node, NodeId, Scalar};
@@ -113,8 +113,15 @@ impl<'t> Ndarray<'t> {
         let [order, datatype, dtype, source, data, strides, offset, dims, mask] = node.get_each(keys);
         // Some writers keep a key without a value as null. Of data, null may be an element.
         let says = |value: Option<Node<'t>>| value.filter(|value| !value.is_null());
+        let written = [order, datatype, dtype, strides, offset, dims].map(|value| value.is_some());
         let [order, datatype, dtype, source] = [order, datatype, dtype, source].map(says);
         let [strides, offset, dims, mask] = [strides, offset, dims, mask].map(says);
+        let stated = [order, datatype, dtype, strides, offset, dims].map(|value| value.is_some());
+        let is_complete =
+            written == stated && order.is_some() && datatype.or(dtype).is_some() && dims.is_some() && data.is_none();
+        if source.is_some() && !is_complete {
+            check_complete(node, limits)?;
+        }
         let byteorder = order.map(byteorder).transpose()?.unwrap_or(Byteorder::Big);
         let datatype = datatype.or(dtype);
         let datatype = datatype.map(|d| read_datatype(d, byteorder, limits)).transpose()?;
@@ -133,7 +140,7 @@ impl<'t> Ndarray<'t> {
         Ok(Self {
             node,
             origin,
-            // FINF's code took a missing dtype for uint8; inline data have their own.
+            // FINF's code took a missing dtype for uint8 (in other files it is refused); inline data have their own.
             datatype: datatype.or_else(|| data.is_none().then_some(Datatype::Uint8)),
             byteorder,
             shape: dims.map(shape).transpose()?,
@@ -141,6 +148,12 @@ impl<'t> Ndarray<'t> {
             strides: strides.transpose()?,
             mask,
         })
+    }
+
+    /// Returns `true` if the datatype is not stated, but that of FINF's code.
+    pub(crate) fn is_assumed(&self) -> bool {
+        let says = |key: &str| self.node.get(key).is_some_and(|value| !value.is_null());
+        !matches!(self.origin, Origin::Inline(_) | Origin::Chunks(_)) && !says("datatype") && !says("dtype")
     }
 
     /// The array over the decoded bytes of its block.
@@ -228,6 +241,75 @@ impl<'t> Ndarray<'t> {
             },
         }
     }
+}
+
+/// Refuses an ndarray whose elements are elsewhere, and that does not say what they are.
+///
+/// Schema core/ndarray-1.0.0, `dependencies: source: [shape, datatype, byteorder]`: any default would be a guess. FINF has
+/// defaults, those of its code.
+///
+/// # Errors
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the key that is missing or null.
+pub(crate) fn check_complete(node: Node<'_>, limits: &Limits) -> Result<()> {
+    const FINF: &str = "tag:stsci.edu:finf/";
+    let is_finf = match node.tag() {
+        Some(tag) => tag.starts_with(FINF),
+        None => node.tree().tag_handles().any(|(_, prefix)| prefix.starts_with(FINF)),
+    };
+    if is_finf {
+        return Ok(());
+    }
+    for key in ["datatype", "dtype", "byteorder", "shape", "offset", "strides"] {
+        if let Some(value) = node.get(key).filter(|value| value.is_null()) {
+            let remove = if matches!(key, "offset" | "strides") { ", or remove it" } else { "" };
+            return Err(value.error(format!("the {key} of an ndarray is null")).hint(format!("give {key} a value{remove}")));
+        }
+    }
+    if node.get("data").is_some() {
+        return Err(node.error("an ndarray has both source and data").hint("remove one of them"));
+    }
+    let Some(datatype) = node.get("datatype").or_else(|| node.get("dtype")) else { return Err(missing(node, "datatype")) };
+    if node.get("shape").is_none() {
+        return Err(missing(node, "shape"));
+    }
+    if node.get("byteorder").is_none() && needs_byteorder(datatype, limits)? {
+        return Err(missing(node, "byteorder"));
+    }
+    Ok(())
+}
+
+/// The error for a key that an ndarray lacks.
+#[cold]
+fn missing(node: Node<'_>, key: &'static str) -> Error {
+    let error = node.error(format!("an ndarray with a source has no {key}"));
+    let unknown = node.entries().map(|(name, _)| name.text()).filter(|name| !ELEMENTS.contains(&&**name));
+    match unknown.into_iter().find(|name| nearest(name, [key]).is_some()) {
+        Some(name) => error.hint(format!("{name}: did you mean {key}?")),
+        None => error.hint(format!("add {key}, if you know it from elsewhere; the file does not say it")),
+    }
+}
+
+/// Returns `true` if an element, or a field without a byte order, has numbers of more than one byte.
+fn needs_byteorder(datatype: Node<'_>, limits: &Limits) -> Result<bool> {
+    let mut open = vec![datatype];
+    let mut budget = limits.nodes;
+    while let Some(node) = open.pop() {
+        budget = budget.checked_sub(1).ok_or_else(|| Limits::exceeded("nodes", limits.nodes, "the datatype has more fields"))?;
+        match simple_datatype(node)? {
+            Some(Datatype::Ascii(_)) => {}
+            Some(simple) => {
+                if simple.item_size() > 1 {
+                    return Ok(true);
+                }
+            }
+            None => open.extend(node.items().filter_map(|field| match (field.is_mapping(), field.get("byteorder")) {
+                (true, None) => field.get("datatype").or_else(|| field.get("dtype")),
+                (true, Some(_)) => None,
+                (false, _) => Some(field),
+            })),
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the content of such a node. Shape and datatype are not known if its elements are somewhere else.

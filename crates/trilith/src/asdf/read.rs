@@ -439,6 +439,13 @@ impl AsdfFile {
 
     fn unmasked(&self, described: &Ndarray<'_>) -> Result<Array> {
         let node = described.node;
+        if described.is_assumed() {
+            let (line, _) = node.line_column();
+            self.notes.remark(format!(
+                "{}: the array at line {line} has no dtype, and is read as uint8",
+                self.sections.source().name()
+            ));
+        }
         match &described.origin {
             Origin::Inline(data) => described.inline(*data, &self.limits),
             Origin::Block(number) => {

@@ -143,6 +143,11 @@ impl Notes {
         self.followed().files.iter().cloned().collect()
     }
 
+    /// Notes something about an array that was read.
+    pub(super) fn remark(&self, remark: String) {
+        self.followed().remarks.insert(remark);
+    }
+
     /// Notes that `uri`, in the file called `from`, was read as `meant` and led to the file called `to`.
     pub(super) fn add(&self, from: &str, uri: &str, meant: &str, to: &str) {
         let mut followed = self.followed();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::array::{Array, Datatype};
-use crate::asdf::ndarray::{Dim, Ndarray, Origin, is_ndarray};
+use crate::asdf::ndarray::{Dim, Ndarray, Origin, check_complete, is_ndarray};
 use crate::asdf::{AsdfFile, Target, zarr};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
@@ -40,7 +40,12 @@ pub(super) enum Content {
 }
 
 /// Every ndarray as written, in document order; what cannot be read as one is left unchanged.
-pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Diagnostic>) -> Result<Vec<Use<'t>>> {
+pub(super) fn uses<'t>(
+    file: &'t AsdfFile,
+    target: &Target,
+    losses: &mut Vec<Diagnostic>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Use<'t>>> {
     let (mut list, mut text) = (Vec::new(), 0);
     let mut walk = file.tree().root().walk(file.limits()).as_written();
     while let Some(visit) = walk.step()? {
@@ -48,8 +53,19 @@ pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Dia
         if node.is_alias() || !is_ndarray(node) {
             continue;
         }
-        let Ok(described) = Ndarray::read(node, file.limits()) else { continue };
+        let described = match Ndarray::read(node, file.limits()) {
+            Ok(described) => described,
+            // Its meaning is unknown, and no other file could say more.
+            Err(_) if node.get("source").is_some_and(|source| !source.is_null()) => {
+                check_complete(node, file.limits()).map_err(|error| error.at_path(walk.path().to_string()))?;
+                continue;
+            }
+            Err(_) => continue,
+        };
         let path = walk.path();
+        if described.is_assumed() {
+            notes.push(format!("{path}: dtype is missing, and was read as uint8"));
+        }
         file.limits().charge_text(&mut text, path.text_len(), "the paths of the arrays")?;
         let in_chunks = matches!(described.origin, Origin::Chunks(_));
         // The standards 1.x have these as an extension; what is outside of the file is nowhere else.

@@ -134,7 +134,7 @@ impl<'f> Plan<'f> {
         check(target, options)?;
         let _call = file.limits().call();
         let (mut losses, mut notes) = (Vec::new(), Vec::new());
-        let mut uses = arrays::uses(file, target, &mut losses)?;
+        let mut uses = arrays::uses(file, target, &mut losses, &mut notes)?;
         // The document of FINF has no flags, and so no streams.
         let streams = target.generation_as(options.write.as_documented).fields.flags.is_some();
         let contents = arrays::allot(file, &mut uses, streams)?;

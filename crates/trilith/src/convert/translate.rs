@@ -310,18 +310,18 @@ impl<'t> Translation<'t> {
     /// `source`, `offset`, `strides` and `shape` of an array in a block, and what the target requires.
     fn stored(&mut self, file: &AsdfFile, item: &Use<'t>) -> Result<()> {
         let (node, described) = (item.node, &item.described);
-        let says = |key: &str| node.get(key).is_some();
+        let says = |key: &str| node.get(key).is_some_and(|value| !value.is_null());
         if !self.target.tree.default_big && !says("byteorder") {
-            self.put(item, &[], "byteorder", &Value::from(described.byteorder.name()))?;
+            self.put(item, &["byteorder"], "byteorder", &Value::from(described.byteorder.name()))?;
         }
-        if self.target.standard.is_some() {
+        if !self.target.tree.default_big {
             if let (Some(datatype), false) = (&described.datatype, says("datatype") || says("dtype")) {
-                self.put(item, &[], self.target.tree.datatype_key, &Value::from(datatype.name()))?;
+                self.put(item, &["datatype", "dtype"], self.target.tree.datatype_key, &Value::from(datatype.name()))?;
             }
             if !says("shape")
                 && let Ok(array) = file.stored_array(node)
             {
-                self.put(item, &[], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
+                self.put(item, &["shape"], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
             }
         }
         self.merged_datatype(item)?;
