@@ -9,6 +9,7 @@
 mod annex;
 mod append;
 mod arranged;
+mod cover;
 mod datatype;
 mod draft;
 mod family;

@@ -96,7 +96,10 @@ pub fn salvage_stream(
         wrong: None,
         notes,
     };
-    let (end, doubts) = look(&file, &place, &mut report)?;
+    let (end, mut doubts) = look(&file, &place, &mut report)?;
+    if end.is_some() && (data_end.is_some() || old_layout.is_none()) {
+        doubts.extend(file.signs_of_a_cut(data_end)?);
+    }
     let left = match (end, data_end) {
         // Bytes that no item describes stay, too.
         (Some(_), Some(end)) => Left::Same(end, text),
