@@ -401,3 +401,95 @@ fn only_parts_that_the_program_made_are_removed_and_that_is_said() {
         }
     }
 }
+
+/// Slips of the command line: a missing argument, another order, a pattern of two files, a misspelt option, a path that is
+/// left out.
+const SLIPS: &[&[&str]] = &[
+    &["convert", "x.asdf", "other.asdf"],
+    &["convert", "x.fits", "y.fits"],
+    &["convert", "x.asdf", "x.bd"],
+    &["convert", "x.asdf"],
+    &["convert", "x.asdf", "other.asdf", "part.asdf"],
+    &["convert", "x.asdf", "y.fits", "--embed", "x.fits"],
+    &["repack", "x.asdf", "other.asdf"],
+    &["repack", "x.asdf"],
+    &["repack", "x.asdf", "other.asdf", "part.asdf"],
+    &["resolve", "main.asdf", "other.asdf"],
+    &["resolve", "main.asdf"],
+    &["set", "x.asdf#/a", "5"],
+    &["set", "x.asdf#/a", "[1, 2]", "--in-place"],
+    &["set", "nested.asdf#/group", "5"],
+    &["set", "x.asdf#/n", "--in_place"],
+    &["set", "x.asdf#/n", "-x"],
+    &["set", "x.asdf#/n", "--in-place"],
+    &["set", "x.asdf#/n", "-5x"],
+    &["set", "x.asdf", "5"],
+    &["set", "5", "x.asdf#/n"],
+    &["set", "x.asdf", "other.asdf"],
+    &["set", "x.asdf#/n"],
+    &["set", "x.fits#/fits/0/header/NEW", "--in_place"],
+    &["insert", "x.asdf#/new", "--string_"],
+    &["insert", "x.asdf#/new"],
+    &["insert", "x.asdf", "other.asdf"],
+    &["delete", "x.asdf"],
+    &["delete", "x.asdf", "other.asdf"],
+    &["delete", "x.asdf#/n", "x.asdf#/a"],
+    &["rename", "x.asdf", "other.asdf"],
+    &["rename", "x.asdf#/n", "a/b"],
+    &["rename", "x.asdf#/n"],
+    &["update", "x.asdf", "other.asdf"],
+    &["append", "x.asdf", "rows.npy"],
+    &["append", "rows.npy", "x.asdf#/rows"],
+    &["append", "x.asdf#/rows"],
+    &["stream", "x.asdf", "--from", "pair.npy"],
+    &["history", "add", "x.asdf"],
+    &["repair", "x.asdf"],
+    &["repair", "x.asdf", "other.asdf"],
+    &["implode", "main.asdf", "other.asdf"],
+    &["explode", "x.asdf", "other.asdf"],
+    &["layout", "write", "l.dud", "x.bd", "--from", "a=pair.npy"],
+    &["sky", "sky.asdf", "--in_place"],
+    &["cutout", "sky.asdf", "x.asdf", "--sky", "10,20", "--size", "1px", "-o", "other.asdf"],
+    &["get", "x.asdf#/a", "other.asdf#/a", "-o", "y.fits"],
+];
+
+/// In the first tier.
+#[test]
+fn no_slip_costs_a_file() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    lay_out(folder);
+    std::fs::copy(folder.join("x.fits"), folder.join("y.fits")).unwrap();
+    let array = "!core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: little, shape: [2]}";
+    std::fs::write(folder.join("nested.asdf"), asdf(&format!("group: {{deep: [{array}]}}\n"), &[1, 2])).unwrap();
+    let files = || {
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let files = entries.filter(|path| path.is_file());
+        files.map(|path| (std::fs::read(&path).unwrap(), path)).collect::<BTreeSet<_>>()
+    };
+    let before = files();
+    for words in SLIPS {
+        let ended = say(folder, words);
+        assert_eq!(ended.status, Ok(2), "{words:?}: {}", ended.stderr);
+        assert_eq!(files(), before, "{words:?}");
+    }
+    // What is meant is done: numbers, values after --, --replace, --overwrite, and outputs that hold nothing.
+    std::fs::write(folder.join("empty.asdf"), b"").unwrap();
+    std::fs::write(folder.join("notes.asdf"), b"dear diary").unwrap();
+    for words in [
+        &["set", "x.asdf#/n", "-5"][..],
+        &["set", "x.asdf#/n", "-1.5e3"],
+        &["set", "x.asdf#/n", "-.inf"],
+        &["set", "x.asdf#/n", "--", "--in_place"],
+        &["set", "other.asdf#/a", "5", "--replace"],
+        &["insert", "x.asdf#/new", "-7"],
+        &["sky", "sky.asdf", "--no-bounding-box", "-1,-1"],
+        &["convert", "x.asdf", "x.asdf"],
+        &["convert", "x.asdf", "empty.asdf"],
+        &["convert", "x.asdf", "notes.asdf"],
+        &["convert", "x.asdf", "y.fits", "--overwrite"],
+        &["repack", "x.asdf", "nested.asdf", "--overwrite"],
+    ] {
+        done(folder, words);
+    }
+}
