@@ -95,7 +95,13 @@ pub const ALL: &[Work] = &[
         of: with_history,
     },
     Work { name: "repack to itself", prepare: plain, words: &["repack", "x.asdf", "x.asdf"], main: "x.asdf", of: any },
-    Work { name: "repack over another", prepare: two, words: &["repack", "x.asdf", "y.asdf"], main: "y.asdf", of: any },
+    Work {
+        name: "repack over another",
+        prepare: two,
+        words: &["repack", "x.asdf", "y.asdf", "--overwrite"],
+        main: "y.asdf",
+        of: any,
+    },
     Work {
         name: "convert to itself",
         prepare: plain,
@@ -103,7 +109,13 @@ pub const ALL: &[Work] = &[
         main: "x.asdf",
         of: with_history,
     },
-    Work { name: "convert to a new file", prepare: plain, words: &["convert", "x.asdf", "new.asdf"], main: "new.asdf", of: any },
+    Work {
+        name: "convert to a new file",
+        prepare: plain,
+        words: &["convert", "x.asdf", "new.asdf", "--overwrite"],
+        main: "new.asdf",
+        of: any,
+    },
     Work {
         name: "convert --to the newest",
         prepare: plain,
@@ -121,14 +133,14 @@ pub const ALL: &[Work] = &[
     Work {
         name: "convert to .bd",
         prepare: plain,
-        words: &["convert", "--allow-loss", "x.asdf", "x.bd"],
+        words: &["convert", "--allow-loss", "x.asdf", "x.bd", "--overwrite"],
         main: "x.bd",
         of: newest,
     },
     Work {
         name: "convert to .fits",
         prepare: plain,
-        words: &["convert", "--allow-loss", "x.asdf", "x.fits"],
+        words: &["convert", "--allow-loss", "x.asdf", "x.fits", "--overwrite"],
         main: "x.fits",
         of: newest,
     },
