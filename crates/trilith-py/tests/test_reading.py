@@ -546,6 +546,21 @@ def test_errors_are_those_that_python_expects(tmp_path):
         missing["a"]
 
 
+@pytest.mark.parametrize(
+    ("keys", "key"),
+    [
+        ("datatpye: float64, byteorder: little, shape: [2]", "datatype"), ("datatype: int16, shape: [2]", "byteorder"),
+        ("datatype: int16, byteorder: null, shape: [2]", "byteorder"), ("datatype: int16, byteorder: big", "shape"),
+        ("datatype: int16, byteorder: big, shape: [2], data: [1, 2]", "data"),
+    ],
+)  # fmt: skip
+def test_incomplete_descriptions_of_arrays_are_refused(keys, key):
+    """The schema of ndarray, dependencies: source needs shape, datatype and byteorder. First tier."""
+    file = tree_of(f"a: !core/ndarray-1.1.0 {{source: 0, {keys}}}\n")
+    with pytest.raises(trilith.FormatError, match=key):
+        file["a"]
+
+
 def test_limits_come_from_the_environment(monkeypatch):
     data = trilith.dumps({"a": np.zeros(10_000)}, codec="zlib")
     monkeypatch.setenv("TRILITH_LIMITS", "memory=8k")

@@ -51,9 +51,10 @@ pub fn of(file: &AsdfFile) -> Result<Vec<String>> {
         found.push(format!("{which}: the flags {unknown:#x} are not defined in {name}, so their meaning is unknown"));
     }
     for (node, _) in super::walk::sourced(file)? {
-        if super::ndarray::Ndarray::read(node, file.limits()).is_ok_and(|described| described.is_assumed()) {
+        let assumption = super::ndarray::Ndarray::read(node, file.limits()).ok().and_then(|described| described.assumption);
+        if let Some(assumption) = assumption {
             let (line, _) = node.line_column();
-            found.push(format!("the array at line {line} has no dtype, and is read as uint8"));
+            found.push(format!("the array at line {line} has {assumption}"));
         }
     }
     Ok(found)

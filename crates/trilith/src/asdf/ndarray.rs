@@ -83,6 +83,8 @@ pub struct Ndarray<'t> {
     pub strides: Option<Vec<i64>>,
     /// The mask, if there is one.
     pub mask: Option<Node<'t>>,
+    /// A key that the description lacks, and what the programs of its time took for it.
+    pub(crate) assumption: Option<&'static str>,
 }
 
 impl<'t> Ndarray<'t> {
@@ -104,6 +106,7 @@ impl<'t> Ndarray<'t> {
                 offset: 0,
                 strides: None,
                 mask: None,
+                assumption: None,
             });
         }
         if !node.is_mapping() {
@@ -119,9 +122,7 @@ impl<'t> Ndarray<'t> {
         let stated = [order, datatype, dtype, strides, offset, dims].map(|value| value.is_some());
         let is_complete =
             written == stated && order.is_some() && datatype.or(dtype).is_some() && dims.is_some() && data.is_none();
-        if source.is_some() && !is_complete {
-            check_complete(node, limits)?;
-        }
+        let assumption = if source.is_some() && !is_complete { check_complete(node, limits)? } else { None };
         let byteorder = order.map(byteorder).transpose()?.unwrap_or(Byteorder::Big);
         let datatype = datatype.or(dtype);
         let datatype = datatype.map(|d| read_datatype(d, byteorder, limits)).transpose()?;
@@ -147,13 +148,8 @@ impl<'t> Ndarray<'t> {
             offset,
             strides: strides.transpose()?,
             mask,
+            assumption,
         })
-    }
-
-    /// Returns `true` if the datatype is not stated, but that of FINF's code.
-    pub(crate) fn is_assumed(&self) -> bool {
-        let says = |key: &str| self.node.get(key).is_some_and(|value| !value.is_null());
-        !matches!(self.origin, Origin::Inline(_) | Origin::Chunks(_)) && !says("datatype") && !says("dtype")
     }
 
     /// The array over the decoded bytes of its block.
@@ -243,21 +239,25 @@ impl<'t> Ndarray<'t> {
     }
 }
 
-/// Refuses an ndarray whose elements are elsewhere, and that does not say what they are.
+/// Refuses an ndarray whose elements are elsewhere, and that does not say what they are. Returns what is taken for a missing key.
 ///
 /// Schema core/ndarray-1.0.0, `dependencies: source: [shape, datatype, byteorder]`: any default would be a guess. FINF has
-/// defaults, those of its code.
+/// defaults, those of its code, and so has the byteorder of the first months of ASDF 0.1.0dev, until October 2014: its programs left
+/// out `byteorder: big`, and wrote `dtype` under a tag without a version.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the key that is missing or null.
-pub(crate) fn check_complete(node: Node<'_>, limits: &Limits) -> Result<()> {
+pub(crate) fn check_complete(node: Node<'_>, limits: &Limits) -> Result<Option<&'static str>> {
     const FINF: &str = "tag:stsci.edu:finf/";
+    const DEV: &str = "tag:stsci.edu:asdf/0.1.0/core/ndarray";
     let is_finf = match node.tag() {
         Some(tag) => tag.starts_with(FINF),
         None => node.tree().tag_handles().any(|(_, prefix)| prefix.starts_with(FINF)),
     };
     if is_finf {
-        return Ok(());
+        let says = |key: &str| node.get(key).is_some_and(|value| !value.is_null());
+        let is_stated = says("dtype") || says("datatype");
+        return Ok((!is_stated).then_some("no dtype, and is read as uint8"));
     }
     for key in ["datatype", "dtype", "byteorder", "shape", "offset", "strides"] {
         if let Some(value) = node.get(key).filter(|value| value.is_null()) {
@@ -272,10 +272,13 @@ pub(crate) fn check_complete(node: Node<'_>, limits: &Limits) -> Result<()> {
     if node.get("shape").is_none() {
         return Err(missing(node, "shape"));
     }
-    if node.get("byteorder").is_none() && needs_byteorder(datatype, limits)? {
-        return Err(missing(node, "byteorder"));
+    if node.get("byteorder").is_some() || !needs_byteorder(datatype, limits)? {
+        return Ok(None);
     }
-    Ok(())
+    match node.tag() {
+        Some(DEV) if node.get("datatype").is_none() => Ok(Some("no byteorder, and is read as big-endian")),
+        _ => Err(missing(node, "byteorder")),
+    }
 }
 
 /// The error for a key that an ndarray lacks.
@@ -321,7 +324,17 @@ fn chunked<'t>(node: Node<'t>, limits: &Limits) -> Result<Ndarray<'t>> {
     let byteorder = found.as_ref().map_or(Byteorder::Little, |found| found.byteorder);
     let (shape, datatype) = found.map(|found| (found.cut.shape, found.datatype)).unzip();
     let shape = shape.map(|shape| shape.into_iter().map(Dim::Fixed).collect());
-    Ok(Ndarray { node, origin: Origin::Chunks(node), datatype, byteorder, shape, offset: 0, strides: None, mask: None })
+    Ok(Ndarray {
+        node,
+        origin: Origin::Chunks(node),
+        datatype,
+        byteorder,
+        shape,
+        offset: 0,
+        strides: None,
+        mask: None,
+        assumption: None,
+    })
 }
 
 fn origin<'t>(source: Node<'t>) -> Result<Origin<'t>> {

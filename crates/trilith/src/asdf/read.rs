@@ -439,12 +439,9 @@ impl AsdfFile {
 
     fn unmasked(&self, described: &Ndarray<'_>) -> Result<Array> {
         let node = described.node;
-        if described.is_assumed() {
+        if let Some(assumption) = described.assumption {
             let (line, _) = node.line_column();
-            self.notes.remark(format!(
-                "{}: the array at line {line} has no dtype, and is read as uint8",
-                self.sections.source().name()
-            ));
+            self.notes.remark(format!("{}: the array at line {line} has {assumption}", self.sections.source().name()));
         }
         match &described.origin {
             Origin::Inline(data) => described.inline(*data, &self.limits),

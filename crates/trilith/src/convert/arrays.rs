@@ -63,8 +63,8 @@ pub(super) fn uses<'t>(
             Err(_) => continue,
         };
         let path = walk.path();
-        if described.is_assumed() {
-            notes.push(format!("{path}: dtype is missing, and was read as uint8"));
+        if let Some(assumption) = described.assumption {
+            notes.push(format!("{path}: the array has {assumption}"));
         }
         file.limits().charge_text(&mut text, path.text_len(), "the paths of the arrays")?;
         let in_chunks = matches!(described.origin, Origin::Chunks(_));
