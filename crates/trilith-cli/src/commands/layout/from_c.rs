@@ -700,7 +700,7 @@ mod tests {
         let included = format!("#include <stdint.h>\n#include <math.h>\n#define USE_DOUBLE 1\n{real}");
         for (source, defines, expected) in [
             (defined.as_str(), &[][..], "x = f8[3]"),
-            (&included, &[], "x = f8[3]"),
+            (included.as_str(), &[], "x = f8[3]"),
             (real, &[], "x = f4[3]"),
             (real, &["USE_DOUBLE"], "x = f8[3]"),
             ("#if 0\nint x;\n#elif 1\nlong x;\n#elif 1\nchar x;\n#else\nshort x;\n#endif", &[], "x = i8"),
@@ -757,7 +757,6 @@ mod tests {
         // Macros without end.
         let many: String = (0..200).map(|n| format!("#define a{n} a{} a{}\n", n + 1, n + 1)).collect();
         assert!(with_macros(&format!("{many}#if a0\nint x;\n#endif"), &[]).is_err());
-        assert!(with_macros(&format!("{many}a0 x;"), &[]).is_err());
         assert!(with_macros("#define a b\n#define b a\na x;", &[]).is_err());
     }
 
