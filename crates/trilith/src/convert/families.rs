@@ -15,9 +15,8 @@ use super::history;
 use super::loss::{read_through, skipped, unreadable};
 use super::reserved;
 use super::stored::{Apart, Reading, Stored};
-use super::told::Said;
 use super::translate::retag;
-use crate::array::{Array, Byteorder, Datatype, StructType};
+use crate::array::{Array, Byteorder, Datatype};
 use crate::asdf::{self, ArrayOptions, AsdfFile, Builder, Container, Target, ndarray};
 use crate::bytes::{Derived, MemorySource};
 use crate::diagnostic::Diagnostic;
@@ -658,13 +657,13 @@ impl<'a> ToDraft<'a> {
         }
         self.give_form(draft, about);
         for (key, lines) in about.get("docs").filter(|docs| docs.is_mapping()).iter().flat_map(|docs| docs.entries()) {
-            match Self::told_of(draft, &key.text()) {
+            match Self::told(draft, &key.text()) {
                 Some((docs, _)) => *docs = lines.items().map(|line| line.text().into_owned()).collect(),
                 None => self.stray("docs", &key.text()),
             }
         }
         for (key, said) in about.get("attributes").filter(|said| said.is_mapping()).iter().flat_map(|said| said.entries()) {
-            let Some((_, attributes)) = Self::told_of(draft, &key.text()) else {
+            let Some((_, attributes)) = Self::told(draft, &key.text()) else {
                 self.stray("attributes", &key.text());
                 continue;
             };
@@ -686,14 +685,6 @@ impl<'a> ToDraft<'a> {
             }
         }
         self.losses.extend(draft.settle());
-    }
-
-    /// The documentation and attributes of an item, or of a null, which becomes an item without elements to carry them.
-    fn told_of<'d>(draft: &'d mut Draft, key: &str) -> Option<Said<'d>> {
-        if Self::told(draft, key).is_none() {
-            restore_null(draft, key)?;
-        }
-        Self::told(draft, key)
     }
 
     /// The loss of what is said about an item that is not there.
@@ -754,20 +745,6 @@ fn restore_param(draft: &mut Draft, path: &str, stored: Option<Primitive>) -> Op
     let fits = |kind: &Primitive| value <= i64::MAX >> (64 - 8 * kind.size().clamp(1, 8));
     let item = stored.filter(fits).map_or_else(|| Draft::param(value), |kind| Draft::stored(value, kind));
     items.insert(after, (name, item));
-    dict.attributes.remove(found);
-    Some(())
-}
-
-/// Makes a null of a mapping an item again; None if there is no such null.
-fn restore_null(draft: &mut Draft, path: &str) -> Option<()> {
-    let (parent, name) = path.rsplit_once('/')?;
-    let name = name.replace("~1", "/").replace("~0", "~");
-    let (dict, _) = draft.told_at(parent)?;
-    let DraftKind::Dict(items) = &mut dict.kind else { return None };
-    let found = dict.attributes.iter().position(|(known, value)| *known == own_attribute(&name) && *value == Attribute::Flag)?;
-    let nothing = Datatype::Struct(Arc::new(StructType::with_offsets(Vec::new(), 0).ok()?));
-    let source = Arc::new(MemorySource::new(Vec::new(), "null"));
-    items.push((name, Draft::data(Array::new(source, 0, nothing, Byteorder::NATIVE, Vec::new()).ok()?)));
     dict.attributes.remove(found);
     Some(())
 }

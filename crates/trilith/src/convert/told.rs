@@ -3,10 +3,14 @@
 //!
 //! Members have the keys of their items, `/s/time`; a type has its name, without a slash, and the summary block `{}`.
 
+use std::sync::Arc;
+
 use super::families::{ToDraft, ToTree, pointer};
+use crate::array::{Array, Byteorder, Datatype, StructType};
+use crate::bytes::MemorySource;
 use crate::diagnostic::Diagnostic;
-use crate::dudley::{Draft, Notes};
-use crate::layout::{Entry, ItemId, Layout, ResolvedType, read_own};
+use crate::dudley::{Draft, DraftKind, Notes};
+use crate::layout::{Attribute, Entry, ItemId, Layout, ResolvedType, own_attribute, read_own};
 use crate::tree::{Node, Value};
 
 /// The key of the summary block.
@@ -121,7 +125,7 @@ impl ToDraft<'_> {
     }
 
     /// The place of what is said under a key of the mapping.
-    pub(super) fn told<'d>(draft: &'d mut Draft, key: &str) -> Option<Said<'d>> {
+    fn known<'d>(draft: &'d mut Draft, key: &str) -> Option<Said<'d>> {
         if !key.is_empty() && !key.starts_with('/') {
             let origin = draft.origin.as_deref_mut()?;
             let notes = match key {
@@ -137,7 +141,29 @@ impl ToDraft<'_> {
         let notes = item.member_mut(way).said.get_or_insert_default();
         Some((&mut notes.docs, &mut notes.attributes))
     }
+
+    /// The documentation and attributes of an item, or of a null, which becomes an item without elements to carry them.
+    pub(super) fn told<'d>(draft: &'d mut Draft, key: &str) -> Option<Said<'d>> {
+        if Self::known(draft, key).is_none() {
+            restore_null(draft, key)?;
+        }
+        Self::known(draft, key)
+    }
 }
 
 /// Documentation and attributes, to be written.
-pub(super) type Said<'d> = (&'d mut Vec<String>, &'d mut Vec<(String, crate::layout::Attribute)>);
+pub(super) type Said<'d> = (&'d mut Vec<String>, &'d mut Vec<(String, Attribute)>);
+
+/// Makes a null of a mapping an item again; None if there is no such null.
+fn restore_null(draft: &mut Draft, path: &str) -> Option<()> {
+    let (parent, name) = path.rsplit_once('/')?;
+    let name = name.replace("~1", "/").replace("~0", "~");
+    let (dict, _) = draft.told_at(parent)?;
+    let DraftKind::Dict(items) = &mut dict.kind else { return None };
+    let found = dict.attributes.iter().position(|(known, value)| *known == own_attribute(&name) && *value == Attribute::Flag)?;
+    let nothing = Datatype::Struct(Arc::new(StructType::with_offsets(Vec::new(), 0).ok()?));
+    let source = Arc::new(MemorySource::new(Vec::new(), "null"));
+    items.push((name, Draft::data(Array::new(source, 0, nothing, Byteorder::NATIVE, Vec::new()).ok()?)));
+    dict.attributes.remove(found);
+    Some(())
+}
