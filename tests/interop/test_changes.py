@@ -39,7 +39,7 @@ class Changes(peer.Case):
                     self.assertTrue(told["in_place"])
                 self.holds(path, held)
             packed = self.folder / "packed.asdf"
-            peer.trilith("repack", path, packed, "--order", "size", "--quiet", "--overwrite")
+            peer.trilith("repack", path, packed, "--order", "size", "--quiet")
             self.holds(packed, held)
             # What Python asdf makes of it, it can change again.
             with asdf.open(path, mode="rw") as opened:
@@ -63,7 +63,7 @@ class Changes(peer.Case):
             with self.subTest(name, codec=codec), asdf.config_context() as config:
                 config.default_array_save_base = True
                 asdf.AsdfFile(tree).write_to(path, all_array_compression=codec)
-                said = peer.trilith_json("repack", path, packed, "--overwrite")
+                said = peer.trilith_json("repack", path, packed)
                 self.assertEqual(said["cropped"], 2 if name == "two blocks" else 1)
                 self.assertLess(packed.stat().st_size, 20_000)
                 peer.trilith("verify", "--deep", packed)
@@ -74,7 +74,7 @@ class Changes(peer.Case):
                         found = opened[key]
                         np.testing.assert_array_equal(np.ma.getdata(found[...]), np.ma.getdata(array))
                         np.testing.assert_array_equal(np.ma.getmaskarray(np.ma.array(found[...])), np.ma.getmaskarray(array))
-                again = peer.trilith_json("repack", packed, self.folder / "again.asdf", "--overwrite")
+                again = peer.trilith_json("repack", packed, self.folder / "again.asdf")
                 self.assertEqual((again["cropped"], again["size"]), (0, said["size"]))
 
     @unittest.skipUnless(peer.shared(), "no ../shared/corpus beside the repository")

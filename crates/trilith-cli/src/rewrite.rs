@@ -116,8 +116,10 @@ const HELD: &str = "\u{1}";
 /// Marks the negative numbers of a command line, so that they do not look like options. Any other word with a minus sign is an
 /// option, unless it follows `--`; it is never taken for a value.
 pub fn hold_numbers(words: &mut [OsString]) {
-    let takes = |word: &OsString| ["set", "insert", "sky"].iter().any(|name| word == name);
-    let Some(start) = words.iter().position(takes) else { return };
+    let is_dashed = |at: usize| words.get(at).and_then(|word| word.to_str()).is_some_and(|word| word.starts_with('-'));
+    // Options before the command may have values.
+    let command = (1..words.len()).find(|at| !is_dashed(*at) && (!is_dashed(at - 1) || takes_numbers(words.get(*at))));
+    let Some(start) = command.filter(|at| takes_numbers(words.get(*at))) else { return };
     for word in words.iter_mut().skip(start + 1).take_while(|word| *word != "--") {
         if word.to_str().is_some_and(is_negative) {
             let mut held = OsString::from(HELD);
@@ -125,6 +127,10 @@ pub fn hold_numbers(words: &mut [OsString]) {
             *word = held;
         }
     }
+}
+
+fn takes_numbers(word: Option<&OsString>) -> bool {
+    ["set", "insert", "sky"].iter().any(|name| word.is_some_and(|word| word == name))
 }
 
 /// Returns `true` for a negative number as YAML, JSON or FITS write it, and for a point that begins with one.

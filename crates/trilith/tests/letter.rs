@@ -290,11 +290,11 @@ fn references_within_an_ndarray_are_followed() {
         shape: [3]\nn: 3\none: {$ref: \"#/n\"}\ntype: int16\ntable: [{name: x, dtype: {$ref: \"#/type\"}}]\nwords: [1, 2, 3]\n";
     let data = plain("asdf-0.1-dev", &[0, 1, 0, 2, 0, 3]);
     for (keys, want) in [
-        ("source: 0, dtype: int16, shape: [3], mask: {$ref: \"#/mask\"}", [None, Some(2), None]),
-        ("source: 0, dtype: int16, shape: {$ref: \"#/shape\"}", [Some(1), Some(2), Some(3)]),
-        ("source: 0, dtype: int16, shape: [{$ref: \"#/one\"}]", [Some(1), Some(2), Some(3)]),
-        ("source: 0, dtype: {$ref: \"#/type\"}, shape: [3]", [Some(1), Some(2), Some(3)]),
-        ("source: 0, dtype: int16, shape: [3], mask: {$ref: \"#/two\"}", [Some(1), None, Some(3)]),
+        ("source: 0, dtype: int16, byteorder: big, shape: [3], mask: {$ref: \"#/mask\"}", [None, Some(2), None]),
+        ("source: 0, dtype: int16, byteorder: big, shape: {$ref: \"#/shape\"}", [Some(1), Some(2), Some(3)]),
+        ("source: 0, dtype: int16, byteorder: big, shape: [{$ref: \"#/one\"}]", [Some(1), Some(2), Some(3)]),
+        ("source: 0, dtype: {$ref: \"#/type\"}, byteorder: big, shape: [3]", [Some(1), Some(2), Some(3)]),
+        ("source: 0, dtype: int16, byteorder: big, shape: [3], mask: {$ref: \"#/two\"}", [Some(1), None, Some(3)]),
         ("data: {$ref: \"#/words\"}", [Some(1), Some(2), Some(3)]),
         ("data: [1, {$ref: \"#/two\"}, {$ref: \"#/one\"}]", [Some(1), Some(2), Some(3)]),
     ] {
@@ -417,7 +417,7 @@ fn deviations_are_seen_in_both_directions() {
     assert!(body("a: {$ref: }\n")[0].2.contains("$ref is null"));
     assert_eq!(body("a: !core/ndarray {data: [1, 2], mask: !core/ndarray [true, true, true]}\n")[0].1, 58);
     let wide = |point: u32| {
-        let body = "a: !core/ndarray {source: 0, dtype: [ucs4, 1], shape: [1]}\n";
+        let body = "a: !core/ndarray {source: 0, dtype: [ucs4, 1], byteorder: big, shape: [1]}\n";
         deviations(&[head(early, body), plain(early, &point.to_be_bytes())].concat(), early)
     };
     assert_eq!(wide(0x10_ffff), []);

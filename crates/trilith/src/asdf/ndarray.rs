@@ -254,6 +254,10 @@ pub(crate) fn check_complete(node: Node<'_>, limits: &Limits) -> Result<Option<&
         Some(tag) => tag.starts_with(FINF),
         None => node.tree().tag_handles().any(|(_, prefix)| prefix.starts_with(FINF)),
     };
+    // An HDU says what its elements are.
+    if node.get("source").is_some_and(|source| source.text().starts_with("fits:")) {
+        return Ok(None);
+    }
     if is_finf {
         let says = |key: &str| node.get(key).is_some_and(|value| !value.is_null());
         let is_stated = says("dtype") || says("datatype");
