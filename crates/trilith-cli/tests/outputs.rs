@@ -390,7 +390,7 @@ fn only_parts_that_the_program_made_are_removed_and_that_is_said() {
                 let tree = format!("{key}: {}\ny: 1\n", array.replace("source: 0", "source: night0001.asdf"));
                 put("night.asdf", &asdf(&tree, b""));
                 let mut words = vec![command, "night.asdf#/x"];
-                words.extend((command == "set").then_some("5"));
+                words.extend((command == "set").then_some(["5", "--replace"]).into_iter().flatten());
                 words.extend(in_place.then_some("--in-place"));
                 let ended = say(folder, &words);
                 assert_eq!(ended.status, Ok(0), "{words:?}: {}", ended.stderr);
