@@ -498,9 +498,11 @@ class Values(peer.CaseWithoutAstropy):
                         self.assertEqual((said["min"], said["max"]), (0, 2) if name == "none" else (1, 5))
                         peer.trilith("convert", path, self.folder / "t.asdf", "--overwrite")
                         self.assertEqual(peer.trilith_json("get", f"{self.folder / 't.asdf'}#/data"), wanted)
-                        peer.trilith("manifest", path, "-o", self.folder / "t.json", "--overwrite")
-                        said = json.loads((self.folder / "t.json").read_text())["refs"]["data/.zattrs"]
-                        self.assertEqual(json.loads(said)["_FillValue"], -(2**63))
+                        if path != paths[2]:
+                            # What Zarr knows as the fill value is missing for xarray.
+                            peer.trilith("manifest", path, "-o", self.folder / "t.json", "--overwrite")
+                            said = json.loads((self.folder / "t.json").read_text())["refs"]["data/.zarray"]
+                            self.assertEqual(json.loads(said)["fill_value"], -(2**63))
                     if name != "none":
                         notes = peer.trilith_json("convert", path, self.folder / "t.bd", "--overwrite")["notes"]
                         self.assertIn("the stored values of /data are kept", notes[0])
