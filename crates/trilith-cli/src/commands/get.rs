@@ -372,5 +372,5 @@ fn explain(array: &Array, job: &mut Job<'_>) -> Result<Outcome> {
 
 /// Returns `true` if a server has the bytes. Chunks are read by requests from local files, too.
 fn is_remote(source: &dyn Source) -> bool {
-    source.origin().map_or_else(|| source.access() == Access::Requests, is_remote)
+    source.origin().map_or_else(|| source.access() == Access::Requests, |origin| is_remote(origin.source()))
 }

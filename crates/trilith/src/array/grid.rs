@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use super::kept::{Chunk, Kept, join, shrink_others};
 use super::shape::{element_count, unravel};
-use crate::bytes::{Access, Form, GridForm, Source, SourceRef, Step, end_in, to_usize};
+use crate::bytes::{Access, Form, GridForm, Origin, Source, SourceRef, Step, end_in, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::{each, lock};
@@ -484,16 +484,12 @@ impl Source for Grid {
         })))
     }
 
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&**self.chunks.source())
+    fn origin(&self) -> Option<Origin<'_>> {
+        Some(Origin::Made(&**self.chunks.source()))
     }
 
     fn check_whole(&self) -> Result<()> {
         self.chunks.check_whole()
-    }
-
-    fn is_apart(&self) -> bool {
-        true
     }
 
     fn portion(&self) -> u64 {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Array, Byteorder, Datatype};
-use crate::bytes::{Access, MemorySource, Source, SourceRef, end_in, to_usize};
+use crate::bytes::{MemorySource, Origin, Source, SourceRef, end_in, to_usize};
 use crate::error::{Error, Result};
 
 /// Bytes of the stored elements that are widened at once.
@@ -162,16 +162,8 @@ impl Source for Widened {
         self.inner.lengths(self.below(&range))
     }
 
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.inner)
-    }
-
-    fn is_apart(&self) -> bool {
-        true
-    }
-
-    fn access(&self) -> Access {
-        self.inner.access()
+    fn origin(&self) -> Option<Origin<'_>> {
+        Some(Origin::Made(&*self.inner))
     }
 }
 

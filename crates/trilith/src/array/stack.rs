@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::{Array, Byteorder};
-use crate::bytes::{Access, Source, by_runs, to_usize};
+use crate::bytes::{Origin, Source, by_runs, to_usize};
 use crate::error::{Error, Result};
 use crate::threads::lock;
 
@@ -188,16 +188,12 @@ impl Source for Joined {
         Ok(stored)
     }
 
-    fn origin(&self) -> Option<&dyn Source> {
-        self.arrays.first().map(|array| &**array.source())
+    fn origin(&self) -> Option<Origin<'_>> {
+        self.arrays.first().map(|array| Origin::Made(&**array.source()))
     }
 
     fn check_whole(&self) -> Result<()> {
         self.arrays.iter().try_for_each(|array| array.source().check_whole())
-    }
-
-    fn access(&self) -> Access {
-        self.origin().map_or(Access::Random, Source::access)
     }
 
     fn name(&self) -> &str {

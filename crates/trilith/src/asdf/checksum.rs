@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use super::md5::{self, Md5};
-use crate::bytes::{self, Source, SourceRef, Window};
+use crate::bytes::{self, Origin, Source, SourceRef, Window};
 use crate::codec::{self, CodecId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -123,12 +123,8 @@ impl Source for Stated {
         self.stored.stream(range, piece, take)
     }
 
-    fn is_apart(&self) -> bool {
-        true
-    }
-
-    fn through(&self) -> Option<&dyn Source> {
-        Some(&*self.stored)
+    fn origin(&self) -> Option<Origin<'_>> {
+        Some(Origin::Same(&*self.stored))
     }
 
     fn check_whole(&self) -> Result<()> {
@@ -320,8 +316,8 @@ impl Source for Hashing {
         Ok(())
     }
 
-    fn through(&self) -> Option<&dyn Source> {
-        Some(&*self.inner)
+    fn origin(&self) -> Option<Origin<'_>> {
+        Some(Origin::Same(&*self.inner))
     }
 }
 

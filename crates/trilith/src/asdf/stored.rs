@@ -7,7 +7,7 @@ use super::block::Block;
 use super::checksum::{Md5Thread, md5_of};
 use super::generation::{Generation, VERSION};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Source, SourceRef, Spooled, Window};
+use crate::bytes::{Source, SourceRef, Spooled, Window, is_detached};
 use crate::codec::{self, CodecId, Encode, EncodeOptions};
 use crate::error::{Error, Result};
 
@@ -174,7 +174,7 @@ impl StoredBlock {
             && array.byteorder() == order
             && !matches!(array.datatype(), Datatype::Struct(_))
             && !array.is_empty()
-            && !source.is_apart();
+            && !is_detached(&**source);
         let is_elsewhere = match (source.local(), target.local()) {
             (Some(here), Some(there)) => !here.is_same_file(there),
             (Some(_), None) => true,

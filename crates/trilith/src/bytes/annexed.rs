@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::form::Form;
 use super::source::by_runs;
-use super::source::{Access, Source, SourceRef};
+use super::source::{Access, Origin, Source, SourceRef};
 use crate::error::{Error, Result};
 
 /// A part of another file.
@@ -85,12 +85,8 @@ impl Source for Annexed {
         Err(Error::unsupported("the data are in other files, to which the file refers"))
     }
 
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.own)
-    }
-
-    fn is_apart(&self) -> bool {
-        true
+    fn origin(&self) -> Option<Origin<'_>> {
+        Some(Origin::Made(&*self.own))
     }
 
     fn is_changed(&self) -> bool {

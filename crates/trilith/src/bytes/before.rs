@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::form::Form;
 use super::local::leads_to;
 use super::record::Record;
-use super::source::{Source, SourceRef, end_in_file};
+use super::source::{Origin, Source, SourceRef, end_in_file};
 use super::system::read_exact_at;
 use crate::error::{Error, Result};
 
@@ -110,8 +110,8 @@ impl Source for Before {
         Err(Error::unsupported("an update of the file did not finish: part of its previous content is in a journal"))
     }
 
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.inner)
+    fn origin(&self) -> Option<Origin<'_>> {
+        Some(Origin::Same(&*self.inner))
     }
 
     fn is_changed(&self) -> bool {

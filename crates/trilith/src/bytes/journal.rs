@@ -20,7 +20,7 @@ use super::here::Changing;
 use super::lock::{Basis, Lock, beside, temporary};
 use super::owner;
 use super::record::{MARK, Record};
-use super::source::Source;
+use super::source::{Source, is_detached};
 use super::update::Update;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -167,7 +167,7 @@ impl Update {
     /// # Errors
     /// Returns the errors of [`Update::commit`].
     pub fn begin(self, read: &dyn Source) -> Result<Journal> {
-        if read.is_apart() {
+        if is_detached(read) {
             return Err(Error::invalid_input("a file inside another file, or one that was unpacked, cannot be changed in place")
                 .hint("rewrite the whole file"));
         }

@@ -97,9 +97,9 @@ pub(crate) use resolve::Moved;
 pub use resolve::{NoReferences, Resolve};
 #[doc(hidden)]
 pub use room::reserve;
-pub use source::{Access, MemorySource, Source, SourceRef, Window};
+pub use source::{Access, MemorySource, Origin, Source, SourceRef, Window};
 #[doc(hidden)]
-pub use source::{Derived, Truncated, read_vec, to_usize};
+pub use source::{Derived, Truncated, is_detached, read_vec, to_usize};
 pub(crate) use source::{by_runs, copy, end_in, in_pieces};
 pub(crate) use spool::Spooled;
 pub(crate) use spool::unnamed_file;

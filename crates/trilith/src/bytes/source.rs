@@ -27,6 +27,36 @@ impl Access {
     }
 }
 
+/// The source that the bytes of a [`Source`] come from, and in what way.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub enum Origin<'s> {
+    /// Each byte is at the same offset in the other source.
+    Same(&'s dyn Source),
+    /// Byte 0 is this byte of the other source, and all others follow.
+    Part(&'s dyn Source, u64),
+    /// They are decoded, joined or computed.
+    Made(&'s dyn Source),
+}
+
+impl<'s> Origin<'s> {
+    /// Returns the other source.
+    pub fn source(self) -> &'s dyn Source {
+        match self {
+            Self::Same(source) | Self::Part(source, _) | Self::Made(source) => source,
+        }
+    }
+}
+
+/// Returns `true` if offsets do not map to file offsets, because the bytes are a part of the file, or were decompressed or
+/// extracted. Writing at such an offset would spoil the file.
+pub fn is_detached(source: &dyn Source) -> bool {
+    match source.origin() {
+        Some(Origin::Same(inner)) => is_detached(inner),
+        origin => origin.is_some(),
+    }
+}
+
 /// Fills `into` from `offset` on, where the bytes are those of runs that follow each other. `run` finds the one of an offset, and
 /// how many of the bytes that are still wanted it holds; `fill` reads them.
 pub(crate) fn by_runs<'b, R>(
@@ -81,7 +111,10 @@ pub trait Source: Send + Sync {
 
     /// Returns the number of leading bytes that are there: fewer than [`Source::len`] if the end is missing.
     fn present(&self) -> u64 {
-        self.through().map_or_else(|| self.len(), Source::present)
+        match self.origin() {
+            Some(Origin::Same(inner)) => inner.present().min(self.len()),
+            _ => self.len(),
+        }
     }
 
     /// The bytes themselves if they are in memory, without a copy.
@@ -95,7 +128,13 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if they cannot be fetched.
     fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> Result<()> {
-        self.through().map_or(Ok(()), |inner| inner.prefetch(ranges))
+        match self.origin() {
+            Some(Origin::Same(inner)) => inner.prefetch(ranges),
+            Some(Origin::Part(inner, start)) => {
+                inner.prefetch(&ranges.iter().map(|range| moved(range, start)).collect::<Vec<_>>())
+            }
+            Some(Origin::Made(_)) | None => Ok(()),
+        }
     }
 
     /// Gives a range to `take` from front to back, `piece` bytes at a time and fewer the last time, while the
@@ -120,9 +159,10 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if finding out needs bytes that are broken.
     fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
-        match self.through() {
-            Some(inner) => inner.stored(range),
-            None => Ok(vec![range]),
+        match self.origin() {
+            Some(Origin::Same(inner)) => inner.stored(range),
+            Some(Origin::Part(inner, start)) => inner.stored(moved(&range, start)),
+            Some(Origin::Made(_)) | None => Ok(vec![range]),
         }
     }
 
@@ -132,7 +172,10 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// Returns the errors of [`Source::stored`].
     fn lengths(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
-        self.through().map_or_else(|| Ok(Vec::new()), |inner| inner.lengths(range))
+        match self.origin() {
+            Some(Origin::Same(inner)) => inner.lengths(range),
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// Returns the number of bytes that are decoded together, if the source knows it. All pieces that hold `range`
@@ -165,39 +208,35 @@ pub trait Source: Send + Sync {
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if no other program could make them of
     /// what the file holds, with the reason, and the errors of [`Source::stored`].
     fn form(&self) -> Result<Form> {
-        self.through().map_or_else(computed, Source::form)
+        match self.origin() {
+            Some(Origin::Same(inner)) => inner.form(),
+            Some(Origin::Part(inner, start)) => match inner.form()? {
+                Form::Plain(at) => Ok(Form::Plain(at.saturating_add(start))),
+                _ => Err(Error::unsupported("it is a part of data that is compressed as a whole")),
+            },
+            Some(Origin::Made(_)) | None => computed(),
+        }
     }
 
-    /// The source of which every byte is at the same offset here, if these are the bytes of another source.
-    fn through(&self) -> Option<&dyn Source> {
+    /// Returns the source that these bytes are made of, and in what way. Its changes, oddities and costs are theirs.
+    fn origin(&self) -> Option<Origin<'_>> {
         None
-    }
-
-    /// The source that these bytes are made of: its changes, oddities and costs are theirs.
-    fn origin(&self) -> Option<&dyn Source> {
-        self.through()
     }
 
     /// A word for what the file held when it was opened, which is another once the file is replaced or written to: what the
     /// server calls it, or its size and time. None if nothing says so.
     fn version(&self) -> Option<String> {
-        self.origin()?.version()
-    }
-
-    /// Returns `true` if offsets do not map to file offsets, because the bytes were decompressed or extracted.
-    /// Writing at such an offset would spoil the file.
-    fn is_apart(&self) -> bool {
-        self.origin().is_some_and(Source::is_apart)
+        self.origin()?.source().version()
     }
 
     /// Returns `true` if what the bytes come from has become another since it was opened: written to, or replaced.
     fn is_changed(&self) -> bool {
-        self.origin().is_some_and(Source::is_changed)
+        self.origin().is_some_and(|origin| origin.source().is_changed())
     }
 
     /// The file on this machine that the bytes come from, however they are made of it.
     fn local(&self) -> Option<&super::LocalFile> {
-        self.origin()?.local()
+        self.origin()?.source().local()
     }
 
     /// Compares all bytes of the file that these are made of with the checksum that the file states for them, once.
@@ -207,22 +246,22 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they differ, and what reading them returns.
     fn check_whole(&self) -> Result<()> {
-        self.origin().map_or(Ok(()), Source::check_whole)
+        self.origin().map_or(Ok(()), |origin| origin.source().check_whole())
     }
 
     /// Returns a remark for people about the origin of the bytes, such as an update that did not finish.
     fn notice(&self) -> Option<String> {
-        self.origin()?.notice()
+        self.origin()?.source().notice()
     }
 
     /// Returns the cost of reading at a place.
     fn access(&self) -> Access {
-        self.origin().map_or(Access::Random, Source::access)
+        self.origin().map_or(Access::Random, |origin| origin.source().access())
     }
 
     /// Returns the name for messages: a path or URL. Without another it is that of the origin.
     fn name(&self) -> &str {
-        self.origin().map_or("", Source::name)
+        self.origin().map_or("", |origin| origin.source().name())
     }
 }
 
@@ -316,11 +355,6 @@ impl Source for Window {
         self.inner.view(self.start + offset, len)
     }
 
-    fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> Result<()> {
-        let moved: Vec<_> = ranges.iter().map(|r| self.start.saturating_add(r.start)..self.start.saturating_add(r.end)).collect();
-        self.inner.prefetch(&moved)
-    }
-
     fn stream(&self, range: std::ops::Range<u64>, piece: usize, take: &mut dyn FnMut(&mut [u8]) -> Result<()>) -> Result<bool> {
         if range.start > range.end || range.end > self.len {
             return Ok(false);
@@ -328,23 +362,8 @@ impl Source for Window {
         self.inner.stream(self.start + range.start..self.start + range.end, piece, take)
     }
 
-    fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
-        self.inner.stored(self.start.saturating_add(range.start)..self.start.saturating_add(range.end))
-    }
-
-    fn form(&self) -> Result<Form> {
-        match self.inner.form()? {
-            Form::Plain(at) => Ok(Form::Plain(at.saturating_add(self.start))),
-            _ => Err(Error::unsupported("it is a part of data that is compressed as a whole")),
-        }
-    }
-
-    fn is_apart(&self) -> bool {
-        true
-    }
-
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.inner)
+    fn origin(&self) -> Option<Origin<'_>> {
+        Some(Origin::Part(&*self.inner, self.start))
     }
 }
 
@@ -397,8 +416,8 @@ impl Source for Truncated {
         self.inner.form()
     }
 
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.inner)
+    fn origin(&self) -> Option<Origin<'_>> {
+        Some(Origin::Same(&*self.inner))
     }
 }
 
@@ -429,12 +448,8 @@ impl Source for Derived {
         self.bytes.view(offset, len)
     }
 
-    fn is_apart(&self) -> bool {
-        true
-    }
-
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.from)
+    fn origin(&self) -> Option<Origin<'_>> {
+        Some(Origin::Made(&*self.from))
     }
 
     fn access(&self) -> Access {
@@ -486,6 +501,11 @@ pub(crate) fn in_pieces(
         at += n;
     }
     Ok(())
+}
+
+/// Returns a range of a part as a range of the whole, in which the part begins at `start`.
+pub(super) fn moved(range: &std::ops::Range<u64>, start: u64) -> std::ops::Range<u64> {
+    start.saturating_add(range.start)..start.saturating_add(range.end)
 }
 
 /// Sorts ranges and joins those that overlap or are within `gap` bytes.

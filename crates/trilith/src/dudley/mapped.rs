@@ -298,10 +298,6 @@ impl Source for Mapped {
         self.pieces.iter().any(|piece| piece.source.is_changed())
     }
 
-    fn is_apart(&self) -> bool {
-        true
-    }
-
     fn name(&self) -> &str {
         &self.name
     }

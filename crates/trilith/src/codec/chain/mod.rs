@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{CodecId, Encode, EncodeOptions, input, stream};
 use crate::array::Byteorder;
-use crate::bytes::{MemorySource, Source, SourceRef, to_usize};
+use crate::bytes::{MemorySource, Origin, Source, SourceRef, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -449,8 +449,13 @@ impl Source for Deferred {
         self.made()?.stored(range)
     }
 
-    fn origin(&self) -> Option<&dyn Source> {
-        self.made().ok().map(|made| &**made)
+    fn present(&self) -> u64 {
+        // Nothing is decoded to find out.
+        self.len
+    }
+
+    fn origin(&self) -> Option<Origin<'_>> {
+        self.made().ok().map(|made| Origin::Made(&**made))
     }
 
     fn name(&self) -> &str {
