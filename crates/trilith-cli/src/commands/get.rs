@@ -9,7 +9,7 @@ use std::ops::Range;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::array::Array;
-use trilith::bytes::{self, Access, Base, Basis, Source, path_of};
+use trilith::bytes::{Access, Backing, Base, Basis, Source, path_of, self, verify_backing};
 use trilith::error::counted;
 use trilith::file::{Item, ItemKind};
 use trilith::wcs::{self, Size};
@@ -94,7 +94,7 @@ impl Get {
 
     fn one(&self, job: &mut Job<'_>, mut file: File) -> Result<Outcome> {
         // An update that did not finish, or a journal of something else.
-        job.warn_all(file.source().notice());
+        job.warn_all(file.source().backing().and_then(Backing::notice));
         let output = self.outputs().of(&job.name, job.item_path());
         if let Some(output) = &output {
             // Text that goes into another folder must mean there what it means here.
@@ -209,7 +209,7 @@ impl Get {
         let format = self.format(job.options);
         if output.is_some() && !self.is_part() && !is_remote(&**array.source()) {
             // The new file would no longer show that the block is damaged. A server would send everything twice.
-            array.source().check_whole().map_err(|error| error.hint("--slice ... prints the elements unchanged"))?;
+            verify_backing(&**array.source()).map_err(|error| error.hint("--slice ... prints the elements unchanged"))?;
         }
         if output.is_none() && format == Format::Text {
             if array.len() > MOST_ON_TERMINAL && std::io::stdout().is_terminal() {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use super::kept::{Chunk, Kept, join, shrink_others};
 use super::shape::{element_count, unravel};
-use crate::bytes::{Access, Form, GridForm, Origin, Source, SourceRef, Step, end_in, to_usize};
+use crate::bytes::{Access, Backing, Form, GridForm, Origin, Source, SourceRef, Step, end_in, to_usize, verify_backing};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::{each, lock};
@@ -62,12 +62,12 @@ pub(crate) trait Chunks: Send + Sync {
     /// The bytes that the chunks are in.
     fn source(&self) -> &SourceRef;
 
-    /// Does the same as [`Source::check_whole`], for everything that the chunks are made of.
+    /// Does the same as [`Backing::verify`], for everything that the chunks are made of.
     ///
     /// # Errors
-    /// Returns the errors of [`Source::check_whole`].
-    fn check_whole(&self) -> Result<()> {
-        self.source().check_whole()
+    /// Returns the errors of [`Backing::verify`].
+    fn verify(&self) -> Result<()> {
+        verify_backing(&**self.source())
     }
 
     /// Returns the name of a chunk in messages.
@@ -396,6 +396,16 @@ fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes.get(..end).unwrap_or(bytes)
 }
 
+impl Backing for Grid {
+    fn inner(&self) -> Option<&dyn Backing> {
+        self.chunks.source().backing()
+    }
+
+    fn verify(&self) -> Result<()> {
+        self.chunks.verify()
+    }
+}
+
 impl Source for Grid {
     fn len(&self) -> u64 {
         self.len
@@ -488,8 +498,8 @@ impl Source for Grid {
         Some(Origin::Made(&**self.chunks.source()))
     }
 
-    fn check_whole(&self) -> Result<()> {
-        self.chunks.check_whole()
+    fn backing(&self) -> Option<&dyn Backing> {
+        Some(self)
     }
 
     fn portion(&self) -> u64 {

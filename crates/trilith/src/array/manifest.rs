@@ -9,7 +9,7 @@ use super::datatype::{Byteorder, Datatype};
 use super::handle::Array;
 use super::shape::{element_count, unravel};
 use super::structure::StructType;
-use crate::bytes::{CodedPiece, Form, GridForm, LocalFile, Step};
+use crate::bytes::{Backing, CodedPiece, Form, GridForm, LocalFile, Step};
 use crate::error::{Error, Result};
 
 /// Bytes of a chunk that is cut out of uncompressed elements, as nearly as the shape allows.
@@ -78,7 +78,13 @@ impl Array {
     /// ```
     pub fn manifest(&self, rows: Option<u64>) -> Result<Manifest> {
         self.check_present()?;
-        if self.source().local().and_then(LocalFile::given_path).is_some_and(|path| path.to_str().is_none()) {
+        if self
+            .source()
+            .backing()
+            .and_then(Backing::local_file)
+            .and_then(LocalFile::given_path)
+            .is_some_and(|path| path.to_str().is_none())
+        {
             return Err(Error::unsupported(format!(
                 "{}: references cannot name a file whose name is not UTF-8",
                 self.source().name()
@@ -106,7 +112,12 @@ impl Array {
 
     /// Returns the name of its file.
     fn file(&self) -> String {
-        let path = self.source().local().and_then(LocalFile::given_path).map(|path| path.display().to_string());
+        let path = self
+            .source()
+            .backing()
+            .and_then(Backing::local_file)
+            .and_then(LocalFile::given_path)
+            .map(|path| path.display().to_string());
         path.unwrap_or_else(|| self.source().name().to_owned())
     }
 

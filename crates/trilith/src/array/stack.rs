@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::{Array, Byteorder};
-use crate::bytes::{Origin, Source, by_runs, to_usize};
+use crate::bytes::{Backing, Origin, Source, by_runs, to_usize, verify_backing};
 use crate::error::{Error, Result};
 use crate::threads::lock;
 
@@ -146,6 +146,16 @@ impl Joined {
     }
 }
 
+impl Backing for Joined {
+    fn inner(&self) -> Option<&dyn Backing> {
+        self.arrays.first()?.source().backing()
+    }
+
+    fn verify(&self) -> Result<()> {
+        self.arrays.iter().try_for_each(|array| verify_backing(&**array.source()))
+    }
+}
+
 impl Source for Joined {
     fn len(&self) -> u64 {
         self.len
@@ -192,8 +202,8 @@ impl Source for Joined {
         self.arrays.first().map(|array| Origin::Made(&**array.source()))
     }
 
-    fn check_whole(&self) -> Result<()> {
-        self.arrays.iter().try_for_each(|array| array.source().check_whole())
+    fn backing(&self) -> Option<&dyn Backing> {
+        Some(self)
     }
 
     fn name(&self) -> &str {

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use super::md5::{self, Md5};
-use crate::bytes::{self, Origin, Source, SourceRef, Window};
+use crate::bytes::{self, Backing, Origin, Source, SourceRef, Window};
 use crate::codec::{self, CodecId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -87,7 +87,7 @@ pub(crate) fn compare(sum: &Sum, found: &[u8; 16], stored: SourceRef, limits: &L
 pub(crate) const UNDAMAGED: &str =
     "restore the file from a copy, or run trilith repair FILE -o OUT to keep everything that can be read";
 
-/// The stored bytes of a block that states a checksum, which [`Source::check_whole`] compares.
+/// The stored bytes of a block that states a checksum, which [`Backing::verify`] compares.
 pub(super) struct Stated {
     stored: Arc<Window>,
     sum: Sum,
@@ -127,7 +127,17 @@ impl Source for Stated {
         Some(Origin::Same(&*self.stored))
     }
 
-    fn check_whole(&self) -> Result<()> {
+    fn backing(&self) -> Option<&dyn Backing> {
+        Some(self)
+    }
+}
+
+impl Backing for Stated {
+    fn inner(&self) -> Option<&dyn Backing> {
+        self.stored.backing()
+    }
+
+    fn verify(&self) -> Result<()> {
         let compared = self.compared.get_or_init(|| {
             let found = bytes::uncounted(|| md5_of(&*self.stored))?;
             compare(&self.sum, &found, self.stored.clone(), &Limits::default())

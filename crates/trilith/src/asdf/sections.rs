@@ -10,7 +10,7 @@ use super::generation::{self, Generation};
 use super::header::{self, Header, TreeExtent};
 use super::index::{self, BlockIndex};
 use super::marks::{first_block, is_as_documented, is_block, next_block};
-use crate::bytes::{Access, ReadAhead, Source, SourceRef, read_vec};
+use crate::bytes::{Access, Backing, ReadAhead, Source, SourceRef, read_vec};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -454,7 +454,7 @@ impl Sections {
     /// Returns problems of the file that do not stop reading it. Nothing is fetched for them: if each read is a request and no
     /// block was needed, nothing is known of the blocks.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings: Vec<String> = self.source.notice().into_iter().collect();
+        let mut warnings: Vec<String> = self.source.backing().and_then(Backing::notice).into_iter().collect();
         if self.listed.get().is_none() {
             return warnings;
         }

@@ -17,7 +17,7 @@ use super::index;
 use super::read::AsdfFile;
 use super::sections::{Sections, find_content};
 use super::stored::StoredBlock;
-use crate::bytes::{Source, Update, in_pieces, is_detached, to_usize};
+use crate::bytes::{Backing, Source, Update, in_pieces, is_detached, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -142,7 +142,7 @@ impl<'b> Placement<'b> {
         free.extend(freed.iter().filter_map(|n| blocks.get(*n)).map(|block| (block.allocated, block.index, true)));
         free.sort_unstable();
         // Views of this process go on showing what they showed.
-        let local = file.sections().source().local();
+        let local = file.sections().source().backing().and_then(Backing::local_file);
         let is_shown = |number: usize| {
             let range = blocks.get(number).map(|block| block.data_offset..block.end().unwrap_or(u64::MAX));
             range.is_some_and(|range| local.is_some_and(|local| local.is_shown(&range)))

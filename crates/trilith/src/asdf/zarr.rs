@@ -14,7 +14,7 @@ use super::block::Block;
 use super::zarray::{self, METADATA, Metadata, is_chunked, is_here};
 use crate::array::grid::{Chunks, Cut, Grid, from_columns};
 use crate::array::{Array, Datatype, element_count};
-use crate::bytes::{SourceRef, Step, Window, read_vec, to_usize};
+use crate::bytes::{SourceRef, Step, Window, read_vec, to_usize, verify_backing};
 use crate::codec::filter::Filters;
 use crate::codec::{self, CodecId};
 use crate::error::{Context, Error, Result};
@@ -240,9 +240,9 @@ impl Chunks for InBlocks {
         self.columns.is_some()
     }
 
-    fn check_whole(&self) -> Result<()> {
-        self.source.check_whole()?;
-        self.blocks.iter().try_for_each(|block| block.stored(&self.source)?.check_whole())
+    fn verify(&self) -> Result<()> {
+        verify_backing(&*self.source)?;
+        self.blocks.iter().try_for_each(|block| verify_backing(&*block.stored(&self.source)?))
     }
 
     fn source(&self) -> &SourceRef {

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::backing::Backing;
 use super::form::Form;
 use super::source::by_runs;
 use super::source::{Access, Origin, Source, SourceRef};
@@ -57,6 +58,17 @@ impl Annexed {
     }
 }
 
+impl Backing for Annexed {
+    fn inner(&self) -> Option<&dyn Backing> {
+        self.own.backing()
+    }
+
+    fn is_changed(&self) -> bool {
+        let mut files = self.others.iter().map(|annex| &annex.source).chain([&self.own]);
+        files.any(|source| source.backing().is_some_and(Backing::is_changed))
+    }
+}
+
 impl Source for Annexed {
     fn len(&self) -> u64 {
         self.len
@@ -89,8 +101,8 @@ impl Source for Annexed {
         Some(Origin::Made(&*self.own))
     }
 
-    fn is_changed(&self) -> bool {
-        self.own.is_changed() || self.others.iter().any(|annex| annex.source.is_changed())
+    fn backing(&self) -> Option<&dyn Backing> {
+        Some(self)
     }
 
     fn access(&self) -> Access {

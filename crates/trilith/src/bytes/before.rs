@@ -4,6 +4,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use super::backing::Backing;
 use super::form::Form;
 use super::local::leads_to;
 use super::record::Record;
@@ -114,9 +115,19 @@ impl Source for Before {
         Some(Origin::Same(&*self.inner))
     }
 
+    fn backing(&self) -> Option<&dyn Backing> {
+        Some(self)
+    }
+}
+
+impl Backing for Before {
+    fn inner(&self) -> Option<&dyn Backing> {
+        self.inner.backing()
+    }
+
     fn is_changed(&self) -> bool {
         // Without its journal the update is done, and this is no longer what the file holds.
-        self.inner.is_changed() || !leads_to(&self.saved.path, &self.saved.journal)
+        self.inner.backing().is_some_and(Backing::is_changed) || !leads_to(&self.saved.path, &self.saved.journal)
     }
 
     fn notice(&self) -> Option<String> {

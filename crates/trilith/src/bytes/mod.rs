@@ -5,6 +5,7 @@
 //! This module and `file.rs` are the only ones that open files.
 
 mod annexed;
+mod backing;
 mod base;
 mod base64;
 mod before;
@@ -48,6 +49,9 @@ mod write_path;
 use system::read_exact_at;
 
 pub(crate) use annexed::{Annex, Annexed};
+pub use backing::Backing;
+#[doc(hidden)]
+pub use backing::verify_backing;
 pub(crate) use base::folder_named;
 pub use base::is_url;
 #[doc(hidden)]

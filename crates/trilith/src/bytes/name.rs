@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::backing::Backing;
 use super::local::LocalFile;
 use super::source::Source;
 use crate::percent::{encoded, strict_bytes};
@@ -80,7 +81,8 @@ pub fn path_of(name: &str) -> Cow<'_, Path> {
 
 /// Returns the path of a source of a file. Its name is for people, and cannot hold a path that is not UTF-8.
 pub(crate) fn exact_path(source: &dyn Source) -> &Path {
-    let exact = source.local().and_then(LocalFile::given_path).filter(|path| path.to_str().is_none());
+    let exact =
+        source.backing().and_then(Backing::local_file).and_then(LocalFile::given_path).filter(|path| path.to_str().is_none());
     exact.unwrap_or(Path::new(source.name()))
 }
 

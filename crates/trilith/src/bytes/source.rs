@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::backing::Backing;
 use super::form::{Form, computed};
 use super::large::Memory;
 use crate::error::{Error, Result};
@@ -223,35 +224,9 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// A word for what the file held when it was opened, which is another once the file is replaced or written to: what the
-    /// server calls it, or its size and time. None if nothing says so.
-    fn version(&self) -> Option<String> {
-        self.origin()?.source().version()
-    }
-
-    /// Returns `true` if what the bytes come from has become another since it was opened: written to, or replaced.
-    fn is_changed(&self) -> bool {
-        self.origin().is_some_and(|origin| origin.source().is_changed())
-    }
-
-    /// The file on this machine that the bytes come from, however they are made of it.
-    fn local(&self) -> Option<&super::LocalFile> {
-        self.origin()?.source().local()
-    }
-
-    /// Compares all bytes of the file that these are made of with the checksum that the file states for them, once.
-    /// Code that writes them under a new checksum calls this first, because a new checksum would vouch for damaged
-    /// bytes.
-    ///
-    /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they differ, and what reading them returns.
-    fn check_whole(&self) -> Result<()> {
-        self.origin().map_or(Ok(()), |origin| origin.source().check_whole())
-    }
-
-    /// Returns a remark for people about the origin of the bytes, such as an update that did not finish.
-    fn notice(&self) -> Option<String> {
-        self.origin()?.source().notice()
+    /// Returns the file, object or memory that the bytes come from in the end. Returns None if nobody asks for it.
+    fn backing(&self) -> Option<&dyn Backing> {
+        self.origin()?.source().backing()
     }
 
     /// Returns the cost of reading at a place.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::array::element_count;
-use crate::bytes::{Access, Source, SourceRef, end_in, to_usize};
+use crate::bytes::{Access, Backing, Source, SourceRef, end_in, to_usize, verify_backing};
 use crate::error::{Error, Result};
 
 /// Elements along one axis: `count` blocks of `block`, the first one at `start`, each `stride` after the one before.
@@ -252,6 +252,16 @@ impl Mapped {
     }
 }
 
+impl Backing for Mapped {
+    fn is_changed(&self) -> bool {
+        self.pieces.iter().any(|piece| piece.source.backing().is_some_and(Backing::is_changed))
+    }
+
+    fn verify(&self) -> Result<()> {
+        self.pieces.iter().try_for_each(|piece| verify_backing(&*piece.source))
+    }
+}
+
 impl Source for Mapped {
     fn len(&self) -> u64 {
         self.len
@@ -271,8 +281,8 @@ impl Source for Mapped {
         Ok(())
     }
 
-    fn check_whole(&self) -> Result<()> {
-        self.pieces.iter().try_for_each(|piece| piece.source.check_whole())
+    fn backing(&self) -> Option<&dyn Backing> {
+        Some(self)
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
@@ -292,10 +302,6 @@ impl Source for Mapped {
 
     fn access(&self) -> Access {
         Access::of_all(self.pieces.iter().map(|piece| &piece.source))
-    }
-
-    fn is_changed(&self) -> bool {
-        self.pieces.iter().any(|piece| piece.source.is_changed())
     }
 
     fn name(&self) -> &str {

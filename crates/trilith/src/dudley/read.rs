@@ -10,7 +10,7 @@ use super::inflate::{Form, inflated};
 use super::outline::{Outline, OutlineId, Thing};
 use super::signature::Signature;
 use crate::array::Array;
-use crate::bytes::{MemorySource, NoReferences, Resolve, SourceRef, Truncated, Window, read_vec};
+use crate::bytes::{Backing, MemorySource, NoReferences, Resolve, SourceRef, Truncated, Window, read_vec};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, Setting};
 use crate::layout::{
@@ -256,7 +256,7 @@ impl DudleyFile {
 
     /// Returns problems of the layout that do not stop reading it.
     pub fn warnings(&self) -> Vec<String> {
-        let notice = self.source.notice().into_iter();
+        let notice = self.source.backing().and_then(Backing::notice).into_iter();
         notice.chain(self.warnings.iter().map(|warning| warning.to_string())).collect()
     }
 

@@ -9,7 +9,7 @@ use super::headers::Version;
 use super::reply::{Failure, Reply};
 use super::shared;
 use crate::bytes::source::end_in_file;
-use crate::bytes::{Access, Form, Source, SourceRef, read_exact_at, spool, unnamed_file};
+use crate::bytes::{Access, Backing, Form, Source, SourceRef, read_exact_at, spool, unnamed_file};
 use crate::error::{Error, Result, Setting};
 use crate::threads::lock;
 
@@ -130,6 +130,12 @@ impl WholeFile {
     }
 }
 
+impl Backing for WholeFile {
+    fn version(&self) -> Option<String> {
+        self.fetcher.version.text()
+    }
+}
+
 impl Source for WholeFile {
     fn len(&self) -> u64 {
         self.fetcher.size
@@ -158,8 +164,8 @@ impl Source for WholeFile {
         if self.fetcher.size > self.most { Access::Forward } else { Access::Random }
     }
 
-    fn version(&self) -> Option<String> {
-        self.fetcher.version.text()
+    fn backing(&self) -> Option<&dyn Backing> {
+        Some(self)
     }
 
     fn form(&self) -> Result<Form> {
