@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use library::bytes::{Origin, Source, SourceRef};
+use library::bytes::{Source, SourceOrigin, SourceRef};
 use library::{Error, ErrorKind, Result};
 
 use crate::failure::{TRILITH_OK, TRILITH_USAGE, call, trilith_error};
@@ -67,8 +67,8 @@ impl Source for Cancellable {
         })
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Same(&*self.inner))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Same(&*self.inner))
     }
 }
 

@@ -12,7 +12,7 @@ use super::meaning::{Meaning, Missing, Part, Reading};
 use super::program::Program;
 use super::shape::element_count;
 use super::structure::{Field, StructType};
-use crate::bytes::{Access, Origin, Source, end_in, to_usize};
+use crate::bytes::{Access, Source, SourceOrigin, end_in, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::each;
@@ -288,7 +288,7 @@ impl Source for Physical {
         self.shared.array.source.grid()
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Made(&*self.shared.array.source))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.shared.array.source))
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use super::kept::{Chunk, Kept, join, shrink_others};
 use super::shape::{element_count, unravel};
-use crate::bytes::{Access, Backing, Form, GridForm, Origin, Source, SourceRef, Step, end_in, to_usize, verify_backing};
+use crate::bytes::{Access, Backing, Form, GridForm, Source, SourceOrigin, SourceRef, Step, end_in, to_usize, verify_backing};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::{each, lock};
@@ -494,8 +494,8 @@ impl Source for Grid {
         })))
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Made(&**self.chunks.source()))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&**self.chunks.source()))
     }
 
     fn backing(&self) -> Option<&dyn Backing> {

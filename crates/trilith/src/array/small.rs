@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Array, Byteorder, Datatype};
-use crate::bytes::{MemorySource, Origin, Source, SourceRef, end_in, to_usize};
+use crate::bytes::{MemorySource, Source, SourceOrigin, SourceRef, end_in, to_usize};
 use crate::error::{Error, Result};
 
 /// Bytes of the stored elements that are widened at once.
@@ -162,8 +162,8 @@ impl Source for Widened {
         self.inner.lengths(self.below(&range))
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Made(&*self.inner))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.inner))
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::{Array, Byteorder};
-use crate::bytes::{Backing, Origin, Source, by_runs, to_usize, verify_backing};
+use crate::bytes::{Backing, Source, SourceOrigin, by_runs, to_usize, verify_backing};
 use crate::error::{Error, Result};
 use crate::threads::lock;
 
@@ -198,8 +198,8 @@ impl Source for Joined {
         Ok(stored)
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        self.arrays.first().map(|array| Origin::Made(&**array.source()))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        self.arrays.first().map(|array| SourceOrigin::Made(&**array.source()))
     }
 
     fn backing(&self) -> Option<&dyn Backing> {

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use super::md5::{self, Md5};
-use crate::bytes::{self, Backing, Origin, Source, SourceRef, Window};
+use crate::bytes::{self, Backing, Source, SourceOrigin, SourceRef, Window};
 use crate::codec::{self, CodecId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -123,8 +123,8 @@ impl Source for Stated {
         self.stored.stream(range, piece, take)
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Same(&*self.stored))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Same(&*self.stored))
     }
 
     fn backing(&self) -> Option<&dyn Backing> {
@@ -326,8 +326,8 @@ impl Source for Hashing {
         Ok(())
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Same(&*self.inner))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Same(&*self.inner))
     }
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::backing::Backing;
 use super::form::Form;
 use super::source::by_runs;
-use super::source::{Access, Origin, Source, SourceRef};
+use super::source::{Access, Source, SourceOrigin, SourceRef};
 use crate::error::{Error, Result};
 
 /// A part of another file.
@@ -97,8 +97,8 @@ impl Source for Annexed {
         Err(Error::unsupported("the data are in other files, to which the file refers"))
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Made(&*self.own))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.own))
     }
 
     fn backing(&self) -> Option<&dyn Backing> {

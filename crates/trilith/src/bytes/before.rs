@@ -8,7 +8,7 @@ use super::backing::Backing;
 use super::form::Form;
 use super::local::leads_to;
 use super::record::Record;
-use super::source::{Origin, Source, SourceRef, end_in_file};
+use super::source::{Source, SourceOrigin, SourceRef, end_in_file};
 use super::system::read_exact_at;
 use crate::error::{Error, Result};
 
@@ -111,8 +111,8 @@ impl Source for Before {
         Err(Error::unsupported("an update of the file did not finish: part of its previous content is in a journal"))
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Same(&*self.inner))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Same(&*self.inner))
     }
 
     fn backing(&self) -> Option<&dyn Backing> {

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::source::{Access, Origin, Source, SourceRef};
+use super::source::{Access, Source, SourceOrigin, SourceRef};
 use crate::error::Result;
 
 /// Bytes read at once if the reads are close together.
@@ -70,8 +70,8 @@ impl Source for ReadAhead {
         Ok(())
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Same(&*self.inner))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Same(&*self.inner))
     }
 }
 

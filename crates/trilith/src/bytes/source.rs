@@ -31,7 +31,7 @@ impl Access {
 /// The source that the bytes of a [`Source`] come from, and in what way.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
-pub enum Origin<'s> {
+pub enum SourceOrigin<'s> {
     /// Each byte is at the same offset in the other source.
     Same(&'s dyn Source),
     /// Byte 0 is this byte of the other source, and all others follow.
@@ -40,7 +40,7 @@ pub enum Origin<'s> {
     Made(&'s dyn Source),
 }
 
-impl<'s> Origin<'s> {
+impl<'s> SourceOrigin<'s> {
     /// Returns the other source.
     pub fn source(self) -> &'s dyn Source {
         match self {
@@ -53,7 +53,7 @@ impl<'s> Origin<'s> {
 /// extracted. Writing at such an offset would spoil the file.
 pub fn is_detached(source: &dyn Source) -> bool {
     match source.origin() {
-        Some(Origin::Same(inner)) => is_detached(inner),
+        Some(SourceOrigin::Same(inner)) => is_detached(inner),
         origin => origin.is_some(),
     }
 }
@@ -113,7 +113,7 @@ pub trait Source: Send + Sync {
     /// Returns the number of leading bytes that are there: fewer than [`Source::len`] if the end is missing.
     fn present(&self) -> u64 {
         match self.origin() {
-            Some(Origin::Same(inner)) => inner.present().min(self.len()),
+            Some(SourceOrigin::Same(inner)) => inner.present().min(self.len()),
             _ => self.len(),
         }
     }
@@ -130,11 +130,11 @@ pub trait Source: Send + Sync {
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if they cannot be fetched.
     fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> Result<()> {
         match self.origin() {
-            Some(Origin::Same(inner)) => inner.prefetch(ranges),
-            Some(Origin::Part(inner, start)) => {
+            Some(SourceOrigin::Same(inner)) => inner.prefetch(ranges),
+            Some(SourceOrigin::Part(inner, start)) => {
                 inner.prefetch(&ranges.iter().map(|range| moved(range, start)).collect::<Vec<_>>())
             }
-            Some(Origin::Made(_)) | None => Ok(()),
+            Some(SourceOrigin::Made(_)) | None => Ok(()),
         }
     }
 
@@ -161,9 +161,9 @@ pub trait Source: Send + Sync {
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if finding out needs bytes that are broken.
     fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
         match self.origin() {
-            Some(Origin::Same(inner)) => inner.stored(range),
-            Some(Origin::Part(inner, start)) => inner.stored(moved(&range, start)),
-            Some(Origin::Made(_)) | None => Ok(vec![range]),
+            Some(SourceOrigin::Same(inner)) => inner.stored(range),
+            Some(SourceOrigin::Part(inner, start)) => inner.stored(moved(&range, start)),
+            Some(SourceOrigin::Made(_)) | None => Ok(vec![range]),
         }
     }
 
@@ -174,7 +174,7 @@ pub trait Source: Send + Sync {
     /// Returns the errors of [`Source::stored`].
     fn lengths(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
         match self.origin() {
-            Some(Origin::Same(inner)) => inner.lengths(range),
+            Some(SourceOrigin::Same(inner)) => inner.lengths(range),
             _ => Ok(Vec::new()),
         }
     }
@@ -210,17 +210,17 @@ pub trait Source: Send + Sync {
     /// what the file holds, with the reason, and the errors of [`Source::stored`].
     fn form(&self) -> Result<Form> {
         match self.origin() {
-            Some(Origin::Same(inner)) => inner.form(),
-            Some(Origin::Part(inner, start)) => match inner.form()? {
+            Some(SourceOrigin::Same(inner)) => inner.form(),
+            Some(SourceOrigin::Part(inner, start)) => match inner.form()? {
                 Form::Plain(at) => Ok(Form::Plain(at.saturating_add(start))),
                 _ => Err(Error::unsupported("it is a part of data that is compressed as a whole")),
             },
-            Some(Origin::Made(_)) | None => computed(),
+            Some(SourceOrigin::Made(_)) | None => computed(),
         }
     }
 
     /// Returns the source that these bytes are made of, and in what way. Its changes, oddities and costs are theirs.
-    fn origin(&self) -> Option<Origin<'_>> {
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
         None
     }
 
@@ -337,8 +337,8 @@ impl Source for Window {
         self.inner.stream(self.start + range.start..self.start + range.end, piece, take)
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Part(&*self.inner, self.start))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Part(&*self.inner, self.start))
     }
 }
 
@@ -391,8 +391,8 @@ impl Source for Truncated {
         self.inner.form()
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Same(&*self.inner))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Same(&*self.inner))
     }
 }
 
@@ -423,8 +423,8 @@ impl Source for Derived {
         self.bytes.view(offset, len)
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Made(&*self.from))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.from))
     }
 
     fn access(&self) -> Access {

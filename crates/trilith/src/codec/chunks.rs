@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use super::input::{beginning, file_byte, whole};
 use super::stream::check_range;
-use crate::bytes::{Access, CodedPiece, Form, Origin, Source, SourceRef, Step, read_vec, to_usize};
+use crate::bytes::{Access, CodedPiece, Form, Source, SourceOrigin, SourceRef, Step, read_vec, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::{ahead, each, lock};
@@ -366,8 +366,8 @@ impl Source for Chunks {
         }
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Made(&*self.stored))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.stored))
     }
 }
 

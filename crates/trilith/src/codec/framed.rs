@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::chunks::{Chunked, Chunks};
 use super::stream::{Opens, Streamed};
-use crate::bytes::{Form, Origin, Source, SourceRef};
+use crate::bytes::{Form, Source, SourceOrigin, SourceRef};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -106,8 +106,8 @@ impl Source for Framed {
         self.either(Chunks::form, Streamed::form)
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Made(&self.stream))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&self.stream))
     }
 
     fn name(&self) -> &str {

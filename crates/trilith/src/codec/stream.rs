@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
 use super::input::{Input, file_byte, whole};
-use crate::bytes::{Form, Origin, Source, SourceRef, to_usize};
+use crate::bytes::{Form, Source, SourceOrigin, SourceRef, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt;
 use crate::limits::Limits;
@@ -255,8 +255,8 @@ impl Source for Streamed {
         whole(word, &self.stored, self.len)
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Made(&*self.stored))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.stored))
     }
 }
 

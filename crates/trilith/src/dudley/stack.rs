@@ -6,7 +6,7 @@ use super::arranged::extent;
 use super::datatype::datatype_of;
 use super::read::Items;
 use crate::array::Array;
-use crate::bytes::{CodedPiece, Form, Origin, Source, SourceRef, Truncated, by_runs};
+use crate::bytes::{CodedPiece, Form, Source, SourceOrigin, SourceRef, Truncated, by_runs};
 use crate::error::{Error, Result};
 use crate::layout::{Stack, Stretch};
 
@@ -161,7 +161,7 @@ impl Source for Elements {
         Ok(Form::Coded { codec: None, pieces })
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Made(&*self.source))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.source))
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::array::meaning::{Declared, Meaning, Missing, Reading};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Origin, Source, SourceRef, copy, end_in, to_usize};
+use crate::bytes::{Source, SourceOrigin, SourceRef, copy, end_in, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -288,8 +288,8 @@ impl Source for Converted {
         self.source.stored(self.needed(&range))
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Made(&*self.source))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.source))
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::{ArrayFate, Report};
 use crate::array::{Array, Index};
-use crate::bytes::{Backing, NoReferences, Origin, Resolve, Source, SourceRef, read_vec, set_aside};
+use crate::bytes::{Backing, NoReferences, Resolve, Source, SourceOrigin, SourceRef, read_vec, set_aside};
 use crate::dudley::{Draft, DudleyFile, LayoutOrigin, Outline, OutlineId, Signature, StreamOptions, Thing};
 use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::layout::{Byteorder, Entry, EntryKind, ItemId, Layout, PrimitiveKind, ResolvedType};
@@ -410,7 +410,7 @@ impl Source for Headed {
         Ok(())
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Made(&*self.inner))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.inner))
     }
 }

@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{CodecId, Encode, EncodeOptions, input, stream};
 use crate::array::Byteorder;
-use crate::bytes::{MemorySource, Origin, Source, SourceRef, to_usize};
+use crate::bytes::{MemorySource, Source, SourceOrigin, SourceRef, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -454,8 +454,8 @@ impl Source for Deferred {
         self.len
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        self.made().ok().map(|made| Origin::Made(&**made))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        self.made().ok().map(|made| SourceOrigin::Made(&**made))
     }
 
     fn name(&self) -> &str {

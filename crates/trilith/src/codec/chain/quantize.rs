@@ -21,7 +21,7 @@ use super::super::pieces::{Pieces, encode_each};
 use super::super::stream::check_range;
 use super::super::{Encode, told_right};
 use super::read_items;
-use crate::bytes::{Cursor, Origin, Source, SourceRef, read_vec, to_usize};
+use crate::bytes::{Cursor, Source, SourceOrigin, SourceRef, read_vec, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::each;
@@ -268,8 +268,8 @@ impl Source for Quantized {
         Ok(all)
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Made(&*self.stored))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.stored))
     }
 }
 

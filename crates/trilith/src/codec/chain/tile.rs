@@ -11,7 +11,7 @@ use super::super::stream::check_range;
 use super::super::{Encode, told_right};
 use super::{covering, read_items};
 use crate::array::unravel;
-use crate::bytes::{Origin, Source, SourceRef, to_usize};
+use crate::bytes::{Source, SourceOrigin, SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -272,8 +272,8 @@ impl Source for Tiled {
         Ok(all)
     }
 
-    fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin::Made(&*self.inner))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.inner))
     }
 }
 
