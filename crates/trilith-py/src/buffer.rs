@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::{ffi, intern};
-use trilith::bytes::{Backing, Shown, SourceRef, verify_backing};
+use trilith::bytes::{Backing, Shown, SourceRef, stored_ranges, verify_backing};
 
 use crate::calm::calm;
 use crate::errors::{About, Raise};
@@ -25,7 +25,7 @@ impl Lent {
     /// These bytes of the source, if it has them in memory.
     pub fn new(source: &SourceRef, offset: u64, len: u64) -> Option<Self> {
         source.view(offset, len)?;
-        let ranges = || source.stored(offset..offset.saturating_add(len)).ok();
+        let ranges = || stored_ranges(&**source, offset..offset.saturating_add(len)).ok();
         let shown = source.backing().and_then(Backing::local_file).and_then(|local| Some(local.show(ranges()?)));
         Some(Self { source: source.clone(), offset, len, _shown: shown })
     }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::array::Array;
-use trilith::bytes::{Access, Backing, Base, Basis, Source, path_of, self, verify_backing};
+use trilith::bytes::{Access, Backing, Base, Basis, Source, path_of, self, stored_ranges, verify_backing};
 use trilith::error::counted;
 use trilith::file::{Item, ItemKind};
 use trilith::wcs::{self, Size};
@@ -332,7 +332,7 @@ fn explain(array: &Array, job: &mut Job<'_>) -> Result<Outcome> {
     let decoded = array.plan(gap);
     let mut stored = Vec::new();
     for range in &decoded {
-        stored.extend(array.source().stored(range.clone())?);
+        stored.extend(stored_ranges(&**array.source(), range.clone())?);
     }
     let stored = merged(stored, gap);
     let sum = |ranges: &[Range<u64>]| ranges.iter().fold(0u64, |sum, range| sum.saturating_add(range.end - range.start));

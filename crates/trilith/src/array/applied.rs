@@ -12,7 +12,7 @@ use super::meaning::{Meaning, Missing, Part, Reading};
 use super::program::Program;
 use super::shape::element_count;
 use super::structure::{Field, StructType};
-use crate::bytes::{Access, Source, SourceOrigin, end_in, to_usize};
+use crate::bytes::{Access, Source, SourceOrigin, SourcePieces, end_in, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::each;
@@ -221,6 +221,16 @@ impl Physical {
     }
 }
 
+impl SourcePieces for Physical {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        let mut stored = Vec::new();
+        for range in self.needed(&range) {
+            stored.extend(stored_ranges(&*self.shared.array.source, range)?);
+        }
+        Ok(stored)
+    }
+}
+
 impl Source for Physical {
     fn len(&self) -> u64 {
         self.count().saturating_mul(self.size)
@@ -276,19 +286,15 @@ impl Source for Physical {
         (self.shared.array.source.portion() / self.shared.size.max(1) as u64).saturating_mul(self.size)
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        let mut stored = Vec::new();
-        for range in self.needed(&range) {
-            stored.extend(self.shared.array.source.stored(range)?);
-        }
-        Ok(stored)
-    }
-
     fn grid(&self) -> Option<(&[u64], &[u64])> {
         self.shared.array.source.grid()
     }
 
     fn origin(&self) -> Option<SourceOrigin<'_>> {
         Some(SourceOrigin::Made(&*self.shared.array.source))
+    }
+
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }

@@ -6,7 +6,7 @@ use super::datatype::Byteorder;
 use super::gather::{Axis, gather};
 use super::handle::Array;
 use super::program::{How, Program, convert_in_place};
-use crate::bytes::{Access, Form, Source, to_usize};
+use crate::bytes::{Access, Source, SourceEncoding, encoding, index_ranges, stored_ranges, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::threads::{ahead, each, threads};
@@ -66,7 +66,7 @@ pub(crate) fn announce_all(file: &dyn Source, parts: &[Array], gap: u64) -> Resu
     if file.access() != Access::Requests {
         return Ok(());
     }
-    let looks: [Look; 2] = [|source, range| source.lengths(range), |source, range| source.stored(range)];
+    let looks: [Look; 2] = [index_ranges, stored_ranges];
     for look in looks {
         let mut ranges = Vec::new();
         for part in parts {
@@ -159,7 +159,7 @@ impl Array {
         let size = match (self.is_turned(), in_memory) {
             (true, _) => TURNED,
             (false, true) => 0,
-            (false, false) if plain && is_random() && matches!(self.source.form(), Ok(Form::Plain(_))) => COPIED,
+            (false, false) if plain && is_random() && matches!(encoding(&*self.source), Ok(SourceEncoding::Plain(_))) => COPIED,
             (false, false) => AHEAD,
         };
         let portion = Some(self.source.portion()).filter(|bytes| *bytes <= self.limits.memory / 8);
@@ -248,12 +248,12 @@ impl Array {
     /// that are wanted of these.
     ///
     /// # Errors
-    /// Returns what [`Source::stored`] returns, but for `Unsupported`.
+    /// Returns what [`SourcePieces::stored`](crate::bytes::SourcePieces::stored) returns, but for `Unsupported`.
     pub fn cost(&self, gap: u64) -> Result<u64> {
         let mut stored: Vec<Range<u64>> = Vec::new();
         let wanted = self.plan(gap);
         for range in &wanted {
-            match self.source().stored(range.clone()) {
+            match stored_ranges(&*self.source, range.clone()) {
                 Ok(ranges) => stored.extend(ranges),
                 Err(error) if error.kind() == ErrorKind::Unsupported => {
                     return Ok(wanted.iter().fold(0, |sum, range| sum.saturating_add(range.end - range.start)));

@@ -10,7 +10,10 @@ use std::sync::{Arc, Mutex};
 
 use super::kept::{Chunk, Kept, join, shrink_others};
 use super::shape::{element_count, unravel};
-use crate::bytes::{Access, Backing, Form, GridForm, Source, SourceOrigin, SourceRef, Step, end_in, to_usize, verify_backing};
+use crate::bytes::{
+    Access, Backing, GridForm, Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, Step, encoding, end_in,
+    stored_ranges, to_usize, verify_backing,
+};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::{each, lock};
@@ -406,6 +409,39 @@ impl Backing for Grid {
     }
 }
 
+impl SourcePieces for Grid {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        let mut stored = Vec::new();
+        for place in self.places(self.numbers(&[range])?.into_iter())?.into_iter().filter(|place| !place.is_empty()) {
+            stored.extend(stored_ranges(&**self.chunks.source(), place)?);
+        }
+        stored.sort_unstable_by_key(|range| range.start);
+        Ok(stored)
+    }
+
+    fn encoding(&self) -> Result<SourceEncoding> {
+        let SourceEncoding::Plain(start) = encoding(&**self.chunks.source())? else {
+            return Err(Error::unsupported("its chunks are in data that is compressed as a whole"));
+        };
+        let unknown = || Error::unsupported("no other program undoes the filters of its chunks");
+        let (steps, left_out) = self.chunks.steps().ok_or_else(unknown)?;
+        let count = element_count(&self.counts)?;
+        self.limits.charge_memory(count.saturating_mul(24), "the places of chunks")?;
+        let moved = |place: Range<u64>| start.saturating_add(place.start)..start.saturating_add(place.end);
+        Ok(SourceEncoding::Grid(Box::new(GridForm {
+            shape: self.said.0.clone(),
+            chunk: self.said.1.clone(),
+            item: self.cut.item,
+            cut_edges: self.cut.cut_edges,
+            columns: self.chunks.is_in_columns(),
+            steps,
+            left_out,
+            places: (0..count).map(|number| Ok(self.chunks.place(number)?.map(moved))).collect::<Result<_>>()?,
+            fill: self.fill.clone(),
+        })))
+    }
+}
+
 impl Source for Grid {
     fn len(&self) -> u64 {
         self.len
@@ -459,39 +495,8 @@ impl Source for Grid {
         .map(drop)
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        let mut stored = Vec::new();
-        for place in self.places(self.numbers(&[range])?.into_iter())?.into_iter().filter(|place| !place.is_empty()) {
-            stored.extend(self.chunks.source().stored(place)?);
-        }
-        stored.sort_unstable_by_key(|range| range.start);
-        Ok(stored)
-    }
-
     fn grid(&self) -> Option<(&[u64], &[u64])> {
         Some((&self.said.0, &self.said.1))
-    }
-
-    fn form(&self) -> Result<Form> {
-        let Form::Plain(start) = self.chunks.source().form()? else {
-            return Err(Error::unsupported("its chunks are in data that is compressed as a whole"));
-        };
-        let unknown = || Error::unsupported("no other program undoes the filters of its chunks");
-        let (steps, left_out) = self.chunks.steps().ok_or_else(unknown)?;
-        let count = element_count(&self.counts)?;
-        self.limits.charge_memory(count.saturating_mul(24), "the places of chunks")?;
-        let moved = |place: Range<u64>| start.saturating_add(place.start)..start.saturating_add(place.end);
-        Ok(Form::Grid(Box::new(GridForm {
-            shape: self.said.0.clone(),
-            chunk: self.said.1.clone(),
-            item: self.cut.item,
-            cut_edges: self.cut.cut_edges,
-            columns: self.chunks.is_in_columns(),
-            steps,
-            left_out,
-            places: (0..count).map(|number| Ok(self.chunks.place(number)?.map(moved))).collect::<Result<_>>()?,
-            fill: self.fill.clone(),
-        })))
     }
 
     fn origin(&self) -> Option<SourceOrigin<'_>> {
@@ -513,6 +518,10 @@ impl Source for Grid {
 
     fn name(&self) -> &str {
         self.chunks.source().name()
+    }
+
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }
 

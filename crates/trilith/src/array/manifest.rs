@@ -9,7 +9,7 @@ use super::datatype::{Byteorder, Datatype};
 use super::handle::Array;
 use super::shape::{element_count, unravel};
 use super::structure::StructType;
-use crate::bytes::{Backing, CodedPiece, Form, GridForm, LocalFile, Step};
+use crate::bytes::{Backing, CodedPiece, GridForm, LocalFile, SourceEncoding, Step, encoding};
 use crate::error::{Error, Result};
 
 /// Bytes of a chunk that is cut out of uncompressed elements, as nearly as the shape allows.
@@ -95,10 +95,10 @@ impl Array {
             return Ok(Manifest::whole(self));
         }
         let rows = rows.filter(|_| !self.shape().is_empty());
-        match self.source().form()? {
-            Form::Plain(at) => self.cut_plain(at, rows),
-            Form::Coded { codec, pieces } => self.coded(codec, &pieces),
-            Form::Grid(grid) => self.gridded(*grid),
+        match encoding(&**self.source())? {
+            SourceEncoding::Plain(at) => self.cut_plain(at, rows),
+            SourceEncoding::Coded { codec, pieces } => self.coded(codec, &pieces),
+            SourceEncoding::Grid(grid) => self.gridded(*grid),
         }
     }
 
@@ -396,10 +396,26 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::bytes::{MemorySource, Source};
+    use crate::bytes::{MemorySource, Source, SourcePieces};
 
     /// Bytes that are stored verbatim in a file, from byte 1000 on, or in pieces.
     struct Placed(MemorySource, Option<u64>);
+
+    impl SourcePieces for Placed {
+        fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+            Ok(vec![range])
+        }
+
+        fn encoding(&self) -> Result<SourceEncoding> {
+            let Some(size) = self.1 else { return Ok(SourceEncoding::Plain(1000)) };
+            let starts = (0..self.len()).step_by(size as usize);
+            let piece = |start: u64| {
+                let end = (start + size).min(self.len());
+                CodedPiece::new(1000 + start..1000 + end, start..end)
+            };
+            Ok(SourceEncoding::Coded { codec: None, pieces: starts.map(piece).collect() })
+        }
+    }
 
     impl Source for Placed {
         fn len(&self) -> u64 {
@@ -410,14 +426,8 @@ mod tests {
             self.0.read_at(offset, into)
         }
 
-        fn form(&self) -> Result<Form> {
-            let Some(size) = self.1 else { return Ok(Form::Plain(1000)) };
-            let starts = (0..self.len()).step_by(size as usize);
-            let piece = |start: u64| {
-                let end = (start + size).min(self.len());
-                CodedPiece::new(1000 + start..1000 + end, start..end)
-            };
-            Ok(Form::Coded { codec: None, pieces: starts.map(piece).collect() })
+        fn pieces(&self) -> Option<&dyn SourcePieces> {
+            Some(self)
         }
 
         fn name(&self) -> &str {

@@ -7,7 +7,7 @@ use super::handle::Array;
 use super::scalar::{ElementValue, SCALAR, string};
 use super::shape::unravel;
 use super::{Byteorder, Datatype};
-use crate::bytes::{Access, to_usize};
+use crate::bytes::{Access, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 
 /// Elements that are read together.
@@ -38,7 +38,7 @@ impl Array {
         let mut sum = 0u64;
         self.for_each_offset(&mut |offsets| {
             for offset in offsets {
-                let stored = self.source.stored(*offset..offset.saturating_add(self.datatype.item_size()))?;
+                let stored = stored_ranges(&*self.source, *offset..offset.saturating_add(self.datatype.item_size()))?;
                 sum = stored.iter().fold(sum, |sum, range| sum.saturating_add(range.end - range.start));
             }
             Ok(())

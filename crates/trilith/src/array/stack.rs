@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::{Array, Byteorder};
-use crate::bytes::{Backing, Source, SourceOrigin, by_runs, to_usize, verify_backing};
+use crate::bytes::{Backing, Source, SourceOrigin, SourcePieces, by_runs, stored_ranges, to_usize, verify_backing};
 use crate::error::{Error, Result};
 use crate::threads::lock;
 
@@ -156,6 +156,16 @@ impl Backing for Joined {
     }
 }
 
+impl SourcePieces for Joined {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        let mut stored = Vec::new();
+        for (array, range) in self.ranges(&range) {
+            stored.extend(stored_ranges(&**array.source(), range)?);
+        }
+        Ok(stored)
+    }
+}
+
 impl Source for Joined {
     fn len(&self) -> u64 {
         self.len
@@ -190,14 +200,6 @@ impl Source for Joined {
         wanted.into_iter().try_for_each(|(array, list)| array.source().prefetch(&list))
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        let mut stored = Vec::new();
-        for (array, range) in self.ranges(&range) {
-            stored.extend(array.source().stored(range)?);
-        }
-        Ok(stored)
-    }
-
     fn origin(&self) -> Option<SourceOrigin<'_>> {
         self.arrays.first().map(|array| SourceOrigin::Made(&**array.source()))
     }
@@ -208,6 +210,10 @@ impl Source for Joined {
 
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::handle::Array;
 use super::shape::is_c_contiguous;
+use crate::bytes::{source_piece_len, stored_ranges};
 use crate::error::{ErrorKind, Result};
 use crate::threads::{lock, side_by_side};
 
@@ -18,17 +19,17 @@ impl Array {
     /// alone.
     ///
     /// # Errors
-    /// Returns the errors of [`Source::stored`](crate::bytes::Source::stored).
+    /// Returns the errors of [`SourcePieces::stored`](crate::bytes::SourcePieces::stored).
     pub fn piece(&self) -> Result<Option<u64>> {
-        let source = self.source();
+        let source = &**self.source();
         let len = source.len();
         if len < 2 {
             return Ok(None);
         }
-        if let Some(piece) = source.piece_size(0..1)? {
+        if let Some(piece) = source_piece_len(source, 0..1)? {
             return Ok(Some(piece));
         }
-        let first = match source.stored(0..1) {
+        let first = match stored_ranges(source, 0..1) {
             Ok(first) => first,
             // Bytes of many files, say.
             Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(None),
@@ -41,7 +42,7 @@ impl Array {
         let (mut fits, mut over) = (1, len + 1);
         while over - fits > 1 {
             let middle = fits + (over - fits) / 2;
-            if source.stored(0..middle)? == first { fits = middle } else { over = middle }
+            if stored_ranges(source, 0..middle)? == first { fits = middle } else { over = middle }
         }
         Ok(Some(fits))
     }

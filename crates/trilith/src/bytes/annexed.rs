@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::backing::Backing;
-use super::form::Form;
+use super::pieces::{Opaque, SourcePieces};
 use super::source::by_runs;
 use super::source::{Access, Source, SourceOrigin, SourceRef};
 use crate::error::{Error, Result};
@@ -93,8 +93,8 @@ impl Source for Annexed {
         Ok(())
     }
 
-    fn form(&self) -> Result<Form> {
-        Err(Error::unsupported("the data are in other files, to which the file refers"))
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(&Opaque("the data are in other files, to which the file refers"))
     }
 
     fn origin(&self) -> Option<SourceOrigin<'_>> {
@@ -119,7 +119,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::bytes::{MemorySource, read_vec};
+    use crate::bytes::{MemorySource, encoding, read_vec};
     use crate::limits::Limits;
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
         let space = Annexed::new(memory(b"01"), vec![annex(8, 0, 1), annex(2, 1, 3), annex(5, 5, 1)]).unwrap();
         assert_eq!(read_vec(&space, 0, 6, &Limits::default()).unwrap(), b"01bcdf");
         assert_eq!((read_vec(&space, 8, 1, &Limits::default()).unwrap(), space.len()), (b"a".to_vec(), 9));
-        assert!(read_vec(&space, 5, 2, &Limits::default()).is_err() && space.form().is_err());
+        assert!(read_vec(&space, 5, 2, &Limits::default()).is_err() && encoding(&space).is_err());
         for wrong in [vec![annex(1, 0, 1)], vec![annex(2, 4, 3)], vec![annex(2, 0, 2), annex(3, 0, 1)]] {
             assert!(Annexed::new(memory(b"01"), wrong).is_err());
         }

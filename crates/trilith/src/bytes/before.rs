@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use super::backing::Backing;
-use super::form::Form;
 use super::local::leads_to;
+use super::pieces::{Opaque, SourcePieces};
 use super::record::Record;
 use super::source::{Source, SourceOrigin, SourceRef, end_in_file};
 use super::system::read_exact_at;
@@ -107,8 +107,8 @@ impl Source for Before {
         self.read_unchanged(offset, at..end, into)
     }
 
-    fn form(&self) -> Result<Form> {
-        Err(Error::unsupported("an update of the file did not finish: part of its previous content is in a journal"))
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(&Opaque("an update of the file did not finish: part of its previous content is in a journal"))
     }
 
     fn origin(&self) -> Option<SourceOrigin<'_>> {

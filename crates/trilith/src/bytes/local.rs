@@ -8,7 +8,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use super::backing::Backing;
-use super::form::Form;
 use super::here::{Reader, Shown};
 use super::map::Map;
 use super::source::{Source, end_in_file};
@@ -254,10 +253,6 @@ impl Source for LocalFile {
         let start = usize::try_from(offset).ok()?;
         let end = start.checked_add(usize::try_from(len).ok()?)?;
         map.bytes().get(start..end)
-    }
-
-    fn form(&self) -> Result<Form> {
-        Ok(Form::Plain(0))
     }
 
     fn backing(&self) -> Option<&dyn Backing> {

@@ -16,7 +16,6 @@ mod cursor;
 pub mod disk;
 #[cfg(not(feature = "fault-injection"))]
 mod disk;
-mod form;
 mod gzip;
 mod here;
 mod journal;
@@ -31,6 +30,7 @@ mod nearby;
 mod open;
 mod output;
 mod owner;
+mod pieces;
 mod record;
 #[cfg(feature = "remote")]
 mod remote;
@@ -59,8 +59,6 @@ pub use base::{Base, file_uri, local_path, percent_decode, percent_encode};
 pub(crate) use base64::{base64, from_base64};
 #[doc(hidden)]
 pub use cursor::Cursor;
-#[doc(hidden)]
-pub use form::{CodedPiece, Form, GridForm, Step};
 pub(crate) use gzip::deflated;
 pub(crate) use gzip::gunzipped;
 #[doc(hidden)]
@@ -86,6 +84,10 @@ pub(crate) use nearby::ReadAhead;
 pub use open::open;
 #[doc(hidden)]
 pub use output::{NewFile, WriteSeek, Written};
+pub use pieces::SourcePieces;
+#[doc(hidden)]
+pub use pieces::{CodedPiece, GridForm, SourceEncoding, Step, encoding, stored_ranges};
+pub(crate) use pieces::{index_ranges, source_piece_len};
 #[cfg(feature = "remote")]
 #[doc(hidden)]
 pub use remote::{Allowed, Parts, Watch, by_parts, requests};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::backing::Backing;
-use super::form::{Form, computed};
 use super::large::Memory;
+use super::pieces::{Opaque, SourceEncoding, SourcePieces, stored_ranges};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -154,41 +154,6 @@ pub trait Source: Send + Sync {
         0
     }
 
-    /// The ranges of the *file* that must be read to fill `range` of this source: the same range for
-    /// plain bytes, the pieces that hold it for a compressed block.
-    ///
-    /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if finding out needs bytes that are broken.
-    fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
-        match self.origin() {
-            Some(SourceOrigin::Same(inner)) => inner.stored(range),
-            Some(SourceOrigin::Part(inner, start)) => inner.stored(moved(&range, start)),
-            Some(SourceOrigin::Made(_)) | None => Ok(vec![range]),
-        }
-    }
-
-    /// Returns the ranges of the file that [`Source::stored`] probably reads to find `range`, so that they can be announced for
-    /// several sources together. It is a guess, and empty if nothing has to be read.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Source::stored`].
-    fn lengths(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
-        match self.origin() {
-            Some(SourceOrigin::Same(inner)) => inner.lengths(range),
-            _ => Ok(Vec::new()),
-        }
-    }
-
-    /// Returns the number of bytes that are decoded together, if the source knows it. All pieces that hold `range`
-    /// begin at multiples of it and have that length, except the last of the source.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Source::stored`].
-    fn piece_size(&self, range: std::ops::Range<u64>) -> Result<Option<u64>> {
-        let _ = range;
-        Ok(None)
-    }
-
     /// The lengths of the axes and those of a whole chunk, if the bytes are the elements of an array in a grid of chunks
     /// that are decoded each by itself.
     fn grid(&self) -> Option<(&[u64], &[u64])> {
@@ -202,25 +167,13 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// In what form the bytes are in the file, for programs that read it without this library. Lengths of pieces are
-    /// read; nothing is decoded.
-    ///
-    /// # Errors
-    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if no other program could make them of
-    /// what the file holds, with the reason, and the errors of [`Source::stored`].
-    fn form(&self) -> Result<Form> {
-        match self.origin() {
-            Some(SourceOrigin::Same(inner)) => inner.form(),
-            Some(SourceOrigin::Part(inner, start)) => match inner.form()? {
-                Form::Plain(at) => Ok(Form::Plain(at.saturating_add(start))),
-                _ => Err(Error::unsupported("it is a part of data that is compressed as a whole")),
-            },
-            Some(SourceOrigin::Made(_)) | None => computed(),
-        }
-    }
-
     /// Returns the source that these bytes are made of, and in what way. Its changes, oddities and costs are theirs.
     fn origin(&self) -> Option<SourceOrigin<'_>> {
+        None
+    }
+
+    /// Returns the way in which the bytes are decoded, if they are not those of another source or a part of them.
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
         None
     }
 
@@ -277,8 +230,8 @@ impl Source for MemorySource {
         self.bytes.get(start..end)
     }
 
-    fn form(&self) -> Result<Form> {
-        Err(Error::unsupported("its elements are in memory, or in the text of the tree, and not in a block"))
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(&Opaque("its elements are in memory, or in the text of the tree, and not in a block"))
     }
 
     fn name(&self) -> &str {
@@ -355,6 +308,17 @@ impl Truncated {
     }
 }
 
+impl SourcePieces for Truncated {
+    fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
+        end_in_file(range.start, range.end.saturating_sub(range.start), self.present())?;
+        stored_ranges(&*self.inner, range)
+    }
+
+    fn encoding(&self) -> Result<SourceEncoding> {
+        Err(Error::unsupported(format!("the file is cut off at byte {} of {}", self.present(), self.len)))
+    }
+}
+
 impl Source for Truncated {
     fn len(&self) -> u64 {
         self.len
@@ -379,16 +343,8 @@ impl Source for Truncated {
         self.inner.prefetch(&there)
     }
 
-    fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
-        end_in_file(range.start, range.end.saturating_sub(range.start), self.present())?;
-        self.inner.stored(range)
-    }
-
-    fn form(&self) -> Result<Form> {
-        if self.present() < self.len {
-            return Err(Error::unsupported(format!("the file is cut off at byte {} of {}", self.present(), self.len)));
-        }
-        self.inner.form()
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 
     fn origin(&self) -> Option<SourceOrigin<'_>> {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::array::element_count;
-use crate::bytes::{Access, Backing, Source, SourceRef, end_in, to_usize, verify_backing};
+use crate::bytes::{Access, Backing, Source, SourcePieces, SourceRef, end_in, stored_ranges, to_usize, verify_backing};
 use crate::error::{Error, Result};
 
 /// Elements along one axis: `count` blocks of `block`, the first one at `start`, each `stride` after the one before.
@@ -262,6 +262,19 @@ impl Backing for Mapped {
     }
 }
 
+impl SourcePieces for Mapped {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        let mut stored = Vec::new();
+        self.needed(&[range], &mut |source, needed| {
+            for range in needed {
+                stored.extend(stored_ranges(&**source, range)?);
+            }
+            Ok(())
+        })?;
+        Ok(stored)
+    }
+}
+
 impl Source for Mapped {
     fn len(&self) -> u64 {
         self.len
@@ -289,23 +302,16 @@ impl Source for Mapped {
         self.needed(ranges, &mut |source, needed| source.prefetch(&needed))
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        let mut stored = Vec::new();
-        self.needed(&[range], &mut |source, needed| {
-            for range in needed {
-                stored.extend(source.stored(range)?);
-            }
-            Ok(())
-        })?;
-        Ok(stored)
-    }
-
     fn access(&self) -> Access {
         Access::of_all(self.pieces.iter().map(|piece| &piece.source))
     }
 
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }
 

@@ -9,6 +9,7 @@ use super::numbers::{interval, numbers, wholes};
 use super::transforms::{Builder, Units};
 use super::units::Unit;
 use super::{get, list, name_of, require, tag, text, texts};
+use crate::bytes::stored_ranges;
 use crate::error::{Error, Result};
 use crate::file::{Item, ItemKind};
 use crate::limits::Limits;
@@ -105,7 +106,7 @@ fn fetch(item: &Item<'_>) -> Result<()> {
     while let Some(visit) = walk.step()? {
         if visit.item.kind() == ItemKind::Array
             && let Ok(array) = visit.item.array()
-            && let Ok(stored) = array.source().stored(array.extent())
+            && let Ok(stored) = stored_ranges(&**array.source(), array.extent())
         {
             ranges.extend(stored);
         }

@@ -18,7 +18,7 @@ use super::shared;
 use super::stream::stream;
 use super::whole::WholeFile;
 use crate::bytes::source::{end_in_file, merged};
-use crate::bytes::{Access, Backing, Form, MemorySource, Source, SourceRef, to_usize};
+use crate::bytes::{Access, Backing, MemorySource, Source, SourceRef, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::threads::{lock, side_by_side};
 
@@ -516,10 +516,6 @@ impl Source for RangedFile {
 
     fn backing(&self) -> Option<&dyn Backing> {
         Some(self)
-    }
-
-    fn form(&self) -> Result<Form> {
-        Ok(Form::Plain(0))
     }
 
     fn access(&self) -> Access {

@@ -8,8 +8,9 @@ use super::fetch::{Fetcher, Paced, persist};
 use super::headers::Version;
 use super::reply::{Failure, Reply};
 use super::shared;
+use crate::bytes::pieces::{Opaque, SourcePieces};
 use crate::bytes::source::end_in_file;
-use crate::bytes::{Access, Backing, Form, Source, SourceRef, read_exact_at, spool, unnamed_file};
+use crate::bytes::{Access, Backing, Source, SourceRef, read_exact_at, spool, unnamed_file};
 use crate::error::{Error, Result, Setting};
 use crate::threads::lock;
 
@@ -168,8 +169,8 @@ impl Source for WholeFile {
         Some(self)
     }
 
-    fn form(&self) -> Result<Form> {
-        Err(Error::unsupported("the server gives the file only as a whole"))
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(&Opaque("the server gives the file only as a whole"))
     }
 
     fn name(&self) -> &str {

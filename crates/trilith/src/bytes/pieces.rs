@@ -1,0 +1,197 @@
+//! Bytes that are decoded from other bytes, piece by piece: which bytes of the file each needs, and in what form they are there.
+
+use std::ops::Range;
+
+use super::source::{Source, SourceOrigin, moved};
+use crate::error::{Error, Result};
+
+/// The way in which the bytes of a [`Source`] are decoded from those of their file.
+///
+/// A source that passes on the bytes of another one needs none, because [`stored_ranges`] and [`encoding`] follow
+/// [`Source::origin`].
+pub trait SourcePieces {
+    /// Returns the ranges of the *file* that must be read to fill `range` of this source.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if finding out needs bytes that are broken.
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>>;
+
+    /// Returns the ranges of the file that [`SourcePieces::stored`] probably reads to find `range`, so that they can be announced for
+    /// several sources together. It is a guess, and empty if nothing has to be read.
+    ///
+    /// # Errors
+    /// Returns the errors of [`SourcePieces::stored`].
+    fn index(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        let _ = range;
+        Ok(Vec::new())
+    }
+
+    /// Returns the number of bytes that are decoded together, if the source has it. All pieces that hold `range`
+    /// begin at multiples of it and have that length, except the last of the source.
+    ///
+    /// # Errors
+    /// Returns the errors of [`SourcePieces::stored`].
+    fn piece_len(&self, range: Range<u64>) -> Result<Option<u64>> {
+        let _ = range;
+        Ok(None)
+    }
+
+    /// Returns in what form the bytes are in the file, for programs that read it without this library. Lengths of pieces are
+    /// read; nothing is decoded.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if no other program could make them of
+    /// the content of the file, with the reason, and the errors of [`SourcePieces::stored`].
+    fn encoding(&self) -> Result<SourceEncoding> {
+        computed()
+    }
+}
+
+/// The form in which the bytes of a [`Source`] are in the file that they come from.
+///
+/// Codecs are named by the words of [`Step`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum SourceEncoding {
+    /// Unencoded, one after the other, from this byte of the file on.
+    Plain(u64),
+    /// In pieces, each of which decodes by itself.
+    Coded {
+        /// The encoding of each piece; None if it is stored unencoded.
+        codec: Option<Step>,
+        /// The pieces, in the order of the bytes that they decode to.
+        pieces: Vec<CodedPiece>,
+    },
+    /// The elements of an array in a grid of chunks.
+    Grid(Box<GridForm>),
+}
+
+/// A piece that decodes by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CodedPiece {
+    /// Byte range in the file.
+    pub stored: Range<u64>,
+    /// Byte range after decoding.
+    pub decoded: Range<u64>,
+}
+
+impl CodedPiece {
+    /// A piece of the file that decodes to a range of the bytes.
+    pub fn new(stored: Range<u64>, decoded: Range<u64>) -> Self {
+        Self { stored, decoded }
+    }
+}
+
+/// One step of coding: the name of a filter as a layout writes it, and the numbers in its parentheses. Besides the words
+/// of layouts there is `lz4size`, a raw LZ4 block after the length that it decodes to in four bytes, the least
+/// significant first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Step {
+    /// The word, such as `shuffle` or `deflate`.
+    pub name: String,
+    /// The numbers.
+    pub arguments: Vec<u64>,
+}
+
+impl Step {
+    /// A step of this name.
+    pub fn new(name: impl Into<String>, arguments: Vec<u64>) -> Self {
+        Self { name: name.into(), arguments }
+    }
+}
+
+/// The layout of a grid of chunks in a file.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct GridForm {
+    /// The lengths of the axes.
+    pub shape: Vec<u64>,
+    /// The lengths of a whole chunk.
+    pub chunk: Vec<u64>,
+    /// Bytes of an element.
+    pub item: u64,
+    /// `true` if the chunks at the far edges have only the elements that are in the array.
+    pub cut_edges: bool,
+    /// `true` if elements are in Fortran order within a chunk.
+    pub columns: bool,
+    /// The encoding steps of each chunk when it was written, in this order.
+    pub steps: Vec<Step>,
+    /// For each chunk the steps that it did not go through, as bits; empty if each went through all.
+    pub left_out: Vec<u64>,
+    /// The place of each chunk in the file, in row-major order; None if it was never written.
+    pub places: Vec<Option<Range<u64>>>,
+    /// The bytes of an element that was never written.
+    pub fill: Vec<u8>,
+}
+
+/// Pieces of a source whose bytes no other program can find in a file, for this reason.
+pub(crate) struct Opaque(pub &'static str);
+
+impl SourcePieces for Opaque {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        Ok(vec![range])
+    }
+
+    fn encoding(&self) -> Result<SourceEncoding> {
+        Err(Error::unsupported(self.0))
+    }
+}
+
+/// Returns the ranges of the file that must be read to fill a range of a source: the same range for uncompressed bytes, the
+/// pieces that hold it for a compressed block.
+///
+/// # Errors
+/// Returns the errors of [`SourcePieces::stored`].
+pub fn stored_ranges(source: &dyn Source, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    match (source.pieces(), source.origin()) {
+        (Some(pieces), _) => pieces.stored(range),
+        (None, Some(SourceOrigin::Same(inner))) => stored_ranges(inner, range),
+        (None, Some(SourceOrigin::Part(inner, start))) => stored_ranges(inner, moved(&range, start)),
+        (None, Some(SourceOrigin::Made(_)) | None) => Ok(vec![range]),
+    }
+}
+
+/// Returns the ranges of the file that [`stored_ranges`] probably reads to find a range of a source.
+///
+/// # Errors
+/// Returns the errors of [`SourcePieces::index`].
+pub(crate) fn index_ranges(source: &dyn Source, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    match (source.pieces(), source.origin()) {
+        (Some(pieces), _) => pieces.index(range),
+        (None, Some(SourceOrigin::Same(inner))) => index_ranges(inner, range),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Returns the number of bytes of a source that are decoded together, if it has it for all pieces that hold `range`.
+///
+/// # Errors
+/// Returns the errors of [`SourcePieces::piece_len`].
+pub(crate) fn source_piece_len(source: &dyn Source, range: Range<u64>) -> Result<Option<u64>> {
+    source.pieces().map_or(Ok(None), |pieces| pieces.piece_len(range))
+}
+
+/// Returns in what form the bytes of a source are in the file, for programs that read it without this library.
+///
+/// # Errors
+/// Returns the errors of [`SourcePieces::encoding`].
+pub fn encoding(source: &dyn Source) -> Result<SourceEncoding> {
+    match (source.pieces(), source.origin()) {
+        (Some(pieces), _) => pieces.encoding(),
+        (None, Some(SourceOrigin::Same(inner))) => encoding(inner),
+        (None, Some(SourceOrigin::Part(inner, start))) => match encoding(inner)? {
+            SourceEncoding::Plain(at) => Ok(SourceEncoding::Plain(at.saturating_add(start))),
+            _ => Err(Error::unsupported("it is a part of data that is compressed as a whole")),
+        },
+        (None, None) if source.backing().is_some() => Ok(SourceEncoding::Plain(0)),
+        (None, Some(SourceOrigin::Made(_)) | None) => computed(),
+    }
+}
+
+/// Returns the error for a source that is computed from others.
+#[cold]
+fn computed<T>() -> Result<T> {
+    Err(Error::unsupported("its elements are computed from stored values"))
+}
