@@ -124,7 +124,7 @@ impl Array {
         let (count, stride, extent) = (self.shape()[axis], self.strides()[axis].unsigned_abs(), self.extent());
         let inner = (extent.end - extent.start).saturating_sub((count - 1).saturating_mul(stride));
         let lie_apart = self.strides()[axis] > 0 && inner <= stride;
-        if !lie_apart || self.is_c_contiguous() || source.access() == Access::Requests || source.grid().is_some() {
+        if !lie_apart || self.is_c_contiguous() || source.access() == Access::Requests {
             return Ok(None);
         }
         let piece = match source_piece_len(&**source, extent.clone()) {

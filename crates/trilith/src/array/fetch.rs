@@ -162,8 +162,8 @@ impl Array {
             (false, false) if plain && is_random() && matches!(encoding(&*self.source), Ok(SourceEncoding::Plain(_))) => COPIED,
             (false, false) => AHEAD,
         };
-        let portion = Some(self.source.portion()).filter(|bytes| *bytes <= self.limits.memory / 8);
-        let size = size.max(max_bytes as u64).max(portion.unwrap_or(0));
+        let layer = Some(self.layer_bytes()).filter(|bytes| *bytes <= self.limits.memory / 8);
+        let size = size.max(max_bytes as u64).max(layer.unwrap_or(0));
         let piece = (max_bytes / program.packed.max(1)).max(1).saturating_mul(program.packed);
         if self.source.access() == Access::Requests {
             let array = self.clone().without_mask();

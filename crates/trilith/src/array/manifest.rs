@@ -6,10 +6,11 @@
 use std::ops::Range;
 
 use super::datatype::{Byteorder, Datatype};
+use super::grid::ChunkRanges;
 use super::handle::Array;
 use super::shape::{element_count, unravel};
 use super::structure::StructType;
-use crate::bytes::{Backing, CodedPiece, GridForm, LocalFile, SourceEncoding, Step, encoding};
+use crate::bytes::{Backing, CodedPiece, LocalFile, SourceEncoding, Step, encoding};
 use crate::error::{Error, Result};
 
 /// Bytes of a chunk that is cut out of uncompressed elements, as nearly as the shape allows.
@@ -95,10 +96,12 @@ impl Array {
             return Ok(Manifest::whole(self));
         }
         let rows = rows.filter(|_| !self.shape().is_empty());
+        if let Some(source) = self.chunked_source() {
+            return self.gridded(source.chunk_ranges()?);
+        }
         match encoding(&**self.source())? {
             SourceEncoding::Plain(at) => self.cut_plain(at, rows),
             SourceEncoding::Coded { codec, pieces } => self.coded(codec, &pieces),
-            SourceEncoding::Grid(grid) => self.gridded(*grid),
         }
     }
 
@@ -264,7 +267,7 @@ impl Array {
     }
 
     /// A grid of chunks.
-    fn gridded(&self, grid: GridForm) -> Result<Manifest> {
+    fn gridded(&self, grid: ChunkRanges) -> Result<Manifest> {
         let is_scalar = self.shape().is_empty() && grid.shape == [1];
         let is_whole = self.offset() == 0 && self.is_c_contiguous() && (grid.shape == self.shape() || is_scalar);
         if !is_whole || grid.item != self.datatype().item_size() {

@@ -23,7 +23,8 @@ impl Array {
     /// Returns `true` if its elements are strings of variable length, which the source pads to the length of the longest.
     pub fn is_padded(&self) -> bool {
         let at = if self.is_empty() { 0 } else { self.offset };
-        self.datatype.is_text() && self.source.unpadded(at, self.datatype.item_size()).is_some()
+        self.datatype.is_text()
+            && self.chunked_source().is_some_and(|source| source.string_at(at, self.datatype.item_size()).is_some())
     }
 
     /// Returns how many bytes the strings of the array take without padding, if the array is that of a file with strings of
@@ -157,7 +158,7 @@ impl Strings {
             (self.offsets, self.next) = (offsets.into_iter(), end);
         }
         let Some(offset) = self.offsets.next() else { return Ok(None) };
-        let bytes = array.source.unpadded(offset, size).transpose()?.unwrap_or_default();
+        let bytes = array.chunked_source().and_then(|source| source.string_at(offset, size)).transpose()?.unwrap_or_default();
         // A string that is read by itself costs many times more than its bytes.
         array.limits.charge_work(SCALAR.saturating_add(bytes.len() as u64))?;
         Ok(Some(bytes))

@@ -3,7 +3,6 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::handle::Array;
-use super::shape::is_c_contiguous;
 use crate::bytes::{source_piece_len, stored_ranges};
 use crate::error::{ErrorKind, Result};
 use crate::threads::{lock, side_by_side};
@@ -63,8 +62,8 @@ impl Array {
         if self.is_empty() || self.shape().is_empty() {
             return Ok(self.shape().iter().map(|len| (*len).max(1)).collect());
         }
-        if let Some(chunk) = self.grid_chunk() {
-            return Ok(self.grown(chunk, bytes));
+        if let Some(chunk) = self.stored_chunk() {
+            return Ok(self.grown(chunk.to_vec(), bytes));
         }
         let row = self.strides().first().and_then(|stride| u64::try_from(*stride).ok()).unwrap_or(0);
         let rows = self.shape().first().copied().unwrap_or(1);
@@ -125,8 +124,8 @@ impl Array {
         if self.is_empty() || self.shape().is_empty() {
             return Ok(None);
         }
-        if let Some(chunk) = self.grid_chunk() {
-            return Ok(Some(chunk));
+        if let Some(chunk) = self.stored_chunk() {
+            return Ok(Some(chunk.to_vec()));
         }
         let Some(piece) = self.piece()? else { return Ok(None) };
         let mut chunk = self.shape().to_vec();
@@ -151,7 +150,7 @@ impl Array {
     /// ```
     pub fn row_parts(&self, bytes: u64) -> Result<Option<Vec<u64>>> {
         let (Some(row), Some(rows)) = (self.row_bytes(), self.shape().first().copied()) else { return Ok(None) };
-        let (whole, chunk) = (self.nbytes(), self.grid_chunk());
+        let (whole, chunk) = (self.nbytes(), self.stored_chunk());
         let step_of = |unit: u64| (bytes / unit.max(1)).max(1).saturating_mul(unit.max(1));
         // The ends of parts, in bytes from here on.
         let (step, from) = match chunk.and_then(|chunk| chunk.first().copied()) {
@@ -179,14 +178,6 @@ impl Array {
         let row = u64::try_from(*self.strides().first()?).ok().filter(|row| *row > 0)?;
         let rows = self.shape().first()?;
         (!self.is_empty() && row.checked_mul(*rows) == Some(self.nbytes())).then_some(row)
-    }
-
-    /// The lengths of the chunks of a grid whose elements, or fields of them, the array has in their order.
-    fn grid_chunk(&self) -> Option<Vec<u64>> {
-        let (shape, chunk) = self.source().grid()?;
-        let item = self.source().len().checked_div(self.len())?;
-        let is_all = shape == self.shape() && self.offset() < item && is_c_contiguous(shape, self.strides(), item);
-        is_all.then(|| chunk.to_vec())
     }
 
     /// Chunks put together to about this number of bytes, first along the last axis.

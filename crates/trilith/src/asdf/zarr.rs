@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::AsdfFile;
 use super::block::Block;
 use super::zarray::{self, METADATA, Metadata, is_chunked, is_here};
-use crate::array::grid::{Chunks, Cut, Grid, from_columns};
+use crate::array::grid::{ChunkedSource, Chunks, Cut, from_columns};
 use crate::array::{Array, Datatype, element_count};
 use crate::bytes::{SourceRef, Step, Window, read_vec, to_usize, verify_backing};
 use crate::codec::filter::Filters;
@@ -62,8 +62,8 @@ pub(super) fn array(file: &AsdfFile, node: Node<'_>) -> Result<Array> {
         limits: limits.clone(),
     };
     let shape = cut.shape.clone();
-    let grid = Grid::new(cut, Box::new(stored), fill, limits.clone())?;
-    Ok(Array::new(Arc::new(grid), 0, datatype, byteorder, shape)?.with_limits(limits))
+    let grid = ChunkedSource::new(cut, Box::new(stored), fill, limits.clone())?;
+    Ok(Array::chunked(Arc::new(grid), datatype, byteorder, shape)?.with_limits(limits))
 }
 
 /// The numbers of the blocks of all chunks, in row-major order; None for chunks that were never written.

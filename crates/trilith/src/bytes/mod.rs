@@ -86,7 +86,7 @@ pub use open::open;
 pub use output::{NewFile, WriteSeek, Written};
 pub use pieces::SourcePieces;
 #[doc(hidden)]
-pub use pieces::{CodedPiece, GridForm, SourceEncoding, Step, encoding, stored_ranges};
+pub use pieces::{CodedPiece, SourceEncoding, Step, encoding, stored_ranges};
 pub(crate) use pieces::{index_ranges, source_piece_len};
 #[cfg(feature = "remote")]
 #[doc(hidden)]

@@ -50,7 +50,7 @@ pub trait SourcePieces {
 /// The form in which the bytes of a [`Source`] are in the file that they come from.
 ///
 /// Codecs are named by the words of [`Step`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SourceEncoding {
     /// Unencoded, one after the other, from this byte of the file on.
@@ -62,8 +62,6 @@ pub enum SourceEncoding {
         /// The pieces, in the order of the bytes that they decode to.
         pieces: Vec<CodedPiece>,
     },
-    /// The elements of an array in a grid of chunks.
-    Grid(Box<GridForm>),
 }
 
 /// A piece that decodes by itself.
@@ -100,30 +98,6 @@ impl Step {
     pub fn new(name: impl Into<String>, arguments: Vec<u64>) -> Self {
         Self { name: name.into(), arguments }
     }
-}
-
-/// The layout of a grid of chunks in a file.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct GridForm {
-    /// The lengths of the axes.
-    pub shape: Vec<u64>,
-    /// The lengths of a whole chunk.
-    pub chunk: Vec<u64>,
-    /// Bytes of an element.
-    pub item: u64,
-    /// `true` if the chunks at the far edges have only the elements that are in the array.
-    pub cut_edges: bool,
-    /// `true` if elements are in Fortran order within a chunk.
-    pub columns: bool,
-    /// The encoding steps of each chunk when it was written, in this order.
-    pub steps: Vec<Step>,
-    /// For each chunk the steps that it did not go through, as bits; empty if each went through all.
-    pub left_out: Vec<u64>,
-    /// The place of each chunk in the file, in row-major order; None if it was never written.
-    pub places: Vec<Option<Range<u64>>>,
-    /// The bytes of an element that was never written.
-    pub fill: Vec<u8>,
 }
 
 /// Pieces of a source whose bytes no other program can find in a file, for this reason.
@@ -183,7 +157,7 @@ pub fn encoding(source: &dyn Source) -> Result<SourceEncoding> {
         (None, Some(SourceOrigin::Same(inner))) => encoding(inner),
         (None, Some(SourceOrigin::Part(inner, start))) => match encoding(inner)? {
             SourceEncoding::Plain(at) => Ok(SourceEncoding::Plain(at.saturating_add(start))),
-            _ => Err(Error::unsupported("it is a part of data that is compressed as a whole")),
+            SourceEncoding::Coded { .. } => Err(Error::unsupported("it is a part of data that is compressed as a whole")),
         },
         (None, None) if source.backing().is_some() => Ok(SourceEncoding::Plain(0)),
         (None, Some(SourceOrigin::Made(_)) | None) => computed(),

@@ -148,25 +148,6 @@ pub trait Source: Send + Sync {
         Ok(false)
     }
 
-    /// Returns the preferred read size and alignment, which share the work of decoding. Returns 0 if it makes no
-    /// difference.
-    fn portion(&self) -> u64 {
-        0
-    }
-
-    /// The lengths of the axes and those of a whole chunk, if the bytes are the elements of an array in a grid of chunks
-    /// that are decoded each by itself.
-    fn grid(&self) -> Option<(&[u64], &[u64])> {
-        None
-    }
-
-    /// Returns the `size` bytes from `offset` on without the zeros that pad them, if these bytes are one string that the
-    /// source makes as long as the longest of its strings. `None` for all other sources and ranges.
-    fn unpadded(&self, offset: u64, size: u64) -> Option<Result<Vec<u8>>> {
-        let _ = (offset, size);
-        None
-    }
-
     /// Returns the source that these bytes are made of, and in what way. Its changes, oddities and costs are theirs.
     fn origin(&self) -> Option<SourceOrigin<'_>> {
         None

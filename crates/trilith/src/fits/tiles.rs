@@ -10,12 +10,12 @@ use super::dither::Random;
 use super::gzip::gunzipped;
 use super::hdu::{Hdu, bitpix, required};
 use super::header::Header;
-use super::scale::{Linear, Number, array_of};
+use super::scale::{Linear, Number};
 use super::table::{Column, columns};
 use super::{hcompress, heap, image, plio, rice};
-use crate::array::grid::{Chunks, Cut, Grid};
+use crate::array::grid::{ChunkedSource, Chunks, Cut};
 use crate::array::physical;
-use crate::array::{Array, element_count};
+use crate::array::{Array, Byteorder, element_count};
 use crate::bytes::{SourceRef, read_vec, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -121,8 +121,9 @@ pub(super) fn array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Resu
     let chunk: Vec<u64> = plan.tile.iter().rev().copied().collect();
     let cut = Cut { shape: shape.clone(), chunk, item: number.size() as u64, cut_edges: true };
     let tiles = Tiles { source: source.clone(), plan, limits: Arc::clone(limits), table: OnceLock::new() };
-    let grid = Grid::new(cut, Box::new(tiles), vec![0; number.size()], Arc::clone(limits))?;
-    physical(&array_of(Arc::new(grid), 0, shape, number, None, limits)?, &[image::meaning(number, linear)])
+    let grid = ChunkedSource::new(cut, Box::new(tiles), vec![0; number.size()], Arc::clone(limits))?;
+    let stored = Array::chunked(Arc::new(grid), number.datatype(), Byteorder::Big, shape)?.with_limits(Arc::clone(limits));
+    physical(&stored, &[image::meaning(number, linear)])
 }
 
 impl Plan {
