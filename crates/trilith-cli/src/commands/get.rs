@@ -9,7 +9,7 @@ use std::ops::Range;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::array::Array;
-use trilith::bytes::{Access, Backing, Base, Basis, Source, path_of, self, stored_ranges, verify_backing};
+use trilith::bytes::{self, Backing, Base, Basis, Cost, path_of, stored_ranges, verify_backing};
 use trilith::error::counted;
 use trilith::file::{Item, ItemKind};
 use trilith::wcs::{self, Size};
@@ -207,7 +207,7 @@ impl Get {
             progress::expect(array.cost(GAP)?);
         }
         let format = self.format(job.options);
-        if output.is_some() && !self.is_part() && !is_remote(&**array.source()) {
+        if output.is_some() && !self.is_part() && array.source().access().cost != Cost::Request {
             // The new file would no longer show that the block is damaged. A server would send everything twice.
             verify_backing(&**array.source()).map_err(|error| error.hint("--slice ... prints the elements unchanged"))?;
         }
@@ -327,7 +327,7 @@ fn merged(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
 /// Lists the bytes that would be read: of the decoded block, and of the file.
 fn explain(array: &Array, job: &mut Job<'_>) -> Result<Outcome> {
     // Of a remote file no more is read than must be: its ranges can share a request.
-    let remote = is_remote(&**array.source());
+    let remote = array.source().access().cost == Cost::Request;
     let gap = if remote { 4 << 10 } else { GAP };
     let decoded = array.plan(gap);
     let mut stored = Vec::new();
@@ -368,9 +368,4 @@ fn explain(array: &Array, job: &mut Job<'_>) -> Result<Outcome> {
         }
     }
     Ok(Outcome::Yes)
-}
-
-/// Returns `true` if a server has the bytes. Chunks are read by requests from local files, too.
-fn is_remote(source: &dyn Source) -> bool {
-    source.origin().map_or_else(|| source.access() == Access::Requests, |origin| is_remote(origin.source()))
 }

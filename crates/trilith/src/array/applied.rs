@@ -120,7 +120,7 @@ impl Shared {
     /// Returns `true` if many small reads cost no more than a large one.
     fn is_plain(&self) -> bool {
         let source = &self.array.source;
-        self.array.is_c_contiguous() && source.access() == Access::Random
+        self.array.is_c_contiguous() && source.access() == Access::RANDOM
     }
 
     /// The stored elements from one number in C order on, packed, in the byte order of this machine.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use super::handle::Array;
 use super::index::Index;
 use super::program::Program;
-use crate::bytes::{Access, Memory, source_piece_len, to_usize};
+use crate::bytes::{Memory, source_piece_len, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::threads::{each, threads};
 
@@ -124,7 +124,7 @@ impl Array {
         let (count, stride, extent) = (self.shape()[axis], self.strides()[axis].unsigned_abs(), self.extent());
         let inner = (extent.end - extent.start).saturating_sub((count - 1).saturating_mul(stride));
         let lie_apart = self.strides()[axis] > 0 && inner <= stride;
-        if !lie_apart || self.is_c_contiguous() || source.access() == Access::Requests {
+        if !lie_apart || self.is_c_contiguous() || source.access().prefetch_helps {
             return Ok(None);
         }
         let piece = match source_piece_len(&**source, extent.clone()) {

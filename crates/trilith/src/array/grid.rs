@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use super::kept::{Chunk, Kept, join, shrink_others};
 use super::shape::{element_count, unravel};
 use crate::bytes::{
-    Access, Backing, Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, Step, encoding, end_in, stored_ranges,
+    Access, Backing, Cost, Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, Step, encoding, end_in, stored_ranges,
     to_usize, verify_backing,
 };
 use crate::error::{Error, Result};
@@ -275,7 +275,7 @@ impl ChunkedSource {
 
     /// Announces the chunks that will be read, if each would be a request.
     fn announce(&self, numbers: impl Iterator<Item = u64>) -> Result<()> {
-        if self.chunks.source().access() != Access::Requests {
+        if self.chunks.source().access().cost != Cost::Request {
             return Ok(());
         }
         let places = self.places(numbers)?;
@@ -429,9 +429,9 @@ impl ChunkedSource {
     fn piece_end(&self, at: u64) -> u64 {
         let run = self.cut.chunk.last().copied().unwrap_or(1).saturating_mul(self.cut.item);
         let layer = self.layer_bytes();
-        let step = match self.chunks.source().access() {
+        let step = match self.chunks.source().access().cost {
             // Every chunk is gone when its elements are where they belong: there may be any number of them.
-            Access::Requests => layer.saturating_mul((PIECE / layer).max(1)),
+            Cost::Request => layer.saturating_mul((PIECE / layer).max(1)),
             _ if run >= SHORT => return self.len,
             // A layer that cannot be kept would be decoded again for each piece.
             _ if layer > KEPT / 2 && self.len / run.max(1) <= self.limits.memory / 4 / RUN => return self.len,
@@ -544,7 +544,7 @@ impl Source for ChunkedSource {
 
     fn access(&self) -> Access {
         // A caller that announces its reads gets them decoded on all cores.
-        Access::Requests
+        Access { prefetch_helps: true, ..self.chunks.source().access() }
     }
 
     fn name(&self) -> &str {

@@ -7,7 +7,7 @@ use super::handle::Array;
 use super::scalar::{ElementValue, SCALAR, string};
 use super::shape::unravel;
 use super::{Byteorder, Datatype};
-use crate::bytes::{Access, stored_ranges, to_usize};
+use crate::bytes::{stored_ranges, to_usize};
 use crate::error::{Error, Result};
 
 /// Elements that are read together.
@@ -151,7 +151,7 @@ impl Strings {
         if self.offsets.len() == 0 {
             let end = array.len().min(self.next.saturating_add(TOGETHER));
             let offsets = array.offsets(self.next..end);
-            if array.source.access() == Access::Requests {
+            if array.source.access().prefetch_helps {
                 let ranges: Vec<Range<u64>> = offsets.iter().map(|at| *at..at.saturating_add(size)).collect();
                 array.source.prefetch(&ranges)?;
             }

@@ -87,7 +87,7 @@ impl Source for Annexed {
             cut.map(|range| range.start - from + shift..range.end - from + shift).collect()
         };
         self.own.prefetch(&inside(0, self.own.len(), 0))?;
-        for annex in self.others.iter().filter(|annex| annex.source.access() == Access::Requests) {
+        for annex in self.others.iter().filter(|annex| annex.source.access().prefetch_helps) {
             annex.source.prefetch(&inside(annex.at, annex.len, annex.offset))?;
         }
         Ok(())
@@ -106,7 +106,7 @@ impl Source for Annexed {
     }
 
     fn access(&self) -> Access {
-        Access::of_all(self.others.iter().map(|annex| &annex.source).chain([&self.own]))
+        Access::join(self.others.iter().map(|annex| &annex.source).chain([&self.own]))
     }
 
     fn name(&self) -> &str {

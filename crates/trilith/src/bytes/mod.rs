@@ -103,7 +103,7 @@ pub(crate) use resolve::Moved;
 pub use resolve::{NoReferences, Resolve};
 #[doc(hidden)]
 pub use room::reserve;
-pub use source::{Access, MemorySource, Source, SourceOrigin, SourceRef, Window};
+pub use source::{Access, Cost, MemorySource, Source, SourceOrigin, SourceRef, Window};
 #[doc(hidden)]
 pub use source::{Derived, Truncated, is_detached, read_vec, to_usize};
 pub(crate) use source::{by_runs, copy, end_in, in_pieces};

@@ -8,23 +8,54 @@ use super::pieces::{Opaque, SourceEncoding, SourcePieces, stored_ranges};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// The cost of reading at a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The cost of reading at a place, and the use of announcing reads.
+///
+/// ```
+/// use trilith::bytes::{Access, Cost, MemorySource, Source};
+/// assert_eq!(MemorySource::new(vec![0; 8], "memory").access(), Access::RANDOM);
+/// assert_eq!((Access::REQUEST.cost, Access::REQUEST.prefetch_helps), (Cost::Request, true));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Access {
+pub struct Access {
+    /// The cost of reading at a place.
+    pub cost: Cost,
+    /// `true` if it saves time to announce the ranges that are read soon in one [`Source::prefetch`]: a server sends them
+    /// together, and a decoder uses all cores.
+    pub prefetch_helps: bool,
+}
+
+/// The cost of reading at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cost {
     /// Almost nothing.
-    #[default]
     Random,
-    /// A request to a server: announce the ranges that are read soon in one [`Source::prefetch`].
-    Requests,
+    /// A request to a server.
+    Request,
     /// Sequential: reading at an offset reads everything before it.
-    Forward,
+    Sequential,
 }
 
 impl Access {
-    /// Returns the cost of reading what is put together of several sources.
-    pub(crate) fn of_all<'s>(mut sources: impl Iterator<Item = &'s SourceRef>) -> Self {
-        if sources.any(|source| source.access() == Self::Requests) { Self::Requests } else { Self::Random }
+    /// Bytes at hand: memory, or a file on this machine.
+    pub const RANDOM: Self = Self { cost: Cost::Random, prefetch_helps: false };
+    /// Bytes of a server that sends any range.
+    pub const REQUEST: Self = Self { cost: Cost::Request, prefetch_helps: true };
+    /// Bytes that come from front to back only.
+    pub const SEQUENTIAL: Self = Self { cost: Cost::Sequential, prefetch_helps: false };
+
+    /// Returns the cost of reading what is put together of several sources: that of the most expensive one.
+    pub(crate) fn join<'s>(sources: impl Iterator<Item = &'s SourceRef>) -> Self {
+        sources.map(|source| source.access()).fold(Self::RANDOM, |one, other| Self {
+            cost: match (one.cost, other.cost) {
+                (Cost::Request, _) | (_, Cost::Request) => Cost::Request,
+                (Cost::Sequential, _) | (_, Cost::Sequential) => Cost::Sequential,
+                (Cost::Random, Cost::Random) => Cost::Random,
+            },
+            prefetch_helps: one.prefetch_helps || other.prefetch_helps,
+        })
     }
 }
 
@@ -80,13 +111,32 @@ pub(crate) fn by_runs<'b, R>(
 ///
 /// Implementations hold no position, so one source serves many threads.
 ///
+/// A source needs two methods. The others say more about it, and have defaults that fit bytes of any kind.
+///
 /// ```
-/// use trilith::bytes::{MemorySource, Source};
-/// let source = MemorySource::new(b"#ASDF 1.0.0\n".to_vec(), "memory");
-/// let mut token = [0; 5];
-/// source.read_at(0, &mut token)?;
-/// assert_eq!(&token, b"#ASDF");
-/// assert!(source.read_at(10, &mut token).is_err());
+/// use trilith::array::{Array, Byteorder, Datatype};
+/// use trilith::bytes::Source;
+/// use trilith::{Error, Result};
+///
+/// /// The bytes of a string.
+/// struct Text(&'static str);
+///
+/// impl Source for Text {
+///     fn len(&self) -> u64 {
+///         self.0.len() as u64
+///     }
+///
+///     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+///         let rest = usize::try_from(offset).ok().and_then(|offset| self.0.as_bytes().get(offset..));
+///         let part = rest.and_then(|rest| rest.get(..into.len()));
+///         into.copy_from_slice(part.ok_or_else(|| Error::malformed("the text is too short").at_byte(offset))?);
+///         Ok(())
+///     }
+/// }
+///
+/// let array = Array::new(std::sync::Arc::new(Text("0123456789")), 2, Datatype::Uint8, Byteorder::Little, vec![2, 3])?;
+/// assert_eq!(array.load::<u8>()?, b"234567");
+/// assert!(Text("0").read_at(0, &mut [0; 2]).is_err());
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[allow(clippy::len_without_is_empty, reason = "an empty source is nothing anybody asks for")]
@@ -148,24 +198,24 @@ pub trait Source: Send + Sync {
         Ok(false)
     }
 
-    /// Returns the source that these bytes are made of, and in what way. Its changes, oddities and costs are theirs.
+    /// Returns the source that these bytes come from, and in what way. The defaults of the other methods follow it.
     fn origin(&self) -> Option<SourceOrigin<'_>> {
         None
     }
 
-    /// Returns the way in which the bytes are decoded, if they are not those of another source or a part of them.
+    /// Returns the way in which the bytes are decoded. Returns None if they are stored unchanged, or are those of the origin.
     fn pieces(&self) -> Option<&dyn SourcePieces> {
         None
     }
 
-    /// Returns the file, object or memory that the bytes come from in the end. Returns None if nobody asks for it.
+    /// Returns the file, object or memory that the bytes come from in the end. Returns None for bytes without a file.
     fn backing(&self) -> Option<&dyn Backing> {
         self.origin()?.source().backing()
     }
 
-    /// Returns the cost of reading at a place.
+    /// Returns the cost of reading at a place, and the use of announcing reads.
     fn access(&self) -> Access {
-        self.origin().map_or(Access::Random, |origin| origin.source().access())
+        self.origin().map_or(Access::RANDOM, |origin| origin.source().access())
     }
 
     /// Returns the name for messages: a path or URL. Without another it is that of the origin.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use super::input::{beginning, file_byte, whole};
 use super::stream::check_range;
 use crate::bytes::{
-    Access, CodedPiece, Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, Step, read_vec, stored_ranges, to_usize,
+    CodedPiece, Cost, Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, Step, read_vec, stored_ranges, to_usize,
 };
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -148,7 +148,7 @@ impl Chunks {
     /// The expected starts of the chunks up to the end of `range`, if finding each would be a request and there are at least this
     /// many. The guess is that all are of about one size. A wrong guess costs a request and no more.
     fn expected(&self, table: &Table, reached: u64, range: &Range<u64>, least: u64) -> Vec<Range<u64>> {
-        if self.stored.access() != Access::Requests || table.foreseen.iter().any(|known| known.contains(&table.at)) {
+        if self.stored.access().cost != Cost::Request || table.foreseen.iter().any(|known| known.contains(&table.at)) {
             return Vec::new();
         }
         let Some((ratio, size)) = self.scale(table, reached) else { return Vec::new() };
@@ -299,7 +299,7 @@ impl SourcePieces for Chunks {
     }
 
     fn index(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        if range.is_empty() || self.stored.access() != Access::Requests {
+        if range.is_empty() || self.stored.access().cost != Cost::Request {
             return Ok(Vec::new());
         }
         // The first chunk shows how long the others are.
@@ -356,7 +356,7 @@ impl Source for Chunks {
             return Ok(());
         }
         let stored = into.len() as f64 / self.len as f64 * self.stored.len() as f64;
-        if stored > BATCH as f64 && self.stored.access() == Access::Requests {
+        if stored > BATCH as f64 && self.stored.access().cost == Cost::Request {
             return self.read_batches(offset, into);
         }
         self.read_chunks(offset, into)

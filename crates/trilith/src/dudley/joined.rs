@@ -291,7 +291,7 @@ impl Source for Joined {
     }
 
     fn access(&self) -> Access {
-        if self.resolve.at_once() > 1 { Access::Requests } else { Access::Random }
+        if self.resolve.at_once() > 1 { Access::REQUEST } else { Access::RANDOM }
     }
 
     fn name(&self) -> &str {

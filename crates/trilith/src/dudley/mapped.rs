@@ -303,7 +303,7 @@ impl Source for Mapped {
     }
 
     fn access(&self) -> Access {
-        Access::of_all(self.pieces.iter().map(|piece| &piece.source))
+        Access::join(self.pieces.iter().map(|piece| &piece.source))
     }
 
     fn name(&self) -> &str {

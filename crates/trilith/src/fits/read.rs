@@ -6,7 +6,7 @@ use super::hdu::{self, Hdu, HduKind};
 use super::header::{BLOCK, Header};
 use super::{groups, image, table, tiles};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Access, SourceRef, Window};
+use crate::bytes::{Cost, SourceRef, Window};
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -75,7 +75,7 @@ impl FitsFile {
     fn next_header(&self, after: u64) -> Result<u64> {
         let (mut at, len, mut start) = (after.next_multiple_of(BLOCK), self.source.len(), [0; 9]);
         // Of a remote file each look would be a request.
-        while self.source.access() != Access::Requests && at.saturating_add(9) <= len {
+        while self.source.access().cost != Cost::Request && at.saturating_add(9) <= len {
             self.limits.charge_work(BLOCK)?;
             self.source.read_at(at, &mut start)?;
             if &start == b"XTENSION=" {

@@ -9,7 +9,7 @@ use super::numbers::{interval, numbers, wholes};
 use super::transforms::{Builder, Units};
 use super::units::Unit;
 use super::{get, list, name_of, require, tag, text, texts};
-use crate::bytes::stored_ranges;
+use crate::bytes::{Cost, stored_ranges};
 use crate::error::{Error, Result};
 use crate::file::{Item, ItemKind};
 use crate::limits::Limits;
@@ -98,7 +98,7 @@ fn pipeline(
 /// Announces to the source of the file the bytes of the coefficients, so that a remote one fetches them together.
 fn fetch(item: &Item<'_>) -> Result<()> {
     let source = item.backend().source();
-    if source.access() != crate::bytes::Access::Requests {
+    if source.access().cost != Cost::Request {
         return Ok(());
     }
     let mut ranges: Vec<Range<u64>> = Vec::new();

@@ -519,7 +519,7 @@ impl Source for RangedFile {
     }
 
     fn access(&self) -> Access {
-        Access::Requests
+        Access::REQUEST
     }
 
     fn name(&self) -> &str {

@@ -162,7 +162,7 @@ impl Source for WholeFile {
 
     fn access(&self) -> Access {
         // Up to its limit it is as good as a local file.
-        if self.fetcher.size > self.most { Access::Forward } else { Access::Random }
+        if self.fetcher.size > self.most { Access::SEQUENTIAL } else { Access::RANDOM }
     }
 
     fn backing(&self) -> Option<&dyn Backing> {

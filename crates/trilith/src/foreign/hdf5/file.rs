@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::bytes::{Access, SourceRef, to_usize};
+use crate::bytes::{Cost, SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -160,7 +160,7 @@ impl H5 {
         let Some(first) = addresses.next().map(|address| address / BLOCK).filter(|number| !is_known(number)) else {
             return Ok(());
         };
-        if self.source.access() != Access::Requests {
+        if self.source.access().cost != Cost::Request {
             return Ok(());
         }
         let behind = addresses.take(ANNOUNCED).map(|address| address / BLOCK).filter(|number| !is_known(number));
