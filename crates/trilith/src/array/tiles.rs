@@ -1,8 +1,12 @@
 //! Parts of an array that can be decoded with little waste.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use super::chunking::Chunking;
+use super::datatype::{Byteorder, Datatype};
+use super::grid::ChunkedSource;
 use super::handle::Array;
+use super::shape::is_c_contiguous;
 use crate::bytes::{source_piece_len, stored_ranges};
 use crate::error::{ErrorKind, Result};
 use crate::threads::{lock, side_by_side};
@@ -14,6 +18,35 @@ const AT_ONCE: usize = 16;
 const WHOLE: u64 = 64 << 20;
 
 impl Array {
+    /// Creates an array of all elements of a source in chunks.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Array::new`].
+    pub(crate) fn chunked(source: Arc<ChunkedSource>, datatype: Datatype, byteorder: Byteorder, shape: Vec<u64>) -> Result<Self> {
+        let chunking = Some(Arc::new(Chunking::of(Arc::clone(&source))));
+        Ok(Self { chunking, ..Self::new(source, 0, datatype, byteorder, shape)? })
+    }
+
+    /// Returns the lengths of the chunks in which the elements of the array, or fields of them, are stored. Returns None if they
+    /// are not stored in chunks, or if the array is a part of what is stored so.
+    pub(super) fn stored_chunk(&self) -> Option<&[u64]> {
+        let Chunking { shape, chunk, .. } = &**self.chunking.as_ref()?;
+        let item = self.source().len().checked_div(self.len())?;
+        let is_all = shape == self.shape() && self.offset() < item && is_c_contiguous(shape, self.strides(), item);
+        is_all.then_some(chunk)
+    }
+
+    /// Returns the source in chunks, if the elements are its bytes.
+    pub(super) fn chunked_source(&self) -> Option<&ChunkedSource> {
+        self.chunking.as_ref()?.stored.as_deref()
+    }
+
+    /// Returns the number of bytes of the source that share the work of decoding, which is the preferred size of reads. Returns 0
+    /// if it makes no difference.
+    pub(super) fn layer_bytes(&self) -> u64 {
+        self.chunking.as_ref().map_or(0, |chunking| chunking.layer_bytes)
+    }
+
     /// Returns the number of decoded bytes that the source decodes together, or None if each byte is available
     /// alone.
     ///

@@ -1,10 +1,9 @@
 //! The file, object or memory that bytes come from in the end.
 
 use super::LocalFile;
-use super::source::Source;
 use crate::error::Result;
 
-/// The file, object or memory that the bytes of a [`Source`] come from, however they are made of it.
+/// The file, object or memory that the bytes of a [`Source`](super::Source) come from, however they are made of it.
 ///
 /// ```
 /// use trilith::bytes::{Backing, Source, open};
@@ -53,13 +52,4 @@ pub trait Backing {
     fn verify(&self) -> Result<()> {
         self.inner().map_or(Ok(()), |inner| inner.verify())
     }
-}
-
-/// Compares all bytes that a source is made of with the checksum that the file states for them, once. Code that writes them
-/// under a new checksum calls this first, because a new checksum would vouch for damaged bytes.
-///
-/// # Errors
-/// Returns the errors of [`Backing::verify`].
-pub fn verify_backing(source: &dyn Source) -> Result<()> {
-    source.backing().map_or(Ok(()), Backing::verify)
 }

@@ -19,9 +19,10 @@ use super::before::Saved;
 use super::disk::{self, Output};
 use super::here::Changing;
 use super::lock::{Basis, Lock, beside, temporary};
+use super::origins::is_detached;
 use super::owner;
 use super::record::{MARK, Record};
-use super::source::{Source, is_detached};
+use super::source::Source;
 use super::update::Update;
 use crate::error::{Error, ErrorKind, Result};
 

@@ -28,6 +28,7 @@ mod metered;
 mod name;
 mod nearby;
 mod open;
+mod origins;
 mod output;
 mod owner;
 mod pieces;
@@ -41,6 +42,7 @@ mod source;
 mod spool;
 mod system;
 mod temporary;
+mod truncated;
 mod unfinished;
 mod update;
 mod write_path;
@@ -50,8 +52,6 @@ use system::read_exact_at;
 
 pub(crate) use annexed::{Annex, Annexed};
 pub use backing::Backing;
-#[doc(hidden)]
-pub use backing::verify_backing;
 pub(crate) use base::folder_named;
 pub use base::is_url;
 #[doc(hidden)]
@@ -83,11 +83,12 @@ pub use name::{name_of, name_of_bytes, path_of, shown_name};
 pub(crate) use nearby::ReadAhead;
 pub use open::open;
 #[doc(hidden)]
-pub use output::{NewFile, WriteSeek, Written};
-pub use pieces::SourcePieces;
+pub use origins::{encoding, is_detached, stored_ranges, verify_backing};
+pub(crate) use origins::{index_ranges, source_piece_len};
 #[doc(hidden)]
-pub use pieces::{CodedPiece, SourceEncoding, Step, encoding, stored_ranges};
-pub(crate) use pieces::{index_ranges, source_piece_len};
+pub use output::{NewFile, WriteSeek, Written};
+#[doc(hidden)]
+pub use pieces::{CodedPiece, SourceEncoding, SourcePieces, Step};
 #[cfg(feature = "remote")]
 #[doc(hidden)]
 pub use remote::{Allowed, Parts, Watch, by_parts, requests};
@@ -103,9 +104,9 @@ pub(crate) use resolve::Moved;
 pub use resolve::{NoReferences, Resolve};
 #[doc(hidden)]
 pub use room::reserve;
-pub use source::{Access, Cost, MemorySource, Source, SourceOrigin, SourceRef, Window};
+pub use source::{Access, Cost, MemorySource, Source, SourceRef, Window};
 #[doc(hidden)]
-pub use source::{Derived, Truncated, is_detached, read_vec, to_usize};
+pub use source::{Derived, SourceOrigin, read_vec, to_usize};
 pub(crate) use source::{by_runs, copy, end_in, in_pieces};
 pub(crate) use spool::Spooled;
 pub(crate) use spool::unnamed_file;
@@ -114,6 +115,8 @@ pub use spool::{private_file, set_aside, spool};
 pub(crate) use temporary::Listed;
 #[doc(hidden)]
 pub use temporary::remove_temporary_files;
+#[doc(hidden)]
+pub use truncated::Truncated;
 pub(crate) use unfinished::{Draft, TARGET, TREE_DRAFT, Writing, new_id, stream_draft, stream_id};
 #[doc(hidden)]
 pub use update::{Content, Update};

@@ -2,13 +2,12 @@
 
 use std::ops::Range;
 
-use super::source::{Source, SourceOrigin, moved};
 use crate::error::{Error, Result};
 
-/// The way in which the bytes of a [`Source`] are decoded from those of their file.
+/// The way in which the bytes of a [`Source`](super::Source) are decoded from those of their file.
 ///
-/// A source that passes on the bytes of another one needs none, because [`stored_ranges`] and [`encoding`] follow
-/// [`Source::origin`].
+/// A source that passes on the bytes of another one needs none, because
+/// [`stored_ranges`](super::stored_ranges) and [`encoding`](super::encoding) follow [`Source::origin`](super::Source::origin).
 pub trait SourcePieces {
     /// Returns the ranges of the *file* that must be read to fill `range` of this source.
     ///
@@ -47,7 +46,7 @@ pub trait SourcePieces {
     }
 }
 
-/// The form in which the bytes of a [`Source`] are in the file that they come from.
+/// The form in which the bytes of a [`Source`](super::Source) are in the file that they come from.
 ///
 /// Codecs are named by the words of [`Step`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,59 +112,8 @@ impl SourcePieces for Opaque {
     }
 }
 
-/// Returns the ranges of the file that must be read to fill a range of a source: the same range for uncompressed bytes, the
-/// pieces that hold it for a compressed block.
-///
-/// # Errors
-/// Returns the errors of [`SourcePieces::stored`].
-pub fn stored_ranges(source: &dyn Source, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-    match (source.pieces(), source.origin()) {
-        (Some(pieces), _) => pieces.stored(range),
-        (None, Some(SourceOrigin::Same(inner))) => stored_ranges(inner, range),
-        (None, Some(SourceOrigin::Part(inner, start))) => stored_ranges(inner, moved(&range, start)),
-        (None, Some(SourceOrigin::Made(_)) | None) => Ok(vec![range]),
-    }
-}
-
-/// Returns the ranges of the file that [`stored_ranges`] probably reads to find a range of a source.
-///
-/// # Errors
-/// Returns the errors of [`SourcePieces::index`].
-pub(crate) fn index_ranges(source: &dyn Source, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-    match (source.pieces(), source.origin()) {
-        (Some(pieces), _) => pieces.index(range),
-        (None, Some(SourceOrigin::Same(inner))) => index_ranges(inner, range),
-        _ => Ok(Vec::new()),
-    }
-}
-
-/// Returns the number of bytes of a source that are decoded together, if it has it for all pieces that hold `range`.
-///
-/// # Errors
-/// Returns the errors of [`SourcePieces::piece_len`].
-pub(crate) fn source_piece_len(source: &dyn Source, range: Range<u64>) -> Result<Option<u64>> {
-    source.pieces().map_or(Ok(None), |pieces| pieces.piece_len(range))
-}
-
-/// Returns in what form the bytes of a source are in the file, for programs that read it without this library.
-///
-/// # Errors
-/// Returns the errors of [`SourcePieces::encoding`].
-pub fn encoding(source: &dyn Source) -> Result<SourceEncoding> {
-    match (source.pieces(), source.origin()) {
-        (Some(pieces), _) => pieces.encoding(),
-        (None, Some(SourceOrigin::Same(inner))) => encoding(inner),
-        (None, Some(SourceOrigin::Part(inner, start))) => match encoding(inner)? {
-            SourceEncoding::Plain(at) => Ok(SourceEncoding::Plain(at.saturating_add(start))),
-            SourceEncoding::Coded { .. } => Err(Error::unsupported("it is a part of data that is compressed as a whole")),
-        },
-        (None, None) if source.backing().is_some() => Ok(SourceEncoding::Plain(0)),
-        (None, Some(SourceOrigin::Made(_)) | None) => computed(),
-    }
-}
-
 /// Returns the error for a source that is computed from others.
 #[cold]
-fn computed<T>() -> Result<T> {
+pub(super) fn computed<T>() -> Result<T> {
     Err(Error::unsupported("its elements are computed from stored values"))
 }
