@@ -6,7 +6,7 @@ use crate::error::Result;
 /// The file, object or memory that the bytes of a [`Source`](super::Source) come from, however they are made of it.
 ///
 /// ```
-/// use trilith::bytes::{Backing, Source, open};
+/// use trilith::bytes::{Backing, open};
 /// # let folder = std::env::temp_dir().join(format!("trilith-backing-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
 /// let path = folder.join("x.raw");
@@ -19,7 +19,7 @@ use crate::error::Result;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Backing {
-    /// Returns what answers in place of this one, if it only has some answers of its own.
+    /// Returns the backing that answers what this one does not.
     fn inner(&self) -> Option<&dyn Backing> {
         None
     }
