@@ -183,7 +183,7 @@ fn scaled_arrays_can_be_cut_and_say_what_they_need() {
     source.read_at(4 * 7 + 2, &mut some).unwrap();
     let whole: Vec<u8> = (0..1000).flat_map(|n| (2.0 * n as f32).to_ne_bytes()).collect();
     assert_eq!(some, whole[30..35]);
-    assert_eq!(stored_ranges(&*source, 28..32).unwrap(), vec![2880 + 14..2880 + 16; 1]);
+    assert_eq!(stored_ranges(&**source, 28..32).unwrap(), vec![2880 + 14..2880 + 16; 1]);
     assert!(source.read_at(4000, &mut some).is_err());
 }
 
