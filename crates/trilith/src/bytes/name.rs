@@ -13,6 +13,7 @@ use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::backing::Backing;
 use super::base::is_url;
 use super::local::LocalFile;
 use super::source::Source;
@@ -152,7 +153,8 @@ pub fn path_of(name: &str) -> Cow<'_, Path> {
 
 /// Returns the path of a source of a file. Its name is for people, and cannot hold a path that is not UTF-8.
 pub(crate) fn exact_path(source: &dyn Source) -> &Path {
-    let exact = source.local().and_then(LocalFile::given_path).filter(|path| path.to_str().is_none());
+    let exact =
+        source.backing().and_then(Backing::local_file).and_then(LocalFile::given_path).filter(|path| path.to_str().is_none());
     exact.unwrap_or(Path::new(source.name()))
 }
 

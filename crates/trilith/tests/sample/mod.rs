@@ -12,7 +12,8 @@ use std::sync::Mutex;
 pub fn seed() -> Option<u64> {
     match std::env::var("TRILITH_SAMPLE") {
         Ok(all) if all == "all" => None,
-        Ok(seed) => Some(seed.parse().unwrap_or_else(|_| panic!("TRILITH_SAMPLE is {seed:?}: expected a number or all"))),
+        // A name of samples is as good a seed as a number.
+        Ok(seed) => Some(seed.parse().unwrap_or_else(|_| seed.bytes().fold(1, |sum, byte| sum * 31 % 65_521 + u64::from(byte)))),
         Err(_) => Some(1),
     }
 }
