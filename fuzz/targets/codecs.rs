@@ -4,6 +4,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
+use trilith::bytes::stored_ranges;
 use trilith::codec::{Blosc, CODECS, Codec, EncodeOptions, Shuffle, decoder, encoder};
 use trilith_fuzz::{limits, memory};
 
@@ -53,7 +54,7 @@ fuzz_target!(|input: Input| {
                 let mut part = vec![0; (data.len() - start).min(usize::from(*len))];
                 source.read_at(start as u64, &mut part).expect("a part can be read");
                 assert!(part == data[start..start + part.len()], "a part is that part of the whole");
-                source.stored(start as u64..(start + part.len()) as u64).expect("what a part costs can be told");
+                stored_ranges(&*source, start as u64..(start + part.len()) as u64).expect("what a part costs can be told");
             }
             let mut whole = vec![0; data.len()];
             source.read_at(0, &mut whole).expect("the whole can be read");
@@ -109,7 +110,7 @@ fn any(codec: &Codec, stored: Vec<u8>, claimed: u64, reads: &[(u16, u16)]) {
         let start = u64::from(*at).min(claimed);
         let mut part = vec![0; (claimed - start).min(u64::from(*len)) as usize];
         let read = source.read_at(start, &mut part);
-        let _ = source.stored(start..start + part.len() as u64);
+        let _ = stored_ranges(&*source, start..start + part.len() as u64);
         if done.is_ok() && read.is_ok() {
             assert!(part == whole[start as usize..start as usize + part.len()], "a part is that part of the whole");
         }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use library::bytes::{Source, SourceRef};
+use library::bytes::{Source, SourceOrigin, SourceRef};
 use library::{Error, ErrorKind, Result};
 
 use crate::failure::{TRILITH_OK, TRILITH_USAGE, call, trilith_error};
@@ -67,8 +67,8 @@ impl Source for Cancellable {
         })
     }
 
-    fn through(&self) -> Option<&dyn Source> {
-        Some(&*self.inner)
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Same(&*self.inner))
     }
 }
 

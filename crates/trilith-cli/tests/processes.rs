@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use trilith::bytes::{self, AtomicFile, Basis, DirectoryResolver, Journal, LocalOptions, Resolve, Update};
+use trilith::bytes::{self, AtomicFile, Backing, Basis, DirectoryResolver, Journal, LocalOptions, Resolve, Update};
 use trilith::tree::Value;
 use trilith::{Array, ArrayOptions, Builder, ErrorKind, Target};
 
@@ -70,11 +70,11 @@ fn readers_see_the_old_content_and_are_told_that_it_changed() {
     later();
     // Replaced by a rename: a process that has it open continues in the old file, and can notice.
     file(folder.path(), "new");
-    assert!(reader.sections().source().is_changed());
+    assert!(reader.sections().source().backing().is_some_and(Backing::is_changed));
     assert_eq!(reader.array_at("/z").unwrap().load::<f64>().unwrap(), old);
     // Changed in place: reading on would mix.
     let reader = trilith::open_asdf(&path).unwrap();
-    assert!(!reader.sections().source().is_changed());
+    assert!(!reader.sections().source().backing().is_some_and(Backing::is_changed));
     let refused = |reader: &trilith::AsdfFile, at| reader.array_at(at).and_then(|array| array.load::<f64>()).unwrap_err();
     let place = reader.sections().blocks().unwrap().first().unwrap().data_offset;
     let change = |place: u64, bytes: &[u8]| {
@@ -86,7 +86,7 @@ fn readers_see_the_old_content_and_are_told_that_it_changed() {
     };
     // This process changed known bytes: all other bytes are unchanged.
     change(std::fs::metadata(&path).unwrap().len(), b"more");
-    assert!(reader.sections().source().is_changed());
+    assert!(reader.sections().source().backing().is_some_and(Backing::is_changed));
     assert_eq!(reader.array_at("/z").unwrap().load::<f64>().unwrap(), old);
     change(place, &[0xff; 8]);
     let error = refused(&reader, "/a");
@@ -176,7 +176,7 @@ fn the_child() {
         _ => open.set_len(5000).unwrap(),
     }
     if what == "replaced" {
-        assert!(source.is_changed());
+        assert!(source.backing().is_some_and(Backing::is_changed));
         assert_eq!(a.load::<f64>().unwrap(), expected);
     } else {
         assert!(a.view::<f64>().is_none());

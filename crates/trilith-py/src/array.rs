@@ -9,6 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyEllipsis, PyInt, PyList, PySlice, PyString, PyTuple};
 use trilith::array::{Array as Described, Byteorder, Datatype, Index, Mask};
+use trilith::bytes::Backing;
 use trilith::file::Item;
 
 use crate::buffer::{self, Lent};
@@ -573,7 +574,7 @@ impl Array {
     /// A word for the version of the file when it was opened; None if it has none, as for an array of several
     /// files.
     fn _version(&self) -> Option<String> {
-        self.array.source().version()
+        self.array.source().backing().and_then(Backing::version)
     }
 
     /// The elements in the memory of the file, read-only; None if they are not there as numpy has them.

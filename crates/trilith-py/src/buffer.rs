@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::{ffi, intern};
-use trilith::bytes::{Shown, SourceRef};
+use trilith::bytes::{Backing, Shown, SourceRef, stored_ranges, verify_backing};
 
 use crate::calm::calm;
 use crate::errors::{About, Raise};
@@ -25,8 +25,8 @@ impl Lent {
     /// These bytes of the source, if it has them in memory.
     pub fn new(source: &SourceRef, offset: u64, len: u64) -> Option<Self> {
         source.view(offset, len)?;
-        let ranges = || source.stored(offset..offset.saturating_add(len)).ok();
-        let shown = source.local().and_then(|local| Some(local.show(ranges()?)));
+        let ranges = || stored_ranges(&**source, offset..offset.saturating_add(len)).ok();
+        let shown = source.backing().and_then(Backing::local_file).and_then(|local| Some(local.show(ranges()?)));
         Some(Self { source: source.clone(), offset, len, _shown: shown })
     }
 
@@ -61,7 +61,7 @@ pub fn check_lent(array: &Bound<'_, PyAny>) -> PyResult<()> {
     loop {
         if let Ok(lent) = at.cast::<Lent>() {
             let source = lent.get().source.clone();
-            return calm(py, || source.check_whole())?.or_raise(About::Argument);
+            return calm(py, || verify_backing(&*source))?.or_raise(About::Argument);
         }
         let base = at.getattr_opt(intern!(py, "base"))?.filter(|base| !base.is_none());
         match base.map_or_else(|| at.getattr_opt(intern!(py, "obj")), |base| Ok(Some(base)))? {

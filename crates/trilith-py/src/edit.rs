@@ -8,6 +8,7 @@ use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use trilith::asdf::{WriteOptions, append_rows};
+use trilith::bytes::Backing;
 use trilith::change::{Change, Output, SaveOptions, target_of};
 use trilith::tree::{Edit, TreePath, Value};
 use trilith::{Error, File};
@@ -159,7 +160,7 @@ pub fn write_to(
     let path = place.path().to_path_buf();
     let done = calm(py, || {
         let (opened, _) = file.current()?;
-        if opened.source().local().is_some_and(|local| local.is_at(&path)) {
+        if opened.source().backing().and_then(Backing::local_file).is_some_and(|local| local.is_at(&path)) {
             return Err(Error::invalid_input(format!("{} is the file itself: update() writes its changes", path.display())));
         }
         let mut how = SaveOptions::default();

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use trilith::Result;
 use trilith::array::Byteorder;
+use trilith::bytes::Backing;
 use trilith::file::Backend;
 use trilith::hierarchy::{AxisNames, Conventions, Hierarchy, Json, Node, Said, numcodec};
 
@@ -119,7 +120,11 @@ impl Axes {
 pub fn _state(opened: &Bound<'_, PyAny>) -> PyResult<(String, Option<String>, bool)> {
     with_backend(opened, |backend| {
         let source = backend.source();
-        Ok((source.name().to_owned(), source.version(), source.is_changed()))
+        Ok((
+            source.name().to_owned(),
+            source.backing().and_then(Backing::version),
+            source.backing().is_some_and(Backing::is_changed),
+        ))
     })
 }
 

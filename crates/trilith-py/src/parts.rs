@@ -8,7 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use trilith::Limits;
 use trilith::asdf::{AsdfFile, BlockOptions, FileWriter, Target, WriteOptions};
-use trilith::bytes::{AtomicFile, Basis, Source};
+use trilith::bytes::{AtomicFile, Basis, Source, verify_backing};
 use trilith::change::SaveOptions;
 use trilith::codec::{self, CodecId};
 use trilith::tree::Tree;
@@ -202,7 +202,7 @@ pub fn check_view(array: &Bound<'_, PyAny>) -> PyResult<()> {
 pub fn check_block(py: Python<'_>, file: &AsdfFile, number: i64) -> PyResult<()> {
     let checked = calm(py, || {
         let sections = file.sections();
-        sections.block(number)?.stored(sections.source())?.check_whole()
+        verify_backing(&*sections.block(number)?.stored(sections.source())?)
     });
     checked?.or_raise(About::Argument)
 }

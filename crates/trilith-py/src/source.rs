@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
-use trilith::bytes::{Form, NoReferences, Source, SourceRef};
+use trilith::bytes::{Backing, NoReferences, Source, SourceRef};
 use trilith::layout::Byteorder;
 use trilith::{Error, File, OpenOptions, Result};
 
@@ -124,6 +124,8 @@ impl FileObject {
     }
 }
 
+impl Backing for FileObject {}
+
 impl Source for FileObject {
     fn len(&self) -> u64 {
         self.len
@@ -138,8 +140,8 @@ impl Source for FileObject {
             .map_err(|error| Error::new(trilith::ErrorKind::Io, error.to_string()).context(format!("reading {}", self.name)))
     }
 
-    fn form(&self) -> Result<Form> {
-        Ok(Form::Plain(0))
+    fn backing(&self) -> Option<&dyn Backing> {
+        Some(self)
     }
 
     fn name(&self) -> &str {

@@ -669,3 +669,31 @@ def test_links_that_lead_back(tmp_path):
         assert file["g/y"][...].tolist() == [0, 1, 2, 3]
     assert trilith.convert(tmp_path / "x.h5", tmp_path / "x.asdf") == []
     assert list(xarray.open_datatree(tmp_path / "x.h5", engine="trilith").groups) == ["/", "/g"]
+
+
+def test_notebooks_show_a_picture_of_arrays_in_chunks_as_of_others(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    tifffile, fits = pytest.importorskip("tifffile"), pytest.importorskip("astropy.io.fits")
+    image = np.arange(64 * 64, dtype="f4").reshape(64, 64)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["plain"] = image
+        file.create_dataset("chunked", data=image, chunks=(16, 16))
+        file.create_dataset("packed", data=image, chunks=(16, 16), compression="gzip", shuffle=True)
+        file.create_dataset("scaled", data=image.astype("i2"), chunks=(16, 16)).attrs["scale_factor"] = 2.0
+    with netCDF4.Dataset(tmp_path / "x.nc", "w") as file:
+        file.createDimension("n", 64)
+        file.createVariable("chunked", "f4", ("n", "n"), chunksizes=(16, 16), zlib=True)[:] = image
+    tifffile.imwrite(tmp_path / "x.tif", image, tile=(16, 16), compression="zlib")
+    fits.HDUList([fits.PrimaryHDU(), fits.CompImageHDU(image.astype("i4"))]).writeto(tmp_path / "x.fits")
+
+    def pictures(file):
+        arrays = [item for item in (file[path] for path in file) if isinstance(item, trilith.Array)]
+        return [("<img" in array._repr_html_(), array.shape) for array in arrays]
+
+    with trilith.open(tmp_path / "x.h5") as file:
+        assert pictures(file) == [(True, (64, 64))] * 4
+    with trilith.open(tmp_path / "x.nc") as file:
+        assert pictures(file) == [(True, (64, 64))]
+    for name, path in (("x.tif", "image"), ("x.fits", "fits/1/data")):
+        with trilith.open(tmp_path / name) as file:
+            assert "<img" in file[path]._repr_html_(), name

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use trilith::bytes::Access;
+use trilith::bytes::Cost;
 use trilith::{Array, Datatype, Error, Index, Result};
 
 use crate::image::picture;
@@ -131,7 +131,7 @@ fn line(_: &Array, _: &How) -> Result<Glance> {
 /// A small picture and the statistics of an array as HTML, the statistics folded; None if there is nothing to draw, or
 /// if it would cost much to read. Only numbers of ours come into it.
 pub fn html(array: &Array) -> Option<String> {
-    let is_cheap = array.nbytes() <= UNASKED && array.source().access() != Access::Requests;
+    let is_cheap = array.nbytes() <= UNASKED && array.source().access().cost != Cost::Request;
     if !is_cheap || array.shape().len() < 2 {
         return None;
     }

@@ -130,7 +130,7 @@ impl Source for HostFile {
     }
 
     fn access(&self) -> Access {
-        if self.is_remote { Access::Requests } else { Access::Random }
+        if self.is_remote { Access::REQUEST } else { Access::RANDOM }
     }
 
     fn name(&self) -> &str {

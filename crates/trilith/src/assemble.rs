@@ -15,7 +15,7 @@ use crate::asdf::{
     AsdfFile, Block, BlockOptions, ExpandOptions, Expansion, FileWriter, Generation, Part, StoredBlock, WriteOptions,
     expand_value, ndarray, walk, zarr,
 };
-use crate::bytes::SourceRef;
+use crate::bytes::{SourceRef, verify_backing};
 use crate::codec::{self, CodecId};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Context, Error, ErrorKind, Result};
@@ -122,7 +122,7 @@ pub fn write<W: Write + Seek>(
 pub fn damaged<'a>(blocks: impl IntoIterator<Item = (&'a AsdfFile, &'a Block)>) -> Result<Vec<Diagnostic>> {
     let mut damaged = Vec::new();
     for (file, block) in blocks {
-        match block.stored(file.sections().source()).and_then(|stored| stored.check_whole()) {
+        match block.stored(file.sections().source()).and_then(|stored| verify_backing(&*stored)) {
             Err(error) if error.kind() == ErrorKind::Malformed => damaged.push(Diagnostic::lost(error.to_string())),
             done => done?,
         }

@@ -11,7 +11,7 @@ use self::image::Image;
 use self::tags::{Tags, plain};
 use crate::array::{Array, Byteorder, Datatype, Mask, announce_all};
 use crate::asdf::{ArrayOptions, AsdfFile, WriteOptions};
-use crate::bytes::WriteSeek;
+use crate::bytes::{Cost, WriteSeek, verify_backing};
 use crate::change::Change;
 use crate::convert::{ConvertOptions, To};
 use crate::error::{Error, Result};
@@ -125,8 +125,8 @@ impl<'f> Cutout<'f> {
     fn cut_with(&self, array: &Array, fill: impl FnOnce() -> Result<Option<Vec<u8>>>) -> Result<Array> {
         // The cutout has no sums, or new ones. Those of a remote file would fetch all of it.
         let fits = self.image.file.as_asdf().and_then(crate::file::fits_around);
-        if fits.is_some_and(|fits| fits.source().access() != crate::bytes::Access::Requests) {
-            array.source().check_whole()?;
+        if fits.is_some_and(|fits| fits.source().access().cost != Cost::Request) {
+            verify_backing(&**array.source())?;
         }
         let wrong = || Error::unsupported(format!("cannot cut out of {}: its shape is {:?}", self.image.path, array.shape()));
         let part = self.pixels.slice(array)?.ok_or_else(wrong)?;

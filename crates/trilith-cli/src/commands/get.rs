@@ -8,7 +8,7 @@ use std::ops::Range;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::array::Array;
-use trilith::bytes::{self, Access, Base, Basis, Source, path_of};
+use trilith::bytes::{self, Backing, Base, Basis, Cost, path_of, stored_ranges, verify_backing};
 use trilith::dudley::Omission;
 use trilith::error::counted;
 use trilith::file::{Item, ItemKind};
@@ -94,7 +94,7 @@ impl Get {
 
     fn one(&self, job: &mut Job<'_>, mut file: File) -> Result<Outcome> {
         // An update that did not finish, or a journal of something else.
-        job.warn_all(file.source().notice());
+        job.warn_all(file.source().backing().and_then(Backing::notice));
         let output = self.outputs().of(&job.name, job.item_path());
         if let Some(output) = &output {
             // Text that goes into another folder must mean there what it means here.
@@ -208,9 +208,9 @@ impl Get {
             progress::expect(array.cost(GAP)?);
         }
         let format = self.format(job.options);
-        if output.is_some() && !self.is_part() && !is_remote(&**array.source()) {
+        if output.is_some() && !self.is_part() && array.source().access().cost != Cost::Request {
             // The new file would no longer show that the block is damaged. A server would send everything twice.
-            array.source().check_whole().map_err(|error| error.hint("--slice ... prints the elements unchanged"))?;
+            verify_backing(&**array.source()).map_err(|error| error.hint("--slice ... prints the elements unchanged"))?;
         }
         if output.is_none() && format == Format::Text {
             if array.len() > MOST_ON_TERMINAL && std::io::stdout().is_terminal() {
@@ -328,12 +328,12 @@ fn merged(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
 /// Lists the bytes that would be read: of the decoded block, and of the file.
 fn explain(array: &Array, job: &mut Job<'_>) -> Result<Outcome> {
     // Of a remote file no more is read than must be: its ranges can share a request.
-    let remote = is_remote(&**array.source());
+    let remote = array.source().access().cost == Cost::Request;
     let gap = if remote { 4 << 10 } else { GAP };
     let decoded = array.plan(gap);
     let mut stored = Vec::new();
     for range in &decoded {
-        stored.extend(array.source().stored(range.clone())?);
+        stored.extend(stored_ranges(&**array.source(), range.clone())?);
     }
     let stored = merged(stored, gap);
     let sum = |ranges: &[Range<u64>]| ranges.iter().fold(0u64, |sum, range| sum.saturating_add(range.end - range.start));
@@ -369,9 +369,4 @@ fn explain(array: &Array, job: &mut Job<'_>) -> Result<Outcome> {
         }
     }
     Ok(Outcome::Yes)
-}
-
-/// Returns `true` if a server has the bytes. Chunks are read by requests from local files, too.
-fn is_remote(source: &dyn Source) -> bool {
-    source.origin().map_or_else(|| source.access() == Access::Requests, is_remote)
 }

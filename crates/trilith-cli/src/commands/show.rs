@@ -5,7 +5,7 @@ mod subject;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use trilith::bytes::Basis;
+use trilith::bytes::{Backing, Basis};
 use trilith::{Error, Result};
 use trilith_view::{ColourMap, Cuts, Interval, Resample, Stretch};
 
@@ -113,7 +113,7 @@ impl Show {
 
     fn one(&self, job: &mut Job<'_>) -> Result<Outcome> {
         let file = job.open()?;
-        job.warn_all(file.source().notice());
+        job.warn_all(file.source().backing().and_then(Backing::notice));
         let item = file.item(job.item_path());
         let Some(item) = job.found(item)? else { return Ok(Outcome::No) };
         let subject = Subject::of(&item, job.item_path(), &self.parts, self.what, self.first)?;

@@ -3,6 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 use trilith::Array;
+use trilith::bytes::Backing;
 use trilith::{Error, Result};
 use trilith_view::{Cuts, Histogram, Number, Statistics, Wanted, characters, found};
 
@@ -60,7 +61,7 @@ impl Stats {
 
     fn one(&self, job: &mut Job<'_>) -> Result<Outcome> {
         let file = job.open()?;
-        job.warn_all(file.source().notice());
+        job.warn_all(file.source().backing().and_then(Backing::notice));
         let item = file.item(job.item_path());
         let Some(item) = job.found(item)? else { return Ok(Outcome::No) };
         let start = job.item_path().to_owned();

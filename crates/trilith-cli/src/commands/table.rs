@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use trilith::bytes::Basis;
+use trilith::bytes::{Backing, Basis};
 use trilith::table::{Cell, CellType, Query, Table as Found};
 use trilith::{Error, Result};
 
@@ -110,7 +110,7 @@ impl Table {
         let outcome = inputs::run_with(&self.files.files, Names::Files, &self.files.many, options, admit, |job| {
             let file = job.open()?;
             let found = query.rows(&job.name, &file)?;
-            job.warn_all(file.source().notice());
+            job.warn_all(file.source().backing().and_then(Backing::notice));
             table.lock().unwrap_or_else(PoisonError::into_inner).add_file(job.index, found);
             Ok(Outcome::Yes)
         })?;

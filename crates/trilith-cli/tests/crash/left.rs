@@ -11,6 +11,7 @@ use super::disk::{Recorder, State};
 use super::work::{self, Work};
 use super::{Place, alone, read_folder, run, seen};
 use trilith::Target;
+use trilith::bytes::Backing;
 use trilith::bytes::disk::{Act, Answer, Watch, watch};
 
 const JOURNAL: &str = ".x.asdf.trilith-journal";
@@ -247,7 +248,10 @@ fn the_journal_of_another_user_is_not_believed() {
     let source = trilith::bytes::open(place.folder.join(work.main), Default::default()).unwrap();
     let mut seen = vec![0; source.len() as usize];
     source.read_at(0, &mut seen).unwrap();
-    assert!(seen == there && source.notice().is_some_and(|notice| notice.contains("belongs to another user")));
+    assert!(
+        seen == there
+            && source.backing().and_then(Backing::notice).is_some_and(|notice| notice.contains("belongs to another user"))
+    );
     for words in [&["set", "x.asdf#/name", "7", "--in-place"][..], &["set", "x.asdf#/name", "7"]] {
         let refused = say(&place.folder, words);
         assert_eq!(refused.status, Ok(2), "{words:?}: {}", refused.stderr);
@@ -258,7 +262,8 @@ fn the_journal_of_another_user_is_not_believed() {
     assert!(
         trilith::bytes::open(place.folder.join(work.main), Default::default())
             .unwrap()
-            .notice()
+            .backing()
+            .and_then(Backing::notice)
             .is_none_or(|n| !n.contains("user"))
     );
 }

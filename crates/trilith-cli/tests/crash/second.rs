@@ -9,7 +9,7 @@ use super::work::{self, Prepare, Work};
 use super::{Files, Place, alone, leftovers, read_folder, run};
 use trilith::Target;
 use trilith::bytes::disk::{Act, Answer, Watch, watch};
-use trilith::bytes::{AtomicFile, Basis};
+use trilith::bytes::{AtomicFile, Backing, Basis};
 
 /// Runs the second writer before a read of the first.
 struct Interloper {
@@ -224,7 +224,7 @@ fn what_was_read_through_a_journal_is_old_once_the_update_has_ended() {
         let mut bytes = vec![0; seen.len() as usize];
         seen.read_at(0, &mut bytes).unwrap();
         assert!(before.get(work.main) == Some(&bytes), "{}: a mixture was read", work.name);
-        assert!(seen.is_changed(), "{}: the update has ended", work.name);
+        assert!(seen.backing().is_some_and(Backing::is_changed), "{}: the update has ended", work.name);
         let Err(refused) = AtomicFile::create(&path, Basis::Own(&*seen)) else { panic!("{}: its basis is old", work.name) };
         assert!(refused.to_string().contains("changed by another process"), "{refused}");
         checked += 1;

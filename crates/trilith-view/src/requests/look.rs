@@ -1,7 +1,7 @@
 //! A first look at a large plane: some of its rows, which cost little to read.
 
 use serde_json::{Value, json};
-use trilith::bytes::Access;
+use trilith::bytes::Cost;
 use trilith::{Array, Index, Result};
 
 use super::arrays::array_of;
@@ -57,7 +57,7 @@ impl Look {
 
 /// Returns `true` if reading an array fetches it from elsewhere.
 fn is_fetched(array: &Array) -> bool {
-    array.source().access() == Access::Requests
+    array.source().access().cost == Cost::Request
 }
 
 /// `look`: the share of its rows that a first look at a plane takes, 1 if there is none; what all of it costs to read,

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use trilith::bytes::Backing;
 use trilith::file::{Backend, Child, Place};
 use trilith::{Error, File, Limits, Result};
 
@@ -92,7 +93,7 @@ impl Session {
                 && let Some(found) = held.remove(at)
             {
                 let file = found.1.clone();
-                if !file.file.source().is_changed() {
+                if !file.file.source().backing().is_some_and(Backing::is_changed) {
                     held.push_back(found);
                     return Ok(file);
                 }

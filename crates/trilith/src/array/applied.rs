@@ -12,7 +12,7 @@ use super::meaning::{Meaning, Missing, Part, Reading};
 use super::program::Program;
 use super::shape::element_count;
 use super::structure::{Field, StructType};
-use crate::bytes::{Access, Source, end_in, to_usize};
+use crate::bytes::{Access, Source, SourceOrigin, SourcePieces, end_in, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::each;
@@ -83,8 +83,7 @@ pub(crate) fn physical(array: &Array, meanings: &[Meaning]) -> Result<Array> {
     let shared =
         Arc::new(Shared { program: Program::new(&bare.datatype, bare.byteorder, Byteorder::NATIVE)?, array: bare, parts, size });
     let values = Physical { shared: Arc::clone(&shared), size: to, is_mask: false };
-    let made =
-        Array::new(Arc::new(values), 0, datatype, Byteorder::NATIVE, array.shape.clone())?.with_limits(Arc::clone(&array.limits));
+    let made = values.into_array(datatype)?;
     if !has_missing {
         return match &array.mask {
             Some(Mask::Array(mask)) => made.with_mask(Mask::Array(Arc::clone(mask))),
@@ -92,8 +91,7 @@ pub(crate) fn physical(array: &Array, meanings: &[Meaning]) -> Result<Array> {
         };
     }
     let marks = Physical { shared, size: marks, is_mask: true };
-    let mask = Array::new(Arc::new(marks), 0, mask_type, Byteorder::NATIVE, array.shape.clone())?;
-    made.with_missing(Mask::Array(Arc::new(mask.with_limits(Arc::clone(&array.limits)))))
+    made.with_missing(Mask::Array(Arc::new(marks.into_array(mask_type)?)))
 }
 
 fn range(start: u64, len: u64) -> Result<Range<usize>> {
@@ -122,7 +120,7 @@ impl Shared {
     /// Returns `true` if many small reads cost no more than a large one.
     fn is_plain(&self) -> bool {
         let source = &self.array.source;
-        self.array.is_c_contiguous() && source.grid().is_none() && source.portion() == 0 && source.access() == Access::Random
+        self.array.is_c_contiguous() && source.access() == Access::RANDOM
     }
 
     /// The stored elements from one number in C order on, packed, in the byte order of this machine.
@@ -149,6 +147,15 @@ impl Shared {
 }
 
 impl Physical {
+    /// Returns an array of them, with the chunks of the stored array.
+    fn into_array(self, datatype: Datatype) -> Result<Array> {
+        let (shared, size) = (Arc::clone(&self.shared), self.size);
+        let Array { shape, limits, chunking, .. } = &shared.array;
+        let chunking = chunking.as_ref().map(|chunking| Arc::new(chunking.computed(shared.size as u64, size)));
+        let made = Array::new(Arc::new(self), 0, datatype, Byteorder::NATIVE, shape.clone())?;
+        Ok(Array { chunking, ..made.with_limits(Arc::clone(limits)) })
+    }
+
     fn count(&self) -> u64 {
         self.shared.array.len()
     }
@@ -191,7 +198,7 @@ impl Physical {
             };
             return if jobs.len() < 4 { jobs.into_iter().try_for_each(work) } else { each(jobs, work).map(drop) };
         }
-        let portion = self.shared.array.source.portion().min(self.shared.array.limits.memory / 8);
+        let portion = self.shared.array.layer_bytes().min(self.shared.array.limits.memory / 8);
         let many = to_usize((AHEAD.max(portion) / stored as u64).max(1))?;
         let (mut first, mut bytes) = (first, Vec::new());
         for part in into.chunks_mut(many.saturating_mul(size)) {
@@ -219,6 +226,16 @@ impl Physical {
         let bound = |n| i64::try_from(n).ok();
         let index = Index::Range { start: bound(first / row), stop: bound(last.div_ceil(row)), step: 1 };
         array.slice([index]).map_or_else(|_| vec![array.extent()], |rows| rows.plan(0))
+    }
+}
+
+impl SourcePieces for Physical {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        let mut stored = Vec::new();
+        for range in self.needed(&range) {
+            stored.extend(stored_ranges(&*self.shared.array.source, range)?);
+        }
+        Ok(stored)
     }
 }
 
@@ -273,27 +290,11 @@ impl Source for Physical {
         self.shared.array.source.prefetch(&needed)
     }
 
-    fn portion(&self) -> u64 {
-        (self.shared.array.source.portion() / self.shared.size.max(1) as u64).saturating_mul(self.size)
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.shared.array.source))
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        let mut stored = Vec::new();
-        for range in self.needed(&range) {
-            stored.extend(self.shared.array.source.stored(range)?);
-        }
-        Ok(stored)
-    }
-
-    fn grid(&self) -> Option<(&[u64], &[u64])> {
-        self.shared.array.source.grid()
-    }
-
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.shared.array.source)
-    }
-
-    fn is_apart(&self) -> bool {
-        true
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use super::handle::Array;
 use super::index::Index;
 use super::program::Program;
-use crate::bytes::{Access, Memory, to_usize};
+use crate::bytes::{Memory, source_piece_len, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::threads::{each, threads};
 
@@ -76,7 +76,7 @@ impl Array {
         let memories = Mutex::new(Vec::new());
         let lock = || memories.lock().unwrap_or_else(PoisonError::into_inner);
         let done = each(jobs, |job| {
-            if self.source().piece_size(job.bytes.clone())? != Some(piece) {
+            if source_piece_len(&**self.source(), job.bytes.clone())? != Some(piece) {
                 // They seemed to be until another thread decoded one.
                 return Err(Error::malformed("its pieces are not of one size"));
             }
@@ -124,10 +124,10 @@ impl Array {
         let (count, stride, extent) = (self.shape()[axis], self.strides()[axis].unsigned_abs(), self.extent());
         let inner = (extent.end - extent.start).saturating_sub((count - 1).saturating_mul(stride));
         let lie_apart = self.strides()[axis] > 0 && inner <= stride;
-        if !lie_apart || self.is_c_contiguous() || source.access() == Access::Requests || source.grid().is_some() {
+        if !lie_apart || self.is_c_contiguous() || source.access().prefetch_helps {
             return Ok(None);
         }
-        let piece = match source.piece_size(extent.clone()) {
+        let piece = match source_piece_len(&**source, extent.clone()) {
             Ok(Some(piece)) if piece >= stride && piece < source.len() => piece,
             // Reading them one by one reports the damaged place.
             Err(error) if error.kind() != ErrorKind::Malformed => return Err(error),
@@ -208,7 +208,7 @@ mod tests {
 
     use super::*;
     use crate::array::{Array, Byteorder, Datatype};
-    use crate::bytes::{MemorySource, Source, SourceRef};
+    use crate::bytes::{MemorySource, Source, SourcePieces, SourceRef};
 
     /// Bytes that say what was read of them, as a codec gives them; from `whole` on they cannot be decoded, and from `equal`
     /// on, once a byte of that was read, the pieces are of other sizes.
@@ -234,13 +234,23 @@ mod tests {
             Ok(())
         }
 
-        fn piece_size(&self, _range: Range<u64>) -> Result<Option<u64>> {
-            let is_found = self.read.lock().unwrap().iter().any(|read| read.end > self.equal);
-            Ok((!is_found).then_some(self.piece))
+        fn pieces(&self) -> Option<&dyn SourcePieces> {
+            Some(self)
         }
 
         fn name(&self) -> &str {
             "coded"
+        }
+    }
+
+    impl SourcePieces for Coded {
+        fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+            Ok(vec![range])
+        }
+
+        fn piece_len(&self, _range: Range<u64>) -> Result<Option<u64>> {
+            let is_found = self.read.lock().unwrap().iter().any(|read| read.end > self.equal);
+            Ok((!is_found).then_some(self.piece))
         }
     }
 

@@ -6,7 +6,7 @@ use super::datatype::Byteorder;
 use super::gather::{Axis, gather};
 use super::handle::Array;
 use super::program::{How, Program, convert_in_place};
-use crate::bytes::{Access, Form, Source, to_usize};
+use crate::bytes::{Access, Source, SourceEncoding, encoding, index_ranges, stored_ranges, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::threads::{ahead, each, threads};
@@ -52,7 +52,7 @@ pub fn read_all(arrays: Vec<(&Array, &mut [u8])>, order: Byteorder) -> Result<()
     while let Some(first) = rest.first().map(|array| array.source().clone()) {
         let (same, others): (Vec<&Array>, Vec<&Array>) =
             rest.into_iter().partition(|array| std::sync::Arc::ptr_eq(array.source(), &first));
-        if same.len() > 1 && first.access() == Access::Requests {
+        if same.len() > 1 && first.access().prefetch_helps {
             prefetch_all(&*first, &same)?;
         }
         rest = others;
@@ -63,10 +63,10 @@ pub fn read_all(arrays: Vec<(&Array, &mut [u8])>, order: Byteorder) -> Result<()
 /// Announces to a file the bytes that are about to be read of several of its arrays. A remote one fetches them together, and so it
 /// does with the lengths of compressed pieces, which have to be known before.
 pub(crate) fn announce_all(file: &dyn Source, parts: &[Array], gap: u64) -> Result<()> {
-    if file.access() != Access::Requests {
+    if !file.access().prefetch_helps {
         return Ok(());
     }
-    let looks: [Look; 2] = [|source, range| source.lengths(range), |source, range| source.stored(range)];
+    let looks: [Look; 2] = [index_ranges, stored_ranges];
     for look in looks {
         let mut ranges = Vec::new();
         for part in parts {
@@ -155,17 +155,17 @@ impl Array {
         let mut buffer = Vec::new();
         let extent = self.extent();
         let in_memory = self.source.view(extent.start, extent.end - extent.start).is_some();
-        let is_random = || self.source.access() == Access::Random;
+        let is_random = || self.source.access() == Access::RANDOM;
         let size = match (self.is_turned(), in_memory) {
             (true, _) => TURNED,
             (false, true) => 0,
-            (false, false) if plain && is_random() && matches!(self.source.form(), Ok(Form::Plain(_))) => COPIED,
+            (false, false) if plain && is_random() && matches!(encoding(&*self.source), Ok(SourceEncoding::Plain(_))) => COPIED,
             (false, false) => AHEAD,
         };
-        let portion = Some(self.source.portion()).filter(|bytes| *bytes <= self.limits.memory / 8);
-        let size = size.max(max_bytes as u64).max(portion.unwrap_or(0));
+        let layer = Some(self.layer_bytes()).filter(|bytes| *bytes <= self.limits.memory / 8);
+        let size = size.max(max_bytes as u64).max(layer.unwrap_or(0));
         let piece = (max_bytes / program.packed.max(1)).max(1).saturating_mul(program.packed);
-        if self.source.access() == Access::Requests {
+        if self.source.access().prefetch_helps {
             let array = self.clone().without_mask();
             if let Some(how) = program.whole().filter(|_| array.is_c_contiguous())
                 && array.in_passing(how, piece.min((STREAMED / program.packed.max(1)).max(1) * program.packed), take)?
@@ -248,12 +248,12 @@ impl Array {
     /// that are wanted of these.
     ///
     /// # Errors
-    /// Returns what [`Source::stored`] returns, but for `Unsupported`.
+    /// Returns what [`SourcePieces::stored`](crate::bytes::SourcePieces::stored) returns, but for `Unsupported`.
     pub fn cost(&self, gap: u64) -> Result<u64> {
         let mut stored: Vec<Range<u64>> = Vec::new();
         let wanted = self.plan(gap);
         for range in &wanted {
-            match self.source().stored(range.clone()) {
+            match stored_ranges(&*self.source, range.clone()) {
                 Ok(ranges) => stored.extend(ranges),
                 Err(error) if error.kind() == ErrorKind::Unsupported => {
                     return Ok(wanted.iter().fold(0, |sum, range| sum.saturating_add(range.end - range.start)));
@@ -329,7 +329,7 @@ impl Array {
             }
             return self.fill_from(program, bytes, extent.start, into);
         }
-        if self.source.access() == Access::Requests && self.announce(program, into)? {
+        if self.source.access().prefetch_helps && self.announce(program, into)? {
             return Ok(());
         }
         if self.fill_by_pieces(program, into)? {

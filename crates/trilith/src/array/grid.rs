@@ -1,6 +1,6 @@
 //! Arrays that are stored as a grid of chunks, each of which is decoded separately.
 //!
-//! [`Grid`] is the source of the elements in C order, as if the file stored them so. The decoder of a chunk is
+//! [`ChunkedSource`] is the source of the elements in C order, as if the file stored them so. The decoder of a chunk is
 //! handed in. This file finds the chunks that a range of elements needs, has each decoded on any free core, puts
 //! its elements into place, and keeps those chunks that the next read may need again.
 
@@ -10,7 +10,10 @@ use std::sync::{Arc, Mutex};
 
 use super::kept::{Chunk, Kept, join, shrink_others};
 use super::shape::{element_count, unravel};
-use crate::bytes::{Access, Form, GridForm, Source, SourceRef, Step, end_in, to_usize};
+use crate::bytes::{
+    Access, Backing, Cost, Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, Step, encoding, end_in, stored_ranges,
+    to_usize, verify_backing,
+};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::{each, lock};
@@ -62,12 +65,12 @@ pub(crate) trait Chunks: Send + Sync {
     /// The bytes that the chunks are in.
     fn source(&self) -> &SourceRef;
 
-    /// Does the same as [`Source::check_whole`], for everything that the chunks are made of.
+    /// Does the same as [`Backing::verify`], for everything that the chunks are made of.
     ///
     /// # Errors
-    /// Returns the errors of [`Source::check_whole`].
-    fn check_whole(&self) -> Result<()> {
-        self.source().check_whole()
+    /// Returns the errors of [`Backing::verify`].
+    fn verify(&self) -> Result<()> {
+        verify_backing(&**self.source())
     }
 
     /// Returns the name of a chunk in messages.
@@ -128,8 +131,31 @@ impl Cut {
     }
 }
 
+/// The places and the encoding of all chunks in their file, for programs that read it without this library.
+#[derive(Debug)]
+pub(super) struct ChunkRanges {
+    /// The lengths of the axes.
+    pub shape: Vec<u64>,
+    /// The lengths of a whole chunk.
+    pub chunk: Vec<u64>,
+    /// Bytes of an element.
+    pub item: u64,
+    /// `true` if the chunks at the far edges have only the elements that are in the array.
+    pub cut_edges: bool,
+    /// `true` if elements are in Fortran order within a chunk.
+    pub columns: bool,
+    /// The encoding steps of each chunk when it was written, in this order.
+    pub steps: Vec<Step>,
+    /// For each chunk the steps that it did not go through, as bits; empty if each went through all.
+    pub left_out: Vec<u64>,
+    /// The place of each chunk in the file, in row-major order; None if it was never written.
+    pub places: Vec<Option<Range<u64>>>,
+    /// The bytes of an element that was never written.
+    pub fill: Vec<u8>,
+}
+
 /// The elements of an array in chunks, in C order.
-pub(crate) struct Grid {
+pub(crate) struct ChunkedSource {
     cut: Cut,
     /// The shape and that of a chunk with all their axes, of which `cut` may have fewer.
     said: (Vec<u64>, Vec<u64>),
@@ -157,7 +183,7 @@ struct Part<'a> {
     known: Option<Chunk>,
 }
 
-impl Grid {
+impl ChunkedSource {
     /// The elements; `fill` is one that was never written.
     ///
     /// # Errors
@@ -249,7 +275,7 @@ impl Grid {
 
     /// Announces the chunks that will be read, if each would be a request.
     fn announce(&self, numbers: impl Iterator<Item = u64>) -> Result<()> {
-        if self.chunks.source().access() != Access::Requests {
+        if self.chunks.source().access().cost != Cost::Request {
             return Ok(());
         }
         let places = self.places(numbers)?;
@@ -344,8 +370,56 @@ impl Grid {
         each(parts, work).map(drop)
     }
 
-    /// Bytes of all chunks that have the same place along the first axis.
-    fn layer(&self) -> u64 {
+    /// Returns the lengths of the axes and those of a whole chunk.
+    pub(super) fn cut(&self) -> (&[u64], &[u64]) {
+        (&self.said.0, &self.said.1)
+    }
+
+    /// Returns the `size` bytes from `offset` on without the zeros that pad them, if these bytes are one string that the
+    /// source makes as long as the longest of its strings. Returns None for all other ranges.
+    pub(super) fn string_at(&self, offset: u64, size: u64) -> Option<Result<Vec<u8>>> {
+        let is_one = self.cut.item == size && size > 0 && self.cut.chunk.iter().all(|len| *len == 1);
+        if !is_one || !offset.is_multiple_of(size) || offset >= self.len {
+            return None;
+        }
+        let number = offset / size;
+        match self.chunks.place(number) {
+            Ok(Some(_)) => Some(self.chunks.unpadded(number)?.map_err(|e| e.context(format!("{} {number}", self.chunks.name())))),
+            // Only a source that pads its strings has them without padding.
+            Ok(None) => self.chunks.unpadded(number).map(|_| Ok(trimmed(&self.fill).to_vec())),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// Returns the place of each chunk in the file, and how it is encoded there.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if no other program could decode the chunks, with the
+    /// reason, and the errors of [`Chunks::place`].
+    pub(super) fn chunk_ranges(&self) -> Result<ChunkRanges> {
+        let SourceEncoding::Plain(start) = encoding(&**self.chunks.source())? else {
+            return Err(Error::unsupported("its chunks are in data that is compressed as a whole"));
+        };
+        let unknown = || Error::unsupported("no other program undoes the filters of its chunks");
+        let (steps, left_out) = self.chunks.steps().ok_or_else(unknown)?;
+        let count = element_count(&self.counts)?;
+        self.limits.charge_memory(count.saturating_mul(24), "the places of chunks")?;
+        let moved = |place: Range<u64>| start.saturating_add(place.start)..start.saturating_add(place.end);
+        Ok(ChunkRanges {
+            shape: self.said.0.clone(),
+            chunk: self.said.1.clone(),
+            item: self.cut.item,
+            cut_edges: self.cut.cut_edges,
+            columns: self.chunks.is_in_columns(),
+            steps,
+            left_out,
+            places: (0..count).map(|number| Ok(self.chunks.place(number)?.map(moved))).collect::<Result<_>>()?,
+            fill: self.fill.clone(),
+        })
+    }
+
+    /// Returns the number of bytes of all chunks that have the same place along the first axis.
+    pub(super) fn layer_bytes(&self) -> u64 {
         let rows = self.cut.shape.iter().skip(1).fold(self.cut.item, |n, len| n.saturating_mul(*len));
         rows.saturating_mul(self.cut.chunk.first().copied().unwrap_or(1)).max(1)
     }
@@ -354,10 +428,10 @@ impl Grid {
     /// small enough.
     fn piece_end(&self, at: u64) -> u64 {
         let run = self.cut.chunk.last().copied().unwrap_or(1).saturating_mul(self.cut.item);
-        let layer = self.layer();
-        let step = match self.chunks.source().access() {
+        let layer = self.layer_bytes();
+        let step = match self.chunks.source().access().cost {
             // Every chunk is gone when its elements are where they belong: there may be any number of them.
-            Access::Requests => layer.saturating_mul((PIECE / layer).max(1)),
+            Cost::Request => layer.saturating_mul((PIECE / layer).max(1)),
             _ if run >= SHORT => return self.len,
             // A layer that cannot be kept would be decoded again for each piece.
             _ if layer > KEPT / 2 && self.len / run.max(1) <= self.limits.memory / 4 / RUN => return self.len,
@@ -396,7 +470,32 @@ fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes.get(..end).unwrap_or(bytes)
 }
 
-impl Source for Grid {
+impl Backing for ChunkedSource {
+    fn inner(&self) -> Option<&dyn Backing> {
+        self.chunks.source().backing()
+    }
+
+    fn verify(&self) -> Result<()> {
+        self.chunks.verify()
+    }
+}
+
+impl SourcePieces for ChunkedSource {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        let mut stored = Vec::new();
+        for place in self.places(self.numbers(&[range])?.into_iter())?.into_iter().filter(|place| !place.is_empty()) {
+            stored.extend(stored_ranges(&**self.chunks.source(), place)?);
+        }
+        stored.sort_unstable_by_key(|range| range.start);
+        Ok(stored)
+    }
+
+    fn encoding(&self) -> Result<SourceEncoding> {
+        Err(Error::unsupported("its elements are in chunks"))
+    }
+}
+
+impl Source for ChunkedSource {
     fn len(&self) -> u64 {
         self.len
     }
@@ -414,25 +513,11 @@ impl Source for Grid {
         Ok(())
     }
 
-    fn unpadded(&self, offset: u64, size: u64) -> Option<Result<Vec<u8>>> {
-        let is_one = self.cut.item == size && size > 0 && self.cut.chunk.iter().all(|len| *len == 1);
-        if !is_one || !offset.is_multiple_of(size) || offset >= self.len {
-            return None;
-        }
-        let number = offset / size;
-        match self.chunks.place(number) {
-            Ok(Some(_)) => Some(self.chunks.unpadded(number)?.map_err(|e| e.context(format!("{} {number}", self.chunks.name())))),
-            // Only a source that pads its strings has them without padding.
-            Ok(None) => self.chunks.unpadded(number).map(|_| Ok(trimmed(&self.fill).to_vec())),
-            Err(error) => Some(Err(error)),
-        }
-    }
-
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let numbers = self.numbers(ranges)?;
         // Chunks that can be kept are decoded now, on all cores; of more only the bytes are requested.
         let size = numbers.iter().fold(0u64, |sum, number| sum.saturating_add(self.size(*number)));
-        if size > KEPT.min(self.limits.memory / 4) / 2 || self.unpadded(0, self.cut.item).is_some() {
+        if size > KEPT.min(self.limits.memory / 4) / 2 || self.string_at(0, self.cut.item).is_some() {
             return self.chunks.source().prefetch(&self.places(numbers.into_iter())?);
         }
         let missing: Vec<u64> = {
@@ -449,64 +534,25 @@ impl Source for Grid {
         .map(drop)
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        let mut stored = Vec::new();
-        for place in self.places(self.numbers(&[range])?.into_iter())?.into_iter().filter(|place| !place.is_empty()) {
-            stored.extend(self.chunks.source().stored(place)?);
-        }
-        stored.sort_unstable_by_key(|range| range.start);
-        Ok(stored)
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&**self.chunks.source()))
     }
 
-    fn grid(&self) -> Option<(&[u64], &[u64])> {
-        Some((&self.said.0, &self.said.1))
-    }
-
-    fn form(&self) -> Result<Form> {
-        let Form::Plain(start) = self.chunks.source().form()? else {
-            return Err(Error::unsupported("its chunks are in data that is compressed as a whole"));
-        };
-        let unknown = || Error::unsupported("no other program undoes the filters of its chunks");
-        let (steps, left_out) = self.chunks.steps().ok_or_else(unknown)?;
-        let count = element_count(&self.counts)?;
-        self.limits.charge_memory(count.saturating_mul(24), "the places of chunks")?;
-        let moved = |place: Range<u64>| start.saturating_add(place.start)..start.saturating_add(place.end);
-        Ok(Form::Grid(Box::new(GridForm {
-            shape: self.said.0.clone(),
-            chunk: self.said.1.clone(),
-            item: self.cut.item,
-            cut_edges: self.cut.cut_edges,
-            columns: self.chunks.is_in_columns(),
-            steps,
-            left_out,
-            places: (0..count).map(|number| Ok(self.chunks.place(number)?.map(moved))).collect::<Result<_>>()?,
-            fill: self.fill.clone(),
-        })))
-    }
-
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&**self.chunks.source())
-    }
-
-    fn check_whole(&self) -> Result<()> {
-        self.chunks.check_whole()
-    }
-
-    fn is_apart(&self) -> bool {
-        true
-    }
-
-    fn portion(&self) -> u64 {
-        self.layer()
+    fn backing(&self) -> Option<&dyn Backing> {
+        Some(self)
     }
 
     fn access(&self) -> Access {
         // A caller that announces its reads gets them decoded on all cores.
-        Access::Requests
+        Access { prefetch_helps: true, ..self.chunks.source().access() }
     }
 
     fn name(&self) -> &str {
         self.chunks.source().name()
+    }
+
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }
 
@@ -580,7 +626,7 @@ mod tests {
         ) {
             let shape: Vec<u64> = axes.iter().map(|axis| axis.0).collect();
             let chunk: Vec<u64> = axes.iter().map(|axis| axis.1).collect();
-            let cut = Cut { shape: shape.clone(), chunk, item: 4, cut_edges };
+            let cut = Cut { shape: shape.clone(), chunk: chunk.clone(), item: 4, cut_edges };
             let source: SourceRef = Arc::new(MemorySource::new(vec![0; 4096], "x"));
             let chunks = Numbered { cut: cut.clone(), source, missing };
             let written = |number: u64| number % missing != missing - 1;
@@ -592,12 +638,15 @@ mod tests {
                 if written(number) { at as u32 } else { 7 }
             }).collect();
             let limits = Arc::new(Limits::default());
-            let grid = Grid::new(cut, Box::new(chunks), 7u32.to_be_bytes().to_vec(), limits).unwrap();
-            let array = Array::new(Arc::new(grid), 0, Datatype::Uint32, Byteorder::Big, shape.clone()).unwrap();
+            let grid = ChunkedSource::new(cut, Box::new(chunks), 7u32.to_be_bytes().to_vec(), limits).unwrap();
+            let array = Array::chunked(Arc::new(grid), Datatype::Uint32, Byteorder::Big, shape.clone()).unwrap();
             let whole = Array::from_slice(&wanted, &shape).unwrap();
             prop_assert_eq!(array.load::<u32>().unwrap(), wanted);
+            prop_assert_eq!(array.stored_chunk(), Some(&chunk[..]));
             let index: Vec<Index> = axes.iter().map(|axis| Index::Range { start: Some(axis.2), stop: None, step: axis.3 }).collect();
             let (got, want) = (array.slice(index.clone()).unwrap(), whole.slice(index).unwrap());
+            let is_part = got.shape() != shape;
+            prop_assert_eq!(got.stored_chunk(), (!is_part).then_some(&chunk[..]));
             prop_assert_eq!(got.load::<u32>().unwrap(), want.load::<u32>().unwrap());
         }
     }

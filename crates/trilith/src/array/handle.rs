@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
+use super::chunking::Chunking;
 use super::datatype::{Byteorder, Datatype};
 use super::element::Element;
 use super::mask::Mask;
@@ -29,6 +30,8 @@ use crate::limits::Limits;
 #[derive(Clone)]
 pub struct Array {
     pub(super) source: SourceRef,
+    /// The chunks of the source; None if it has none.
+    pub(super) chunking: Option<Arc<Chunking>>,
     pub(super) offset: u64,
     pub(super) datatype: Datatype,
     pub(super) byteorder: Byteorder,
@@ -66,7 +69,8 @@ impl Array {
         strides: Vec<i64>,
     ) -> Result<Self> {
         let limits = Arc::clone(&DEFAULT_LIMITS);
-        let array = Self { source, offset, datatype, byteorder, shape, strides, mask: None, is_void: false, limits };
+        let (chunking, mask, is_void) = (None, None, false);
+        let array = Self { source, chunking, offset, datatype, byteorder, shape, strides, mask, is_void, limits };
         array.checked()
     }
 

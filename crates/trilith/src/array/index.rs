@@ -428,6 +428,7 @@ impl Array {
     pub(super) fn bare(&self) -> Self {
         Self {
             source: Arc::clone(&self.source),
+            chunking: self.chunking.clone(),
             datatype: self.datatype.clone(),
             limits: Arc::clone(&self.limits),
             shape: Vec::new(),

@@ -6,10 +6,11 @@
 use std::ops::Range;
 
 use super::datatype::{Byteorder, Datatype};
+use super::grid::ChunkRanges;
 use super::handle::Array;
 use super::shape::{element_count, unravel};
 use super::structure::StructType;
-use crate::bytes::{CodedPiece, Form, GridForm, LocalFile, Step};
+use crate::bytes::{Backing, CodedPiece, LocalFile, SourceEncoding, Step, encoding};
 use crate::error::{Error, Result};
 
 /// Bytes of a chunk that is cut out of uncompressed elements, as nearly as the shape allows.
@@ -78,7 +79,13 @@ impl Array {
     /// ```
     pub fn manifest(&self, rows: Option<u64>) -> Result<Manifest> {
         self.check_present()?;
-        if self.source().local().and_then(LocalFile::given_path).is_some_and(|path| path.to_str().is_none()) {
+        if self
+            .source()
+            .backing()
+            .and_then(Backing::local_file)
+            .and_then(LocalFile::given_path)
+            .is_some_and(|path| path.to_str().is_none())
+        {
             return Err(Error::unsupported(format!(
                 "{}: references cannot name a file whose name is not UTF-8",
                 self.source().name()
@@ -89,10 +96,12 @@ impl Array {
             return Ok(Manifest::whole(self));
         }
         let rows = rows.filter(|_| !self.shape().is_empty());
-        match self.source().form()? {
-            Form::Plain(at) => self.cut_plain(at, rows),
-            Form::Coded { codec, pieces } => self.coded(codec, &pieces),
-            Form::Grid(grid) => self.gridded(*grid),
+        if let Some(source) = self.chunked_source() {
+            return self.gridded(source.chunk_ranges()?);
+        }
+        match encoding(&**self.source())? {
+            SourceEncoding::Plain(at) => self.cut_plain(at, rows),
+            SourceEncoding::Coded { codec, pieces } => self.coded(codec, &pieces),
         }
     }
 
@@ -106,7 +115,12 @@ impl Array {
 
     /// Returns the name of its file.
     fn file(&self) -> String {
-        let path = self.source().local().and_then(LocalFile::given_path).map(|path| path.display().to_string());
+        let path = self
+            .source()
+            .backing()
+            .and_then(Backing::local_file)
+            .and_then(LocalFile::given_path)
+            .map(|path| path.display().to_string());
         path.unwrap_or_else(|| self.source().name().to_owned())
     }
 
@@ -253,7 +267,7 @@ impl Array {
     }
 
     /// A grid of chunks.
-    fn gridded(&self, grid: GridForm) -> Result<Manifest> {
+    fn gridded(&self, grid: ChunkRanges) -> Result<Manifest> {
         let is_scalar = self.shape().is_empty() && grid.shape == [1];
         let is_whole = self.offset() == 0 && self.is_c_contiguous() && (grid.shape == self.shape() || is_scalar);
         if !is_whole || grid.item != self.datatype().item_size() {
@@ -385,10 +399,26 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::bytes::{MemorySource, Source};
+    use crate::bytes::{MemorySource, Source, SourcePieces};
 
     /// Bytes that are stored verbatim in a file, from byte 1000 on, or in pieces.
     struct Placed(MemorySource, Option<u64>);
+
+    impl SourcePieces for Placed {
+        fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+            Ok(vec![range])
+        }
+
+        fn encoding(&self) -> Result<SourceEncoding> {
+            let Some(size) = self.1 else { return Ok(SourceEncoding::Plain(1000)) };
+            let starts = (0..self.len()).step_by(size as usize);
+            let piece = |start: u64| {
+                let end = (start + size).min(self.len());
+                CodedPiece::new(1000 + start..1000 + end, start..end)
+            };
+            Ok(SourceEncoding::Coded { codec: None, pieces: starts.map(piece).collect() })
+        }
+    }
 
     impl Source for Placed {
         fn len(&self) -> u64 {
@@ -399,14 +429,8 @@ mod tests {
             self.0.read_at(offset, into)
         }
 
-        fn form(&self) -> Result<Form> {
-            let Some(size) = self.1 else { return Ok(Form::Plain(1000)) };
-            let starts = (0..self.len()).step_by(size as usize);
-            let piece = |start: u64| {
-                let end = (start + size).min(self.len());
-                CodedPiece::new(1000 + start..1000 + end, start..end)
-            };
-            Ok(Form::Coded { codec: None, pieces: starts.map(piece).collect() })
+        fn pieces(&self) -> Option<&dyn SourcePieces> {
+            Some(self)
         }
 
         fn name(&self) -> &str {

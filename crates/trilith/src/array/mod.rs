@@ -10,6 +10,7 @@
 
 mod applied;
 mod by_pieces;
+mod chunking;
 mod csv;
 mod datatype;
 mod element;

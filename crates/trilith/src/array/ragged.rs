@@ -7,7 +7,7 @@ use super::handle::Array;
 use super::scalar::{ElementValue, SCALAR, string};
 use super::shape::unravel;
 use super::{Byteorder, Datatype};
-use crate::bytes::{Access, to_usize};
+use crate::bytes::{stored_ranges, to_usize};
 use crate::error::{Error, Result};
 
 /// Elements that are read together.
@@ -23,7 +23,8 @@ impl Array {
     /// Returns `true` if its elements are strings of variable length, which the source pads to the length of the longest.
     pub fn is_padded(&self) -> bool {
         let at = if self.is_empty() { 0 } else { self.offset };
-        self.datatype.is_text() && self.source.unpadded(at, self.datatype.item_size()).is_some()
+        self.datatype.is_text()
+            && self.chunked_source().is_some_and(|source| source.string_at(at, self.datatype.item_size()).is_some())
     }
 
     /// Returns how many bytes the strings of the array take without padding, if the array is that of a file with strings of
@@ -38,7 +39,7 @@ impl Array {
         let mut sum = 0u64;
         self.for_each_offset(&mut |offsets| {
             for offset in offsets {
-                let stored = self.source.stored(*offset..offset.saturating_add(self.datatype.item_size()))?;
+                let stored = stored_ranges(&*self.source, *offset..offset.saturating_add(self.datatype.item_size()))?;
                 sum = stored.iter().fold(sum, |sum, range| sum.saturating_add(range.end - range.start));
             }
             Ok(())
@@ -151,14 +152,14 @@ impl Strings {
         if self.offsets.len() == 0 {
             let end = array.len().min(self.next.saturating_add(TOGETHER));
             let offsets = array.offsets(self.next..end);
-            if array.source.access() == Access::Requests {
+            if array.source.access().prefetch_helps {
                 let ranges: Vec<Range<u64>> = offsets.iter().map(|at| *at..at.saturating_add(size)).collect();
                 array.source.prefetch(&ranges)?;
             }
             (self.offsets, self.next) = (offsets.into_iter(), end);
         }
         let Some(offset) = self.offsets.next() else { return Ok(None) };
-        let bytes = array.source.unpadded(offset, size).transpose()?.unwrap_or_default();
+        let bytes = array.chunked_source().and_then(|source| source.string_at(offset, size)).transpose()?.unwrap_or_default();
         // A string that is read by itself costs many times more than its bytes.
         array.limits.charge_work(SCALAR.saturating_add(bytes.len() as u64))?;
         Ok(Some(bytes))

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Array, Byteorder, Datatype};
-use crate::bytes::{Access, MemorySource, Source, SourceRef, end_in, to_usize};
+use crate::bytes::{MemorySource, Source, SourceOrigin, SourcePieces, SourceRef, end_in, index_ranges, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 
 /// Bytes of the stored elements that are widened at once.
@@ -120,6 +120,16 @@ impl Widened {
     }
 }
 
+impl SourcePieces for Widened {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        stored_ranges(&*self.inner, self.below(&range))
+    }
+
+    fn index(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        index_ranges(&*self.inner, self.below(&range))
+    }
+}
+
 impl Source for Widened {
     fn len(&self) -> u64 {
         self.len.saturating_mul(4)
@@ -154,24 +164,12 @@ impl Source for Widened {
         self.inner.prefetch(&below)
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        self.inner.stored(self.below(&range))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.inner))
     }
 
-    fn lengths(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        self.inner.lengths(self.below(&range))
-    }
-
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.inner)
-    }
-
-    fn is_apart(&self) -> bool {
-        true
-    }
-
-    fn access(&self) -> Access {
-        self.inner.access()
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::{Array, Byteorder};
-use crate::bytes::{Access, Source, by_runs, to_usize};
+use crate::bytes::{Backing, Source, SourceOrigin, SourcePieces, by_runs, stored_ranges, to_usize, verify_backing};
 use crate::error::{Error, Result};
 use crate::threads::lock;
 
@@ -146,6 +146,26 @@ impl Joined {
     }
 }
 
+impl Backing for Joined {
+    fn inner(&self) -> Option<&dyn Backing> {
+        self.arrays.first()?.source().backing()
+    }
+
+    fn verify(&self) -> Result<()> {
+        self.arrays.iter().try_for_each(|array| verify_backing(&**array.source()))
+    }
+}
+
+impl SourcePieces for Joined {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        let mut stored = Vec::new();
+        for (array, range) in self.ranges(&range) {
+            stored.extend(stored_ranges(&**array.source(), range)?);
+        }
+        Ok(stored)
+    }
+}
+
 impl Source for Joined {
     fn len(&self) -> u64 {
         self.len
@@ -180,28 +200,20 @@ impl Source for Joined {
         wanted.into_iter().try_for_each(|(array, list)| array.source().prefetch(&list))
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        let mut stored = Vec::new();
-        for (array, range) in self.ranges(&range) {
-            stored.extend(array.source().stored(range)?);
-        }
-        Ok(stored)
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        self.arrays.first().map(|array| SourceOrigin::Made(&**array.source()))
     }
 
-    fn origin(&self) -> Option<&dyn Source> {
-        self.arrays.first().map(|array| &**array.source())
-    }
-
-    fn check_whole(&self) -> Result<()> {
-        self.arrays.iter().try_for_each(|array| array.source().check_whole())
-    }
-
-    fn access(&self) -> Access {
-        self.origin().map_or(Access::Random, Source::access)
+    fn backing(&self) -> Option<&dyn Backing> {
+        Some(self)
     }
 
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }
 

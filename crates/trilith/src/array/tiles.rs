@@ -1,9 +1,13 @@
 //! Parts of an array that can be decoded with little waste.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use super::chunking::Chunking;
+use super::datatype::{Byteorder, Datatype};
+use super::grid::ChunkedSource;
 use super::handle::Array;
 use super::shape::is_c_contiguous;
+use crate::bytes::{source_piece_len, stored_ranges};
 use crate::error::{ErrorKind, Result};
 use crate::threads::{lock, side_by_side};
 
@@ -14,21 +18,50 @@ const AT_ONCE: usize = 16;
 const WHOLE: u64 = 64 << 20;
 
 impl Array {
+    /// Creates an array of all elements of a source in chunks.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Array::new`].
+    pub(crate) fn chunked(source: Arc<ChunkedSource>, datatype: Datatype, byteorder: Byteorder, shape: Vec<u64>) -> Result<Self> {
+        let chunking = Some(Arc::new(Chunking::of(Arc::clone(&source))));
+        Ok(Self { chunking, ..Self::new(source, 0, datatype, byteorder, shape)? })
+    }
+
+    /// Returns the lengths of the chunks in which the elements of the array, or fields of them, are stored. Returns None if they
+    /// are not stored in chunks, or if the array is a part of what is stored so.
+    pub(super) fn stored_chunk(&self) -> Option<&[u64]> {
+        let Chunking { shape, chunk, .. } = &**self.chunking.as_ref()?;
+        let item = self.source().len().checked_div(self.len())?;
+        let is_all = shape == self.shape() && self.offset() < item && is_c_contiguous(shape, self.strides(), item);
+        is_all.then_some(chunk)
+    }
+
+    /// Returns the source in chunks, if the elements are its bytes.
+    pub(super) fn chunked_source(&self) -> Option<&ChunkedSource> {
+        self.chunking.as_ref()?.stored.as_deref()
+    }
+
+    /// Returns the number of bytes of the source that share the work of decoding, which is the preferred size of reads. Returns 0
+    /// if it makes no difference.
+    pub(super) fn layer_bytes(&self) -> u64 {
+        self.chunking.as_ref().map_or(0, |chunking| chunking.layer_bytes)
+    }
+
     /// Returns the number of decoded bytes that the source decodes together, or None if each byte is available
     /// alone.
     ///
     /// # Errors
-    /// Returns the errors of [`Source::stored`](crate::bytes::Source::stored).
+    /// Returns the errors of [`SourcePieces::stored`](crate::bytes::SourcePieces::stored).
     pub fn piece(&self) -> Result<Option<u64>> {
-        let source = self.source();
+        let source = &**self.source();
         let len = source.len();
         if len < 2 {
             return Ok(None);
         }
-        if let Some(piece) = source.piece_size(0..1)? {
+        if let Some(piece) = source_piece_len(source, 0..1)? {
             return Ok(Some(piece));
         }
-        let first = match source.stored(0..1) {
+        let first = match stored_ranges(source, 0..1) {
             Ok(first) => first,
             // Bytes of many files, say.
             Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(None),
@@ -41,7 +74,7 @@ impl Array {
         let (mut fits, mut over) = (1, len + 1);
         while over - fits > 1 {
             let middle = fits + (over - fits) / 2;
-            if source.stored(0..middle)? == first { fits = middle } else { over = middle }
+            if stored_ranges(source, 0..middle)? == first { fits = middle } else { over = middle }
         }
         Ok(Some(fits))
     }
@@ -62,8 +95,8 @@ impl Array {
         if self.is_empty() || self.shape().is_empty() {
             return Ok(self.shape().iter().map(|len| (*len).max(1)).collect());
         }
-        if let Some(chunk) = self.grid_chunk() {
-            return Ok(self.grown(chunk, bytes));
+        if let Some(chunk) = self.stored_chunk() {
+            return Ok(self.grown(chunk.to_vec(), bytes));
         }
         let row = self.strides().first().and_then(|stride| u64::try_from(*stride).ok()).unwrap_or(0);
         let rows = self.shape().first().copied().unwrap_or(1);
@@ -124,8 +157,8 @@ impl Array {
         if self.is_empty() || self.shape().is_empty() {
             return Ok(None);
         }
-        if let Some(chunk) = self.grid_chunk() {
-            return Ok(Some(chunk));
+        if let Some(chunk) = self.stored_chunk() {
+            return Ok(Some(chunk.to_vec()));
         }
         let Some(piece) = self.piece()? else { return Ok(None) };
         let mut chunk = self.shape().to_vec();
@@ -150,7 +183,7 @@ impl Array {
     /// ```
     pub fn row_parts(&self, bytes: u64) -> Result<Option<Vec<u64>>> {
         let (Some(row), Some(rows)) = (self.row_bytes(), self.shape().first().copied()) else { return Ok(None) };
-        let (whole, chunk) = (self.nbytes(), self.grid_chunk());
+        let (whole, chunk) = (self.nbytes(), self.stored_chunk());
         let step_of = |unit: u64| (bytes / unit.max(1)).max(1).saturating_mul(unit.max(1));
         // The ends of parts, in bytes from here on.
         let (step, from) = match chunk.and_then(|chunk| chunk.first().copied()) {
@@ -178,14 +211,6 @@ impl Array {
         let row = u64::try_from(*self.strides().first()?).ok().filter(|row| *row > 0)?;
         let rows = self.shape().first()?;
         (!self.is_empty() && row.checked_mul(*rows) == Some(self.nbytes())).then_some(row)
-    }
-
-    /// The lengths of the chunks of a grid whose elements, or fields of them, the array has in their order.
-    fn grid_chunk(&self) -> Option<Vec<u64>> {
-        let (shape, chunk) = self.source().grid()?;
-        let item = self.source().len().checked_div(self.len())?;
-        let is_all = shape == self.shape() && self.offset() < item && is_c_contiguous(shape, self.strides(), item);
-        is_all.then(|| chunk.to_vec())
     }
 
     /// Chunks put together to about this number of bytes, first along the last axis.

@@ -8,7 +8,7 @@ use super::ndarray::{Dim, Ndarray};
 use super::read::AsdfFile;
 use super::{ndarray, walk};
 use crate::array::{Array, Byteorder, Datatype, Mask, element_count};
-use crate::bytes::{SourceRef, Update};
+use crate::bytes::{SourceRef, Update, is_detached};
 use crate::error::{Error, Result};
 
 /// Adds rows to the streamed array at a tree path, in this file or in one that holds it; returns the name
@@ -149,7 +149,7 @@ fn growable(holder: &AsdfFile, block: &Block) -> Result<()> {
             .hint("write it as the streamed last block first"));
     }
     // A streamed block grows with its file, which must end with it.
-    if holder.sections().source().is_apart() {
+    if is_detached(&**holder.sections().source()) {
         return Err(Error::unsupported(
             "rows cannot be added to a file inside a FITS file, or one that was compressed as a whole",
         )

@@ -10,7 +10,7 @@ use super::outline;
 use super::stored::{BlockOptions, StoredBlock};
 use super::write::{FileWriter, WriteOptions};
 use crate::array::{Array, Byteorder, Datatype, FloatText, Mask, Precision, complex_text};
-use crate::bytes::{AtomicFile, Basis, Source, WritePath};
+use crate::bytes::{AtomicFile, Basis, Source, WritePath, verify_backing};
 use crate::codec::{self, Blosc, CodecId, EncodeOptions};
 use crate::error::{Error, Result};
 use crate::tree::{Data, Value};
@@ -446,7 +446,7 @@ impl Stored<'_> {
     fn hand_over(self, out: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let (len, pieces, streamed) = match self {
             Self::Array(array, order) => {
-                array.source().check_whole()?;
+                verify_backing(&**array.source())?;
                 return array.pieces(order, 4 << 20, out);
             }
             Self::Pieces { len, pieces, streamed, .. } => (len, pieces, streamed),

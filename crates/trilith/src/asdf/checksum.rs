@@ -86,7 +86,7 @@ pub(crate) fn compare(sum: &Sum, found: &[u8; 16], stored: SourceRef, limits: &L
 pub(crate) const UNDAMAGED: &str =
     "restore the file from a copy, or run trilith repair FILE -o OUT to keep everything that can be read";
 
-/// The stored bytes of a block that states a checksum, which [`Source::check_whole`] compares.
+/// The stored bytes of a block that states a checksum, which [`Backing::verify`](crate::bytes::Backing::verify) compares.
 pub(super) fn stated(stored: Window, sum: Sum) -> SourceRef {
     let compare = move |stored: &SourceRef| {
         compare(&sum, &md5_of(&**stored)?, stored.clone(), &Limits::default())
@@ -271,8 +271,8 @@ impl Source for Hashing {
         Ok(())
     }
 
-    fn through(&self) -> Option<&dyn Source> {
-        Some(&*self.inner)
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Same(&*self.inner))
     }
 }
 

@@ -5,7 +5,7 @@
 use memchr::memmem;
 
 use super::generation::{self, Generation};
-use crate::bytes::{Source, prefer_large_pages, read_vec};
+use crate::bytes::{Backing, Source, prefer_large_pages, read_vec};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -201,7 +201,7 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
     start = line;
     let mut chunk_len = 64 << 10;
     // Bytes in memory are examined in place; another program may change those mapped from a file.
-    let view = if source.local().is_none() { source.view(start, size - start) } else { None };
+    let view = if source.backing().and_then(Backing::local_file).is_none() { source.view(start, size - start) } else { None };
     let mut read = Vec::new();
     let mut have = 0;
     let found = |len: usize, closed: bool, mut read: Vec<u8>| {

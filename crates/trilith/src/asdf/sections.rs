@@ -10,7 +10,7 @@ use super::generation::{self, Generation};
 use super::header::{self, Header, TreeExtent};
 use super::index::{self, BlockIndex};
 use super::marks::{first_block, is_as_documented, is_block, next_block};
-use crate::bytes::{Access, ReadAhead, Source, SourceRef, read_vec};
+use crate::bytes::{Backing, Cost, ReadAhead, Source, SourceRef, read_vec};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -122,7 +122,7 @@ impl Sections {
         let (listed, chained, walked) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         let limits = limits.clone();
         let sections = Self { source, header, rows, tree, first_block, listed, chained, walked, needed: None, limits };
-        if sections.source.access() != Access::Requests {
+        if sections.source.access().cost != Cost::Request {
             let _ = sections.listed.set(sections.find_index()?);
         }
         Ok((sections, text.filter(|text| !text.is_empty())))
@@ -139,7 +139,7 @@ impl Sections {
     fn find_index(&self) -> Result<Listed> {
         let mut listed = Listed::default();
         // If the bytes come from front to back, the end is too far away for a hint.
-        if !self.header.rows.iter().any(|row| row.index) || self.source.access() == Access::Forward {
+        if !self.header.rows.iter().any(|row| row.index) || self.source.access().cost == Cost::Sequential {
             return Ok(listed);
         }
         let from = self.tree.map_or(self.header.end, |tree| tree.end);
@@ -151,7 +151,7 @@ impl Sections {
         }
         self.leave_to_stream(&mut listed);
         // Each block of a remote file with many is not looked at when it is opened.
-        let many = listed.blocks.len() > FEW && self.source.access() == Access::Requests;
+        let many = listed.blocks.len() > FEW && self.source.access().cost == Cost::Request;
         listed.trusted = many && self.needed.as_deref() == Some(&listed.blocks.len());
         Ok(listed)
     }
@@ -204,7 +204,7 @@ impl Sections {
 
     /// Announces to a remote source that the headers at these places will be read.
     fn announce(&self, places: &[u64]) -> Result<()> {
-        if self.source.access() != Access::Requests {
+        if self.source.access().cost != Cost::Request {
             return Ok(());
         }
         let ranges: Vec<_> = places.iter().map(|at| *at..at.saturating_add(AHEAD)).collect();
@@ -454,7 +454,7 @@ impl Sections {
     /// Returns problems of the file that do not stop reading it. Nothing is fetched for them: if each read is a request and no
     /// block was needed, nothing is known of the blocks.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings: Vec<String> = self.source.notice().into_iter().collect();
+        let mut warnings: Vec<String> = self.source.backing().and_then(Backing::notice).into_iter().collect();
         if self.listed.get().is_none() {
             return warnings;
         }

@@ -7,7 +7,7 @@ use super::block::Block;
 use super::checksum::{Md5Thread, md5_of};
 use super::generation::{Generation, VERSION};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Source, SourceRef, Spooled, Window};
+use crate::bytes::{Backing, Source, SourceRef, Spooled, Window, is_detached, verify_backing};
 use crate::codec::{self, CodecId, Encode, EncodeOptions};
 use crate::error::{Error, Result};
 
@@ -174,8 +174,9 @@ impl StoredBlock {
             && array.byteorder() == order
             && !matches!(array.datatype(), Datatype::Struct(_))
             && !array.is_empty()
-            && !source.is_apart();
-        let is_elsewhere = match (source.local(), target.local()) {
+            && !is_detached(&**source);
+        let is_elsewhere = match (source.backing().and_then(Backing::local_file), target.backing().and_then(Backing::local_file))
+        {
             (Some(here), Some(there)) => !here.is_same_file(there),
             (Some(_), None) => true,
             (None, _) => false,
@@ -183,7 +184,7 @@ impl StoredBlock {
         if !is_stored_so || !is_elsewhere {
             return Ok(None);
         }
-        source.check_whole()?;
+        verify_backing(&**source)?;
         let len = array.nbytes();
         array.limits().charge_work(len)?;
         let stored: SourceRef = Arc::new(Window::new(source.clone(), array.offset(), len)?);

@@ -17,7 +17,7 @@ use super::index;
 use super::read::AsdfFile;
 use super::sections::{Sections, find_content};
 use super::stored::StoredBlock;
-use crate::bytes::{Source, Update, in_pieces, to_usize};
+use crate::bytes::{Backing, Source, Update, in_pieces, is_detached, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -28,8 +28,8 @@ const SAVED_AT_MOST: u64 = 64 << 20;
 const ALIGN: u64 = 64;
 
 /// Returns `true` if the file is inside another, or was unpacked: it has no place that could be written to.
-fn is_apart(file: &AsdfFile) -> bool {
-    file.container().is_some() || file.sections().source().is_apart()
+fn has_no_place(file: &AsdfFile) -> bool {
+    file.container().is_some() || is_detached(&**file.sections().source())
 }
 
 /// Room for a tree in a file: the bytes from its start to the first block, or to the end of a file without blocks if only
@@ -55,7 +55,7 @@ fn room(file: &AsdfFile) -> Result<Option<u64>> {
 /// Returns the errors of [`Update::commit`](crate::bytes::Update::commit). After an
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) the file has its old content, at once or after the next opening.
 pub fn tree_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
-    if is_apart(file) || room(file)?.is_none() {
+    if has_no_place(file) || room(file)?.is_none() {
         return Ok(false);
     }
     Placement::default().apply(file, text)
@@ -120,7 +120,7 @@ impl<'b> Placement<'b> {
     /// # Errors
     /// Returns an error if the block headers cannot be read.
     pub fn plan(file: &AsdfFile, freed: &BTreeSet<usize>, added: &'b [StoredBlock]) -> Result<Option<Self>> {
-        if is_apart(file) {
+        if has_no_place(file) {
             return Ok(None);
         }
         let blocks = file.sections().blocks()?;
@@ -142,7 +142,7 @@ impl<'b> Placement<'b> {
         free.extend(freed.iter().filter_map(|n| blocks.get(*n)).map(|block| (block.allocated, block.index, true)));
         free.sort_unstable();
         // Views of this process go on showing what they showed.
-        let local = file.sections().source().local();
+        let local = file.sections().source().backing().and_then(Backing::local_file);
         let is_shown = |number: usize| {
             let range = blocks.get(number).map(|block| block.data_offset..block.end().unwrap_or(u64::MAX));
             range.is_some_and(|range| local.is_some_and(|local| local.is_shown(&range)))

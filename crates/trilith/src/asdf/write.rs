@@ -12,7 +12,7 @@ use super::generation::{Generation, VERSION};
 use super::index;
 use super::sections::Sections;
 use super::stored::{BlockOptions, Encoding, StoredBlock};
-use crate::bytes::{Source, SourceRef, in_pieces};
+use crate::bytes::{Source, SourceRef, in_pieces, verify_backing};
 use crate::codec;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorKind, Result};
@@ -514,10 +514,10 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     /// Adds all bytes of a source, copied a few MiB at a time: a map of it would count as memory used.
     ///
     /// # Errors
-    /// Returns the errors of [`BlockWriter::write`] and [`Source::check_whole`], and an error if `data` cannot be
+    /// Returns the errors of [`BlockWriter::write`] and [`verify_backing`], and an error if `data` cannot be
     /// read.
     pub fn write_all(&mut self, data: &dyn Source) -> Result<()> {
-        data.check_whole()?;
+        verify_backing(data)?;
         self.copy_all(data)
     }
 

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use super::AsdfFile;
 use super::block::Block;
 use super::zarray::{self, METADATA, Metadata, is_chunked, is_here};
-use crate::array::grid::{Chunks, Cut, Grid, from_columns};
+use crate::array::grid::{ChunkedSource, Chunks, Cut, from_columns};
 use crate::array::{Array, Datatype, element_count};
-use crate::bytes::{SourceRef, Step, Window, read_vec, to_usize};
+use crate::bytes::{SourceRef, Step, Window, read_vec, to_usize, verify_backing};
 use crate::codec::filter::Filters;
 use crate::codec::{self, CodecId};
 use crate::error::{Context, Error, Result};
@@ -62,8 +62,8 @@ pub(super) fn array(file: &AsdfFile, node: Node<'_>) -> Result<Array> {
         limits: limits.clone(),
     };
     let shape = cut.shape.clone();
-    let grid = Grid::new(cut, Box::new(stored), fill, limits.clone())?;
-    Ok(Array::new(Arc::new(grid), 0, datatype, byteorder, shape)?.with_limits(limits))
+    let grid = ChunkedSource::new(cut, Box::new(stored), fill, limits.clone())?;
+    Ok(Array::chunked(Arc::new(grid), datatype, byteorder, shape)?.with_limits(limits))
 }
 
 /// The numbers of the blocks of all chunks, in row-major order; None for chunks that were never written.
@@ -240,9 +240,9 @@ impl Chunks for InBlocks {
         self.columns.is_some()
     }
 
-    fn check_whole(&self) -> Result<()> {
-        self.source.check_whole()?;
-        self.blocks.iter().try_for_each(|block| block.stored(&self.source)?.check_whole())
+    fn verify(&self) -> Result<()> {
+        verify_backing(&*self.source)?;
+        self.blocks.iter().try_for_each(|block| verify_backing(&*block.stored(&self.source)?))
     }
 
     fn source(&self) -> &SourceRef {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::{Copied, Order, may_drop, reordered, write_copied};
 use crate::asdf::{AsdfFile, Block, BlockOptions, StoredBlock, WriteOptions, walk};
-use crate::bytes::read_vec;
+use crate::bytes::{read_vec, verify_backing};
 use crate::codec::{CodecId, opt_codec};
 use crate::diagnostic::Diagnostic;
 use crate::error::{ErrorKind, Result};
@@ -103,7 +103,7 @@ fn crop(file: &AsdfFile, block: &Block, arrays: &[(Node<'_>, Range<u64>)]) -> Re
     if block.data_size.saturating_sub(end - start) < LEAST {
         return Ok(None);
     }
-    match block.stored(file.sections().source()).and_then(|stored| stored.check_whole()) {
+    match block.stored(file.sections().source()).and_then(|stored| verify_backing(&*stored)) {
         // A damaged block is copied, and reported.
         Err(error) if error.kind() == ErrorKind::Malformed => return Ok(None),
         checked => checked?,

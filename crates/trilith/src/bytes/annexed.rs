@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
-use super::form::Form;
+use super::backing::Backing;
+use super::pieces::{Opaque, SourcePieces};
 use super::source::by_runs;
-use super::source::{Access, Source, SourceRef};
+use super::source::{Access, Source, SourceOrigin, SourceRef};
 use crate::error::{Error, Result};
 
 /// A part of another file.
@@ -57,6 +58,17 @@ impl Annexed {
     }
 }
 
+impl Backing for Annexed {
+    fn inner(&self) -> Option<&dyn Backing> {
+        self.own.backing()
+    }
+
+    fn is_changed(&self) -> bool {
+        let mut files = self.others.iter().map(|annex| &annex.source).chain([&self.own]);
+        files.any(|source| source.backing().is_some_and(Backing::is_changed))
+    }
+}
+
 impl Source for Annexed {
     fn len(&self) -> u64 {
         self.len
@@ -75,30 +87,26 @@ impl Source for Annexed {
             cut.map(|range| range.start - from + shift..range.end - from + shift).collect()
         };
         self.own.prefetch(&inside(0, self.own.len(), 0))?;
-        for annex in self.others.iter().filter(|annex| annex.source.access() == Access::Requests) {
+        for annex in self.others.iter().filter(|annex| annex.source.access().prefetch_helps) {
             annex.source.prefetch(&inside(annex.at, annex.len, annex.offset))?;
         }
         Ok(())
     }
 
-    fn form(&self) -> Result<Form> {
-        Err(Error::unsupported("the data are in other files, to which the file refers"))
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(&Opaque("the data are in other files, to which the file refers"))
     }
 
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.own)
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.own))
     }
 
-    fn is_apart(&self) -> bool {
-        true
-    }
-
-    fn is_changed(&self) -> bool {
-        self.own.is_changed() || self.others.iter().any(|annex| annex.source.is_changed())
+    fn backing(&self) -> Option<&dyn Backing> {
+        Some(self)
     }
 
     fn access(&self) -> Access {
-        Access::of_all(self.others.iter().map(|annex| &annex.source).chain([&self.own]))
+        Access::join(self.others.iter().map(|annex| &annex.source).chain([&self.own]))
     }
 
     fn name(&self) -> &str {
@@ -111,7 +119,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::bytes::{MemorySource, read_vec};
+    use crate::bytes::{MemorySource, encoding, read_vec};
     use crate::limits::Limits;
 
     #[test]
@@ -121,7 +129,7 @@ mod tests {
         let space = Annexed::new(memory(b"01"), vec![annex(8, 0, 1), annex(2, 1, 3), annex(5, 5, 1)]).unwrap();
         assert_eq!(read_vec(&space, 0, 6, &Limits::default()).unwrap(), b"01bcdf");
         assert_eq!((read_vec(&space, 8, 1, &Limits::default()).unwrap(), space.len()), (b"a".to_vec(), 9));
-        assert!(read_vec(&space, 5, 2, &Limits::default()).is_err() && space.form().is_err());
+        assert!(read_vec(&space, 5, 2, &Limits::default()).is_err() && encoding(&space).is_err());
         for wrong in [vec![annex(1, 0, 1)], vec![annex(2, 4, 3)], vec![annex(2, 0, 2), annex(3, 0, 1)]] {
             assert!(Annexed::new(memory(b"01"), wrong).is_err());
         }

@@ -4,10 +4,11 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use super::form::Form;
+use super::backing::Backing;
 use super::local::leads_to;
+use super::pieces::{Opaque, SourcePieces};
 use super::record::Record;
-use super::source::{Source, SourceRef, end_in_file};
+use super::source::{Source, SourceOrigin, SourceRef, end_in_file};
 use super::system::read_exact_at;
 use crate::error::{Error, Result};
 
@@ -106,17 +107,27 @@ impl Source for Before {
         self.read_unchanged(offset, at..end, into)
     }
 
-    fn form(&self) -> Result<Form> {
-        Err(Error::unsupported("an update of the file did not finish: part of its previous content is in a journal"))
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(&Opaque("an update of the file did not finish: part of its previous content is in a journal"))
     }
 
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.inner)
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Same(&*self.inner))
+    }
+
+    fn backing(&self) -> Option<&dyn Backing> {
+        Some(self)
+    }
+}
+
+impl Backing for Before {
+    fn inner(&self) -> Option<&dyn Backing> {
+        self.inner.backing()
     }
 
     fn is_changed(&self) -> bool {
         // Without its journal the update is done, and this is no longer what the file holds.
-        self.inner.is_changed() || !leads_to(&self.saved.path, &self.saved.journal)
+        self.inner.backing().is_some_and(Backing::is_changed) || !leads_to(&self.saved.path, &self.saved.journal)
     }
 
     fn notice(&self) -> Option<String> {

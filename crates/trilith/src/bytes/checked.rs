@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::source::{Source, SourceRef};
+use super::backing::Backing;
+use super::source::{Source, SourceOrigin, SourceRef};
 use crate::error::Result;
 
 /// Compares the checksum of the part of a file that a byte is in, if the format has one for it.
@@ -45,19 +46,21 @@ impl<F: Fn(&SourceRef) -> Result<()> + Send + Sync> Source for Checked<F> {
         self.bytes.stream(range, piece, take)
     }
 
-    fn portion(&self) -> u64 {
-        self.bytes.portion()
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Same(&*self.bytes))
     }
 
-    fn piece_size(&self, range: Range<u64>) -> Result<Option<u64>> {
-        self.bytes.piece_size(range)
+    fn backing(&self) -> Option<&dyn Backing> {
+        Some(self)
+    }
+}
+
+impl<F: Fn(&SourceRef) -> Result<()> + Send + Sync> Backing for Checked<F> {
+    fn inner(&self) -> Option<&dyn Backing> {
+        self.bytes.backing()
     }
 
-    fn through(&self) -> Option<&dyn Source> {
-        Some(&*self.bytes)
-    }
-
-    fn check_whole(&self) -> Result<()> {
+    fn verify(&self) -> Result<()> {
         match self.compared.get_or_init(|| super::uncounted(|| (self.compare)(&self.bytes))) {
             Ok(()) => Ok(()),
             Err(error) => Err(error.copy()),

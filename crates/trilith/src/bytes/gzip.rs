@@ -26,7 +26,7 @@ pub fn is_gzip(start: &[u8]) -> bool {
 pub fn is_packed(source: &dyn Source) -> Result<bool> {
     let mut bottom = source;
     while let Some(origin) = bottom.origin() {
-        bottom = origin;
+        bottom = origin.source();
     }
     let mut start = [0; 3];
     if bottom.len() < 3 {

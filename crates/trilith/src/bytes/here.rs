@@ -188,7 +188,7 @@ impl Drop for Changing {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AtomicFile, Basis, LocalOptions, Update, open};
+    use super::super::{AtomicFile, Backing, Basis, LocalOptions, Update, open};
     use super::*;
     use std::io::Write as _;
 
@@ -210,7 +210,7 @@ mod tests {
             for source in [&first, &read] {
                 source.read_at(0, &mut bytes).unwrap();
                 assert_eq!(bytes, [7; 8]);
-                assert!(source.view(99_000, 8).is_some() && source.is_changed());
+                assert!(source.view(99_000, 8).is_some() && source.backing().is_some_and(Backing::is_changed));
                 assert!(source.read_at(at + 50, &mut bytes).is_err() && source.view(at, 10).is_none());
             }
             assert!(first.read_at(1010, &mut bytes).is_err());

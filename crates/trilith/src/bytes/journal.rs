@@ -14,10 +14,12 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::backing::Backing;
 use super::before::Saved;
 use super::disk::{self, Output};
 use super::here::Changing;
 use super::lock::{Basis, Lock, beside, temporary};
+use super::origins::is_detached;
 use super::owner;
 use super::record::{MARK, Record};
 use super::source::Source;
@@ -167,7 +169,7 @@ impl Update {
     /// # Errors
     /// Returns the errors of [`Update::commit`].
     pub fn begin(self, read: &dyn Source) -> Result<Journal> {
-        if read.is_apart() {
+        if is_detached(read) {
             return Err(Error::invalid_input("a file inside another file, or one that was unpacked, cannot be changed in place")
                 .hint("rewrite the whole file"));
         }
@@ -184,7 +186,7 @@ impl Journal {
     /// the operating system reports an error. Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a file that
     /// may not be changed in place: see [`Update::commit`].
     pub(super) fn begin(update: Update, read: &dyn Source) -> Result<Self> {
-        let local = read.local();
+        let local = read.backing().and_then(Backing::local_file);
         let Some((given, real)) = local.and_then(|local| Some((local.given_path()?, local.path()?))) else {
             return Err(Error::invalid_input(format!("{} is not a file on this machine", read.name()))
                 .hint("it cannot be changed in place: write to a new file"));
@@ -456,7 +458,7 @@ pub(super) mod tests {
             let mut middle = [0; 9];
             source.read_at(699, &mut middle).unwrap();
             assert_eq!(middle, sample()[699..708]);
-            assert!(source.notice().unwrap().contains("did not finish"));
+            assert!(source.backing().and_then(Backing::notice).unwrap().contains("did not finish"));
             assert!(Journal::recover(&path).unwrap());
             assert!(!Journal::recover(&path).unwrap());
             assert_eq!(seen(&path), sample());
@@ -506,7 +508,11 @@ pub(super) mod tests {
             raw(&path, &content);
             let source = opened(&path);
             assert_eq!(seen(&path), content);
-            assert!(source.notice().is_some_and(|notice| notice.contains(".trilith-journal")), "{:?}", source.notice());
+            assert!(
+                source.backing().and_then(Backing::notice).is_some_and(|notice| notice.contains(".trilith-journal")),
+                "{:?}",
+                source.backing().and_then(Backing::notice)
+            );
             for error in [
                 Journal::recover(&path).unwrap_err(),
                 AtomicFile::create(&path, Basis::Nothing).unwrap_err(),
@@ -548,7 +554,7 @@ pub(super) mod tests {
             let (folder, path) = file(&sample());
             make(&journal_path(&path.canonicalize().unwrap()));
             assert_eq!(seen(&path), sample());
-            assert!(opened(&path).notice().is_some());
+            assert!(opened(&path).backing().and_then(Backing::notice).is_some());
             assert_eq!(Journal::recover(&path).unwrap_err().kind(), ErrorKind::InvalidInput);
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
         }
@@ -561,7 +567,7 @@ pub(super) mod tests {
         let journal = journal_path(&path.canonicalize().unwrap());
         for target in ["/dev/zero", "nowhere", "x.asdf"] {
             std::os::unix::fs::symlink(target, &journal).unwrap();
-            assert!(opened(&path).notice().is_some(), "{target}");
+            assert!(opened(&path).backing().and_then(Backing::notice).is_some(), "{target}");
             assert_eq!(seen(&path), sample());
             std::fs::remove_file(&journal).unwrap();
         }
@@ -606,9 +612,9 @@ pub(super) mod tests {
         let mut journal = update().begin(&*opened(&path)).unwrap();
         journal.write().unwrap();
         let during = opened(&path);
-        assert!(during.notice().is_some() && !during.is_changed());
+        assert!(during.backing().and_then(Backing::notice).is_some() && !during.backing().is_some_and(Backing::is_changed));
         journal.commit().unwrap();
-        assert!(during.is_changed());
+        assert!(during.backing().is_some_and(Backing::is_changed));
         let small = || {
             let mut update = Update::new();
             update.write(1, b"y".to_vec());
@@ -620,7 +626,9 @@ pub(super) mod tests {
         for _ in 0..200 {
             let (first, second) = (opened(&path), opened(&path));
             small().commit(&*first).unwrap();
-            assert!(second.is_changed() && AtomicFile::create(&path, Basis::Own(&*second)).is_err());
+            assert!(
+                second.backing().is_some_and(Backing::is_changed) && AtomicFile::create(&path, Basis::Own(&*second)).is_err()
+            );
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-use super::form::Form;
+use super::backing::Backing;
 use super::here::{Reader, Shown};
 use super::map::Map;
 use super::source::{Source, end_in_file};
@@ -184,6 +184,25 @@ pub fn is_one_file(a: &Path, b: &Path) -> bool {
     real_a == real_b || cfg!(unix) && number(&real_a).is_some_and(|a| Some(a) == number(&real_b))
 }
 
+impl Backing for LocalFile {
+    fn version(&self) -> Option<String> {
+        let since = self.modified?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        Some(format!("{} bytes of {}.{:09}", self.size, since.as_secs(), since.subsec_nanos()))
+    }
+
+    fn is_changed(&self) -> bool {
+        !self.is_unchanged() || self.path().is_some_and(|path| !leads_to(path, &self.file))
+    }
+
+    fn local_file(&self) -> Option<&LocalFile> {
+        Some(self)
+    }
+
+    fn notice(&self) -> Option<String> {
+        self.notice.clone()
+    }
+}
+
 impl Source for LocalFile {
     fn len(&self) -> u64 {
         self.size
@@ -236,25 +255,8 @@ impl Source for LocalFile {
         map.bytes().get(start..end)
     }
 
-    fn form(&self) -> Result<Form> {
-        Ok(Form::Plain(0))
-    }
-
-    fn version(&self) -> Option<String> {
-        let since = self.modified?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-        Some(format!("{} bytes of {}.{:09}", self.size, since.as_secs(), since.subsec_nanos()))
-    }
-
-    fn is_changed(&self) -> bool {
-        !self.is_unchanged() || self.path().is_some_and(|path| !leads_to(path, &self.file))
-    }
-
-    fn local(&self) -> Option<&LocalFile> {
+    fn backing(&self) -> Option<&dyn Backing> {
         Some(self)
-    }
-
-    fn notice(&self) -> Option<String> {
-        self.notice.clone()
     }
 
     fn name(&self) -> &str {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use super::backing::Backing;
 use super::disk;
 use super::local::leads_to;
 use super::source::Source;
@@ -115,7 +116,7 @@ impl Lock {
             Basis::Read(read) => (read, false),
             Basis::Own(read) => (read, true),
         };
-        let Some(local) = read.local() else {
+        let Some(local) = read.backing().and_then(Backing::local_file) else {
             return match must_be {
                 true => {
                     Err(Error::invalid_input(format!("the content that was read did not come from {}", self.given.display()))
@@ -126,7 +127,7 @@ impl Lock {
         };
         let same_inode = self.there.as_ref().is_some_and(|(_, there)| local.identity() == identity(there));
         let is_target = same_inode || local.path() == Some(self.path.as_path());
-        if (is_target || must_be) && (!same_inode || read.is_changed()) {
+        if (is_target || must_be) && (!same_inode || read.backing().is_some_and(Backing::is_changed)) {
             return Err(changed(&self.given));
         }
         Ok(())

@@ -5,6 +5,7 @@
 //! This module and `file.rs` are the only ones that open files.
 
 mod annexed;
+mod backing;
 mod base;
 mod base64;
 mod before;
@@ -16,7 +17,6 @@ mod cursor;
 pub mod disk;
 #[cfg(not(feature = "fault-injection"))]
 mod disk;
-mod form;
 mod gzip;
 mod here;
 mod journal;
@@ -29,8 +29,10 @@ mod metered;
 mod name;
 mod nearby;
 mod open;
+mod origins;
 mod output;
 mod owner;
+mod pieces;
 mod record;
 #[cfg(feature = "remote")]
 mod remote;
@@ -41,6 +43,7 @@ mod source;
 mod spool;
 mod system;
 mod temporary;
+mod truncated;
 mod unfinished;
 mod update;
 mod write_path;
@@ -49,6 +52,7 @@ mod write_path;
 use system::read_exact_at;
 
 pub(crate) use annexed::{Annex, Annexed};
+pub use backing::Backing;
 pub(crate) use base::folder_named;
 pub use base::is_url;
 #[doc(hidden)]
@@ -57,8 +61,6 @@ pub(crate) use base64::{base64, from_base64};
 pub(crate) use checked::{Checked, PartCheck};
 #[doc(hidden)]
 pub use cursor::Cursor;
-#[doc(hidden)]
-pub use form::{CodedPiece, Form, GridForm, Step};
 pub(crate) use gzip::deflated;
 pub(crate) use gzip::gunzipped;
 #[doc(hidden)]
@@ -84,7 +86,12 @@ pub use name::{hidden_name, name_of, name_of_bytes, path_of, shown_name, shown_p
 pub(crate) use nearby::ReadAhead;
 pub use open::open;
 #[doc(hidden)]
+pub use origins::{encoding, is_detached, stored_ranges, verify_backing};
+pub(crate) use origins::{index_ranges, source_piece_len};
+#[doc(hidden)]
 pub use output::{NewFile, WriteSeek, Written};
+#[doc(hidden)]
+pub use pieces::{CodedPiece, SourceEncoding, SourcePieces, Step};
 #[cfg(feature = "remote")]
 #[doc(hidden)]
 pub use remote::{Allowed, Parts, Watch, by_parts, requests};
@@ -100,9 +107,9 @@ pub(crate) use resolve::Moved;
 pub use resolve::{NoReferences, Resolve};
 #[doc(hidden)]
 pub use room::reserve;
-pub use source::{Access, MemorySource, Source, SourceRef, Window};
+pub use source::{Access, Cost, MemorySource, Source, SourceRef, Window};
 #[doc(hidden)]
-pub use source::{Derived, Truncated, read_vec, to_usize};
+pub use source::{Derived, SourceOrigin, read_vec, to_usize};
 pub(crate) use source::{by_runs, copy, end_in, in_pieces};
 pub(crate) use spool::Spooled;
 pub(crate) use spool::unnamed_file;
@@ -111,6 +118,8 @@ pub use spool::{private_file, set_aside, spool};
 pub(crate) use temporary::Listed;
 #[doc(hidden)]
 pub use temporary::remove_temporary_files;
+#[doc(hidden)]
+pub use truncated::Truncated;
 pub(crate) use unfinished::{Draft, TARGET, TREE_DRAFT, Writing, new_id, stream_draft, stream_id};
 #[doc(hidden)]
 pub use update::{Content, Update};

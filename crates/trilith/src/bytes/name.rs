@@ -13,6 +13,7 @@ use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::backing::Backing;
 use super::base::is_url;
 use super::local::LocalFile;
 use super::source::Source;
@@ -119,7 +120,8 @@ fn secrets(name: &str) -> Vec<Range<usize>> {
         None => None,
     };
     let after = user.as_ref().map_or(start, |user| user.end);
-    let query = name[after..].find('?').map(|at| after + at + 1);
+    // After a # there is a path in the file.
+    let query = name[after..].find(['?', '#']).filter(|at| name[after + at..].starts_with('?')).map(|at| after + at + 1);
     let query = query.map(|at| at..name[at..].find('#').map_or(name.len(), |end| at + end)).filter(|query| {
         let lower = name[query.clone()].to_ascii_lowercase();
         is_web || ["sig=", "signature=", "token="].iter().any(|word| lower.contains(word))
@@ -152,7 +154,8 @@ pub fn path_of(name: &str) -> Cow<'_, Path> {
 
 /// Returns the path of a source of a file. Its name is for people, and cannot hold a path that is not UTF-8.
 pub(crate) fn exact_path(source: &dyn Source) -> &Path {
-    let exact = source.local().and_then(LocalFile::given_path).filter(|path| path.to_str().is_none());
+    let exact =
+        source.backing().and_then(Backing::local_file).and_then(LocalFile::given_path).filter(|path| path.to_str().is_none());
     exact.unwrap_or(Path::new(source.name()))
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::source::{Access, Source, SourceRef};
+use super::source::{Cost, Source, SourceOrigin, SourceRef};
 use crate::error::Result;
 
 /// Bytes read at once if the reads are close together.
@@ -46,7 +46,7 @@ impl Source for ReadAhead {
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         // A remote source decides what else to read.
-        if self.inner.access() != Access::Random {
+        if self.inner.access().cost != Cost::Random {
             return self.inner.read_at(offset, into);
         }
         let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,8 +70,8 @@ impl Source for ReadAhead {
         Ok(())
     }
 
-    fn through(&self) -> Option<&dyn Source> {
-        Some(&*self.inner)
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Same(&*self.inner))
     }
 }
 

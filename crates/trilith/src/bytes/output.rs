@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
 use std::path::Path;
 
+use super::backing::Backing;
 use super::gzip::{gzip, is_packed};
 use super::lock::Basis;
 use super::metered::Metered;
@@ -157,7 +158,9 @@ fn is_to_be_packed(path: &Path, basis: Basis<'_>) -> Result<bool> {
     }
     match basis {
         Basis::Nothing | Basis::Absent => Ok(false),
-        Basis::Read(read) | Basis::Own(read) => Ok(read.local().is_some_and(|local| local.is_at(path)) && is_packed(read)?),
+        Basis::Read(read) | Basis::Own(read) => {
+            Ok(read.backing().and_then(Backing::local_file).is_some_and(|local| local.is_at(path)) && is_packed(read)?)
+        }
     }
 }
 

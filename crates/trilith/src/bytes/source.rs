@@ -2,28 +2,81 @@
 
 use std::sync::Arc;
 
-use super::form::{Form, computed};
+use super::backing::Backing;
 use super::large::Memory;
+use super::pieces::{Opaque, SourcePieces};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// The cost of reading at a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The cost of reading at a place, and the use of announcing reads.
+///
+/// ```
+/// use trilith::bytes::{Access, Cost, MemorySource, Source};
+/// assert_eq!(MemorySource::new(vec![0; 8], "memory").access(), Access::RANDOM);
+/// assert_eq!((Access::REQUEST.cost, Access::REQUEST.prefetch_helps), (Cost::Request, true));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Access {
+pub struct Access {
+    /// The cost of reading at a place.
+    pub cost: Cost,
+    /// `true` if it saves time to announce the ranges that are read soon in one [`Source::prefetch`]: a server sends them
+    /// together, and a decoder uses all cores.
+    pub prefetch_helps: bool,
+}
+
+/// The cost of reading at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cost {
     /// Almost nothing.
-    #[default]
     Random,
-    /// A request to a server: announce the ranges that are read soon in one [`Source::prefetch`].
-    Requests,
+    /// A request to a server.
+    Request,
     /// Sequential: reading at an offset reads everything before it.
-    Forward,
+    Sequential,
 }
 
 impl Access {
-    /// Returns the cost of reading what is put together of several sources.
-    pub(crate) fn of_all<'s>(mut sources: impl Iterator<Item = &'s SourceRef>) -> Self {
-        if sources.any(|source| source.access() == Self::Requests) { Self::Requests } else { Self::Random }
+    /// Bytes at hand: memory, or a file on this machine.
+    pub const RANDOM: Self = Self { cost: Cost::Random, prefetch_helps: false };
+    /// Bytes of a server that sends any range.
+    pub const REQUEST: Self = Self { cost: Cost::Request, prefetch_helps: true };
+    /// Bytes that come from front to back only.
+    pub const SEQUENTIAL: Self = Self { cost: Cost::Sequential, prefetch_helps: false };
+
+    /// Returns the cost of reading what is put together of several sources: that of the most expensive one.
+    pub(crate) fn join<'s>(sources: impl Iterator<Item = &'s SourceRef>) -> Self {
+        sources.map(|source| source.access()).fold(Self::RANDOM, |one, other| Self {
+            cost: match (one.cost, other.cost) {
+                (Cost::Request, _) | (_, Cost::Request) => Cost::Request,
+                (Cost::Sequential, _) | (_, Cost::Sequential) => Cost::Sequential,
+                (Cost::Random, Cost::Random) => Cost::Random,
+            },
+            prefetch_helps: one.prefetch_helps || other.prefetch_helps,
+        })
+    }
+}
+
+/// The source that the bytes of a [`Source`] come from, and in what way.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub enum SourceOrigin<'s> {
+    /// Each byte is at the same offset in the other source.
+    Same(&'s dyn Source),
+    /// Byte 0 is this byte of the other source, and all others follow.
+    Part(&'s dyn Source, u64),
+    /// They are decoded, joined or computed.
+    Made(&'s dyn Source),
+}
+
+impl<'s> SourceOrigin<'s> {
+    /// Returns the other source.
+    pub fn source(self) -> &'s dyn Source {
+        match self {
+            Self::Same(source) | Self::Part(source, _) | Self::Made(source) => source,
+        }
     }
 }
 
@@ -49,13 +102,32 @@ pub(crate) fn by_runs<'b, R>(
 ///
 /// Implementations hold no position, so one source serves many threads.
 ///
+/// A source needs two methods. The others say more about it, and have defaults that fit bytes of any kind.
+///
 /// ```
-/// use trilith::bytes::{MemorySource, Source};
-/// let source = MemorySource::new(b"#ASDF 1.0.0\n".to_vec(), "memory");
-/// let mut token = [0; 5];
-/// source.read_at(0, &mut token)?;
-/// assert_eq!(&token, b"#ASDF");
-/// assert!(source.read_at(10, &mut token).is_err());
+/// use trilith::array::{Array, Byteorder, Datatype};
+/// use trilith::bytes::Source;
+/// use trilith::{Error, Result};
+///
+/// /// The bytes of a string.
+/// struct Text(&'static str);
+///
+/// impl Source for Text {
+///     fn len(&self) -> u64 {
+///         self.0.len() as u64
+///     }
+///
+///     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+///         let rest = usize::try_from(offset).ok().and_then(|offset| self.0.as_bytes().get(offset..));
+///         let part = rest.and_then(|rest| rest.get(..into.len()));
+///         into.copy_from_slice(part.ok_or_else(|| Error::malformed("the text is too short").at_byte(offset))?);
+///         Ok(())
+///     }
+/// }
+///
+/// let array = Array::new(std::sync::Arc::new(Text("0123456789")), 2, Datatype::Uint8, Byteorder::Little, vec![2, 3])?;
+/// assert_eq!(array.load::<u8>()?, b"234567");
+/// assert!(Text("0").read_at(0, &mut [0; 2]).is_err());
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[allow(clippy::len_without_is_empty, reason = "an empty source is nothing anybody asks for")]
@@ -81,7 +153,10 @@ pub trait Source: Send + Sync {
 
     /// Returns the number of leading bytes that are there: fewer than [`Source::len`] if the end is missing.
     fn present(&self) -> u64 {
-        self.through().map_or_else(|| self.len(), Source::present)
+        match self.origin() {
+            Some(SourceOrigin::Same(inner)) => inner.present().min(self.len()),
+            _ => self.len(),
+        }
     }
 
     /// The bytes themselves if they are in memory, without a copy.
@@ -95,7 +170,13 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if they cannot be fetched.
     fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> Result<()> {
-        self.through().map_or(Ok(()), |inner| inner.prefetch(ranges))
+        match self.origin() {
+            Some(SourceOrigin::Same(inner)) => inner.prefetch(ranges),
+            Some(SourceOrigin::Part(inner, start)) => {
+                inner.prefetch(&ranges.iter().map(|range| moved(range, start)).collect::<Vec<_>>())
+            }
+            Some(SourceOrigin::Made(_)) | None => Ok(()),
+        }
     }
 
     /// Gives a range to `take` from front to back, `piece` bytes at a time and fewer the last time, while the
@@ -108,121 +189,29 @@ pub trait Source: Send + Sync {
         Ok(false)
     }
 
-    /// Returns the preferred read size and alignment, which share the work of decoding. Returns 0 if it makes no
-    /// difference.
-    fn portion(&self) -> u64 {
-        0
-    }
-
-    /// The ranges of the *file* that must be read to fill `range` of this source: the same range for
-    /// plain bytes, the pieces that hold it for a compressed block.
-    ///
-    /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if finding out needs bytes that are broken.
-    fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
-        match self.through() {
-            Some(inner) => inner.stored(range),
-            None => Ok(vec![range]),
-        }
-    }
-
-    /// Returns the ranges of the file that [`Source::stored`] probably reads to find `range`, so that they can be announced for
-    /// several sources together. It is a guess, and empty if nothing has to be read.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Source::stored`].
-    fn lengths(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
-        self.through().map_or_else(|| Ok(Vec::new()), |inner| inner.lengths(range))
-    }
-
-    /// Returns the number of bytes that are decoded together, if the source knows it. All pieces that hold `range`
-    /// begin at multiples of it and have that length, except the last of the source.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Source::stored`].
-    fn piece_size(&self, range: std::ops::Range<u64>) -> Result<Option<u64>> {
-        let _ = range;
-        Ok(None)
-    }
-
-    /// The lengths of the axes and those of a whole chunk, if the bytes are the elements of an array in a grid of chunks
-    /// that are decoded each by itself.
-    fn grid(&self) -> Option<(&[u64], &[u64])> {
+    /// Returns the source that these bytes come from, and in what way. The defaults of the other methods follow it.
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
         None
     }
 
-    /// Returns the `size` bytes from `offset` on without the zeros that pad them, if these bytes are one string that the
-    /// source makes as long as the longest of its strings. `None` for all other sources and ranges.
-    fn unpadded(&self, offset: u64, size: u64) -> Option<Result<Vec<u8>>> {
-        let _ = (offset, size);
+    /// Returns the way in which the bytes are decoded. Returns None if they are stored unchanged, or are those of the origin.
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
         None
     }
 
-    /// In what form the bytes are in the file, for programs that read it without this library. Lengths of pieces are
-    /// read; nothing is decoded.
-    ///
-    /// # Errors
-    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if no other program could make them of
-    /// what the file holds, with the reason, and the errors of [`Source::stored`].
-    fn form(&self) -> Result<Form> {
-        self.through().map_or_else(computed, Source::form)
+    /// Returns the file, object or memory that the bytes come from in the end. Returns None for bytes without a file.
+    fn backing(&self) -> Option<&dyn Backing> {
+        self.origin()?.source().backing()
     }
 
-    /// The source of which every byte is at the same offset here, if these are the bytes of another source.
-    fn through(&self) -> Option<&dyn Source> {
-        None
-    }
-
-    /// The source that these bytes are made of: its changes, oddities and costs are theirs.
-    fn origin(&self) -> Option<&dyn Source> {
-        self.through()
-    }
-
-    /// A word for what the file held when it was opened, which is another once the file is replaced or written to: what the
-    /// server calls it, or its size and time. None if nothing says so.
-    fn version(&self) -> Option<String> {
-        self.origin()?.version()
-    }
-
-    /// Returns `true` if offsets do not map to file offsets, because the bytes were decompressed or extracted.
-    /// Writing at such an offset would spoil the file.
-    fn is_apart(&self) -> bool {
-        self.origin().is_some_and(Source::is_apart)
-    }
-
-    /// Returns `true` if what the bytes come from has become another since it was opened: written to, or replaced.
-    fn is_changed(&self) -> bool {
-        self.origin().is_some_and(Source::is_changed)
-    }
-
-    /// The file on this machine that the bytes come from, however they are made of it.
-    fn local(&self) -> Option<&super::LocalFile> {
-        self.origin()?.local()
-    }
-
-    /// Compares all bytes of the file that these are made of with the checksum that the file states for them, once.
-    /// Code that writes them under a new checksum calls this first, because a new checksum would vouch for damaged
-    /// bytes.
-    ///
-    /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they differ, and what reading them returns.
-    fn check_whole(&self) -> Result<()> {
-        self.origin().map_or(Ok(()), Source::check_whole)
-    }
-
-    /// Returns a remark for people about the origin of the bytes, such as an update that did not finish.
-    fn notice(&self) -> Option<String> {
-        self.origin()?.notice()
-    }
-
-    /// Returns the cost of reading at a place.
+    /// Returns the cost of reading at a place, and the use of announcing reads.
     fn access(&self) -> Access {
-        self.origin().map_or(Access::Random, Source::access)
+        self.origin().map_or(Access::RANDOM, |origin| origin.source().access())
     }
 
     /// Returns the name for messages: a path or URL. Without another it is that of the origin.
     fn name(&self) -> &str {
-        self.origin().map_or("", Source::name)
+        self.origin().map_or("", |origin| origin.source().name())
     }
 }
 
@@ -263,8 +252,8 @@ impl Source for MemorySource {
         self.bytes.get(start..end)
     }
 
-    fn form(&self) -> Result<Form> {
-        Err(Error::unsupported("its elements are in memory, or in the text of the tree, and not in a block"))
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(&Opaque("its elements are in memory, or in the text of the tree, and not in a block"))
     }
 
     fn name(&self) -> &str {
@@ -316,11 +305,6 @@ impl Source for Window {
         self.inner.view(self.start + offset, len)
     }
 
-    fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> Result<()> {
-        let moved: Vec<_> = ranges.iter().map(|r| self.start.saturating_add(r.start)..self.start.saturating_add(r.end)).collect();
-        self.inner.prefetch(&moved)
-    }
-
     fn stream(&self, range: std::ops::Range<u64>, piece: usize, take: &mut dyn FnMut(&mut [u8]) -> Result<()>) -> Result<bool> {
         if range.start > range.end || range.end > self.len {
             return Ok(false);
@@ -328,77 +312,8 @@ impl Source for Window {
         self.inner.stream(self.start + range.start..self.start + range.end, piece, take)
     }
 
-    fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
-        self.inner.stored(self.start.saturating_add(range.start)..self.start.saturating_add(range.end))
-    }
-
-    fn form(&self) -> Result<Form> {
-        match self.inner.form()? {
-            Form::Plain(at) => Ok(Form::Plain(at.saturating_add(self.start))),
-            _ => Err(Error::unsupported("it is a part of data that is compressed as a whole")),
-        }
-    }
-
-    fn is_apart(&self) -> bool {
-        true
-    }
-
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.inner)
-    }
-}
-
-/// Bytes whose end is missing: what is there can be read, at the same places as in the file.
-pub struct Truncated {
-    inner: SourceRef,
-    len: u64,
-}
-
-impl Truncated {
-    /// `inner`, extended to the bytes that there should be, if it has fewer.
-    pub fn up_to(inner: SourceRef, len: u64) -> SourceRef {
-        if len <= inner.len() { inner } else { Arc::new(Self { inner, len }) }
-    }
-}
-
-impl Source for Truncated {
-    fn len(&self) -> u64 {
-        self.len
-    }
-
-    fn present(&self) -> u64 {
-        self.inner.len()
-    }
-
-    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        end_in_file(offset, into.len() as u64, self.present())?;
-        self.inner.read_at(offset, into)
-    }
-
-    fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
-        offset.checked_add(len).filter(|end| *end <= self.present())?;
-        self.inner.view(offset, len)
-    }
-
-    fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> Result<()> {
-        let there: Vec<_> = ranges.iter().filter(|range| range.end <= self.present()).cloned().collect();
-        self.inner.prefetch(&there)
-    }
-
-    fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
-        end_in_file(range.start, range.end.saturating_sub(range.start), self.present())?;
-        self.inner.stored(range)
-    }
-
-    fn form(&self) -> Result<Form> {
-        if self.present() < self.len {
-            return Err(Error::unsupported(format!("the file is cut off at byte {} of {}", self.present(), self.len)));
-        }
-        self.inner.form()
-    }
-
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.inner)
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Part(&*self.inner, self.start))
     }
 }
 
@@ -429,12 +344,8 @@ impl Source for Derived {
         self.bytes.view(offset, len)
     }
 
-    fn is_apart(&self) -> bool {
-        true
-    }
-
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.from)
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.from))
     }
 
     fn access(&self) -> Access {
@@ -486,6 +397,11 @@ pub(crate) fn in_pieces(
         at += n;
     }
     Ok(())
+}
+
+/// Returns a range of a part as a range of the whole, in which the part begins at `start`.
+pub(super) fn moved(range: &std::ops::Range<u64>, start: u64) -> std::ops::Range<u64> {
+    start.saturating_add(range.start)..start.saturating_add(range.end)
 }
 
 /// Sorts ranges and joins those that overlap or are within `gap` bytes.

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{Change, refuse_damaged};
 use crate::asdf::{FileWriter, StoredBlock, WriteOptions};
 use crate::assemble::{Parts, Series, is_own_part};
-use crate::bytes::{self, AtomicFile, Basis};
+use crate::bytes::{self, AtomicFile, Backing, Basis};
 use crate::error::Result;
 use crate::tree::Tree;
 
@@ -32,7 +32,7 @@ impl Change<'_> {
             self.write_part(&path, content).inspect(|()| written.push(path.clone()))
         });
         let done = parts.and_then(|()| then());
-        if !done.as_ref().is_ok_and(is_done) && !self.file.sections().source().is_changed() {
+        if !done.as_ref().is_ok_and(is_done) && !self.file.sections().source().backing().is_some_and(Backing::is_changed) {
             written.iter().for_each(|path| drop(bytes::remove(path)));
         }
         done

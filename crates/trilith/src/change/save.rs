@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::Change;
 use crate::asdf::{AsdfFile, WriteOptions, header, update};
-use crate::bytes::{Base, Basis, NewFile, WritePath, is_packed, name_of};
+use crate::bytes::{Backing, Base, Basis, NewFile, WritePath, is_packed, name_of};
 use crate::convert::{ConvertOptions, rewrite};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
@@ -212,7 +212,7 @@ impl Change<'_> {
 
     /// The path by which the file was opened; None for bytes without a file.
     fn own_path(&self) -> Result<Option<&Path>> {
-        let Some(local) = self.file().sections().source().local() else { return Ok(None) };
+        let Some(local) = self.file().sections().source().backing().and_then(Backing::local_file) else { return Ok(None) };
         if self.has_new_files() && local.path().and_then(Path::parent) != local.given_path().and_then(Path::parent) {
             return Err(Error::invalid_input(format!(
                 "{} is a link into another folder, and the new array gets a separate file next to the file",

@@ -10,7 +10,7 @@ use crate::asdf::{
     ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, Generation, Target, WriteOptions, ndarray, row_bytes, walk,
 };
 use crate::assemble::{NewSource, with_sources};
-use crate::bytes::{Basis, NewFile, WriteSeek};
+use crate::bytes::{Basis, NewFile, WriteSeek, is_detached};
 use crate::error::{Error, Result};
 use crate::tree::{Tree, TreePath, Value};
 
@@ -135,7 +135,7 @@ fn write_anew(
 ) -> Result<u64> {
     let sections = file.sections();
     let source = sections.source();
-    if file.container().is_some() || source.is_apart() {
+    if file.container().is_some() || is_detached(&**source) {
         return Err(Error::unsupported("a file inside a FITS file, or compressed as a whole, cannot have a streamed block")
             .hint("convert writes it as a separate file"));
     }

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use super::input::{beginning, file_byte, whole};
 use super::stream::check_range;
-use crate::bytes::{Access, CodedPiece, Form, Source, SourceRef, Step, read_vec, to_usize};
+use crate::bytes::{
+    CodedPiece, Cost, Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, Step, read_vec, stored_ranges, to_usize,
+};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::{ahead, each, lock};
@@ -146,7 +148,7 @@ impl Chunks {
     /// The expected starts of the chunks up to the end of `range`, if finding each would be a request and there are at least this
     /// many. The guess is that all are of about one size. A wrong guess costs a request and no more.
     fn expected(&self, table: &Table, reached: u64, range: &Range<u64>, least: u64) -> Vec<Range<u64>> {
-        if self.stored.access() != Access::Requests || table.foreseen.iter().any(|known| known.contains(&table.at)) {
+        if self.stored.access().cost != Cost::Request || table.foreseen.iter().any(|known| known.contains(&table.at)) {
             return Vec::new();
         }
         let Some((ratio, size)) = self.scale(table, reached) else { return Vec::new() };
@@ -283,6 +285,66 @@ impl Chunks {
     }
 }
 
+impl SourcePieces for Chunks {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        check_range(range.start, range.end.saturating_sub(range.start), self.len)?;
+        if range.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut ranges = Vec::new();
+        for part in joined(&self.covering(range)?) {
+            ranges.extend(stored_ranges(&*self.stored, part)?);
+        }
+        Ok(ranges)
+    }
+
+    fn index(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        if range.is_empty() || self.stored.access().cost != Cost::Request {
+            return Ok(Vec::new());
+        }
+        // The first chunk shows how long the others are.
+        self.covering(0..1.min(self.len))?;
+        let mut table = lock(&self.table);
+        let reached = table.chunks.last().map_or(0, Chunk::end);
+        if reached >= range.end {
+            return Ok(Vec::new());
+        }
+        let places = self.expected(&table, reached, &range, 1);
+        let mut ranges = Vec::with_capacity(places.len());
+        for place in &places {
+            ranges.extend(stored_ranges(&*self.stored, place.clone())?);
+        }
+        // The caller announces them.
+        if !places.is_empty() {
+            table.foreseen = places;
+        }
+        Ok(ranges)
+    }
+
+    fn piece_len(&self, range: Range<u64>) -> Result<Option<u64>> {
+        let Some(size) = self.covering(0..1.min(self.len))?.first().map(Chunk::end) else { return Ok(None) };
+        let is_one = |chunk: &Chunk| chunk.decoded.0.is_multiple_of(size) && (chunk.decoded.1 == size || chunk.end() == self.len);
+        Ok(self.covering(range)?.iter().all(is_one).then_some(size))
+    }
+
+    fn encoding(&self) -> Result<SourceEncoding> {
+        match self.codec.coding() {
+            Coding::Whole(word) => whole(word, &self.stored, self.len),
+            Coding::None => Err(Error::unsupported("no other program decodes its codec in pieces")),
+            Coding::Chunks(word, before) => {
+                let start = beginning(&self.stored)?;
+                let piece = |chunk: Chunk| {
+                    let (at, len) = chunk.stored;
+                    let stored = start + at - before.min(at)..start.saturating_add(at).saturating_add(len);
+                    CodedPiece::new(stored, chunk.decoded.0..chunk.end())
+                };
+                let pieces = self.covering(0..self.len)?.into_iter().map(piece).collect();
+                Ok(SourceEncoding::Coded { codec: Some(Step::new(word, Vec::new())), pieces })
+            }
+        }
+    }
+}
+
 impl Source for Chunks {
     fn len(&self) -> u64 {
         self.len
@@ -294,7 +356,7 @@ impl Source for Chunks {
             return Ok(());
         }
         let stored = into.len() as f64 / self.len as f64 * self.stored.len() as f64;
-        if stored > BATCH as f64 && self.stored.access() == Access::Requests {
+        if stored > BATCH as f64 && self.stored.access().cost == Cost::Request {
             return self.read_batches(offset, into);
         }
         self.read_chunks(offset, into)
@@ -308,66 +370,12 @@ impl Source for Chunks {
         self.stored.prefetch(&joined(&chunks))
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        check_range(range.start, range.end.saturating_sub(range.start), self.len)?;
-        if range.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut ranges = Vec::new();
-        for part in joined(&self.covering(range)?) {
-            ranges.extend(self.stored.stored(part)?);
-        }
-        Ok(ranges)
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.stored))
     }
 
-    fn lengths(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        if range.is_empty() || self.stored.access() != Access::Requests {
-            return Ok(Vec::new());
-        }
-        // The first chunk shows how long the others are.
-        self.covering(0..1.min(self.len))?;
-        let mut table = lock(&self.table);
-        let reached = table.chunks.last().map_or(0, Chunk::end);
-        if reached >= range.end {
-            return Ok(Vec::new());
-        }
-        let places = self.expected(&table, reached, &range, 1);
-        let mut ranges = Vec::with_capacity(places.len());
-        for place in &places {
-            ranges.extend(self.stored.stored(place.clone())?);
-        }
-        // The caller announces them.
-        if !places.is_empty() {
-            table.foreseen = places;
-        }
-        Ok(ranges)
-    }
-
-    fn piece_size(&self, range: Range<u64>) -> Result<Option<u64>> {
-        let Some(size) = self.covering(0..1.min(self.len))?.first().map(Chunk::end) else { return Ok(None) };
-        let is_one = |chunk: &Chunk| chunk.decoded.0.is_multiple_of(size) && (chunk.decoded.1 == size || chunk.end() == self.len);
-        Ok(self.covering(range)?.iter().all(is_one).then_some(size))
-    }
-
-    fn form(&self) -> Result<Form> {
-        match self.codec.coding() {
-            Coding::Whole(word) => whole(word, &self.stored, self.len),
-            Coding::None => Err(Error::unsupported("no other program decodes its codec in pieces")),
-            Coding::Chunks(word, before) => {
-                let start = beginning(&self.stored)?;
-                let piece = |chunk: Chunk| {
-                    let (at, len) = chunk.stored;
-                    let stored = start + at - before.min(at)..start.saturating_add(at).saturating_add(len);
-                    CodedPiece::new(stored, chunk.decoded.0..chunk.end())
-                };
-                let pieces = self.covering(0..self.len)?.into_iter().map(piece).collect();
-                Ok(Form::Coded { codec: Some(Step::new(word, Vec::new())), pieces })
-            }
-        }
-    }
-
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.stored)
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::chunks::{Chunked, Chunks};
 use super::stream::{Opens, Streamed};
-use crate::bytes::{Form, Source, SourceRef};
+use crate::bytes::{Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -66,6 +66,24 @@ impl Framed {
     }
 }
 
+impl SourcePieces for Framed {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        self.either(|chunks| chunks.stored(range.clone()), |stream| stream.stored(range.clone()))
+    }
+
+    fn index(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        self.either(|chunks| chunks.index(range.clone()), |_| Ok(Vec::new()))
+    }
+
+    fn piece_len(&self, range: Range<u64>) -> Result<Option<u64>> {
+        self.either(|chunks| chunks.piece_len(range.clone()), |stream| stream.piece_len(range.clone()))
+    }
+
+    fn encoding(&self) -> Result<SourceEncoding> {
+        self.either(Chunks::encoding, Streamed::encoding)
+    }
+}
+
 impl Source for Framed {
     fn len(&self) -> u64 {
         self.stream.len()
@@ -90,27 +108,15 @@ impl Source for Framed {
         self.either(|chunks| chunks.prefetch(ranges), |stream| stream.prefetch(ranges))
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        self.either(|chunks| chunks.stored(range.clone()), |stream| stream.stored(range.clone()))
-    }
-
-    fn lengths(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        self.either(|chunks| chunks.lengths(range.clone()), |_| Ok(Vec::new()))
-    }
-
-    fn piece_size(&self, range: Range<u64>) -> Result<Option<u64>> {
-        self.either(|chunks| chunks.piece_size(range.clone()), |stream| stream.piece_size(range.clone()))
-    }
-
-    fn form(&self) -> Result<Form> {
-        self.either(Chunks::form, Streamed::form)
-    }
-
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&self.stream)
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&self.stream))
     }
 
     fn name(&self) -> &str {
         self.stream.name()
+    }
+
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read};
 
-use crate::bytes::{CodedPiece, Form, SourceRef, Step, to_usize};
+use crate::bytes::{CodedPiece, SourceEncoding, SourceRef, Step, encoding, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 
 /// Number of bytes read at once from a source that cannot show its bytes in place.
@@ -76,22 +76,22 @@ impl Read for Input {
 /// The byte of the file that is byte `at` of a block's stored bytes.
 pub(super) fn file_byte(stored: &SourceRef, at: u64) -> u64 {
     let at = at.min(stored.len());
-    stored.stored(at..at).ok().and_then(|ranges| ranges.first().map(|range| range.start)).unwrap_or(at)
+    stored_ranges(&**stored, at..at).ok().and_then(|ranges| ranges.first().map(|range| range.start)).unwrap_or(at)
 }
 
 /// Returns the start of the stored bytes of a block in their file.
 pub(super) fn beginning(stored: &SourceRef) -> Result<u64> {
-    match stored.form()? {
-        Form::Plain(at) => Ok(at),
+    match encoding(&**stored)? {
+        SourceEncoding::Plain(at) => Ok(at),
         _ => Err(Error::unsupported("the block is compressed twice")),
     }
 }
 
 /// The form of a block that decodes as a whole.
-pub(super) fn whole(word: &str, stored: &SourceRef, len: u64) -> Result<Form> {
+pub(super) fn whole(word: &str, stored: &SourceRef, len: u64) -> Result<SourceEncoding> {
     let start = beginning(stored)?;
     let piece = CodedPiece::new(start..start.saturating_add(stored.len()), 0..len);
-    Ok(Form::Coded { codec: Some(Step::new(word, Vec::new())), pieces: vec![piece] })
+    Ok(SourceEncoding::Coded { codec: Some(Step::new(word, Vec::new())), pieces: vec![piece] })
 }
 
 /// Converts an error of a codec's library. One of our errors that passed through it comes out again.

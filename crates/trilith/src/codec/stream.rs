@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
 use super::input::{Input, file_byte, whole};
-use crate::bytes::{Form, Source, SourceRef, to_usize};
+use crate::bytes::{Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, stored_ranges, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt;
 use crate::limits::Limits;
@@ -192,6 +192,24 @@ impl Streamed {
     }
 }
 
+impl SourcePieces for Streamed {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        if range.is_empty() {
+            return Ok(Vec::new());
+        }
+        stored_ranges(&*self.stored, 0..self.stored.len())
+    }
+
+    fn piece_len(&self, _range: Range<u64>) -> Result<Option<u64>> {
+        Ok(Some(self.len))
+    }
+
+    fn encoding(&self) -> Result<SourceEncoding> {
+        let word = self.opens.word().ok_or_else(|| Error::unsupported("no other program decodes its codec in pieces"))?;
+        whole(word, &self.stored, self.len)
+    }
+}
+
 impl Source for Streamed {
     fn len(&self) -> u64 {
         self.len
@@ -239,24 +257,12 @@ impl Source for Streamed {
         Ok(())
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        if range.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.stored.stored(0..self.stored.len())
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.stored))
     }
 
-    fn piece_size(&self, _range: Range<u64>) -> Result<Option<u64>> {
-        Ok(Some(self.len))
-    }
-
-    fn form(&self) -> Result<Form> {
-        let word = self.opens.word().ok_or_else(|| Error::unsupported("no other program decodes its codec in pieces"))?;
-        whole(word, &self.stored, self.len)
-    }
-
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.stored)
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }
 

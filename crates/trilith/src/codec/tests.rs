@@ -6,6 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
+use crate::bytes::{source_piece_len, stored_ranges};
 use crate::sample::{is_sampled, sample};
 
 fn ids() -> impl Strategy<Value = CodecId> {
@@ -155,7 +156,7 @@ fn lz4_reads_only_the_sub_blocks_of_a_slice() {
     let options = EncodeOptions { row_bytes: Some(3_000_000), item_size: 4, ..EncodeOptions::default() };
     let stored = encode(CodecId(*b"lz4\0"), &data, &options).unwrap();
     let source = open(CodecId(*b"lz4\0"), &stored, data.len()).unwrap();
-    let ranges = source.stored(3_000_000..6_000_000).unwrap();
+    let ranges = stored_ranges(&*source, 3_000_000..6_000_000).unwrap();
     let first = u64::from(u32::from_be_bytes(stored[..4].try_into().unwrap()));
     assert_eq!(ranges.len(), 1);
     assert_eq!(ranges[0].start, 4 + first + 8);
@@ -184,7 +185,7 @@ proptest! {
         let expected = borders.windows(2).filter(|pair| pair[0] < range.end && pair[1] > range.start).all(|pair| {
             pair[0] % size as u64 == 0 && (pair[1] - pair[0] == size as u64 || pair[1] == data.len() as u64)
         });
-        prop_assert_eq!(source.piece_size(range).unwrap(), expected.then_some(size as u64));
+        prop_assert_eq!(source_piece_len(&*source, range).unwrap(), expected.then_some(size as u64));
     }
 
     #[test]
@@ -324,12 +325,12 @@ fn zstd_frames_are_read_by_slices() {
     let options = EncodeOptions { frames: true, ..EncodeOptions::default() };
     let stored = encode(CodecId(*b"zstd"), &data, &options).unwrap();
     let source = open(CodecId(*b"zstd"), &stored, data.len()).unwrap();
-    let needed: u64 = source.stored(5 << 20..6 << 20).unwrap().iter().map(|range| range.end - range.start).sum();
+    let needed: u64 = stored_ranges(&*source, 5 << 20..6 << 20).unwrap().iter().map(|range| range.end - range.start).sum();
     assert!(needed < stored.len() as u64 / 3, "{needed} of {}", stored.len());
     // One frame is one piece.
     let stored = encode(CodecId(*b"zstd"), &data, &EncodeOptions::default()).unwrap();
     let source = open(CodecId(*b"zstd"), &stored, data.len()).unwrap();
-    assert_eq!(source.stored(0..1).unwrap(), [0..stored.len() as u64]);
+    assert_eq!(stored_ranges(&*source, 0..1).unwrap(), [0..stored.len() as u64]);
 }
 
 #[test]

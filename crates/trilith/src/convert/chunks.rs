@@ -11,7 +11,7 @@ use super::{CodecChoice, ConvertOptions, Converted, Hint, block_hints, choose, c
 use crate::array::{Array, Byteorder, Datatype, Index, numpy_descr, unravel};
 use crate::asdf::ndarray::{self, Ndarray, Origin};
 use crate::asdf::{AsdfFile, BlockOptions, FileWriter, TARGETS, walk, zarr};
-use crate::bytes::{MemorySource, to_usize};
+use crate::bytes::{MemorySource, to_usize, verify_backing};
 use crate::codec::{CodecId, opt_codec};
 use crate::error::{Context, Error, Result, counted};
 use crate::limits::Limits;
@@ -266,7 +266,7 @@ impl Cut {
         done: &mut Converted,
         progress: Progress<'_>,
     ) -> Result<()> {
-        self.array.source().check_whole()?;
+        verify_backing(&**self.array.source())?;
         let (rows, height) = (self.array.shape().first().copied().unwrap_or(1), self.chunk.first().copied().unwrap_or(1));
         let across = self.counts.get(1..).unwrap_or_default();
         let mut how = BlockOptions::default();

@@ -18,7 +18,7 @@ use super::stored::{Apart, Reading, Stored};
 use super::translate::retag;
 use crate::array::{Array, Byteorder, Datatype};
 use crate::asdf::{self, ArrayOptions, AsdfFile, Builder, Container, Target, ndarray};
-use crate::bytes::{Derived, MemorySource};
+use crate::bytes::{Derived, MemorySource, verify_backing};
 use crate::diagnostic::Diagnostic;
 use crate::dudley::{Draft, DraftKind, DudleyFile, Items, MEANING, Outline, OutlineId, Thing, is_applied, with_ascii_members};
 use crate::error::{Error, Result};
@@ -279,7 +279,7 @@ impl ToTree<'_, '_, '_> {
         }
         // Blocks get a new checksum. What is held may be a copy.
         if matches!(self.arrays, Stored::Blocks(..)) {
-            array.source().check_whole()?;
+            verify_backing(&**array.source())?;
         }
         let array = self.held(&array, path)?;
         // The output must be readable as a whole.

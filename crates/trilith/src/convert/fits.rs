@@ -16,7 +16,7 @@ use super::{CodecChoice, ConvertOptions, Converted, Coordinates, To};
 use crate::array::{Array, Byteorder};
 use crate::asdf::builder::datatype_value;
 use crate::asdf::{ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, Target, walk};
-use crate::bytes::{self, Derived, MemorySource, SourceRef, WriteSeek};
+use crate::bytes::{self, Derived, MemorySource, SourceRef, WriteSeek, verify_backing};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, Setting, counted};
 use crate::file::fits_around;
@@ -578,7 +578,7 @@ fn write_hdu<W: Write + Seek>(writer: &mut FileWriter<W>, array: &Array, options
     (how.encode.level, how.encode.blosc) = (options.level, options.blosc);
     how.encode.item_size = usize::try_from(array.datatype().item_size()).unwrap_or(1).max(1);
     let mut block = writer.begin(&how)?;
-    array.source().check_whole()?;
+    verify_backing(&**array.source())?;
     array.pieces(Byteorder::Big, 4 << 20, &mut |bytes| block.write(bytes))?;
     block.finish()?;
     Ok(())

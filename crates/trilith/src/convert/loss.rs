@@ -2,6 +2,7 @@
 
 use super::ConvertOptions;
 use crate::array::Array;
+use crate::bytes::verify_backing;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -55,6 +56,6 @@ pub(super) fn kept(path: &str, why: Error, skip: bool) -> Result<Diagnostic> {
 
 /// Reads all of an array, and compares its checksum, so that it is known to be readable before the first byte is written.
 pub(super) fn read_through(array: &Array) -> Result<()> {
-    array.source().check_whole()?;
+    verify_backing(&**array.source())?;
     array.for_each_piece(1 << 20, |_| Ok(()))
 }

@@ -7,7 +7,7 @@ use super::Converted;
 use super::plan::{Data, Form, Plan, Planned};
 use crate::array::Byteorder;
 use crate::asdf::{BlockOptions, BlockWriter, FileWriter, Written, chain as text};
-use crate::bytes::{MemorySource, SourceRef, in_pieces};
+use crate::bytes::{MemorySource, SourceRef, in_pieces, verify_backing};
 use crate::codec::chain::{self, Described};
 use crate::error::{Context, Result};
 use crate::progress::Progress;
@@ -17,7 +17,7 @@ impl Plan<'_> {
     pub(super) fn decoded(&self, data: &Data) -> Result<SourceRef> {
         if let Data::Block(index) = data {
             let data = self.block_data(*index)?;
-            data.check_whole()?;
+            verify_backing(&*data)?;
             return Ok(data);
         }
         let mut bytes = Vec::new();
@@ -38,15 +38,15 @@ impl Plan<'_> {
         match data {
             Data::Block(index) => {
                 let source = self.block_data(*index)?;
-                source.check_whole()?;
+                verify_backing(&*source)?;
                 in_pieces(&*source, 0..source.len(), 8 << 20, true, take)
             }
             Data::Array { array, change: None, order } => {
-                array.source().check_whole()?;
+                verify_backing(&**array.source())?;
                 array.pieces(*order, 4 << 20, take)
             }
             Data::Array { array, change: Some(change), .. } => {
-                array.source().check_whole()?;
+                verify_backing(&**array.source())?;
                 array.pieces(Byteorder::Little, 4 << 20, &mut |bytes: &[u8]| take(&change.apply(bytes)?))
             }
         }

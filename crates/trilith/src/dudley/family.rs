@@ -14,7 +14,7 @@ use super::read::{DudleyFile, Items};
 use super::wanted::Wanted;
 use super::write::base_of;
 use crate::array::{Array, Byteorder, Datatype, Field, Index, StructType};
-use crate::bytes::Source;
+use crate::bytes::{Backing, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
     Attribute, Code, Dialect, Entry, ItemId, Kind, Layout, Literal, Located, Options, ParseOptions, Parsed, ResolvedType, Supply,
@@ -144,7 +144,7 @@ impl Files {
     /// Fails if a file is opened again that holds something else by now: what was read of it before would not go together
     /// with what is read of it now.
     pub fn check(&self, name: &str, source: &dyn Source) -> Result<()> {
-        let Some(version) = source.version() else { return Ok(()) };
+        let Some(version) = source.backing().and_then(Backing::version) else { return Ok(()) };
         let mut seen = lock(&self.seen);
         match seen.get(name) {
             None => {

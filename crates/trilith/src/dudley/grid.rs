@@ -12,7 +12,7 @@ use super::datatype::datatype_of;
 use super::mapped::{Mapped, Slab};
 use super::strings::Strings;
 use super::table::{Column, Piece, Places, Table};
-use crate::array::grid::{Chunks, Cut, Grid, from_columns};
+use crate::array::grid::{ChunkedSource, Chunks, Cut, from_columns};
 use crate::array::{Array, Byteorder, Datatype, fortran_strides};
 #[cfg(feature = "zlib")]
 use crate::bytes::Window;
@@ -380,7 +380,7 @@ impl GridArray {
     /// The array; no chunk is decoded.
     ///
     /// # Errors
-    /// Returns the errors of [`Grid::new`].
+    /// Returns the errors of [`ChunkedSource::new`].
     pub fn array(&self, source: &SourceRef, limits: &Limits) -> Result<Array> {
         let limits = Arc::new(limits.clone());
         let (datatype, shape) = (self.datatype.clone(), self.cut.shape.clone());
@@ -412,8 +412,8 @@ impl GridArray {
             head: Arc::clone(&self.head),
             limits: Arc::clone(&limits),
         };
-        let grid = Grid::new(self.cut.clone(), Box::new(stored), self.fill.clone(), Arc::clone(&limits))?;
-        Ok(Array::new(Arc::new(grid), 0, datatype, self.order, shape)?.with_limits(limits))
+        let grid = ChunkedSource::new(self.cut.clone(), Box::new(stored), self.fill.clone(), Arc::clone(&limits))?;
+        Ok(Array::chunked(Arc::new(grid), datatype, self.order, shape)?.with_limits(limits))
     }
 
     /// The bytes of the only chunk and the place of its elements, if the chunk is stored unchanged, or as a stream that is decoded

@@ -9,7 +9,7 @@ use super::inflate::{Form, inflated};
 use super::parameters::Known;
 use super::signature::Signature;
 use super::spread::Spread;
-use crate::bytes::{Access, Resolve, Source, SourceRef, Window, by_runs, is_url, to_usize};
+use crate::bytes::{Access, Resolve, Source, SourcePieces, SourceRef, Window, by_runs, is_url, to_usize};
 use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::layout::{Byteorder, Filter};
 use crate::limits::Limits;
@@ -232,6 +232,12 @@ impl Joined {
     }
 }
 
+impl SourcePieces for Joined {
+    fn stored(&self, _: Range<u64>) -> Result<Vec<Range<u64>>> {
+        Err(Error::unsupported("the bytes are in many files").hint("`layout locate` says where in each"))
+    }
+}
+
 impl Source for Joined {
     fn len(&self) -> u64 {
         self.len
@@ -285,14 +291,14 @@ impl Source for Joined {
     }
 
     fn access(&self) -> Access {
-        if self.resolve.at_once() > 1 { Access::Requests } else { Access::Random }
-    }
-
-    fn stored(&self, _: Range<u64>) -> Result<Vec<Range<u64>>> {
-        Err(Error::unsupported("the bytes are in many files").hint("`layout locate` says where in each"))
+        if self.resolve.at_once() > 1 { Access::REQUEST } else { Access::RANDOM }
     }
 
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::array::element_count;
-use crate::bytes::{Access, Source, SourceRef, end_in, to_usize};
+use crate::bytes::{Access, Backing, Source, SourcePieces, SourceRef, end_in, stored_ranges, to_usize, verify_backing};
 use crate::error::{Error, Result};
 
 /// Elements along one axis: `count` blocks of `block`, the first one at `start`, each `stride` after the one before.
@@ -252,6 +252,29 @@ impl Mapped {
     }
 }
 
+impl Backing for Mapped {
+    fn is_changed(&self) -> bool {
+        self.pieces.iter().any(|piece| piece.source.backing().is_some_and(Backing::is_changed))
+    }
+
+    fn verify(&self) -> Result<()> {
+        self.pieces.iter().try_for_each(|piece| verify_backing(&*piece.source))
+    }
+}
+
+impl SourcePieces for Mapped {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        let mut stored = Vec::new();
+        self.needed(&[range], &mut |source, needed| {
+            for range in needed {
+                stored.extend(stored_ranges(&**source, range)?);
+            }
+            Ok(())
+        })?;
+        Ok(stored)
+    }
+}
+
 impl Source for Mapped {
     fn len(&self) -> u64 {
         self.len
@@ -271,39 +294,24 @@ impl Source for Mapped {
         Ok(())
     }
 
-    fn check_whole(&self) -> Result<()> {
-        self.pieces.iter().try_for_each(|piece| piece.source.check_whole())
+    fn backing(&self) -> Option<&dyn Backing> {
+        Some(self)
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         self.needed(ranges, &mut |source, needed| source.prefetch(&needed))
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        let mut stored = Vec::new();
-        self.needed(&[range], &mut |source, needed| {
-            for range in needed {
-                stored.extend(source.stored(range)?);
-            }
-            Ok(())
-        })?;
-        Ok(stored)
-    }
-
     fn access(&self) -> Access {
-        Access::of_all(self.pieces.iter().map(|piece| &piece.source))
-    }
-
-    fn is_changed(&self) -> bool {
-        self.pieces.iter().any(|piece| piece.source.is_changed())
-    }
-
-    fn is_apart(&self) -> bool {
-        true
+        Access::join(self.pieces.iter().map(|piece| &piece.source))
     }
 
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }
 

@@ -11,7 +11,7 @@ use super::outline::{Outline, OutlineId, Thing};
 use super::signature::Signature;
 use super::text::{presented, presented_foreign};
 use crate::array::Array;
-use crate::bytes::{Checked, MemorySource, NoReferences, PartCheck, Resolve, SourceRef, Truncated, Window, read_vec};
+use crate::bytes::{Backing, Checked, MemorySource, NoReferences, PartCheck, Resolve, SourceRef, Truncated, Window, read_vec};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, Setting};
 use crate::layout::{
@@ -181,7 +181,7 @@ impl DudleyFile {
         Self { is_physical, ..self }
     }
 
-    /// The same, in which the sources of uncompressed items compare checksums by `check` ([`Source::check_whole`](crate::bytes::Source::check_whole)).
+    /// The same, in which the sources of uncompressed items compare checksums by `check` ([`Backing::verify`]).
     pub(crate) fn with_check(self, check: Option<PartCheck>) -> Self {
         Self { check, ..self }
     }
@@ -279,7 +279,7 @@ impl DudleyFile {
 
     /// Returns problems of the layout that do not stop reading it.
     pub fn warnings(&self) -> Vec<String> {
-        let notice = self.source.notice().into_iter();
+        let notice = self.source.backing().and_then(Backing::notice).into_iter();
         notice.chain(self.warnings.iter().map(|warning| warning.to_string())).collect()
     }
 

@@ -6,7 +6,7 @@ use super::arranged::extent;
 use super::datatype::datatype_of;
 use super::read::Items;
 use crate::array::Array;
-use crate::bytes::{CodedPiece, Form, Source, SourceRef, Truncated, by_runs};
+use crate::bytes::{CodedPiece, Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, Truncated, by_runs, encoding};
 use crate::error::{Error, Result};
 use crate::layout::{Stack, Stretch};
 
@@ -125,6 +125,27 @@ impl Elements {
     }
 }
 
+impl SourcePieces for Elements {
+    fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
+        self.places(&range)
+    }
+
+    fn encoding(&self) -> Result<SourceEncoding> {
+        let SourceEncoding::Plain(start) = encoding(&*self.source)? else {
+            return Err(Error::unsupported("its items are in data that is compressed as a whole"));
+        };
+        let mut pieces = Vec::new();
+        let mut at = 0;
+        while at < self.len {
+            let (place, count) = self.place(at, self.span)?;
+            let place = start.saturating_add(place);
+            pieces.push(CodedPiece::new(place..place.saturating_add(count), at..at.saturating_add(count)));
+            at = at.saturating_add(count.max(1));
+        }
+        Ok(SourceEncoding::Coded { codec: None, pieces })
+    }
+}
+
 impl Source for Elements {
     fn len(&self) -> u64 {
         self.len
@@ -142,26 +163,11 @@ impl Source for Elements {
         self.source.prefetch(&wanted)
     }
 
-    fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
-        self.places(&range)
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.source))
     }
 
-    fn form(&self) -> Result<Form> {
-        let Form::Plain(start) = self.source.form()? else {
-            return Err(Error::unsupported("its items are in data that is compressed as a whole"));
-        };
-        let mut pieces = Vec::new();
-        let mut at = 0;
-        while at < self.len {
-            let (place, count) = self.place(at, self.span)?;
-            let place = start.saturating_add(place);
-            pieces.push(CodedPiece::new(place..place.saturating_add(count), at..at.saturating_add(count)));
-            at = at.saturating_add(count.max(1));
-        }
-        Ok(Form::Coded { codec: None, pieces })
-    }
-
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.source)
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }

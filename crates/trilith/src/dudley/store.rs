@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Source, SourceRef, to_usize};
+use crate::bytes::{Source, SourceRef, to_usize, verify_backing};
 use crate::error::{Error, Result};
 
 /// Most pieces that an element may have: structs of arrays of structs are taken apart.
@@ -31,7 +31,7 @@ pub(super) fn store(
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
     array.check_unmasked("a Dudley stream")?;
-    array.source().check_whole()?;
+    verify_backing(&**array.source())?;
     if !array.datatype().means(datatype) || array.shape() != shape {
         if let Some(fitted) = super::text::fitted(array, datatype, shape)? {
             return store(&fitted, datatype, order, shape, take);

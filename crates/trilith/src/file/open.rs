@@ -11,7 +11,7 @@ use super::permissions::Permissions;
 use super::series::{Series, SeriesOptions};
 use crate::array::Byteorder;
 use crate::asdf::AsdfFile;
-use crate::bytes::{self, LocalOptions, MemorySource, NoReferences, Resolve, SourceRef};
+use crate::bytes::{self, Backing, LocalOptions, MemorySource, NoReferences, Resolve, SourceRef};
 use crate::dudley::{Catalog, DudleyFile, Selection, StreamOptions};
 use crate::error::{Error, Result};
 use crate::foreign;
@@ -352,7 +352,9 @@ fn settled<T>(
     loop {
         let (source, resolve) = open()?;
         let done = read(source.clone(), resolve);
-        let again = wait < Duration::from_secs(1) && source.local().is_some() && source.is_changed();
+        let again = wait < Duration::from_secs(1)
+            && source.backing().and_then(Backing::local_file).is_some()
+            && source.backing().is_some_and(Backing::is_changed);
         if !again {
             return done;
         }

@@ -7,7 +7,7 @@ use super::hdu::{self, Hdu, HduKind};
 use super::header::{BLOCK, Header};
 use super::{groups, image, table, tiles};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Access, Checked, SourceRef, Window};
+use crate::bytes::{Checked, Cost, SourceRef, Window, verify_backing};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -81,7 +81,7 @@ impl FitsFile {
     fn next_header(&self, after: u64) -> Result<u64> {
         let (mut at, len, mut start) = (after.next_multiple_of(BLOCK), self.source.len(), [0; 9]);
         // Of a remote file each look would be a request.
-        while self.source.access() != Access::Requests && at.saturating_add(9) <= len {
+        while self.source.access().cost != Cost::Request && at.saturating_add(9) <= len {
             self.limits.charge_work(BLOCK)?;
             self.source.read_at(at, &mut start)?;
             if &start == b"XTENSION=" {
@@ -93,7 +93,7 @@ impl FitsFile {
     }
 
     /// The bytes of the file, if the data of an HDU can be found in them.
-    /// [`Source::check_whole`](crate::bytes::Source::check_whole) compares the sums of the HDU.
+    /// [`Backing::verify`](crate::bytes::Backing::verify) compares the sums of the HDU.
     pub(super) fn source_of(&self, hdu: &Hdu) -> Result<SourceRef> {
         if let Some(why) = hdu.problem() {
             return Err(why.copy());
@@ -125,7 +125,7 @@ impl FitsFile {
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if one differs, and the errors of
     /// [`Source::read_at`](crate::bytes::Source::read_at).
     pub fn check(&self, hdu: &Hdu) -> Result<()> {
-        if hdu.problem().is_some() { Ok(()) } else { self.source_of(hdu)?.check_whole() }
+        if hdu.problem().is_some() { Ok(()) } else { verify_backing(&*self.source_of(hdu)?) }
     }
 
     /// Returns the HDUs that differ from their sums, among those that are copied with them.

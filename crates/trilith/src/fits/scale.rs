@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::array::meaning::{Declared, Meaning, Missing, Reading};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Source, SourceRef, copy, end_in, to_usize};
+use crate::bytes::{Source, SourceOrigin, SourcePieces, SourceRef, copy, end_in, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -248,6 +248,12 @@ pub(super) fn converted(source: SourceRef, offset: u64, count: u64, rows: Rows, 
     Ok(Arc::new(Converted { source, offset, count, rows, limits: Arc::clone(limits) }))
 }
 
+impl SourcePieces for Converted {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        stored_ranges(&*self.source, self.needed(&range))
+    }
+}
+
 impl Source for Converted {
     fn len(&self) -> u64 {
         self.count * self.rows.to as u64
@@ -284,12 +290,12 @@ impl Source for Converted {
         self.source.prefetch(&needed)
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        self.source.stored(self.needed(&range))
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.source))
     }
 
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.source)
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }
 

@@ -13,9 +13,9 @@ use super::header::Header;
 use super::scale::{Number, array_of};
 use super::table::{Column, columns};
 use super::{hcompress, heap, image, plio, rice};
-use crate::array::grid::{Chunks, Cut, Grid};
+use crate::array::grid::{ChunkedSource, Chunks, Cut};
 use crate::array::physical as physical_of;
-use crate::array::{Array, element_count};
+use crate::array::{Array, Byteorder, element_count};
 use crate::bytes::{SourceRef, read_vec, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -132,12 +132,16 @@ pub(super) fn array(hdu: &Hdu, source: &SourceRef, physical: bool, limits: &Arc<
     let chunk: Vec<u64> = plan.tile.iter().rev().copied().collect();
     let cut = Cut { shape: shape.clone(), chunk, item: number.size() as u64, cut_edges: true };
     let tiles = Tiles { source: source.clone(), plan, limits: Arc::clone(limits), table: OnceLock::new() };
-    let grid = Grid::new(cut, Box::new(tiles), vec![0; number.size()], Arc::clone(limits))?;
+    let grid = ChunkedSource::new(cut, Box::new(tiles), vec![0; number.size()], Arc::clone(limits))?;
     let grid = Arc::new(grid);
-    if !physical {
-        return array_of(grid, 0, shape, number, image::unsigned(number, linear), limits);
+    if let (false, Some(unsigned)) = (physical, image::unsigned(number, linear)) {
+        return array_of(grid, 0, shape, number, Some(unsigned), limits);
     }
-    physical_of(&array_of(grid, 0, shape, number, None, limits)?, &[image::meaning(number, linear)])
+    let stored = Array::chunked(grid, number.datatype(), Byteorder::Big, shape)?.with_limits(Arc::clone(limits));
+    if !physical {
+        return Ok(stored);
+    }
+    physical_of(&stored, &[image::meaning(number, linear)])
 }
 
 impl Plan {

@@ -11,7 +11,7 @@ use super::part::{Part, settle};
 use super::read::FitsFile;
 use super::scale::Rows;
 use crate::array::Byteorder;
-use crate::bytes::{Source, SourceRef, in_pieces};
+use crate::bytes::{Source, SourceRef, in_pieces, verify_backing};
 use crate::error::{Context, Error, ErrorKind, Result};
 
 /// Bytes that are written at once.
@@ -46,7 +46,7 @@ fn write_part(out: &mut dyn Write, part: &Part, is_first: bool) -> Result<()> {
 fn write_data(out: &mut dyn Write, part: &Part, rows: &Rows) -> Result<()> {
     let Some(array) = &part.data else { return Ok(()) };
     let array = if part.masked.is_some() { array.clone() } else { array.clone().without_mask() };
-    array.source().check_whole()?;
+    verify_backing(&**array.source())?;
     let (mut written, mut stored) = (0u64, Vec::new());
     if array.nbytes() > 0 {
         array.charge_visits()?;

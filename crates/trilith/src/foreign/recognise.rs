@@ -1,6 +1,6 @@
 //! Recognition of files whose formats have no magic bytes, or share them with others.
 
-use crate::bytes::{Access, Source};
+use crate::bytes::{Cost, Source};
 use crate::error::{Error, Result};
 
 /// The longest header of a safetensors file that the library of the format reads.
@@ -57,7 +57,7 @@ pub(super) struct Marks {
 impl Marks {
     /// The marks that agree in a file, whose first record must hold something.
     pub fn of(source: &dyn Source) -> Option<Self> {
-        let enough = if source.access() == Access::Random { ENOUGH } else { ENOUGH_REMOTE };
+        let enough = if source.access().cost == Cost::Random { ENOUGH } else { ENOUGH_REMOTE };
         let all = [(4, false), (4, true), (8, false), (8, true)].map(|(width, is_big)| Self { width, is_big });
         all.into_iter().find(|marks| {
             let mut some = false;
@@ -135,7 +135,7 @@ fn piece(source: &dyn Source, marks: Marks, at: u64, follows: bool) -> Result<Pi
 
 /// Returns `true` if the superblock of HDF5 follows a user block that is longer than the bytes read first.
 pub(super) fn is_hdf5(start: &[u8], source: &dyn Source) -> bool {
-    if source.access() == Access::Requests || start.len() < super::LOOK as usize {
+    if source.access().cost == Cost::Request || start.len() < super::LOOK as usize {
         return false;
     }
     let places = std::iter::successors(Some(super::LOOK), |at| at.checked_mul(2));

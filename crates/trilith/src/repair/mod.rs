@@ -17,7 +17,7 @@ use crate::array::{Datatype, element_count};
 use crate::asdf::ndarray::{self, Dim, Ndarray, Origin};
 use crate::asdf::uris::moved_tree;
 use crate::asdf::{BlockOptions, FileWriter, Generation, Header, WriteOptions, header, is_as_documented};
-use crate::bytes::{Base, MemorySource, Resolve, Source, SourceRef, gunzip, is_gzip, read_vec, set_aside};
+use crate::bytes::{Backing, Base, MemorySource, Resolve, Source, SourceRef, gunzip, is_gzip, read_vec, set_aside};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{self, FileKind};
 use crate::limits::Limits;
@@ -123,7 +123,7 @@ pub fn salvage(source: SourceRef, limits: &Limits) -> Result<Salvage> {
 }
 
 fn alone(source: SourceRef, limits: &Limits) -> Result<Salvage> {
-    let mut notes: Vec<String> = source.notice().into_iter().collect();
+    let mut notes: Vec<String> = source.backing().and_then(Backing::notice).into_iter().collect();
     let (header, from) = read_header(&source, limits, &mut notes)?;
     let extent = match header::find_tree(&*source, &header, limits) {
         Ok(found) => found.map(|(tree, _)| (tree.start, tree.end)),

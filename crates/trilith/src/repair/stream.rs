@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::{ArrayFate, Report};
 use crate::array::{Array, Index};
-use crate::bytes::{NoReferences, Resolve, Source, SourceRef, read_vec, set_aside};
+use crate::bytes::{Backing, NoReferences, Resolve, Source, SourceOrigin, SourceRef, read_vec, set_aside};
 use crate::dudley::{Draft, DudleyFile, LayoutOrigin, Outline, OutlineId, Signature, StreamOptions, Thing};
 use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::layout::{Byteorder, Entry, EntryKind, ItemId, Layout, PrimitiveKind, ResolvedType};
@@ -73,7 +73,7 @@ pub fn salvage_stream(
 ) -> Result<StreamSalvage> {
     let limits = &limits.for_calls(source.len());
     let _call = limits.call();
-    let mut notes: Vec<String> = source.notice().into_iter().collect();
+    let mut notes: Vec<String> = source.backing().and_then(Backing::notice).into_iter().collect();
     let start = read_vec(&**source, 0, source.len().min(Signature::LEN), limits)?;
     let order = Signature::order_in(&start)?;
     let Found { layout, text, data_end } = match layout {
@@ -413,7 +413,7 @@ impl Source for Headed {
         Ok(())
     }
 
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.inner)
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.inner))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Query, Row, Table};
-use crate::bytes::{is_url, path_of, shown_name};
+use crate::bytes::{Backing, is_url, path_of, shown_name};
 use crate::error::{Error, Result};
 use crate::file::{Found, OpenOptions};
 use crate::threads::in_order;
@@ -81,7 +81,7 @@ pub fn collect(
 
 fn read(query: &Query, name: &str, opening: &OpenOptions) -> Result<(Vec<Row>, Option<String>)> {
     let file = opening.open(path_of(name))?;
-    Ok((query.rows(name, &file)?, file.source().notice()))
+    Ok((query.rows(name, &file)?, file.source().backing().and_then(Backing::notice)))
 }
 
 #[cfg(test)]

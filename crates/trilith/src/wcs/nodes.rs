@@ -9,6 +9,7 @@ use super::numbers::{interval, numbers, wholes};
 use super::transforms::{Builder, Units};
 use super::units::Unit;
 use super::{get, list, name_of, require, tag, text, texts};
+use crate::bytes::{Cost, stored_ranges};
 use crate::error::{Error, Result};
 use crate::file::{Item, ItemKind};
 use crate::limits::Limits;
@@ -105,7 +106,7 @@ fn pipeline(
 /// Announces to the source of the file the bytes of the coefficients, so that a remote one fetches them together.
 fn fetch(item: &Item<'_>) -> Result<()> {
     let source = item.backend().source();
-    if source.access() != crate::bytes::Access::Requests {
+    if source.access().cost != Cost::Request {
         return Ok(());
     }
     let mut ranges: Vec<Range<u64>> = Vec::new();
@@ -113,7 +114,7 @@ fn fetch(item: &Item<'_>) -> Result<()> {
     while let Some(visit) = walk.step()? {
         if visit.item.kind() == ItemKind::Array
             && let Ok(array) = visit.item.array()
-            && let Ok(stored) = array.source().stored(array.extent())
+            && let Ok(stored) = stored_ranges(&**array.source(), array.extent())
         {
             ranges.extend(stored);
         }

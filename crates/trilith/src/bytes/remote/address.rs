@@ -322,7 +322,7 @@ mod tests {
         ] {
             assert!(!inside(bad), "{bad}");
         }
-        assert_eq!(file.join("y").unwrap().shown(), "https://host.example/a/b/y");
+        assert_eq!(file.join("y").unwrap().shown(), "https://…@host.example/a/b/y");
         assert!(
             matches!(file.join("y").unwrap(), Address::Web(url) if url.password() == Some("secret") && url.query().is_none())
         );

@@ -18,7 +18,7 @@ use super::shared;
 use super::stream::stream;
 use super::whole::WholeFile;
 use crate::bytes::source::{end_in_file, merged};
-use crate::bytes::{Access, Form, MemorySource, Source, SourceRef, to_usize};
+use crate::bytes::{Access, Backing, MemorySource, Source, SourceRef, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::threads::{lock, side_by_side};
 
@@ -444,11 +444,20 @@ impl RangedFile {
     }
 }
 
-impl Source for RangedFile {
+impl Backing for RangedFile {
+    fn version(&self) -> Option<String> {
+        match &self.origin {
+            Origin::Server(fetcher) => fetcher.version.text(),
+            Origin::Parts(_) => None,
+        }
+    }
+
     fn notice(&self) -> Option<String> {
         self.notice.clone()
     }
+}
 
+impl Source for RangedFile {
     fn len(&self) -> u64 {
         self.size
     }
@@ -505,19 +514,12 @@ impl Source for RangedFile {
         stream(fetcher, range, piece, &|| self.tell(), take).map(|()| true)
     }
 
-    fn version(&self) -> Option<String> {
-        match &self.origin {
-            Origin::Server(fetcher) => fetcher.version.text(),
-            Origin::Parts(_) => None,
-        }
-    }
-
-    fn form(&self) -> Result<Form> {
-        Ok(Form::Plain(0))
+    fn backing(&self) -> Option<&dyn Backing> {
+        Some(self)
     }
 
     fn access(&self) -> Access {
-        Access::Requests
+        Access::REQUEST
     }
 
     fn name(&self) -> &str {

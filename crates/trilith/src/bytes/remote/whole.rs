@@ -8,8 +8,9 @@ use super::fetch::{Fetcher, Paced, persist};
 use super::headers::Version;
 use super::reply::{Failure, Reply};
 use super::shared;
+use crate::bytes::pieces::{Opaque, SourcePieces};
 use crate::bytes::source::end_in_file;
-use crate::bytes::{Access, Form, Source, SourceRef, read_exact_at, spool, unnamed_file};
+use crate::bytes::{Access, Backing, Source, SourceRef, read_exact_at, spool, unnamed_file};
 use crate::error::{Error, Result, Setting};
 use crate::threads::lock;
 
@@ -130,6 +131,12 @@ impl WholeFile {
     }
 }
 
+impl Backing for WholeFile {
+    fn version(&self) -> Option<String> {
+        self.fetcher.version.text()
+    }
+}
+
 impl Source for WholeFile {
     fn len(&self) -> u64 {
         self.fetcher.size
@@ -155,15 +162,15 @@ impl Source for WholeFile {
 
     fn access(&self) -> Access {
         // Up to its limit it is as good as a local file.
-        if self.fetcher.size > self.most { Access::Forward } else { Access::Random }
+        if self.fetcher.size > self.most { Access::SEQUENTIAL } else { Access::RANDOM }
     }
 
-    fn version(&self) -> Option<String> {
-        self.fetcher.version.text()
+    fn backing(&self) -> Option<&dyn Backing> {
+        Some(self)
     }
 
-    fn form(&self) -> Result<Form> {
-        Err(Error::unsupported("the server gives the file only as a whole"))
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(&Opaque("the server gives the file only as a whole"))
     }
 
     fn name(&self) -> &str {

@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{CodecId, Encode, EncodeOptions, input, stream};
 use crate::array::Byteorder;
-use crate::bytes::{MemorySource, Source, SourceRef, to_usize};
+use crate::bytes::{MemorySource, Source, SourceOrigin, SourcePieces, SourceRef, stored_ranges, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -427,6 +427,12 @@ impl Deferred {
     }
 }
 
+impl SourcePieces for Deferred {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        stored_ranges(&**self.made()?, range)
+    }
+}
+
 impl Source for Deferred {
     fn len(&self) -> u64 {
         self.len
@@ -445,16 +451,21 @@ impl Source for Deferred {
         self.made()?.prefetch(ranges)
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        self.made()?.stored(range)
+    fn present(&self) -> u64 {
+        // Nothing is decoded to find out.
+        self.len
     }
 
-    fn origin(&self) -> Option<&dyn Source> {
-        self.made().ok().map(|made| &**made)
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        self.made().ok().map(|made| SourceOrigin::Made(&**made))
     }
 
     fn name(&self) -> &str {
         "an encoded block"
+    }
+
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }
 

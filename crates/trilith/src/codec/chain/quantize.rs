@@ -21,7 +21,7 @@ use super::super::pieces::{Pieces, encode_each};
 use super::super::stream::check_range;
 use super::super::{Encode, told_right};
 use super::read_items;
-use crate::bytes::{Cursor, Source, SourceRef, read_vec, to_usize};
+use crate::bytes::{Cursor, Source, SourceOrigin, SourcePieces, SourceRef, read_vec, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::each;
@@ -244,6 +244,21 @@ impl<'a> Signed<'a> {
     }
 }
 
+impl SourcePieces for Quantized {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        check_range(range.start, range.end.saturating_sub(range.start), self.len)?;
+        let width = self.float.width as u64;
+        let mut all = Vec::new();
+        if !range.is_empty() {
+            for (chunk, part) in self.parts(&(range.start / width..range.end.div_ceil(width)))? {
+                let (start, len) = packed(&chunk, &part);
+                all.extend(stored_ranges(&*self.stored, start..start + len)?);
+            }
+        }
+        Ok(all)
+    }
+}
+
 impl Source for Quantized {
     fn len(&self) -> u64 {
         self.len
@@ -255,21 +270,12 @@ impl Source for Quantized {
         read_items(&self.limits, doing, width, offset, into, |values, into| self.values(values, into))
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        check_range(range.start, range.end.saturating_sub(range.start), self.len)?;
-        let width = self.float.width as u64;
-        let mut all = Vec::new();
-        if !range.is_empty() {
-            for (chunk, part) in self.parts(&(range.start / width..range.end.div_ceil(width)))? {
-                let (start, len) = packed(&chunk, &part);
-                all.extend(self.stored.stored(start..start + len)?);
-            }
-        }
-        Ok(all)
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.stored))
     }
 
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.stored)
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }
 

@@ -11,7 +11,7 @@ use super::super::stream::check_range;
 use super::super::{Encode, told_right};
 use super::{covering, read_items};
 use crate::array::unravel;
-use crate::bytes::{Source, SourceRef, to_usize};
+use crate::bytes::{Source, SourceOrigin, SourcePieces, SourceRef, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -246,6 +246,16 @@ impl Tiled {
     }
 }
 
+impl SourcePieces for Tiled {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        let mut all = Vec::new();
+        for part in self.needed(&range)? {
+            all.extend(stored_ranges(&*self.inner, part)?);
+        }
+        Ok(all)
+    }
+}
+
 impl Source for Tiled {
     fn len(&self) -> u64 {
         self.grid.bytes
@@ -264,16 +274,12 @@ impl Source for Tiled {
         self.inner.prefetch(&all)
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        let mut all = Vec::new();
-        for part in self.needed(&range)? {
-            all.extend(self.inner.stored(part)?);
-        }
-        Ok(all)
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&*self.inner))
     }
 
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.inner)
+    fn pieces(&self) -> Option<&dyn SourcePieces> {
+        Some(self)
     }
 }
 

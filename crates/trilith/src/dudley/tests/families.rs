@@ -98,12 +98,18 @@ impl crate::bytes::Source for Versioned {
         self.0.read_at(offset, into)
     }
 
-    fn version(&self) -> Option<String> {
-        self.1.clone()
+    fn backing(&self) -> Option<&dyn crate::bytes::Backing> {
+        Some(self)
     }
 
     fn name(&self) -> &str {
         self.0.name()
+    }
+}
+
+impl crate::bytes::Backing for Versioned {
+    fn version(&self) -> Option<String> {
+        self.1.clone()
     }
 }
 

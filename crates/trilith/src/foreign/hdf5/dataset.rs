@@ -11,7 +11,7 @@ use super::heaps::GlobalHeaps;
 use super::others::Others;
 use super::pipeline::{fill, filters};
 use super::types::{Space, Special, Typed, whole};
-use crate::array::grid::{Chunks, Cut, Grid};
+use crate::array::grid::{ChunkedSource, Chunks, Cut};
 use crate::array::{Byteorder, Datatype};
 use crate::bytes::{Source, SourceRef, read_vec, to_usize};
 use crate::codec::filter::Filters;
@@ -339,7 +339,7 @@ impl Dataset {
                 };
                 let (shape, chunk) = (shape.to_vec(), chunked.chunk.clone());
                 let cut = Cut { shape, chunk, item: self.typed.size, cut_edges: false };
-                let grid = Grid::new(cut, Box::new(stored), self.unset()?, Arc::new(file.limits.clone()))?;
+                let grid = ChunkedSource::new(cut, Box::new(stored), self.unset()?, Arc::new(file.limits.clone()))?;
                 read_vec(&grid, 0, grid.len().min(size), &file.limits)
             }
             Storage::Virtual(..) | Storage::External(_) | Storage::Outside(_) => Err(not_here()),

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::array::undeclared_text;
-use crate::bytes::{Access, SourceRef, to_usize};
+use crate::bytes::{Cost, SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -161,7 +161,7 @@ impl H5 {
         let Some(first) = addresses.next().map(|address| address / BLOCK).filter(|number| !is_known(number)) else {
             return Ok(());
         };
-        if self.source.access() != Access::Requests {
+        if self.source.access().cost != Cost::Request {
             return Ok(());
         }
         let behind = addresses.take(ANNOUNCED).map(|address| address / BLOCK).filter(|number| !is_known(number));
