@@ -358,7 +358,7 @@ fn a_pointer_that_fits_two_keys_is_refused_and_no_document_ends_in_the_middle() 
         let path = format!("x.asdf#/v/{}", first.trim_matches('"'));
         for words in [
             &["delete", &path][..],
-            &["set", &path, "5"],
+            &["set", &path, "5", "--replace"],
             &["rename", &path, "other"],
             &["insert", &path, "5"],
             &["get", &path],

@@ -215,7 +215,7 @@ const COMMANDS: [(&str, Fate, Fate); 30] = [
     ("set F#/fits/0/header/NAXIS1 10", Refused("NAXIS1"), Refused("NAXIS1")),
     ("delete F#/fits/2/header/TFORM1", Refused("TFORM1"), Refused("TFORM1")),
     ("set F#/fits/1/header/EXTNAME X", Done("/fits/1/header/EXTNAME", "X", 1), Refused("EXTNAME")),
-    ("set F#/fits/0/data 5", Refused("the data of an HDU"), Refused("the data of an HDU")),
+    ("set F#/fits/0/data 5", Refused("an array is there"), Refused("an array is there")),
     ("set F#/fits/1/data --from rows.npy", Refused("no blocks"), Refused("no blocks")),
     ("insert F#/fits/0/name x", Refused("no place for the key"), Refused("no place for the key")),
     ("set F#/n 6", Refused("no place for the key"), Done("/n", "6", ASDF)),

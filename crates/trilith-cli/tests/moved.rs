@@ -170,6 +170,10 @@ fn every_reference_leads_to_the_same_bytes_from_wherever_the_text_is_written() {
                 .chain(["--allow".to_owned(), ".".to_owned()])
                 .collect();
             let what = format!("{target}, {place}, {words:?}, work {number}");
+            if writes.is_none() {
+                // The output of the work before, which would be replaced only with --overwrite.
+                let _ = std::fs::remove_file(root.join(&written));
+            }
             let said = say(root, &words.iter().map(String::as_str).collect::<Vec<_>>());
             if out == "-" {
                 std::fs::write(root.join(&written), said).unwrap();

@@ -364,6 +364,8 @@ const BEFORE: &[(&str, &str)] = &[
     ("trilith layout resolve L.dud", "printf '{ N : i8 }\\nx = f8[N]\\n' > L.dud"),
     ("trilith get FILE#/path", "cp flat.asdf FILE"),
     ("trilith info FILE#/path", "cp flat.asdf FILE"),
+    ("trilith set FILE#/path VALUE", "printf '#ASDF 1.0.0\\n%%YAML 1.1\\n---\\npath: 1\\n...\\n' > FILE"),
+    ("gcc -E", "printf 'struct { int nx; } mesh;\\ndouble x[];\\n' > restart.h"),
     ("trilith layout new IN", "rm IN; cp -r arrays IN"),
     ("trilith layout describe x.asdf", "cp observation-plain.asdf x.asdf"),
     ("trilith layout from image.npy", "cp x3.npy image.npy"),
@@ -546,6 +548,12 @@ fn every_line_of_the_pages_runs() {
                 }
             }
             let local = NAMES.iter().fold(line.clone(), |line, (name, here)| line.replace(name, here));
+            // Another page has written the same file.
+            let rewritten = ["trilith convert ", "trilith repack ", "trilith resolve "].iter().find_map(|start| {
+                let rest = local.strip_prefix(start).filter(|_| !local.contains("--overwrite"))?;
+                Some(format!("{start}--overwrite {rest}"))
+            });
+            let local = rewritten.unwrap_or(local);
             ran += 1;
             let (status, said) = folder.line(&local);
             if status != i32::from(NO.iter().any(|no| line.starts_with(no))) {

@@ -585,7 +585,7 @@ def test_a_closed_file(cube):
 
 def test_representations_touch_no_data_and_escape():
     f = tree_of(
-        "<b>&x: '\"<script>'\na: !core/ndarray-1.1.0 {source: 9, datatype: float32, shape: [4, 5]}\n"
+        "<b>&x: '\"<script>'\na: !core/ndarray-1.1.0 {source: 9, datatype: float32, byteorder: big, shape: [4, 5]}\n"
         "r: {$ref: 'nowhere.asdf#/x'}\nm: {k: \"a\\e[31m\"}\n"
     )
     text, html = repr(f), f._repr_html_()

@@ -321,7 +321,7 @@ impl<'w> Newton<'w> {
             .map(|row| row.iter().enumerate().map(|(axis, slope)| slope.abs() * self.wcs.rounding(wanted, axis)).sum::<f64>());
         let noise = noise.fold(0.0, f64::max);
         let is_still = length <= SMALLEST || (length > self.step[point] / 2.0 && length <= SMALL.max(4.0 * noise));
-        // Where derivatives are nearly zero or enormous, a small step does not mean a small fault.
+        // If derivatives are nearly zero or enormous, a small step does not mean a small fault.
         if is_exact || (is_still && self.wcs.is_rounded(wanted, faults, &self.at[range.clone()], slopes)) {
             self.room[point] = (4.0 * noise).clamp(ROOM.0, ROOM.1);
             self.state[point] = State::Found;

@@ -78,7 +78,9 @@ impl Tour {
         guide.command(&["get", &item("/meta/filter")])?;
         guide.step("The same observation in other forms.")?;
         for ((_, how), path) in self.forms().zip(&forms) {
-            guide.command(&[&["convert", &shown(&observation), &shown(path)], how].concat())?;
+            // The form of an earlier tour.
+            let again = if options.overwrite && path.exists() { &["--overwrite"][..] } else { &[] };
+            guide.command(&[&["convert", &shown(&observation), &shown(path)], how, again].concat())?;
         }
         guide.command(&["diff", &shown(&observation), &shown(&file("observation-plain.asdf"))])?;
         guide.step("Restart files of a simulation. A layout describes them, a catalog lists them: several are one array.")?;

@@ -92,12 +92,12 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("trilith history add observation.asdf 'checked' --in-place", "Add an entry in place"),
     ("trilith history add observation.asdf 'copied' -o copy.asdf", "Write to another file"),
 
-    ("trilith convert observation.asdf small.asdf --codec zstd", "Compress every block"),
+    ("trilith convert observation.asdf compressed.asdf --codec zstd", "Compress every block"),
     ("trilith convert observation.asdf old.asdf --to asdf-1.0 --allow-loss", "Write an older version"),
     ("trilith convert observation.asdf copy.fits --allow-loss", "Write FITS, by the extension of the output"),
     ("trilith repack observation.asdf packed.asdf", "Remove gaps and unused blocks"),
     ("trilith repack observation.asdf plain.asdf --codec none --align 4096", "Align the blocks for memory maps"),
-    ("trilith repack observation.asdf packed.asdf --order size", "Put small blocks first"),
+    ("trilith repack observation.asdf ordered.asdf --order size", "Put small blocks first"),
     ("trilith repair damaged.asdf -o rescued.asdf", "Recover a file; the exit status is 1 if something is lost"),
     ("trilith repair damaged.asdf -o rescued.asdf --json", "Print the losses as JSON"),
     ("trilith repair - -o rescued.asdf < damaged.asdf", "Read from a pipe"),
@@ -112,7 +112,7 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("trilith implode parts/observation_exploded.asdf --overwrite", "Write next to the parts"),
     ("trilith resolve linked.asdf alone.asdf", "Write a file without references to others"),
     ("trilith resolve linked.asdf - > alone.asdf", "Write to standard output"),
-    ("trilith resolve linked.asdf alone.asdf --json", "Print a report as JSON"),
+    ("trilith resolve linked.asdf resolved.asdf --json", "Print a report as JSON"),
 
     ("trilith layout check runs/restart.dud", "Print all errors and warnings, with their places"),
     ("trilith layout resolve runs/restart.dud --data runs/step0001.bd", "Print the byte offset of each item in a file"),

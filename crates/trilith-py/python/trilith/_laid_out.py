@@ -115,7 +115,7 @@ def _with_durations(dtype, members):
 
 
 def _typed(value, dtype):
-    """A value or several of this type; of their own type if this one does not have them."""
+    """A value or several of this type; or of the type that they have if this one lacks them."""
     own = _array(value) if isinstance(value, list) else value
     try:
         # An integer type has no NaN: that shows below.

@@ -163,7 +163,7 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
 
 
 def _unequal_lengths(arrays, lengths, names):
-    """The lengths of dimensions that differ between the files of a set, as variables beside those records and integers that they
+    """The lengths of dimensions that differ between the files of a set, as variables next to those records and integers that they
     shape: a float has a NaN that says so."""
     padded = {dim for key, array in arrays.items() if array.mask is not None and array.dtype.kind in "iuV" for dim in names[key]}
     found = {}

@@ -135,8 +135,8 @@ impl Keywords {
         Reader::new(self, count, limits).wcs().map(Some)
     }
 
-    /// Number of the last axis that a keyword is about. What keywords say of axes that the array does not have moves no pixel, but
-    /// for elements of the matrix beside its diagonal.
+    /// Number of the last axis that a keyword is about. A keyword about an axis that the array does not have moves no pixel,
+    /// unless it is an element of the matrix off its diagonal.
     fn most_axis(&self) -> usize {
         let known = self.get("NAXIS").map_or(AXES, |axes| axes as usize);
         let mut most = 0;

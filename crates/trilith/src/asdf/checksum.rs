@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
 use super::md5::{self, Md5};
-use crate::bytes::{Checked, Source, SourceRef, Window};
+use crate::bytes::{Checked, Source, SourceOrigin, SourceRef, Window};
 use crate::codec::{self, CodecId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::name::{path_of, path_of_bytes, public_name};
+use super::name::{is_url, path_of, path_of_bytes, public_name};
 use crate::percent::{encoded, strict_bytes, strictly_decoded};
 
 /// The base of the relative references of a file: its folder, or its URL.
@@ -206,22 +206,6 @@ pub fn file_uri(path: &Path) -> String {
 fn names(path: &Path) -> Vec<&std::ffi::OsStr> {
     path.components().filter(|part| !matches!(part, Component::RootDir)).map(Component::as_os_str).collect()
 }
-
-/// Returns `true` if a text is the URL of a remote file: `http://`, `https://`, `s3://`, `gs://`, `az://`, or another
-/// scheme of these object stores (`s3a`, `gcs`, `azure`, `abfs`, `abfss`).
-///
-/// ```
-/// use trilith::bytes::is_url;
-/// assert!(is_url("s3://bucket/key") && is_url("HTTPS://host/x.asdf"));
-/// assert!(!is_url("http.asdf") && !is_url("c:/x.asdf"));
-/// ```
-pub fn is_url(text: &str) -> bool {
-    let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
-    scheme.is_some_and(|scheme| URLS.contains(&scheme.as_str()))
-}
-
-/// The schemes of remote files.
-const URLS: [&str; 10] = ["http", "https", "s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss"];
 
 /// A file name as a relative URI: what means something in one is written `%XX`.
 ///

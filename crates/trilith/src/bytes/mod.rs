@@ -54,7 +54,6 @@ use system::read_exact_at;
 pub(crate) use annexed::{Annex, Annexed};
 pub use backing::Backing;
 pub(crate) use base::folder_named;
-pub use base::is_url;
 #[doc(hidden)]
 pub use base::{Base, file_uri, local_path, percent_decode, percent_encode};
 pub(crate) use base64::{base64, from_base64};
@@ -79,6 +78,7 @@ pub use local::{LocalFile, bytes_read, is_one_file};
 pub use lock::{Basis, remove_stale, retried};
 #[doc(hidden)]
 pub use metered::Metered;
+pub use name::is_url;
 #[doc(hidden)]
 pub(crate) use name::public_name;
 pub(crate) use name::{exact_path, name_in, uri_of};

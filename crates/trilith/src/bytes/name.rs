@@ -14,7 +14,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::backing::Backing;
-use super::base::is_url;
 use super::local::LocalFile;
 use super::source::Source;
 use crate::percent::{encoded, strict_bytes};
@@ -138,6 +137,22 @@ pub(crate) fn public_name(name: &str) -> String {
     let shown = shown_name(&hidden_name(name)).into_owned();
     if is_url(&shown) { shown.replacen("://…@", "://", 1).replacen("?…", "", 1) } else { name.to_owned() }
 }
+
+/// Returns `true` if a text is the URL of a remote file: `http://`, `https://`, `s3://`, `gs://`, `az://`, or another
+/// scheme of these object stores (`s3a`, `gcs`, `azure`, `abfs`, `abfss`).
+///
+/// ```
+/// use trilith::bytes::is_url;
+/// assert!(is_url("s3://bucket/key") && is_url("HTTPS://host/x.asdf"));
+/// assert!(!is_url("http.asdf") && !is_url("c:/x.asdf"));
+/// ```
+pub fn is_url(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    scheme.is_some_and(|scheme| URLS.contains(&scheme.as_str()))
+}
+
+/// The schemes of remote files.
+const URLS: [&str; 10] = ["http", "https", "s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss"];
 
 /// Returns the path that a string is the name of.
 pub fn path_of(name: &str) -> Cow<'_, Path> {

@@ -29,6 +29,7 @@ mod bzp2;
 pub mod chain;
 mod chunks;
 pub(crate) mod collection;
+pub(crate) mod crc;
 pub(crate) mod filter;
 mod framed;
 mod input;

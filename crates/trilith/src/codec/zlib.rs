@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-use super::filter::differs;
+use super::crc::differs;
 use super::pieces::{Pieces, encode_each, put};
 use super::stream::{Engine, Opens, Pull, Pulling, Streamed};
 use super::{Encode, EncodeOptions, level_in};

@@ -277,7 +277,7 @@ impl ToTree<'_, '_, '_> {
         if is_list(&array)? {
             return asdf::outline::nested(&array, "").map(Held::Strings);
         }
-        // Blocks get a new checksum. What is held may be a copy.
+        // Blocks get a new checksum. An array that is held may be a copy.
         if matches!(self.arrays, Stored::Blocks(..)) {
             verify_backing(&**array.source())?;
         }

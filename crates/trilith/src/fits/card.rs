@@ -134,8 +134,8 @@ impl Card {
     /// the blank keyword take text, in as many records as it needs.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for other characters than ASCII 32 to 126, which are all
-    /// that a header may hold (section 4.1.2), and for what does not fit into a record.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for other characters than ASCII 32 to 126, which a
+    /// header cannot hold (section 4.1.2), and for what does not fit into a record.
     pub fn new(keyword: &str, value: impl Into<CardValue>, comment: &str) -> Result<Self> {
         let (keyword, value) = (keyword.strip_prefix("HIERARCH ").unwrap_or(keyword).trim(), value.into());
         let standard = is_standard(keyword);

@@ -25,6 +25,7 @@ pub struct StoredImage {
 
 /// The stored form of a pixel that an image does not have.
 #[derive(Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Outside {
     /// The elements mean themselves, so that any value of their datatype will do.
     Plain,

@@ -20,7 +20,7 @@ use crate::bytes::{Checked, PartCheck, SourceRef, Window, read_vec};
 #[cfg(feature = "zlib")]
 use crate::bytes::{MemorySource, Truncated, in_pieces};
 #[cfg(feature = "zlib")]
-use crate::codec::{filter::differs, zlib};
+use crate::codec::{crc::differs, zlib};
 use crate::error::{Context, Error, Result};
 #[cfg(feature = "zlib")]
 use crate::interrupt;

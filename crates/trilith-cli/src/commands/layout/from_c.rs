@@ -48,7 +48,7 @@ pub struct FromC {
     pub text: String,
     /// The reasons why other declarations were left out, with their places.
     pub left_out: Vec<Error>,
-    /// What was taken for granted.
+    /// Assumptions that were made.
     pub notes: Vec<String>,
 }
 
@@ -260,7 +260,7 @@ impl<'t> Reader<'t> {
                     });
                 }
                 let passed = self.tokens.get(start..self.at).unwrap_or(&[]);
-                // What has a value or is elsewhere is no part of a file.
+                // A declaration with a value, or of something elsewhere, is no part of a file.
                 if is_variable && !passed.iter().any(|token| matches!(token.text, "extern" | "static" | "=")) {
                     self.lost.get_or_insert(error.to_string());
                 }

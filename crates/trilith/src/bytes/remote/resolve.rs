@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::super::base::Base;
-use super::super::base::is_url;
+use super::super::name::is_url;
 use super::super::resolve::Resolve;
 use super::address::Address;
 use super::client::{Client, Target, Trust};

@@ -29,12 +29,6 @@ pub(super) fn crc32(_: &[u8]) -> Result<u32> {
     Err(crate::codec::left_out::feature("zlib"))
 }
 
-/// The error for bytes that differ from their CRC.
-#[cold]
-pub(crate) fn differs(stated: u32, found: u32) -> Error {
-    Error::malformed(format!("the CRC-32 is {stated:08x}, but the bytes have {found:08x}"))
-}
-
 fn taken_off(mut bytes: Vec<u8>, sums: impl FnOnce(&[u8]) -> [u32; 2]) -> Result<Vec<u8>> {
     let Some((body, stored)) = bytes.split_last_chunk::<4>() else {
         return Err(Error::malformed("the chunk is shorter than its checksum"));

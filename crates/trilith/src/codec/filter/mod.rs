@@ -16,7 +16,7 @@ mod packbits;
 mod packed;
 mod szip;
 
-pub(crate) use self::checksum::differs;
+use super::crc::differs;
 use super::shuffle;
 use crate::bytes::{Step, to_usize};
 use crate::error::{Error, ErrorKind, Result};

@@ -34,7 +34,7 @@ pub(super) enum New {
     Value(Value),
     /// This value; its anchor goes with the old content.
     Instead(Value),
-    /// What the record of this number is, which is gone from its place.
+    /// The record of this number, which is gone from its place.
     Moved(u32),
     /// This key, without an anchor.
     Name(Value),

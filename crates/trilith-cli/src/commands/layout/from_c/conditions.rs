@@ -11,7 +11,7 @@ use super::constant::value;
 use super::known::Known;
 use super::token::{Kind, Token, error, tokens};
 
-/// What the preprocessor of a compiler leaves of a source.
+/// The part of a source that the preprocessor of a compiler leaves.
 pub(super) struct Taken<'t> {
     pub(super) tokens: Vec<Token<'t>>,
     /// Names that are macros only under a condition that cannot be evaluated.
@@ -298,7 +298,7 @@ impl<'t> Reader<'_, 't> {
             Some(Macro::Unknown) => return None,
             None => {}
         }
-        // The compiler defines names of its own.
+        // The compiler defines names, too.
         let is_reserved = name.strip_prefix('_').is_some_and(|rest| rest.starts_with(|c: char| c == '_' || c.is_ascii_uppercase()));
         let is_open = match self.include {
             Include::None => false,
