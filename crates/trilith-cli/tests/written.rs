@@ -365,7 +365,7 @@ const BEFORE: &[(&str, &str)] = &[
     ("trilith get FILE#/path", "cp flat.asdf FILE"),
     ("trilith info FILE#/path", "cp flat.asdf FILE"),
     ("trilith set FILE#/path VALUE", "printf '#ASDF 1.0.0\\n%%YAML 1.1\\n---\\npath: 1\\n...\\n' > FILE"),
-    ("gcc -E", "printf 'struct { int nx; } mesh;\\ndouble x[];\\n' > restart.h"),
+    ("gcc -E", "printf 'struct mesh { int nx; } mesh;\\ndouble x[nx];\\n' > restart.h"),
     ("trilith layout new IN", "rm IN; cp -r arrays IN"),
     ("trilith layout describe x.asdf", "cp observation-plain.asdf x.asdf"),
     ("trilith layout from image.npy", "cp x3.npy image.npy"),
