@@ -105,7 +105,7 @@ def works(bench):
                 f"write-{codec}",
                 f"read {plain.name}, write with MD5, codec {codec}",
                 {
-                    "trilith": [program, "convert", plain, out / "t.asdf", "--codec", codec],
+                    "trilith": [program, "convert", "--overwrite", plain, out / "t.asdf", "--codec", codec],
                     "asdf": asdf(
                         f"f.write_to(sys.argv[2], all_array_compression={None if codec == 'none' else codec!r})",
                         plain,
@@ -124,7 +124,7 @@ def tables(bench):
     for codec in CODECS:
         target = bench.out / f"{codec}.asdf"
         try:
-            measure([bench.program, "convert", image, target, "--codec", codec])
+            measure([bench.program, "convert", "--overwrite", image, target, "--codec", codec])
             sizes.append([codec, target.stat().st_size])
         except (RuntimeError, OSError) as problem:
             sizes.append([codec, str(problem)])

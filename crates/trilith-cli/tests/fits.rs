@@ -389,7 +389,7 @@ fn convert_sees_the_same_arrays_whichever_way_the_file_comes_in() {
         let cells: Vec<(&str, &str)> = ways.iter().flat_map(|way| [name, "p.fits.gz", "-"].map(|input| (*way, input))).collect();
         for (way, input) in cells {
             let output = if way.contains("dudley") { "out.bd" } else { "out.asdf" };
-            let line = format!("convert {input} {output} --json --allow-loss {way}");
+            let line = format!("convert {input} {output} --json --allow-loss --overwrite {way}");
             let words: Vec<String> = line.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect();
             let ended = desk.run(&words, (input == "-").then(|| packed(&bytes)));
             assert_eq!(ended.status, Ok(0), "{line}: {}", ended.stderr);
@@ -402,7 +402,7 @@ fn convert_sees_the_same_arrays_whichever_way_the_file_comes_in() {
         }
         // By the name of the output alone, and back.
         for output in ["out.finf", "out.bd", "out.asdf.gz"] {
-            let ended = desk.run(&["convert", name, output, "--allow-loss"].map(str::to_owned), None);
+            let ended = desk.run(&["convert", name, output, "--allow-loss", "--overwrite"].map(str::to_owned), None);
             assert_eq!(ended.status, Ok(0), "{output}: {}", ended.stderr);
             let start = std::fs::read(desk.path(output)).unwrap();
             let mark: &[u8] = match output {

@@ -298,7 +298,8 @@ impl Array {
         self.check_present()?;
         let (bytes, limit) = (self.nbytes(), self.limits.overlap);
         if bytes > limit && bytes > self.source.len() {
-            let what = format_args!("an array of {bytes} bytes with overlapping elements is made of {}", self.source.len());
+            let len = self.source.len();
+            let what = format_args!("an array of {bytes} bytes with overlapping elements is made of {len}");
             return Err(Limits::exceeded("overlap", limit, what));
         }
         Ok(())

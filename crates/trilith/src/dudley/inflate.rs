@@ -57,7 +57,8 @@ pub(super) fn inflated(filter: &Filter, stored: SourceRef, form: &Form, limits: 
     }
     // An image of one color takes next to nothing, but hardly less than that.
     if form.len > stored.len().saturating_mul(limits.zlib_ratio).saturating_add(1 << 16) {
-        let what = format_args!("{} bytes decode to {}", stored.len(), form.len);
+        let stored = stored.len();
+        let what = format_args!("{stored} bytes decode to {}", form.len);
         return Err(Limits::exceeded("zlib_ratio", limits.zlib_ratio, what));
     }
     let bytes = read_vec(&*stored, 0, stored.len(), limits)?;

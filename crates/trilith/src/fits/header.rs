@@ -192,7 +192,8 @@ fn read_records(source: &dyn Source, at: u64, limits: &Limits) -> Result<(Vec<u8
             return Ok((bytes, Some(Error::malformed("the FITS header has no END before the file ends").at_byte(at))));
         }
         if bytes.len() as u64 + n > limits.text || bytes.len() as u64 / RECORD as u64 > limits.items {
-            let what = format_args!("the FITS header has more than {} bytes", bytes.len());
+            let len = bytes.len();
+            let what = format_args!("the FITS header has more than {len} bytes");
             return Err(Limits::exceeded("text", limits.text, what).at_byte(at));
         }
         let seen = bytes.len();

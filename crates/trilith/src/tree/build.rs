@@ -160,7 +160,8 @@ impl<'t> Builder<'t> {
     #[inline(always)]
     fn scalar_length(&self, span: Span) -> Result<()> {
         if span.len() as u64 > self.limits.scalar {
-            let what = format_args!("a scalar has {} bytes", span.len());
+            let len = span.len();
+            let what = format_args!("a scalar has {len} bytes");
             let (line, column) = line_column(self.text, span.start as usize);
             return Err(Limits::exceeded("scalar", self.limits.scalar, what).at_text(line, column));
         }
