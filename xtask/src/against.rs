@@ -223,7 +223,11 @@ impl Files {
                 By::Instructions,
                 words(&["get", &format!("{large}#/a"), "--slice", &span, "-o", &slice.to_string_lossy()]),
             ),
-            row("writing many arrays", By::Instructions, words(&["convert", "--overwrite", &many.to_string(), &copy.to_string_lossy()])),
+            row(
+                "writing many arrays",
+                By::Instructions,
+                words(&["convert", "--overwrite", &many.to_string(), &copy.to_string_lossy()]),
+            ),
             row("set --in-place", By::WallTime, words(&["set", "--in-place", &format!("{large}#/n"), "%round"])),
         ]
     }

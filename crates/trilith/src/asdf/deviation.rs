@@ -51,8 +51,7 @@ pub fn of(file: &AsdfFile) -> Result<Vec<String>> {
         found.push(format!("{which}: the flags {unknown:#x} are not defined in {name}, so their meaning is unknown"));
     }
     for (node, _) in super::walk::sourced(file)? {
-        let assumption = super::ndarray::Ndarray::read(node, file.limits()).ok().and_then(|described| described.assumption);
-        if let Some(assumption) = assumption {
+        if let Some(assumption) = super::ndarray::assumption(node, file.limits()) {
             let (line, _) = node.line_column();
             found.push(format!("the array at line {line} has {assumption}"));
         }

@@ -4,7 +4,7 @@
 //! `datatype` (`dtype` until 2015), `byteorder`, `shape`, `offset`, `strides`, `mask`. This is the
 //! only place where a node becomes an [`Array`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::inline;
@@ -285,6 +285,15 @@ pub(crate) fn check_complete(node: Node<'_>, limits: &Limits) -> Result<Option<&
     }
 }
 
+/// Returns what is taken for a key that an ndarray lacks, if programs of its time took something for it. An array that is refused for it
+/// has none.
+pub(crate) fn assumption(node: Node<'_>, limits: &Limits) -> Option<&'static str> {
+    let [source, order, datatype, dtype, shape] = node.get_each(["source", "byteorder", "datatype", "dtype", "shape"]);
+    let is_complete = order.is_some() && datatype.or(dtype).is_some() && shape.is_some();
+    source.filter(|source| !is_complete && !source.is_null())?;
+    check_complete(node, limits).ok().flatten()
+}
+
 /// The error for a key that an ndarray lacks.
 #[cold]
 fn missing(node: Node<'_>, key: &'static str) -> Error {
@@ -299,9 +308,13 @@ fn missing(node: Node<'_>, key: &'static str) -> Error {
 /// Returns `true` if an element, or a field without a byte order, has numbers of more than one byte.
 fn needs_byteorder(datatype: Node<'_>, limits: &Limits) -> Result<bool> {
     let mut open = vec![datatype];
-    let mut budget = limits.nodes;
+    // Aliases make a million fields of a few lines: each is looked at once.
+    let mut known = HashSet::new();
     while let Some(node) = open.pop() {
-        budget = budget.checked_sub(1).ok_or_else(|| Limits::exceeded("nodes", limits.nodes, "the datatype has more fields"))?;
+        if !known.insert(node.id()) {
+            continue;
+        }
+        limits.charge_work(FIELD_COST)?;
         match simple_datatype(node)? {
             Some(Datatype::Ascii(_)) => {}
             Some(simple) => {
