@@ -219,8 +219,8 @@ pub fn codec(id: CodecId) -> Result<&'static Codec> {
 /// Reading a range of a seekable codec decodes the chunks that hold it, in parallel, straight into
 /// the destination; reading everything at once does so for every codec. Reads of other codecs that
 /// go forward share one running decoder and hold nothing; the first that goes back decodes the
-/// block once and keeps it. [`Source::stored`] tells which bytes of
-/// the file a range needs.
+/// block once and keeps it. [`stored_ranges`](crate::bytes::stored_ranges) returns the bytes of the file
+/// that a range needs.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`] for an unknown codec, [`ErrorKind::Limit`] if the block claims to decode to
