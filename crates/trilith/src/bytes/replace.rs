@@ -9,6 +9,7 @@ use std::fs::Metadata;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+#[cfg(any(feature = "remote", test))]
 use super::backing::Backing;
 use super::disk::{self, Output};
 use super::local::LocalOptions;
