@@ -23,7 +23,8 @@ TIME_LIMIT = 120
 def trilith(*arguments, status=0, **options):
     """Runs the command, insists on its exit status and gives what it printed (bytes)."""
     # Several outputs of a test have one name.
-    overwrite = ["--overwrite"] if arguments[0] in ("convert", "repack", "resolve") else []
+    is_rewritten = arguments[0] in ("convert", "repack", "resolve") and "--overwrite" not in arguments
+    overwrite = ["--overwrite"] if is_rewritten else []
     ended = subprocess.run(
         [PROGRAM, *map(str, arguments), *overwrite], capture_output=True, timeout=TIME_LIMIT, check=False, **options
     )

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
-use trilith::asdf::{ArrayOptions, AsdfFile};
+use trilith::asdf::{ArrayOptions, AsdfFile, complex};
 use trilith::bytes::Basis;
 use trilith::change::{Change, Output, SaveOptions, Syntax};
 use trilith::yaml::{Scalar, resolve};
@@ -141,6 +141,7 @@ fn is_negative(word: &str) -> bool {
     let is_part_of_point = |part: &str| part.starts_with(['+', '-', '.', ' ']) || part.starts_with(|c: char| c.is_ascii_digit());
     digits.replace(['D', 'd'], "E").parse::<f64>().is_ok()
         || matches!(resolve(word.into()), Scalar::Int(_) | Scalar::BigInt(_) | Scalar::Float(_))
+        || complex(word).is_some()
         || word.contains(',') && word.split(',').all(is_part_of_point)
 }
 

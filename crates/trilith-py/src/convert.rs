@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trilith::convert::{ConvertOptions, To};
+use trilith::file::{Form, check_name};
 
 use crate::calm::calm;
 use crate::errors::{About, Raise};
@@ -49,7 +50,8 @@ use crate::source::{order, origin};
 /// Raises
 /// ------
 /// ValueError
-///     If the target cannot hold everything and `allow_loss` is not set. The message lists the losses.
+///     If the target cannot hold everything and `allow_loss` is not set; the message lists the losses. If its extension means
+///     another format, such as .npy.
 /// NotImplementedError
 ///     If the conversion is not supported.
 /// OSError
@@ -95,6 +97,14 @@ pub fn convert(
         Some(name) => To::named(name).or_raise(About::Argument)?,
         None => To::of_name(&target.path().to_string_lossy()),
     };
+    if to.is_none() {
+        let written = match how.to {
+            To::Fits => Form::Fits,
+            To::Dudley(_) => Form::Dudley,
+            _ => Form::Asdf,
+        };
+        check_name(&target.path().to_string_lossy(), written, "name it otherwise").or_raise(About::Argument)?;
+    }
     if let Some(name) = codec {
         how.set_codec(name).or_raise(About::Argument)?;
     }

@@ -403,7 +403,7 @@ def test_whole_files(cases, tmp_path):
         files[case.path].append(case)
     for path, here in files.items():
         out = tmp_path / "x.asdf"
-        run("convert", path, out, "--physical", "--quiet")
+        run("convert", path, out, "--physical", "--quiet", "--overwrite")
         with asdf.open(out) as opened:
             for case in here:
                 name = case.item[1:]

@@ -4,6 +4,7 @@ Attributes of a layout are integers, floats, strings and lists of these. Numbers
 it has them; strings stay strings.
 """
 
+import contextlib
 import re
 
 import numpy
@@ -74,7 +75,13 @@ def factors(array):
     said = array._words.get("grid_factors")
     if not said or array.dtype.kind not in "iuf":
         return None
-    found = numpy.array([float(one) for one in said]).reshape(-1, 2)
+    try:
+        found = numpy.array([float(one) for one in said]).reshape(-1, 2)
+    except ValueError:
+        found = numpy.array([[numpy.nan, numpy.nan]])
+    if not numpy.isfinite(found).all():
+        what = "open it with mask_and_scale=False to read the stored elements"
+        raise NotImplementedError(f"/{array.path}: a scale or an offset that is not a finite number; {what}")
     nodata = array.attrs.get("GDAL_NODATA")
     missing = None if nodata is None else _typed(_number(nodata, array.dtype), array.dtype)
     return array._words["grid_dims"].index("sample"), found[:, 0], found[:, 1], missing
@@ -130,10 +137,15 @@ def _typed(value, dtype):
 
 def _number(value, dtype):
     """A number that is written as a string; the string itself if the type has no such number."""
+    if dtype.kind in "iu":
+        with contextlib.suppress(TypeError, ValueError):
+            return int(value)
     try:
-        return int(value) if dtype.kind in "iu" else float(value)
+        number = float(value)
     except (TypeError, ValueError):
         return value
+    # Some programs write whole numbers as floats.
+    return int(number) if dtype.kind in "iu" and number.is_integer() else number
 
 
 def decoded(dataset, how):

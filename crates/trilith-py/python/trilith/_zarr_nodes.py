@@ -12,7 +12,6 @@ import warnings
 import numpy
 
 from ._trilith import _hierarchy, _tiles
-from ._values import encoded
 
 #: Bytes of a chunk where the file leaves it open.
 TILE = 4 << 20
@@ -211,10 +210,13 @@ def attributes_of(node):
     value = value[0] if isinstance(value, list) and len(value) == 1 else value
     kind = node.dtype.kind
     if kind == "f" and isinstance(value, (int, float)):
-        value = base64.standard_b64encode(struct.pack("<d", value)).decode()
+        # As the elements have it: 0.1 is another number in 32 bits.
+        value = base64.standard_b64encode(struct.pack("<d", node.dtype.type(value))).decode()
     elif kind in "iu" and isinstance(value, float) and value.is_integer():
         value = int(value)
-    elif kind == "S" and isinstance(value, str):
-        value = base64.standard_b64encode(encoded(value) or b"\0").decode()
+    elif kind == "S":
+        # xarray decodes no such value in Zarr v3, and would refuse the whole group.
+        del found["_FillValue"]
+        return found
     found["_FillValue"] = value
     return found

@@ -89,8 +89,9 @@ fn charge_wide(array: &Array) -> Result<()> {
 /// Returns an error if the elements cannot be read.
 pub(crate) fn with_ascii_members(array: &Array) -> Result<Array> {
     match array.datatype() {
-        Datatype::Struct(fields) if array.mask().is_none() && check_texts(array, Text::Ascii).is_err() => {
-            with_strings(array, fields)
+        Datatype::Struct(fields) if check_texts(array, Text::Ascii).is_err() => {
+            let made = with_strings(&array.clone().without_mask(), fields)?;
+            array.mask().map_or(Ok(made.clone()), |mask| made.with_mask(mask.clone()))
         }
         _ => Ok(array.clone()),
     }

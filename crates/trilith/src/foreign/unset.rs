@@ -26,10 +26,10 @@ pub(super) fn fill_bytes(datatype: &Datatype, order: Byteorder) -> Option<Vec<u8
     let size = usize::try_from(datatype.item_size()).ok()?;
     let mut bytes = match (fill_value(datatype)?, datatype) {
         (Literal::Integer(value), _) => value.to_le_bytes().get(..size)?.to_vec(),
-        (Literal::Text(digits), _) => digits.parse::<u64>().ok()?.to_le_bytes().get(..size)?.to_vec(),
+        (Literal::Large(digits), _) => digits.parse::<u64>().ok()?.to_le_bytes().get(..size)?.to_vec(),
         (Literal::Float(value), Datatype::Float32) => (value as f32).to_le_bytes().to_vec(),
         (Literal::Float(value), _) => value.to_le_bytes().to_vec(),
-        (Literal::Large(_), _) => return None,
+        (Literal::Text(_), _) => return None,
     };
     if order == Byteorder::Big {
         bytes.reverse();

@@ -193,6 +193,24 @@ fn v2_type(datatype: &Datatype, order: Byteorder, is_packed: bool) -> Result<Jso
     }
 }
 
+/// Returns the number of missing pixels that GDAL writes as text, if elements can be it.
+fn nodata(text: &str, datatype: &Datatype) -> Option<Json> {
+    let text = text.trim();
+    if let Some((least, greatest)) = datatype.whole_range() {
+        // Some programs write whole numbers as floats.
+        let float =
+            || text.parse::<f64>().ok().filter(|value| value.fract() == 0.0 && value.abs() < 9e15).map(|value| value as i128);
+        let value = text.parse::<i128>().ok().or_else(float)?;
+        return i64::try_from(value).ok().filter(|_| (least..=greatest).contains(&value)).map(Json::Int);
+    }
+    let value = text.parse::<f64>().ok()?;
+    match datatype {
+        Datatype::Float32 => Some(Json::Float(f64::from(value as f32))),
+        Datatype::Float64 => Some(Json::Float(value)),
+        _ => None,
+    }
+}
+
 /// Returns the value of chunks that were never written, which xarray takes for missing.
 fn fill_value(node: &Node, array: &Array, manifest: &Manifest) -> Result<Json> {
     let said: HashMap<&str, &Json> = node.attributes.iter().map(|(name, value)| (name.as_str(), value)).collect();
@@ -205,7 +223,13 @@ fn fill_value(node: &Node, array: &Array, manifest: &Manifest) -> Result<Json> {
         }
         _ => {}
     }
-    if manifest.fill.iter().all(|byte| *byte == 0) || manifest.places.iter().all(Option::is_some) {
+    let is_written = manifest.places.iter().all(Option::is_some);
+    if let Some(Json::Text(text)) = said.get("GDAL_NODATA").copied().filter(|_| is_written)
+        && let Some(value) = nodata(text, array.datatype())
+    {
+        return Ok(value);
+    }
+    if manifest.fill.iter().all(|byte| *byte == 0) || is_written {
         return Ok(Json::Null);
     }
     let element = Array::from_bytes(manifest.fill.clone(), array.datatype().clone(), array.byteorder(), Vec::new())?;
