@@ -19,6 +19,24 @@ pub(crate) enum Declared {
 }
 
 impl Declared {
+    /// Returns the number that a text is, with blanks around it or not: GDAL writes numbers so.
+    pub fn of_text(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let whole = text.parse::<i128>().ok().map(Self::Int);
+        whole.or_else(|| text.parse::<f64>().ok().map(Self::Float))
+    }
+
+    /// Returns the integer that it is, if an integer type has that.
+    pub fn whole_in(self, datatype: &Datatype) -> Option<i128> {
+        let (low, high) = datatype.whole_range()?;
+        let whole = match self {
+            Self::Int(n) => n,
+            Self::Float(x) if x.fract() == 0.0 => x as i128,
+            Self::Float(_) => return None,
+        };
+        (low..=high).contains(&whole).then_some(whole)
+    }
+
     pub fn float(self) -> f64 {
         match self {
             Self::Int(n) => n as f64,

@@ -369,23 +369,14 @@ fn common(a: &Datatype, b: &Datatype) -> Datatype {
 
 /// Returns `true` if a datatype has a number exactly.
 fn fits(number: Declared, datatype: &Datatype) -> bool {
-    let (low, high) = match datatype {
+    match datatype {
         Datatype::Float32 => {
             let float = number.float();
-            return float.is_nan() || f64::from(float as f32) == float;
+            float.is_nan() || f64::from(float as f32) == float
         }
-        Datatype::Float64 => return true,
-        whole => match whole.whole_range() {
-            Some(range) => range,
-            None => return false,
-        },
-    };
-    let whole: i128 = match number {
-        Declared::Int(n) => n,
-        Declared::Float(x) if x.fract() == 0.0 => x as i128,
-        Declared::Float(_) => return false,
-    };
-    (low..=high).contains(&whole)
+        Datatype::Float64 => true,
+        whole => number.whole_in(whole).is_some(),
+    }
 }
 
 /// A signed number of an attribute as the unsigned one that has its bits.
@@ -399,11 +390,7 @@ fn same_bits(declared: Declared, datatype: &Datatype) -> Declared {
 /// A number, or a text that is one, as GDAL writes it.
 fn number(literal: &Literal) -> Option<Declared> {
     typed_number(literal).or_else(|| match literal {
-        Literal::Text(text) => {
-            let text = text.trim();
-            let whole = text.parse::<i128>().ok().map(Declared::Int);
-            whole.or_else(|| text.parse::<f64>().ok().map(Declared::Float))
-        }
+        Literal::Text(text) => Declared::of_text(text),
         _ => None,
     })
 }

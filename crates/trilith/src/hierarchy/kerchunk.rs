@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::numcodecs::numcodec;
 use super::{Hierarchy, Json, Node};
+use crate::array::meaning::Declared;
 use crate::array::{Array, Byteorder, Datatype, ElementValue, Field, Manifest, number_descr, unravel};
 use crate::bytes::{base64, public_name};
 use crate::dudley::s1_bytes;
@@ -195,19 +196,11 @@ fn v2_type(datatype: &Datatype, order: Byteorder, is_packed: bool) -> Result<Jso
 
 /// Returns the number of missing pixels that GDAL writes as text, if elements can be it.
 fn nodata(text: &str, datatype: &Datatype) -> Option<Json> {
-    let text = text.trim();
-    if let Some((least, greatest)) = datatype.whole_range() {
-        // Some programs write whole numbers as floats.
-        let float =
-            || text.parse::<f64>().ok().filter(|value| value.fract() == 0.0 && value.abs() < 9e15).map(|value| value as i128);
-        let value = text.parse::<i128>().ok().or_else(float)?;
-        return i64::try_from(value).ok().filter(|_| (least..=greatest).contains(&value)).map(Json::Int);
-    }
-    let value = text.parse::<f64>().ok()?;
+    let number = Declared::of_text(text)?;
     match datatype {
-        Datatype::Float32 => Some(Json::Float(f64::from(value as f32))),
-        Datatype::Float64 => Some(Json::Float(value)),
-        _ => None,
+        Datatype::Float32 => Some(Json::Float(f64::from(number.float() as f32))),
+        Datatype::Float64 => Some(Json::Float(number.float())),
+        _ => number.whole_in(datatype).and_then(|whole| i64::try_from(whole).ok()).map(Json::Int),
     }
 }
 
