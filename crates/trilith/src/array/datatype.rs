@@ -216,6 +216,20 @@ impl Datatype {
         }
     }
 
+    /// Refuses elements that are wider than the `len` bytes of the file that declares them. Elements of which none was written may
+    /// have a mebibyte in a smaller file.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for wider elements.
+    pub(crate) fn check_width(&self, len: u64) -> Result<()> {
+        const WIDE: u64 = 1 << 20;
+        let size = self.item_size();
+        if size > len.max(WIDE) {
+            return Err(Error::unsupported(format!("elements of {size} bytes, more than the {len} of the file")));
+        }
+        Ok(())
+    }
+
     /// Number of bytes of one stored element.
     pub fn item_size(&self) -> u64 {
         match self {

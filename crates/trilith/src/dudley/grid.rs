@@ -30,9 +30,6 @@ use crate::limits::Limits;
 /// The name of the attribute that makes an item a grid, with `grid_chunk`.
 const SHAPE: &str = "grid_shape";
 
-/// Elements of which none was written may have this number of bytes in a smaller file.
-const WIDE: u64 = 1 << 20;
-
 /// Start of the attribute names about the storage of a grid.
 pub(super) const PREFIX: &str = "grid_";
 
@@ -191,10 +188,7 @@ impl Spec<'_> {
         whole.shape.clone_from(&shape);
         let (own, axes) = (self.lengths(SHAPE)?.len(), shape.len());
         let (datatype, order) = datatype_of(&whole.typed, &mut shape)?;
-        if datatype.item_size() > self.len.max(WIDE) {
-            let size = datatype.item_size();
-            return Err(Error::unsupported(format!("elements of {size} bytes, more than the {} of the file", self.len)));
-        }
+        datatype.check_width(self.len)?;
         if shape.len() < axes && chunk.pop() != whole.shape.last().copied() {
             return Err(Error::malformed("the chunks of a grid cut its strings"));
         }

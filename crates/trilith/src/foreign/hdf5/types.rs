@@ -9,9 +9,6 @@ use crate::error::{Error, Result};
 /// Maximum depth of nested datatypes.
 const DEPTH: usize = 32;
 
-/// Elements of which none was written may have this number of bytes in a smaller file.
-const WIDE: u64 = 1 << 20;
-
 /// The form of a datatype in a layout.
 #[derive(Debug, Clone)]
 pub(super) struct Typed {
@@ -112,11 +109,7 @@ impl Typed {
     /// Reads a datatype message.
     pub fn read(file: &H5, data: &[u8], address: u64) -> Result<Self> {
         let typed = Self::next(file, &mut file.fields(data, address), 0)?;
-        let size = typed.datatype.item_size();
-        if size > file.len().max(WIDE) {
-            return Err(Error::unsupported(format!("elements of {size} bytes, more than the {} of the file", file.len()))
-                .at_byte(address.saturating_add(file.base)));
-        }
+        typed.datatype.check_width(file.len()).map_err(|error| error.at_byte(address.saturating_add(file.base)))?;
         Ok(typed)
     }
 
