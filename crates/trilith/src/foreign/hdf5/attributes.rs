@@ -221,7 +221,8 @@ impl Attribute {
         let Some([of, axis]) = self.typed.datatype.as_struct().map(|typed| typed.fields()) else { return Vec::new() };
         let one = |element: &[u8]| -> Option<(u64, u64)> {
             let at = |field: &Field| Some(file.fields(element.get(usize::try_from(field.offset).ok()?..)?, self.address));
-            Some((at(of)?.address().ok()??, at(axis)?.uint(4).ok()?))
+            let width = usize::try_from(axis.datatype.item_size()).ok()?.min(8);
+            Some((at(of)?.address().ok()??, at(axis)?.uint(width).ok()?))
         };
         let width = usize::try_from(self.typed.size).unwrap_or(usize::MAX).max(1);
         self.data.chunks_exact(width).filter_map(one).collect()
@@ -236,19 +237,6 @@ impl Attribute {
         let mut at = file.fields(bytes, self.address);
         let (count, address, index) = (at.uint(4)?, at.address()?, at.uint(4)?);
         Ok(address.filter(|address| *address != 0 && count > 0).map(|address| (count, address, index)))
-    }
-
-    /// Returns the variables and their axes that a list of references has, as a scale keeps those along it.
-    pub fn axes(&self, file: &H5) -> Vec<(u64, u64)> {
-        let Some(fields) = self.typed.datatype.as_struct() else { return Vec::new() };
-        let [variable, axis] = fields.fields() else { return Vec::new() };
-        let field = |bytes: &[u8], field: &Field| {
-            let from = bytes.get(usize::try_from(field.offset).ok()?..)?;
-            file.fields(from, 0).uint(usize::try_from(field.datatype.item_size()).ok()?.min(8)).ok()
-        };
-        let width = usize::try_from(self.typed.size).unwrap_or(usize::MAX).max(1);
-        let all = self.data.chunks_exact(width);
-        all.filter_map(|bytes| Some((field(bytes, variable)?, field(bytes, axis)?))).collect()
     }
 
     /// Its value, if it is one element of a datatype.

@@ -10,7 +10,7 @@ use super::header::{Header, kind};
 use super::heaps::GlobalHeaps;
 use super::others::Others;
 use super::pipeline::{fill, filters};
-use super::types::{Space, Special, Typed, whole};
+use super::types::{Space, Special, Typed};
 use crate::array::grid::{ChunkedSource, Chunks, Cut};
 use crate::array::{Byteorder, Datatype};
 use crate::bytes::{Source, SourceRef, read_vec, to_usize};
@@ -116,17 +116,8 @@ impl Dataset {
 
     /// Returns `true` if elements that were never written have the fill value of the netCDF library.
     pub fn has_library_fill(&self) -> bool {
-        let (Some(fill), true) = (&self.fill, self.typed.dims.is_empty()) else { return false };
-        let mut bytes = fill.clone();
-        if self.typed.order == Byteorder::Big {
-            bytes.reverse();
-        }
-        match (fill_value(&self.typed.datatype), bytes.as_slice()) {
-            (Some(Literal::Float(value)), [a, b, c, d]) => f64::from(f32::from_le_bytes([*a, *b, *c, *d])) == value,
-            (Some(Literal::Float(value)), bytes) => bytes == value.to_le_bytes(),
-            (Some(value), _) => value == integer(whole(fill, &self.typed)),
-            (None, _) => false,
-        }
+        let is_its = |fill: &Vec<u8>| fill_bytes(&self.typed.datatype, self.typed.order).is_some_and(|own| own == *fill);
+        self.typed.dims.is_empty() && self.fill.as_ref().is_some_and(is_its)
     }
 
     /// Makes it longer, as a variable of netCDF whose records were not all written. `fill` is the value of an attribute. Returns it

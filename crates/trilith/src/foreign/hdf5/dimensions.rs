@@ -36,7 +36,7 @@ impl Place {
             longest = self.shape(&header).and_then(|shape| shape.first().copied()).unwrap_or(0);
             let all = attributes::all(&self.file, &header).0;
             let list = all.iter().find(|attribute| attribute.name == "REFERENCE_LIST");
-            let along = list.map_or_else(Vec::new, |list| list.axes(&self.file));
+            let along = list.map_or_else(Vec::new, |list| list.users(&self.file));
             self.file.announce(along.iter().map(|(variable, _)| *variable))?;
             for (variable, axis) in along {
                 let shape = Header::read(&self.file, variable).ok().and_then(|header| self.shape(&header));
