@@ -98,12 +98,7 @@ pub fn convert(
         None => To::of_name(&target.path().to_string_lossy()),
     };
     if to.is_none() {
-        let written = match how.to {
-            To::Fits => Form::Fits,
-            To::Dudley(_) => Form::Dudley,
-            _ => Form::Asdf,
-        };
-        check_name(&target.path().to_string_lossy(), written, "name it otherwise").or_raise(About::Argument)?;
+        check_name(&target.path().to_string_lossy(), Form::from(&how.to), "name it otherwise").or_raise(About::Argument)?;
     }
     if let Some(name) = codec {
         how.set_codec(name).or_raise(About::Argument)?;

@@ -714,6 +714,9 @@ def test_convert_writes_every_form_and_says_what_is_lost(tmp_path):
         trilith.convert(first, tmp_path / "z.asdf", codec="gzap")
     with pytest.raises(ValueError, match="level"):
         trilith.convert(first, tmp_path / "z.bd", to="dudley-2026", codec="zlib", level=99)
+    for name in ("z.npy", "z.csv", "z.h5"):
+        with pytest.raises(ValueError, match="its extension means"):
+            trilith.convert(first, tmp_path / name)
     assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith("z")) == []
 
 

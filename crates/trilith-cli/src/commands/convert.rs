@@ -151,12 +151,7 @@ impl Convert {
         if let Some(set) = file.as_family().filter(|_| path_of(&self.output).exists()) {
             options.add_inputs_beside(&self.input, set.catalog().files());
         }
-        let form = match how.to {
-            To::Fits => Form::Fits,
-            To::Dudley(_) => Form::Dudley,
-            _ => Form::Asdf,
-        };
-        let mut target = self.create(form, Basis::Read(&**file.source()), options)?;
+        let mut target = self.create(Form::from(&how.to), Basis::Read(&**file.source()), options)?;
         let done = file.convert_into(&how, target.writer(), trilith::Progress::default())?;
         if done.written {
             self.finish(target, &done, file.as_asdf(), options)

@@ -9,7 +9,7 @@ use crate::asdf::{ArrayOptions, AsdfFile, Target};
 use crate::bytes::{self, AtomicFile, Basis, WritePath, WriteSeek};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, Setting};
-use crate::file::{File, check_written};
+use crate::file::{File, Form, check_written};
 use crate::layout::Dialect;
 use crate::limits::Limits;
 use crate::progress::Progress;
@@ -31,6 +31,17 @@ pub enum To {
     Dudley(Option<Dialect>),
     /// FITS.
     Fits,
+}
+
+impl From<&To> for Form {
+    /// The format of the file.
+    fn from(to: &To) -> Self {
+        match to {
+            To::Same | To::Asdf | To::Finf | To::Generation(_) => Self::Asdf,
+            To::Dudley(_) => Self::Dudley,
+            To::Fits => Self::Fits,
+        }
+    }
 }
 
 impl To {
