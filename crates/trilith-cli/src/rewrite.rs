@@ -234,3 +234,19 @@ pub fn change(
     save.save(&mut change, &item.file, false, options)?;
     Ok(Outcome::Yes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// First tier.
+    #[test]
+    fn negative_numbers_are_no_options() {
+        for word in ["-1", "-1.5e3", "-.5", "-1.5D3", "-.inf", "-1+2j", "-1-2.5J", "-3j", "-1,2", "-5.5,-69.7"] {
+            assert!(is_negative(word), "{word}");
+        }
+        for word in ["-", "-x", "-5x", "-j", "-i", "--in-place", "-1 km", "1"] {
+            assert!(!is_negative(word), "{word}");
+        }
+    }
+}
