@@ -41,9 +41,7 @@ impl Options {
         }
         .map_err(|error| error.hint("write to another file"))
     }
-}
 
-impl Options {
     /// Refuses an output that is there and has content of a format that is read, unless `--overwrite` is given: it may be an
     /// input that was meant, as the second file of a pattern. `rewritten` are the inputs that may be written over.
     ///

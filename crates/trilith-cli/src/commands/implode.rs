@@ -1,6 +1,5 @@
 //! `trilith implode FILE`: external blocks taken into one file.
 
-
 use clap::Args;
 use serde_json::json;
 use trilith::error::counted;

@@ -10,7 +10,7 @@ use crate::error::Result;
 /// Compares the checksum of the part of a file that a byte is in, if the format has one for it.
 pub(crate) type PartCheck = Arc<dyn Fn(&SourceRef, u64) -> Result<()> + Send + Sync>;
 
-/// The bytes of another source, some of which have a checksum that [`Source::check_whole`] compares.
+/// The bytes of another source, some of which have a checksum that [`Backing::verify`] compares.
 pub(crate) struct Checked<F> {
     bytes: SourceRef,
     compare: F,

@@ -79,9 +79,8 @@ pub use lock::{Basis, remove_stale, retried};
 #[doc(hidden)]
 pub use metered::Metered;
 pub use name::is_url;
+pub(crate) use name::{exact_path, name_in, public_name, uri_of};
 #[doc(hidden)]
-pub(crate) use name::public_name;
-pub(crate) use name::{exact_path, name_in, uri_of};
 pub use name::{hidden_name, name_of, name_of_bytes, path_of, shown_name, shown_path};
 pub(crate) use nearby::ReadAhead;
 pub use open::open;
