@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::card::RECORD;
 use super::checksum::Stated;
 use super::hdu::{self, Hdu, HduKind};
 use super::header::{BLOCK, Header};
 use super::{groups, image, table, tiles};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Checked, Cost, SourceRef, Window, verify_backing};
+use crate::bytes::{Checked, Cost, SourceRef, Window, to_usize, verify_backing};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -35,37 +36,52 @@ pub struct FitsFile {
     limits: Arc<Limits>,
 }
 
+/// The first keyword of an HDU.
+enum Start {
+    /// It is the one that the standard demands.
+    Whole,
+    /// It is another one, and the second or the third is right.
+    Misspelt(Error),
+    /// There is no header, but another HDU follows.
+    Lost(Error),
+}
+
 impl FitsFile {
     /// Opens a file: reads every header, no data.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the bytes do not begin with a FITS header
-    /// or a header in between is broken. Content after the last HDU, and a data unit that is cut short, are
-    /// [`warnings`](FitsFile::warnings).
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the bytes do not begin with a FITS header, or
+    /// if that header is broken. A later one gives an [HDU with a problem](Hdu::problem). Content after the last HDU, and
+    /// a data unit that is cut short, are [`warnings`](FitsFile::warnings).
     pub fn open(source: SourceRef, limits: &Limits) -> Result<Self> {
         let limits = &limits.for_calls(source.len());
         let mut file =
             Self { source, hdus: Vec::new(), checked: Vec::new(), warnings: Vec::new(), limits: Arc::new(limits.clone()) };
         let mut at = 0;
-        while file.has_header(at)? {
+        while let Some(start) = file.start_at(at)? {
             let number = file.hdus.len();
             if number as u64 >= limits.items {
                 return Err(Limits::exceeded("items", limits.items, format_args!("the FITS file has more than {number} HDUs")));
             }
             let doing = || format!("reading HDU {number} of {}", file.source.name());
-            let (header, data, why) = Header::read_some(&*file.source, at, limits).map_err(|e| e.at_byte(at)).doing(doing)?;
+            let (header, data, why) = match &start {
+                Start::Lost(_) => (Header::default(), at, None),
+                _ => Header::read_some(&*file.source, at, limits).map_err(|e| e.at_byte(at)).doing(doing)?,
+            };
             let read = why.map_or_else(|| Hdu::new(number, header.clone(), at, data), Err);
-            let hdu = match read {
-                Ok(hdu) => hdu,
+            let hdu = match (read, start) {
+                (Ok(hdu), Start::Whole) => hdu,
+                (Ok(hdu), Start::Misspelt(why)) => Hdu::broken(number, header, at, data..hdu.end(), why.at_byte(at)),
+                (_, Start::Lost(why)) => Hdu::broken(number, header, at, at..file.next_header(at)?, why.at_byte(at)),
                 // One bad header does not hide the HDUs around it.
-                Err(why) if why.kind() == ErrorKind::Malformed => {
+                (Err(why), _) if why.kind() == ErrorKind::Malformed => {
                     let end = file.next_header(data)?;
                     if number == 0 && end == file.source.len() {
                         return Err(why.at_byte(at)).doing(doing);
                     }
                     Hdu::broken(number, header, at, data.min(end)..end, why.at_byte(at))
                 }
-                Err(why) => return Err(why.at_byte(at)).doing(doing),
+                (Err(why), _) => return Err(why.at_byte(at)).doing(doing),
             };
             at = hdu.end();
             file.hdus.push(hdu);
@@ -159,24 +175,38 @@ impl FitsFile {
         Ok(compared.into_iter().map(|(keyword, wrong)| (keyword, wrong.map(error))).collect())
     }
 
-    /// Returns `true` if a header begins at a byte; nothing may follow the last HDU, but often does.
-    fn has_header(&mut self, at: u64) -> Result<bool> {
+    /// Returns the kind of the header at a byte, or `None` at the end. Nothing may follow the last HDU, but often something does.
+    fn start_at(&mut self, at: u64) -> Result<Option<Start>> {
         let expected: &[u8] = if self.hdus.is_empty() { b"SIMPLE  =" } else { b"XTENSION=" };
-        let mut start = [0; 9];
+        let mut start = [0; 3 * RECORD];
         let left = self.source.len().saturating_sub(at);
-        if left >= 9 {
-            self.source.read_at(at, &mut start)?;
+        let len = to_usize(left.min(start.len() as u64))?;
+        if len > 0 {
+            self.source.read_at(at, &mut start[..len])?;
         }
-        if start == *expected {
-            return Ok(true);
+        let is_card = |number: usize, keyword: &[u8]| start[number * RECORD..].starts_with(keyword);
+        if is_card(0, expected) {
+            return Ok(Some(Start::Whole));
         }
         if self.hdus.is_empty() {
             return Err(Error::malformed("a FITS file begins with \"SIMPLE  =\"").at_byte(0));
         }
-        if left > 0 {
-            self.warnings.push(format!("{left} bytes from byte {at} on belong to no HDU"));
+        if left == 0 {
+            return Ok(None);
         }
-        Ok(false)
+        // The standard fixes the first three keywords of an extension (FITS Standard 4.0, section 4.4.1).
+        if is_card(1, b"BITPIX  =") || is_card(2, b"NAXIS   =") {
+            let found = String::from_utf8_lossy(&start[..8]);
+            let what = format!("a header begins with {:?} instead of \"XTENSION\"", found.trim_end());
+            return Ok(Some(Start::Misspelt(Error::malformed(what))));
+        }
+        let next = self.next_header(at)?;
+        if next < self.source.len() {
+            let what = format!("{} bytes belong to no HDU, but another HDU follows: a header is damaged", next - at);
+            return Ok(Some(Start::Lost(Error::malformed(what))));
+        }
+        self.warnings.push(format!("{left} bytes from byte {at} on belong to no HDU"));
+        Ok(None)
     }
 
     /// The HDUs, in their order.

@@ -291,6 +291,32 @@ fn data_that_are_cut_short_hide_nothing_else() {
     assert_eq!(fits.stored(&fits.hdus()[1]).unwrap_err().kind(), ErrorKind::Malformed);
 }
 
+/// First tier.
+#[test]
+fn a_damaged_start_of_a_header_hides_nothing_else() {
+    let extension = ["XTENSION= 'IMAGE'", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 3"];
+    let units = [unit(&EMPTY, &[]), unit(&extension, &[1, 2, 3]), unit(&extension, &[4, 5, 6])];
+    let (start, whole) = (units[0].len(), units.concat());
+    let check = |bytes: Vec<u8>, what: String| {
+        let fits = open(bytes).unwrap();
+        assert_eq!(fits.hdus().len(), 3, "{what}");
+        assert_eq!(fits.hdus()[1].problem().map(crate::Error::kind), Some(ErrorKind::Malformed), "{what}");
+        assert_eq!(fits.array(&fits.hdus()[2]).unwrap().load::<u8>().unwrap(), [4, 5, 6], "{what}");
+    };
+    for bit in 0..72 {
+        let mut bytes = whole.clone();
+        bytes[start + bit / 8] ^= 1 << (bit % 8);
+        check(bytes, format!("bit {bit}"));
+    }
+    for len in [240, 512, 2880] {
+        let mut bytes = whole.clone();
+        bytes[start..start + len].fill(0);
+        check(bytes, format!("{len} zeros"));
+    }
+    let fits = open([whole, vec![0; 5000]].concat()).unwrap();
+    assert_eq!((fits.hdus().len(), fits.warnings().len()), (3, 1));
+}
+
 #[test]
 fn hostile_headers_are_errors() {
     let broken: [&[&str]; 12] = [
