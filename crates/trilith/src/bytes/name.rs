@@ -102,8 +102,11 @@ fn secrets(name: &str) -> Vec<Range<usize>> {
     let Some(at) = name.find("://") else { return Vec::new() };
     // An argument may have words before the URL: NAME=URL.
     let scheme = name[..at].rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |before| before + 1);
-    let Some(url) = name.get(scheme..).filter(|url| is_url(url)) else { return Vec::new() };
-    let is_web = url.get(..4).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"));
+    if scheme == at {
+        return Vec::new();
+    }
+    // An unknown scheme may be a slip, and what follows it is as secret.
+    let is_web = name.get(scheme..scheme + 4).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"));
     let start = at + 3;
     let end = name[start..].find(['/', '?', '#', '\\']).map_or(name.len(), |at| start + at);
     let authority = &name[start..end];
@@ -277,6 +280,8 @@ mod tests {
             ("abfss://c@a.dfs.core.windows.net/x", "abfss://c@a.dfs.core.windows.net/x"),
             ("/rho=https://u@a.example/x?y", "/rho=https://…@a.example/x?…"),
             ("a@b/c?d=e", "a@b/c?d=e"),
+            ("htps://u:p@a.example/x?X-Amz-Signature=1", "htps://…@a.example/x?…"),
+            ("/rho=file://a@b/c?d=e", "/rho=file://a@b/c?d=e"),
         ] {
             let name = hidden_name(url);
             assert_eq!((shown_name(&name), path_of(&name)), (shown.into(), Path::new(url).into()));
