@@ -479,3 +479,25 @@ fn a_thousand_values_take_less_than_ten_times_as_long_as_one() {
     let (one, thousand) = (best(1), best(1000));
     assert!(thousand < one * 10, "{thousand:?} against {one:?}");
 }
+
+/// Empty keys, and elements of arrays by index, are refused. First tier.
+#[test]
+fn no_new_key_is_empty_or_an_index_of_an_array() {
+    let text = "#ASDF 1.0.0\n#ASDF_STANDARD 1.5.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
+        a: 1\nm: {b: 2}\nd: &d !core/ndarray-1.0.0\n  data: [1, 2]\n  datatype: int32\n  shape: [2]\ne: *d\n\
+        f: !core/ndarray-1.0.0 {data: [1, 2]}\n...\n";
+    let file = trilith::open_asdf_bytes(text.as_bytes().to_vec()).unwrap();
+    for refused in ["/", "/m/", "/d/0", "/d/-", "/e/1", "/f/0"] {
+        let mut change = Change::new(&file);
+        let error = change.set(refused, 5).unwrap_err();
+        assert_eq!(
+            (error.kind(), change.insert(refused, 5).unwrap_err().kind()),
+            (ErrorKind::InvalidInput, ErrorKind::InvalidInput),
+            "{refused}"
+        );
+        assert!(error.to_string().contains(refused), "{error}");
+    }
+    for made in ["/b", "/m/c", "/d/data/0", "/f/shape", "/f/unit"] {
+        Change::new(&file).set(made, 5).unwrap_or_else(|error| panic!("{made}: {error}"));
+    }
+}

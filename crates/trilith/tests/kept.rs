@@ -162,7 +162,7 @@ fn a_mapping_that_is_no_array_has_not_its_tag() {
     let mut change = Change::new(&file);
     change.set("/soft", Value::map([("name", "c"), ("author", "d")])).unwrap();
     assert_eq!(change.tree().unwrap().at("/soft").unwrap().tag(), Some("x:software"));
-    change.set("/", Value::map([("other", 1)])).unwrap();
+    change.set("", Value::map([("other", 1)])).unwrap();
     assert_eq!(change.tree().unwrap().root().tag(), Some("tag:stsci.edu:asdf/core/asdf-1.1.0"));
 }
 

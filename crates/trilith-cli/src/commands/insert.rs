@@ -29,7 +29,7 @@ impl Insert {
                 return change.insert_array(path, &array, &how);
             }
             let value = self.typed.value(change, path)?;
-            change.add(|edit, _| edit.insert(path, &value))
+            change.insert(path, value)
         })
     }
 }

@@ -4,14 +4,31 @@ use std::collections::BTreeSet;
 use std::io::BufWriter;
 use std::path::Path;
 
-use super::{Change, refuse_damaged};
+use super::{Change, refuse_damaged, sources};
 use crate::asdf::{FileWriter, StoredBlock, WriteOptions};
 use crate::assemble::{Parts, Series, is_own_part};
 use crate::bytes::{self, AtomicFile, Backing, Basis};
 use crate::error::Result;
-use crate::tree::Tree;
+use crate::tree::{Tree, Value};
 
 impl Change<'_> {
+    /// Stores each block in a separate file.
+    pub(super) fn store_beside(&mut self, blocks: Vec<StoredBlock>, node: &mut Value) -> Result<()> {
+        let series = Series::of(self.file)?;
+        let taken: Vec<String> = self.beside.iter().map(|(name, _)| name.clone()).collect();
+        let mut names: Vec<String> = Vec::new();
+        for block in blocks {
+            let is_free = |name: &String| {
+                let path = self.folder().join(bytes::path_of(name));
+                !path.exists() && !taken.contains(name) && !names.contains(name)
+            };
+            let name = (0..).map(|number| series.name(number)).find(is_free).unwrap_or_default();
+            self.beside.push((name.clone(), block));
+            names.push(name);
+        }
+        sources(node, &mut |number| Ok(Value::from(bytes::uri_of(names.get(number).map_or("", String::as_str)))))
+    }
+
     /// Writes a new file of the exploded form, which must not be there yet.
     pub(super) fn write_part(&self, path: &Path, new: &StoredBlock) -> Result<()> {
         let mut out = AtomicFile::create(path, Basis::Absent)?;

@@ -13,7 +13,7 @@ use crate::array::Array;
 use crate::asdf::generation::Generation;
 use crate::asdf::update::{self, Placement};
 use crate::asdf::{ArrayOptions, AsdfFile, Block, BlockOptions, Builder, StoredBlock, Target, WriteOptions, ndarray, walk, zarr};
-use crate::assemble::{self, Copied, NewSource, Series};
+use crate::assemble::{self, Copied, NewSource};
 use crate::bytes;
 use crate::codec::{CodecId, opt_codec};
 use crate::diagnostic::Diagnostic;
@@ -283,10 +283,20 @@ impl<'f> Change<'f> {
     /// one.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and the errors of
-    /// [`Edit::set`].
+    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere,
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a new key that is empty, or an index below an array, and
+    /// the errors of [`Edit::set`].
     pub fn set(&mut self, path: impl TryInto<TreePath, Error: Into<Error>>, value: impl Into<Value>) -> Result<()> {
         self.stage(Step::Set(path.try_into().map_err(Into::into)?, value.into()))
+    }
+
+    /// Adds a value under a new key, or as an item of a sequence (`-`: at the end).
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the key is there already, and the errors of
+    /// [`Change::set`].
+    pub fn insert(&mut self, path: impl TryInto<TreePath, Error: Into<Error>>, value: impl Into<Value>) -> Result<()> {
+        self.stage(Step::Insert(path.try_into().map_err(Into::into)?, value.into()))
     }
 
     /// Puts an array at a path, in place of what is there; a missing key is added. Unless `options` name a codec, it is
@@ -373,23 +383,6 @@ impl<'f> Change<'f> {
         self.count += blocks.len();
         self.added.extend(blocks);
         Ok(node)
-    }
-
-    /// Stores each block in a separate file.
-    fn store_beside(&mut self, blocks: Vec<StoredBlock>, node: &mut Value) -> Result<()> {
-        let series = Series::of(self.file)?;
-        let taken: Vec<String> = self.beside.iter().map(|(name, _)| name.clone()).collect();
-        let mut names: Vec<String> = Vec::new();
-        for block in blocks {
-            let is_free = |name: &String| {
-                let path = self.folder().join(bytes::path_of(name));
-                !path.exists() && !taken.contains(name) && !names.contains(name)
-            };
-            let name = (0..).map(|number| series.name(number)).find(is_free).unwrap_or_default();
-            self.beside.push((name.clone(), block));
-            names.push(name);
-        }
-        sources(node, &mut |number| Ok(Value::from(bytes::uri_of(names.get(number).map_or("", String::as_str)))))
     }
 
     /// Returns `true` if a new array gets a separate file, because the array that it replaces or all others have

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use crate::asdf::ndarray::is_ndarray;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::{Edit, Tree, TreePath, Value};
@@ -29,6 +30,27 @@ impl Step {
             Step::Insert(path, value) => edit.insert(path, value),
             Step::Delete(path) => edit.delete(path),
         }
+    }
+
+    /// Refuses an empty key, and an index among the keys that describe an array: both are slips.
+    fn check_key(&self, tree: &Tree) -> Result<()> {
+        let (Self::Set(path, _) | Self::Insert(path, _)) = self else { return Ok(()) };
+        let Some((above, key)) = path.split_last() else { return Ok(()) };
+        let Some(parent) = tree.find(&above) else { return Ok(()) };
+        let parent = parent.alias_target().unwrap_or(parent);
+        if !parent.is_mapping() || parent.child(key).is_some() {
+            return Ok(());
+        }
+        if key.is_empty() {
+            let hint = format!("name the key after the last `/`: {path}KEY");
+            return Err(Error::invalid_input("a new key is empty").at_path(path.to_string()).hint(hint));
+        }
+        let is_index = key == "-" || key.bytes().all(|byte| byte.is_ascii_digit());
+        if is_ndarray(parent) && is_index {
+            let what = format!("`{key}` would be a key of the description of an array, not an element");
+            return Err(Error::invalid_input(what).at_path(path.to_string()).hint("put a whole array in its place"));
+        }
+        Ok(())
     }
 
     /// Returns the sequence in which this step moves the items after it, if it does.
@@ -89,6 +111,7 @@ impl Pending {
             return Ok(Some(step));
         }
         // A fault of the path is reported now, not when the file is saved.
+        step.check_key(tree)?;
         let mut edit = tree.edit();
         step.apply(&mut edit)?;
         self.shared.append(&mut edit.shared());

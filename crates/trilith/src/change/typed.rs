@@ -54,6 +54,9 @@ impl Change<'_> {
 
 /// A value of which YAML 1.1 and 1.2 agree.
 fn checked(under: &Tree, text: &str, limits: &Limits) -> Result<Value> {
+    if text.trim() == "-" {
+        return Err(refused(text, "YAML reads it as a list of one null", text.trim()));
+    }
     let tree = under.parse_under(text, limits)?;
     let start = tree.text().len() - text.len();
     let mut scalars = Vec::new();
