@@ -61,7 +61,7 @@ pub fn against(arguments: &[String]) -> Result<(), String> {
     files::create(&folder)?;
     let before = built(&asked.commit, &folder)?;
     run(&mut cargo(["build", "--locked", "--quiet", "--release", "--package", "trilith-cli"]))?;
-    // Both are copies in one folder: a program that was linked where it lies starts up to 5 % slower than a copy.
+    // Both are copies in one folder: the output of the linker starts up to 5 % slower than a copy of it.
     let now = folder.join(format!("trilith-now{}", std::env::consts::EXE_SUFFIX));
     let linked = program("release");
     std::fs::copy(&linked, &now).map_err(|error| format!("{}: {error}", linked.display()))?;

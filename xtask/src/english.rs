@@ -24,6 +24,7 @@ const AREAS: &[(&str, usize, usize)] = &[
     ("crates/trilith/src", 0, 0),
     ("crates/trilith-c", 0, 0),
     ("crates/trilith-cli/src", 0, 0),
+    ("crates/trilith-io/src", 0, 0),
     ("crates/trilith-py", 0, 0),
     ("crates/trilith-view/src", 0, 0),
     ("crates/trilith-wcs/src", 0, 0),

@@ -4,6 +4,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The crates of the library, each after those that it depends on.
+pub const LIBRARY_CRATES: [&str; 2] = ["trilith-io", "trilith"];
+
 /// The repository's root.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap_or_else(|_| PathBuf::from("."))

@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::shell::{COMPLETE, SAMPLE, cargo, has_clippy, in_ci, linting_cargo, output, root, run, shared, target};
+use crate::shell::{
+    COMPLETE, LIBRARY_CRATES, SAMPLE, cargo, has_clippy, in_ci, linting_cargo, output, root, run, shared, target,
+};
 use crate::{c, english, files, fuzz, interop, programs, python, remote, site, wasm, web};
 
 /// The result of a part that did not fail.
@@ -380,15 +382,17 @@ pub fn reference_of_the_library() -> Result<(), String> {
     run(cargo(["doc", "--locked", "--package", "trilith", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// The library without features, with all, and with sets of them in which each feature is once without each other one: a use of
+/// Each crate of the library without features, with all, and with sets of them in which each feature is once without each other one: a use of
 /// something that its feature does not bring is found by that.
 fn features(_: Share) -> Result<Done, String> {
-    let manifest = root().join("crates/trilith/Cargo.toml");
-    let names: Vec<String> = feature_names(&files::read(&manifest)?).into_iter().filter(|name| name != "default").collect();
-    for features in feature_sets(&names)? {
-        // Not `check` with warnings denied by a flag of the compiler: that would compile all dependencies for the flag again.
-        let mut command = cargo(["clippy", "--locked", "--package", "trilith", "--lib", "--no-default-features"]);
-        run(command.args(["--features", &features, "--", "-D", "warnings"]))?;
+    for package in LIBRARY_CRATES {
+        let manifest = root().join("crates").join(package).join("Cargo.toml");
+        let names: Vec<String> = feature_names(&files::read(&manifest)?).into_iter().filter(|name| name != "default").collect();
+        for features in feature_sets(&names)? {
+            // Not `check` with warnings denied by a flag of the compiler: that would compile all dependencies for the flag again.
+            let mut command = cargo(["clippy", "--locked", "--package", package, "--lib", "--no-default-features"]);
+            run(command.args(["--features", &features, "--", "-D", "warnings"]))?;
+        }
     }
     Ok(Done::Passed)
 }
@@ -406,7 +410,11 @@ fn feature_sets(names: &[String]) -> Result<Vec<String>, String> {
         let chosen = names.iter().zip(&halves).filter(|(_, half)| *half & (1 << number) != 0).map(|(name, _)| name.as_str());
         chosen.collect::<Vec<_>>().join(",")
     };
-    Ok(std::iter::once(String::new()).chain((0..SETS).map(set)).chain([names.join(",")]).collect())
+    // Few features have few sets.
+    let mut sets: Vec<String> = std::iter::once(String::new()).chain((0..SETS).map(set)).chain([names.join(",")]).collect();
+    let mut seen = BTreeSet::new();
+    sets.retain(|set| seen.insert(set.clone()));
+    Ok(sets)
 }
 
 /// The names in the `[features]` table of a manifest.
@@ -526,7 +534,7 @@ mod tests {
             Ok(said.lines().filter(|line| !is_ours(line)).map(|line| line.replace(" (proc-macro)", "")).collect())
         };
         let all = features(&["--workspace"])?;
-        for package in ["trilith", "trilith-cli"] {
+        for package in LIBRARY_CRATES.into_iter().chain(["trilith-cli"]) {
             let one = features(&["--package", package])?;
             let other: Vec<&String> = one.difference(&all).collect();
             assert!(!one.is_empty() && other.is_empty(), "{package} has other features, compare tests/features: {other:?}");

@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, c_char};
 
-use library::wcs::{FitOptions, Inverse, Options, Wcs, fits_cards};
+use library::wcs::{FitOptions, Inverse, Options, Wcs, fits_cards, from_wcs};
 use library::{Error, Result};
 
 use crate::failure::{c_text, call, trilith_error};
@@ -113,7 +113,8 @@ unsafe fn convert(wcs: &Wcs, count: usize, points: *const f64, out: *mut f64, fl
     let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
     let inverse = if flags & TRILITH_WCS_FILE_INVERSE != 0 { Inverse::File } else { Inverse::Exact };
     let options = Options::default().with_bounding_box(flags & TRILITH_WCS_NO_BOX == 0).with_inverse(inverse);
-    let found = if to_pixels { wcs.world_to_pixel(&slices, options) } else { wcs.pixel_to_world(&slices, options) }?;
+    let found =
+        if to_pixels { wcs.world_to_pixel(&slices, options) } else { wcs.pixel_to_world(&slices, options) }.map_err(from_wcs)?;
     if count == 0 {
         return Ok(());
     }
@@ -174,7 +175,7 @@ pub unsafe extern "C" fn trilith_wcs_contains(
     out: *mut i32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(out, error, i32::from(look(wcs)?.wcs.contains(&[[longitude, latitude]])?.contains(&true)))
+    call!(out, error, i32::from(look(wcs)?.wcs.contains(&[[longitude, latitude]]).map_err(from_wcs)?.contains(&true)))
 }
 
 /// Returns the cards of a FITS header that describes the coordinates: 80 characters each, without line ends and without END, as wcslib (wcspih) and

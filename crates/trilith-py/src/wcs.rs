@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trilith::convert::ConvertOptions;
-use trilith::wcs::{CardValue, FitOptions, Found, Inverse, Options};
+use trilith::wcs::{CardValue, FitOptions, Found, Inverse, Options, from_wcs};
 use trilith::{CutoutOptions, Edge};
 
 use crate::array::Array;
@@ -46,7 +46,7 @@ impl Wcs {
 
     fn compute(&self, columns: &[&[f64]], to_pixels: bool, options: Options) -> trilith::Result<Vec<Vec<f64>>> {
         let wcs = &self.found.wcs;
-        Ok(if to_pixels { wcs.world_to_pixel(columns, options) } else { wcs.pixel_to_world(columns, options) }?)
+        if to_pixels { wcs.world_to_pixel(columns, options) } else { wcs.pixel_to_world(columns, options) }.map_err(from_wcs)
     }
 }
 
@@ -86,8 +86,8 @@ impl Wcs {
         points: Vec<PyReadonlyArray1<'py, f64>>,
     ) -> PyResult<Columns<'py>> {
         let slices = points.iter().map(|column| Ok(column.as_slice()?)).collect::<PyResult<Vec<&[f64]>>>()?;
-        let transform = self.found.wcs.between(start, end).map_err(trilith::Error::from).or_raise(About::Argument)?;
-        let found = calm(py, || transform.evaluate(&slices))?.map_err(trilith::Error::from).or_raise(About::Argument)?;
+        let transform = self.found.wcs.between(start, end).map_err(from_wcs).or_raise(About::Argument)?;
+        let found = calm(py, || transform.evaluate(&slices))?.map_err(from_wcs).or_raise(About::Argument)?;
         Ok(found.into_iter().map(|column| PyArray1::from_vec(py, column)).collect())
     }
 
@@ -95,20 +95,20 @@ impl Wcs {
     #[allow(clippy::needless_pass_by_value, reason = "they come from Python")]
     fn contains(&self, py: Python<'_>, lon: PyReadonlyArray1<'_, f64>, lat: PyReadonlyArray1<'_, f64>) -> PyResult<Vec<bool>> {
         let places: Vec<[f64; 2]> = lon.as_slice()?.iter().zip(lat.as_slice()?).map(|(lon, lat)| [*lon, *lat]).collect();
-        calm(py, || self.found.wcs.contains(&places))?.map_err(trilith::Error::from).or_raise(About::Argument)
+        calm(py, || self.found.wcs.contains(&places))?.map_err(from_wcs).or_raise(About::Argument)
     }
 
     /// Derivatives of the world coordinates at a pixel, row by row.
     #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
     fn jacobian(&self, pixel: Vec<f64>) -> PyResult<Vec<Vec<f64>>> {
-        self.found.wcs.jacobian(&pixel).map_err(trilith::Error::from).or_raise(About::Argument)
+        self.found.wcs.jacobian(&pixel).map_err(from_wcs).or_raise(About::Argument)
     }
 
     /// Cards of a FITS header: keyword, value and comment.
     fn fits_header<'py>(&self, py: Python<'py>, order: Option<usize>, max_error: Option<f64>) -> PyResult<Vec<Card<'py>>> {
         let mut how = FitOptions::default();
         (how.degree, how.max_error) = (order, max_error);
-        let header = calm(py, || self.found.wcs.to_fits(&how))?.map_err(trilith::Error::from).or_raise(About::Argument)?;
+        let header = calm(py, || self.found.wcs.to_fits(&how))?.map_err(from_wcs).or_raise(About::Argument)?;
         let card = |card: trilith::wcs::Card| {
             let value = match card.value {
                 CardValue::Text(text) => text.into_bound_py_any(py)?,

@@ -77,7 +77,7 @@ impl Wcs {
     /// # Errors
     /// Returns the error of the inverse transform.
     pub fn pixel(&self, position: [f64; 2]) -> Result<Option<[f64; 2]>> {
-        let found = self.0.sky_to_pixel(&[position], Options::default()).map_err(trilith::Error::from)?;
+        let found = self.0.sky_to_pixel(&[position], Options::default()).map_err(trilith::wcs::from_wcs)?;
         let of = |axis: usize| found.get(axis).and_then(|column| column.first()).copied().filter(|x| x.is_finite());
         Ok(of(0).zip(of(1)).map(|(x, y)| [x, y]))
     }

@@ -138,26 +138,15 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "schema"), allow(dead_code, unused_imports, reason = "some helpers serve only schemas"))]
 
-mod diagnostic;
-#[doc(hidden)]
-pub mod error;
-#[doc(hidden)]
-pub mod glob;
-pub mod interrupt;
-#[doc(hidden)]
-pub mod limits;
-mod percent;
-#[doc(hidden)]
-pub mod progress;
 #[cfg(test)]
 #[path = "../tests/sample/mod.rs"]
 mod sample;
-mod span;
-mod spelling;
 
-pub mod bytes;
+pub use trilith_io::{bytes, interrupt};
+use trilith_io::{diagnostic, percent, span, spelling};
 #[doc(hidden)]
-pub mod threads;
+pub use trilith_io::{error, glob, limits, progress, threads};
+
 #[doc(hidden)]
 pub mod yaml;
 

@@ -5,10 +5,17 @@ use std::path::{Path, PathBuf};
 
 use super::{Place, readme, untar};
 use crate::files::{copy, empty, read, write};
-use crate::shell::{cargo, root, run, target};
+use crate::shell::{LIBRARY_CRATES, cargo, root, run, target};
+
+/// The published crates that others depend on, in the order of publication.
+fn libraries() -> Vec<&'static str> {
+    [&["trilith-wcs"], &LIBRARY_CRATES[..], &["trilith-view"]].concat()
+}
 
 /// The published crates, in the order of publication.
-const CRATES: &[&str] = &["trilith-wcs", "trilith", "trilith-view", "trilith-cli", "trilith-c"];
+fn crates() -> Vec<&'static str> {
+    [&libraries()[..], &["trilith-cli", "trilith-c"]].concat()
+}
 
 /// Writes the file that the program of README.md reads.
 const WRITER: &str = "fn main() -> trilith::Result<()> {\n    let mut writer = trilith::Writer::new();\n    \
@@ -18,12 +25,12 @@ const WRITER: &str = "fn main() -> trilith::Result<()> {\n    let mut writer = t
 pub fn make(place: &Place) -> Result<Vec<PathBuf>, String> {
     // The tried crates are built from these files, so that nothing is compiled twice.
     let mut package = cargo(["package", "--locked", "--no-verify", "--allow-dirty", "--quiet"]);
-    CRATES.iter().for_each(|name| {
+    crates().iter().for_each(|name| {
         package.args(["--package", name]);
     });
     run(&mut package)?;
     let mut files = Vec::new();
-    for name in CRATES {
+    for name in crates() {
         let file = format!("{name}-{}.crate", place.version);
         let there = place.dist.join(&file);
         copy(&target().join("package").join(&file), &there)?;
@@ -41,10 +48,10 @@ pub fn try_out(place: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), Str
         untar(file, &folder)?;
     }
     let version = &place.version;
-    let members: Vec<String> = CRATES.iter().map(|name| format!("\"{name}-{version}\"")).collect();
+    let members: Vec<String> = crates().iter().map(|name| format!("\"{name}-{version}\"")).collect();
     let mut manifest =
         format!("[workspace]\nresolver = \"3\"\nmembers = [{}, \"readme\"]\n\n[patch.crates-io]\n", members.join(", "));
-    for name in ["trilith-wcs", "trilith", "trilith-view"] {
+    for name in libraries() {
         let _ = writeln!(manifest, "{name} = {{ path = \"{name}-{version}\" }}");
     }
     // The profiles of the workspace, so that what was compiled for it can be used.

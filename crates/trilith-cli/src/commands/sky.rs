@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use trilith::array::Array;
 use trilith::bytes::Basis;
 use trilith::error::{Context as _, counted};
-use trilith::wcs::{self, Found, Inverse, Options as Choices, Points, Wcs};
+use trilith::wcs::{from_wcs, self, Found, Inverse, Options as Choices, Points, Wcs};
 use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
@@ -138,9 +138,9 @@ impl Sky {
         let inverse = if self.inverse == Kind::File { Inverse::File } else { Inverse::Exact };
         let choices = Choices::default().with_bounding_box(!self.no_bounding_box).with_inverse(inverse);
         if self.pixel {
-            return Ok(coordinates.world_to_pixel(&slices, choices)?);
+            return coordinates.world_to_pixel(&slices, choices).map_err(from_wcs);
         }
-        let mut found = coordinates.pixel_to_world(&slices, choices)?;
+        let mut found = coordinates.pixel_to_world(&slices, choices).map_err(from_wcs)?;
         wcs::in_degrees(coordinates, &mut found);
         Ok(found)
     }

@@ -544,7 +544,9 @@ impl Source for ChunkedSource {
 
     fn access(&self) -> Access {
         // A caller that announces its reads gets them decoded on all cores.
-        Access { prefetch_helps: true, ..self.chunks.source().access() }
+        let mut access = self.chunks.source().access();
+        access.prefetch_helps = true;
+        access
     }
 
     fn name(&self) -> &str {

@@ -51,7 +51,9 @@ pub(super) fn skipped(path: &str, why: Error, skip: bool) -> Result<Diagnostic> 
 /// Returns the errors of [`skipped`].
 pub(super) fn kept(path: &str, why: Error, skip: bool) -> Result<Diagnostic> {
     let message = format!("kept, although it is damaged: {}", why.message());
-    skipped(path, why, skip).map(|loss| Diagnostic { message, ..loss })
+    let mut loss = skipped(path, why, skip)?;
+    loss.message = message;
+    Ok(loss)
 }
 
 /// Reads all of an array, and compares its checksum, so that it is known to be readable before the first byte is written.

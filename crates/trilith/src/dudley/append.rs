@@ -31,7 +31,8 @@ pub fn append(path: &Path, text: &str, params: &[i64], data: Supplier<'_>, limit
 
 /// Opens a file that is to be appended to.
 fn open(path: &Path, how: StreamOptions, limits: &Limits) -> Result<DudleyFile> {
-    let options = LocalOptions { map: false, ..LocalOptions::default() };
+    let mut options = LocalOptions::default();
+    options.map = false;
     let folder = DirectoryResolver::new(path.parent().unwrap_or(Path::new(".")), options, limits.external_depth);
     DudleyFile::open_with(bytes::open(path, options)?, &folder, how, limits)
 }

@@ -247,7 +247,8 @@ mod tests {
         for bytes in [vec![b' '; 2880], vec![], vec![b' '; 50], vec![b' '; 100 * 2880], vec![0; 2880]] {
             assert_eq!(read(bytes).unwrap_err().kind(), crate::ErrorKind::Malformed);
         }
-        let limits = Limits { text: 10_000, ..Limits::default() };
+        let mut limits = Limits::default();
+        limits.text = 10_000;
         let long = MemorySource::new(vec![b' '; 20_000], "test");
         assert_eq!(Header::read(&long, 0, &limits).unwrap_err().kind(), crate::ErrorKind::Limit);
     }

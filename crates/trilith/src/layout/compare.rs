@@ -45,7 +45,8 @@ pub(super) fn moved(layout: &Layout, translated: &str, to: Dialect) -> Option<(I
 
 /// A layout with values for its parameters, small ones of every remainder, at last 0 and -1 among them.
 fn evaluated(layout: &Layout, trial: u64) -> Option<Evaluation<'_>> {
-    let limits = Limits { nodes: 1 << 20, ..Limits::default() };
+    let mut limits = Limits::default();
+    limits.nodes = 1 << 20;
     let options = Options { limits, ..Options::default() };
     let supply = |ordinal: u64| match trial {
         0 => 1,

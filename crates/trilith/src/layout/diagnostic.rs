@@ -6,7 +6,6 @@
 use std::fmt;
 
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::error::Error;
 use crate::span::Span;
 
 macro_rules! codes {
@@ -177,16 +176,5 @@ impl Code {
     /// The code of a diagnostic of a layout.
     pub fn of(found: &Diagnostic) -> Option<Self> {
         Self::ALL.iter().find(|code| code.name() == found.code).copied()
-    }
-}
-
-impl From<Diagnostic> for Error {
-    fn from(found: Diagnostic) -> Self {
-        let code = if found.code.is_empty() { String::new() } else { format!("{}: ", found.code) };
-        let error = Error::malformed(format!("{code}{}", found.message)).at_text(found.line, found.column);
-        match found.hint {
-            Some(hint) => error.hint(hint),
-            None => error,
-        }
     }
 }

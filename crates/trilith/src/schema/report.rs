@@ -52,7 +52,7 @@ impl Report {
         *match problem.severity {
             Severity::Error => &mut self.errors,
             Severity::Warning => &mut self.warnings,
-            Severity::Note => &mut self.notes,
+            _ => &mut self.notes,
         } += 1;
         self.problems.push(problem);
     }

@@ -148,7 +148,8 @@ fn a_schema_that_refers_to_itself_ends() {
 
 #[test]
 fn steps_and_depth_are_limited() {
-    let limits = Limits { nodes: 100, ..Limits::default() };
+    let mut limits = Limits::default();
+    limits.nodes = 100;
     let mut validator = Validator::new(Schemas::empty()).with_limits(limits);
     let many = format!("[{}]", "1, ".repeat(90));
     let parts = "{type: number}, ".repeat(30);

@@ -18,7 +18,7 @@ pub use crate::condition::{Cell, CellType};
 use crate::error::{Error, Result};
 use crate::file::{File, ItemKind};
 use crate::spelling::nearest;
-use crate::wcs::{self, Found, Length};
+use crate::wcs::{self, Found, Length, from_wcs};
 
 /// The name of the first column.
 const FILE: &str = "file";
@@ -246,7 +246,7 @@ impl Cone {
             match is_image.then(|| found.wcs.touches(self.position, self.radius)).transpose() {
                 Ok(Some(true)) => return Ok(true),
                 Ok(_) => {}
-                Err(error) => unknown = unknown.or(Some(error.into())),
+                Err(error) => unknown = unknown.or(Some(from_wcs(error))),
             }
         }
         // Coordinates that cannot be built may be those of an image that does.

@@ -518,7 +518,9 @@ impl<'t> Node<'t> {
             return self.text();
         }
         let options = PrintOptions { width: usize::MAX, ..PrintOptions::default() };
-        match self.to_value(&Limits { nodes: NAMED + self.raw().len() as u64, ..Limits::default() }) {
+        let mut limits = Limits::default();
+        limits.nodes = NAMED + self.raw().len() as u64;
+        match self.to_value(&limits) {
             Ok(value) => Cow::Owned(print_value(&value.flow(), 0, &options)),
             Err(_) => Cow::Borrowed(self.raw()),
         }

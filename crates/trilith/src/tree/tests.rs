@@ -237,7 +237,8 @@ fn limits_hold() {
 
 #[test]
 fn a_very_deep_tree_is_read_walked_and_dropped_without_recursion() {
-    let limits = Limits { depth: 1_000_000, ..Limits::default() };
+    let mut limits = Limits::default();
+    limits.depth = 1_000_000;
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let tree = Tree::parse(deep, &limits).unwrap();
     let mut walk = tree.root().walk(&limits);
@@ -281,7 +282,8 @@ fn large_mappings_are_searched_as_small_ones() {
 
 #[test]
 fn the_deepest_values_are_built_printed_and_dropped() {
-    let limits = Limits { depth: 2000, ..Limits::default() };
+    let mut limits = Limits::default();
+    limits.depth = 2000;
     let deep = |n: usize| format!("{}x{}", "[".repeat(n), "]".repeat(n));
     let value = Tree::parse(deep(900), &limits).unwrap().root().to_value(&limits).unwrap();
     for value in [value.clone().block(), value] {
@@ -349,7 +351,8 @@ fn keys_that_are_collections_stay_what_they_are() {
     let error = tree("&a\n? [*a]\n: 1\n").root().to_value(&limits).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
     // Keys count as nodes.
-    let few = Limits { nodes: 5, ..Limits::default() };
+    let mut few = Limits::default();
+    few.nodes = 5;
     assert_eq!(tree("{[1, 2, 3]: 1, [1, 2, 3, 4]: 2}").root().to_value(&few).unwrap_err().kind(), ErrorKind::Limit);
 }
 

@@ -12,9 +12,9 @@ pub(super) fn check(file: &DudleyFile) -> Result<Report> {
     let how = ParseOptions { dialect: Some(layout.dialect()), limits: file.limits().clone() };
     let parsed = layout::parse(layout.text().get(..layout.text_end()).unwrap_or("").as_bytes(), &how)?;
     let mut report = Report::default();
-    for found in parsed.diagnostics {
-        let message = format!("{}: {}", found.code, found.message);
-        report.push(Diagnostic { message, ..found });
+    for mut found in parsed.diagnostics {
+        found.message = format!("{}: {}", found.code, found.message);
+        report.push(found);
     }
     match file.items().and_then(|items| items.entries().try_for_each(|entry| entry.map(drop))) {
         Err(error) if error.kind().is_request() || error.kind() == ErrorKind::Malformed => report.push(problem_of(&error)),
@@ -25,9 +25,12 @@ pub(super) fn check(file: &DudleyFile) -> Result<Report> {
 
 /// An error as one of the findings.
 fn problem_of(error: &Error) -> Diagnostic {
-    let found = Diagnostic::new(Severity::Error, error.to_string()).maybe_hint(error.advice());
+    let mut found = Diagnostic::new(Severity::Error, error.to_string()).maybe_hint(error.advice());
     match error.location() {
-        Location::Byte(at) => Diagnostic { byte: Some(*at), ..found },
+        Location::Byte(at) => {
+            found.byte = Some(*at);
+            found
+        }
         Location::Text { line, column } => found.at_text((*line, *column)),
         Location::Path(at) => found.at_path(at),
         _ => found,

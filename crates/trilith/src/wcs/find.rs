@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::from_wcs;
 use super::{Found, Wcs, keywords, nodes};
 use crate::error::{Error, Result};
 use crate::file::{File, Item, ItemKind, preference};
@@ -130,7 +131,7 @@ impl Item<'_> {
             return nodes::wcs(self);
         }
         let limits = nodes::limits(self.backend().limits());
-        let found = keywords::of(self, true)?.map(|keywords| keywords.wcs(&limits)).transpose()?;
+        let found = keywords::of(self, true)?.map(|keywords| keywords.wcs(&limits)).transpose().map_err(from_wcs)?;
         found.flatten().ok_or_else(|| {
             Error::invalid_input("this item describes no coordinates").hint("name an array, a GWCS or a FITS header")
         })
@@ -238,7 +239,7 @@ fn below(root: &Item<'_>, above: &str) -> Result<Option<Found>> {
         let is_cards = path.ends_with("/header");
         let Some(found) = keywords::of(&item, is_cards)? else { continue };
         let limits = nodes::limits(item.backend().limits());
-        if let Some(wcs) = found.wcs(&limits).map_err(|error| Error::from(error).context(path.clone()))? {
+        if let Some(wcs) = found.wcs(&limits).map_err(|error| from_wcs(error).context(path.clone()))? {
             return Ok(Some(Found { wcs, path, array: None }));
         }
     }

@@ -4,6 +4,7 @@ use std::f64::consts::TAU;
 
 use trilith_wcs::Transform;
 
+use super::from_wcs;
 use super::transforms::{Builder, Built, unsupported};
 use super::units::Unit;
 use super::{require, text};
@@ -27,12 +28,13 @@ impl Builder {
                 let function = numpy(if name == "sine1d" { "sin" } else { "tan" })?;
                 // As astropy: the phase is added before the factor.
                 let turns = [Transform::linear(frequency, phase), Transform::scale(TAU)];
-                Transform::chain(turns.into_iter().chain([function, Transform::scale(amplitude)]).collect())?
+                Transform::chain(turns.into_iter().chain([function, Transform::scale(amplitude)]).collect()).map_err(from_wcs)?
             }
             "cosine1d" => {
                 let [amplitude, frequency, phase] = self.plain(item, ["amplitude", "frequency", "phase"])?;
                 let turns = [Transform::linear(frequency, phase), Transform::scale(TAU)];
-                Transform::chain(turns.into_iter().chain([numpy("cos")?, Transform::scale(amplitude)]).collect())?
+                Transform::chain(turns.into_iter().chain([numpy("cos")?, Transform::scale(amplitude)]).collect())
+                    .map_err(from_wcs)?
             }
             "arcsine1d" | "arccosine1d" | "arctangent1d" => {
                 let [amplitude, frequency, phase] = self.plain(item, ["amplitude", "frequency", "phase"])?;
@@ -43,16 +45,22 @@ impl Builder {
                 })?;
                 let divided = |by: f64| Transform::scale(by).inverse();
                 Transform::chain(vec![
-                    divided(amplitude)?,
+                    divided(amplitude).map_err(from_wcs)?,
                     function,
-                    divided(TAU)?,
+                    divided(TAU).map_err(from_wcs)?,
                     Transform::shift(-phase),
-                    divided(frequency)?,
-                ])?
+                    divided(frequency).map_err(from_wcs)?,
+                ])
+                .map_err(from_wcs)?
             }
             "logarithmic1d" => {
                 let [amplitude, tau] = self.plain(item, ["amplitude", "tau"])?;
-                Transform::chain(vec![Transform::scale(tau).inverse()?, numpy("log")?, Transform::scale(amplitude)])?
+                Transform::chain(vec![
+                    Transform::scale(tau).inverse().map_err(from_wcs)?,
+                    numpy("log")?,
+                    Transform::scale(amplitude),
+                ])
+                .map_err(from_wcs)?
             }
             "redshift_scale_factor" => {
                 let [z] = self.plain(item, ["z"])?;

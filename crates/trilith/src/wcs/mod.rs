@@ -9,7 +9,7 @@
 //! let file = trilith::OpenOptions::new().open_bytes(text.as_bytes().to_vec())?;
 //! let found = file.wcs("/data")?.expect("there are coordinates");
 //! assert_eq!(found.path, "/meta");
-//! assert_eq!(found.wcs.forward().at(&[4.0])?, [4.0]);
+//! assert_eq!(found.wcs.forward().at(&[4.0]).map_err(trilith::wcs::from_wcs)?, [4.0]);
 //! # Ok::<(), trilith::Error>(())
 //! ```
 
@@ -50,15 +50,15 @@ pub struct Found {
     pub array: Option<String>,
 }
 
-impl From<trilith_wcs::Error> for Error {
-    fn from(error: trilith_wcs::Error) -> Self {
-        let kind = match &error {
-            trilith_wcs::Error::Unsupported(_) => ErrorKind::Unsupported,
-            trilith_wcs::Error::Limit(_) => ErrorKind::Limit,
-            _ => ErrorKind::Malformed,
-        };
-        Self::new(kind, error.to_string())
-    }
+/// Returns an error of the mathematics as one of the library, for `map_err`.
+#[allow(clippy::needless_pass_by_value, reason = "`map_err` passes it so")]
+pub fn from_wcs(error: trilith_wcs::Error) -> Error {
+    let kind = match &error {
+        trilith_wcs::Error::Unsupported(_) => ErrorKind::Unsupported,
+        trilith_wcs::Error::Limit(_) => ErrorKind::Limit,
+        _ => ErrorKind::Malformed,
+    };
+    Error::new(kind, error.to_string())
 }
 
 /// Brings longitudes and latitudes among world coordinates, a column for each axis, into degrees. Longitudes around the middle of the
@@ -86,7 +86,7 @@ pub fn in_degrees(wcs: &Wcs, world: &mut [Vec<f64>]) {
 #[doc(hidden)]
 pub fn fits_cards(wcs: &Wcs, options: &FitOptions) -> Result<Vec<crate::fits::Card>> {
     let mut cards = Vec::new();
-    for card in wcs.to_fits(options)?.cards {
+    for card in wcs.to_fits(options).map_err(from_wcs)?.cards {
         cards.push(match card.value {
             CardValue::Text(text) => crate::fits::Card::new(&card.keyword, text.as_str(), card.comment)?,
             CardValue::Number(number) => crate::fits::Card::new(&card.keyword, number, card.comment)?,

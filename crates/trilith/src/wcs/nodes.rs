@@ -5,6 +5,7 @@ use std::ops::Range;
 use trilith_wcs::{BoundingBox, Frame, Step, Transform, Wcs};
 
 use super::frames::frame;
+use super::from_wcs;
 use super::numbers::{interval, numbers, wholes};
 use super::transforms::{Builder, Units};
 use super::units::Unit;
@@ -65,7 +66,7 @@ pub(super) fn wcs(item: &Item<'_>) -> Result<Wcs> {
     };
     let name = get(item, "name")?.map(|name| text(&name).map(|name| name.into_owned())).transpose()?.unwrap_or_default();
     let steps = frames.into_iter().zip(transforms).map(|(frame, transform)| Step { frame, transform }).collect();
-    Ok(Wcs::new(name, steps, bounds, shape, &limits)?)
+    Wcs::new(name, steps, bounds, shape, &limits).map_err(from_wcs)
 }
 
 /// Returns `true` for the versions of the standard in whose files asdf fills in the defaults of schemas.
@@ -96,7 +97,8 @@ fn pipeline(
         flowing = outputs;
         if with_units && Some(number) == last {
             let wanted = units(frames.get(number + 1))?;
-            transform = Transform::chain(vec![transform, super::transforms::converted(&mut flowing, &wanted)?])?;
+            transform =
+                Transform::chain(vec![transform, super::transforms::converted(&mut flowing, &wanted)?]).map_err(from_wcs)?;
         }
         transforms.push(Some(transform));
     }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::str::FromStr;
 
+use super::from_wcs;
 use super::{Found, Options, Wcs};
 use crate::array::{Array, Index};
 use crate::error::{Error, Result};
@@ -205,8 +206,12 @@ impl Found {
         let wcs = &self.wcs;
         let [x, y] = sky_axes(wcs)?;
         let options = Options::default().with_bounding_box(false);
-        let centre: Vec<f64> =
-            wcs.sky_to_pixel(&[position], options)?.iter().filter_map(|column| column.first().copied()).collect();
+        let centre: Vec<f64> = wcs
+            .sky_to_pixel(&[position], options)
+            .map_err(from_wcs)?
+            .iter()
+            .filter_map(|column| column.first().copied())
+            .collect();
         if !centre.iter().all(|x| x.is_finite()) {
             return Ok(None);
         }
@@ -223,7 +228,8 @@ impl Found {
             let pixels = match side {
                 Length::Pixels(pixels) => pixels,
                 Length::Degrees(angle) => {
-                    let step = wcs.sky_step(&found.centre, axis)?.map_or(f64::NAN, |[east, north]| east.hypot(north));
+                    let step =
+                        wcs.sky_step(&found.centre, axis).map_err(from_wcs)?.map_or(f64::NAN, |[east, north]| east.hypot(north));
                     angle / step
                 }
             };

@@ -2,6 +2,7 @@
 
 use trilith_wcs::{Transform, native_to_celestial};
 
+use super::from_wcs;
 use super::numbers::{Numbers, whole, wholes};
 use super::transforms::{Builder, Built, in_degrees, pair, unsupported};
 use super::units::Unit;
@@ -26,7 +27,7 @@ impl Builder {
                 let after = left.inputs().saturating_sub(shared);
                 let (right, others) = self.build(&right, units.get(after..).unwrap_or(&[]), depth + 1)?;
                 outputs.extend(others);
-                Ok((Transform::coupled(left, right, shared)?, outputs))
+                Ok((Transform::coupled(left, right, shared).map_err(from_wcs)?, outputs))
             }
             "asymmetric_mapping_model" => {
                 let [forward, backward] = ["forward_mapping", "backward_mapping"].map(|key| wholes(&require(item, key)?));
@@ -38,21 +39,27 @@ impl Builder {
                     return Err(Error::limit(format!("a mapping of more than {} axes", self.limits.axes)));
                 }
                 let outputs = forward.iter().map(|from| units.get(*from).cloned().flatten()).collect();
-                let back = Transform::remap(backward, others)?;
-                Ok((Transform::remap(forward, inputs)?.with_inverse(back), outputs))
+                let back = Transform::remap(backward, others).map_err(from_wcs)?;
+                Ok((Transform::remap(forward, inputs).map_err(from_wcs)?.with_inverse(back), outputs))
             }
             "varying_celestial_transform" => Ok((self.varying(item)?.0, vec![Some(Unit::degrees()); 2])),
             "inverse_varying_celestial_transform" => {
                 let (_, backward) = self.varying(item)?;
                 let pixel = Some(Unit::parse("pix")?);
-                Ok((Transform::chain(vec![in_degrees_and(units, backward.inputs())?, backward])?, vec![pixel; 2]))
+                Ok((
+                    Transform::chain(vec![in_degrees_and(units, backward.inputs())?, backward]).map_err(from_wcs)?,
+                    vec![pixel; 2],
+                ))
             }
             // The position along the slit is the index of the tables, too.
             "varying_celestial_transform_slit" => {
                 let (forward, _) = self.varying(item)?;
                 let inputs = forward.inputs().saturating_sub(1);
                 let mapping = (0..2).chain(std::iter::once(1)).chain(2..inputs).collect();
-                Ok((Transform::chain(vec![Transform::remap(mapping, inputs)?, forward])?, vec![Some(Unit::degrees()); 2]))
+                Ok((
+                    Transform::chain(vec![Transform::remap(mapping, inputs).map_err(from_wcs)?, forward]).map_err(from_wcs)?,
+                    vec![Some(Unit::degrees()); 2],
+                ))
             }
             "ravel_model" => {
                 let shape = wholes(&require(item, "array_shape")?)?;
@@ -65,7 +72,7 @@ impl Builder {
                     Some("F") => false,
                     Some(other) => return Err(Error::malformed(format!("order {other:?} (expected C or F)"))),
                 };
-                Ok((Transform::ravel(shape, is_last_fastest)?, vec![units.first().cloned().flatten()]))
+                Ok((Transform::ravel(shape, is_last_fastest).map_err(from_wcs)?, vec![units.first().cloned().flatten()]))
             }
             _ => Err(unsupported(tag)),
         }
@@ -109,16 +116,19 @@ impl Builder {
             let (&[x, y], &[lon, lat], &[dx, dy]) = (&crpix[..], &crval[..], &cdelt[..]) else {
                 return Err(Error::malformed("tables of a varying transform that differ in shape"));
             };
-            cases.push(Transform::chain(vec![
-                Transform::parallel(vec![Transform::shift(-x), Transform::shift(-y)]),
-                Transform::matrix(pc, vec![0.0; 2])?,
-                Transform::parallel(vec![Transform::scale(dx * step), Transform::scale(dy * step)]),
-                Transform::to_sphere(projection),
-                Transform::turn(native_to_celestial((lon * at, lat * at), pole.single()? * turn), [true, false]),
-            ])?);
+            cases.push(
+                Transform::chain(vec![
+                    Transform::parallel(vec![Transform::shift(-x), Transform::shift(-y)]),
+                    Transform::matrix(pc, vec![0.0; 2]).map_err(from_wcs)?,
+                    Transform::parallel(vec![Transform::scale(dx * step), Transform::scale(dy * step)]),
+                    Transform::to_sphere(projection),
+                    Transform::turn(native_to_celestial((lon * at, lat * at), pole.single()? * turn), [true, false]),
+                ])
+                .map_err(from_wcs)?,
+            );
         }
-        let back = cases.iter().map(Transform::inverse).collect::<std::result::Result<_, _>>()?;
-        Ok((Transform::varying(shape.clone(), cases)?, Transform::varying(shape, back)?))
+        let back = cases.iter().map(Transform::inverse).collect::<std::result::Result<_, _>>().map_err(from_wcs)?;
+        Ok((Transform::varying(shape.clone(), cases).map_err(from_wcs)?, Transform::varying(shape, back).map_err(from_wcs)?))
     }
 }
 

@@ -5,6 +5,7 @@ use trilith_wcs::{
     sequence, transposed,
 };
 
+use super::from_wcs;
 use super::numbers::{Numbers, intervals, numbers, whole, wholes};
 use super::units::Unit;
 use super::{get, list, name_of, require, tag, text, texts, version_of};
@@ -121,7 +122,7 @@ impl Builder {
     /// The inverse that a node has, from the units of its outputs to those of its inputs.
     fn inverse(&mut self, given: &Item<'_>, from: &[Option<Unit>], to: &[Option<Unit>], depth: usize) -> Result<Transform> {
         let (inverse, mut back) = self.build(given, from, depth)?;
-        Ok(Transform::chain(vec![inverse, converted(&mut back, to)?])?)
+        Transform::chain(vec![inverse, converted(&mut back, to)?]).map_err(from_wcs)
     }
 
     /// A word of a node; if it is missing in an old file, the default of the schema.
@@ -152,7 +153,7 @@ impl Builder {
                 let [first, second] = pair(item)?;
                 let (first, between) = self.build(&first, units, depth + 1)?;
                 let (second, outputs) = self.build(&second, &between, depth + 1)?;
-                Ok((Transform::chain(vec![first, second])?, outputs))
+                Ok((Transform::chain(vec![first, second]).map_err(from_wcs)?, outputs))
             }
             "concatenate" => {
                 let [left, right] = pair(item)?;
@@ -187,8 +188,8 @@ impl Builder {
         if has_units && !is_sum {
             return Err(Error::unsupported(format!("{name} of transforms whose values have units is not supported")));
         }
-        let right = Transform::chain(vec![right, converted(&mut others, &outputs)?])?;
-        Ok((Transform::arithmetic(operation, left, right)?, outputs))
+        let right = Transform::chain(vec![right, converted(&mut others, &outputs)?]).map_err(from_wcs)?;
+        Ok((Transform::arithmetic(operation, left, right).map_err(from_wcs)?, outputs))
     }
 
     /// A transform that holds no others.
@@ -209,7 +210,7 @@ impl Builder {
                     return Err(Error::limit(format!("a mapping of more than {} axes", self.limits.axes)));
                 }
                 let outputs = mapping.iter().map(|from| units.get(*from).cloned().flatten()).collect();
-                Ok((Transform::remap(mapping, inputs)?, outputs))
+                Ok((Transform::remap(mapping, inputs).map_err(from_wcs)?, outputs))
             }
             "identity" => {
                 let count = get(item, "n_dims")?.map_or(Ok(1), |count| whole(&count))?;
@@ -281,12 +282,12 @@ impl Builder {
                     ));
                 }
                 let slopes = vec![x.single()? * factors[0], y.single()? * factors[1]];
-                Ok((Transform::matrix(slopes, vec![c.single()?])?, vec![c.unit]))
+                Ok((Transform::matrix(slopes, vec![c.single()?]).map_err(from_wcs)?, vec![c.unit]))
             }
             "affine" => self.affine(item, units),
             "rotate2d" => {
                 let (sin, cos) = self.angle(item, "angle")?.to_radians().sin_cos();
-                let turn = Transform::matrix(vec![cos, -sin, sin, cos], vec![0.0; 2])?;
+                let turn = Transform::matrix(vec![cos, -sin, sin, cos], vec![0.0; 2]).map_err(from_wcs)?;
                 Ok((turn, vec![unit(), unit()]))
             }
             "rotate3d" => {
@@ -295,14 +296,14 @@ impl Builder {
                 let turn = match &*self.word(item, tag, "direction")? {
                     "native2celestial" => Transform::turn(native_to_celestial((phi, theta), psi), [true, false]),
                     "celestial2native" => Transform::turn(transposed(&native_to_celestial((phi, theta), psi)), [false, false]),
-                    axes => Transform::turn(sequence(&[phi, theta, psi], axes)?, [true, true]),
+                    axes => Transform::turn(sequence(&[phi, theta, psi], axes).map_err(from_wcs)?, [true, true]),
                 };
                 self.on_sphere(turn, units)
             }
             "rotate_sequence_3d" => {
                 let angles = self.parameter(item, "angles")?;
                 let axes = require(item, "axes_order")?;
-                let matrix = sequence(&angles.values, &text(&axes)?)?;
+                let matrix = sequence(&angles.values, &text(&axes)?).map_err(from_wcs)?;
                 let kind = get(item, "rotation_type")?;
                 match kind.as_ref().map(|kind| text(kind)).transpose()?.as_deref() {
                     None | Some("cartesian") => Ok((Transform::rotation(matrix), vec![None; 3])),
@@ -327,7 +328,7 @@ impl Builder {
                 match &*text(&kind)? {
                     "spherical_to_cartesian" => {
                         let to_degrees = in_degrees(units)?;
-                        Ok((Transform::chain(vec![to_degrees, Transform::to_cartesian(half)])?, vec![None; 3]))
+                        Ok((Transform::chain(vec![to_degrees, Transform::to_cartesian(half)]).map_err(from_wcs)?, vec![None; 3]))
                     }
                     "cartesian_to_spherical" => Ok((Transform::to_spherical(half), vec![None; 2])),
                     other => Err(Error::unsupported(format!("transform_type {other:?} is not supported"))),
@@ -344,12 +345,12 @@ impl Builder {
                 let lonpole = if projection.reference() == 90.0 || lat < projection.reference() { 180.0 } else { 0.0 };
                 let parts = vec![
                     Transform::parallel(vec![Transform::shift(-x), Transform::shift(-y)]),
-                    Transform::matrix(vec![*a, *b, *c, *d], vec![0.0; 2])?,
+                    Transform::matrix(vec![*a, *b, *c, *d], vec![0.0; 2]).map_err(from_wcs)?,
                     Transform::parallel(vec![Transform::scale(dx), Transform::scale(dy)]),
                     Transform::to_sphere(projection),
                     Transform::turn(native_to_celestial((lon, lat), lonpole), [true, false]),
                 ];
-                Ok((Transform::chain(parts)?, vec![Some(Unit::degrees()); 2]))
+                Ok((Transform::chain(parts).map_err(from_wcs)?, vec![Some(Unit::degrees()); 2]))
             }
             _ => Err(unsupported(tag)),
         }
@@ -390,7 +391,7 @@ impl Builder {
                 false => f64::NAN,
             });
         }
-        Ok(Projection::new(code, &parameters)?)
+        Projection::new(code, &parameters).map_err(from_wcs)
     }
 
     fn angle_or_number(&mut self, item: &Item<'_>, key: &str) -> Result<f64> {
@@ -414,7 +415,7 @@ impl Builder {
     fn on_sphere(&self, transform: Transform, units: &[Option<Unit>]) -> Result<Built> {
         let has_units = units.iter().take(2).any(Option::is_some);
         let outputs = if has_units { vec![Some(Unit::degrees()); 2] } else { vec![None; 2] };
-        Ok((Transform::chain(vec![in_degrees(units)?, transform])?, outputs))
+        Ok((Transform::chain(vec![in_degrees(units)?, transform]).map_err(from_wcs)?, outputs))
     }
 
     fn polynomial(&mut self, item: &Item<'_>, basis: Basis, has_domain: bool) -> Result<Built> {
@@ -433,14 +434,14 @@ impl Builder {
             Some((domain, windows.get(axis).copied().flatten().unwrap_or((-1.0, 1.0))))
         };
         let polynomial = match found.shape[..] {
-            [_] => Polynomial::one(basis, &found.values, map(0), &self.limits)?,
+            [_] => Polynomial::one(basis, &found.values, map(0), &self.limits).map_err(from_wcs)?,
             [_, columns] if basis == Basis::Hermite && columns > 2 => {
                 return Err(Error::unsupported(
                     "hermite polynomials of degree 2 or more in the second variable are not supported: astropy computes others",
                 ));
             }
             [rows, columns] if rows == columns || basis != Basis::Power => {
-                Polynomial::two(basis, &found.values, columns, [map(0), map(1)], &self.limits)?
+                Polynomial::two(basis, &found.values, columns, [map(0), map(1)], &self.limits).map_err(from_wcs)?
             }
             _ => return Err(Error::malformed(format!("a polynomial with coefficients of shape {:?}", found.shape))),
         };
@@ -462,7 +463,7 @@ impl Builder {
             return Err(Error::malformed("an affine transform of other than two axes"));
         }
         let output = unit.or_else(|| shift.and_then(|shift| shift.unit));
-        Ok((Transform::matrix(matrix.values, offset)?, vec![output.clone(), output]))
+        Ok((Transform::matrix(matrix.values, offset).map_err(from_wcs)?, vec![output.clone(), output]))
     }
 
     fn tabular(&mut self, item: &Item<'_>, tag: &str, units: &[Option<Unit>]) -> Result<Built> {
@@ -497,10 +498,12 @@ impl Builder {
         let output = vec![table.unit];
         let points: Vec<Vec<f64>> = points.into_iter().map(|axis| axis.values).collect();
         match <[Vec<f64>; 2]>::try_from(points) {
-            Ok(axes) => Ok((Transform::table2(Table2::new(axes, table.values, method, outside, &self.limits)?), output)),
+            Ok(axes) => {
+                Ok((Transform::table2(Table2::new(axes, table.values, method, outside, &self.limits).map_err(from_wcs)?), output))
+            }
             Err(mut axes) if axes.len() == 1 => {
                 let axis = axes.pop().unwrap_or_default();
-                Ok((Transform::table(Table::new(axis, table.values, method, outside, &self.limits)?), output))
+                Ok((Transform::table(Table::new(axis, table.values, method, outside, &self.limits).map_err(from_wcs)?), output))
             }
             Err(axes) => Err(Error::unsupported(format!("tables of {} axes are not supported", axes.len()))),
         }
@@ -525,7 +528,7 @@ impl Builder {
         order.sort_unstable();
         order.into_iter().for_each(|place| inner.insert(place.min(inner.len()), None));
         let (transform, outputs) = self.build(&node, &inner, depth + 1)?;
-        Ok((Transform::fixed(transform, all)?, outputs))
+        Ok((Transform::fixed(transform, all).map_err(from_wcs)?, outputs))
     }
 }
 

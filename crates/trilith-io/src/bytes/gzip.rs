@@ -1,0 +1,37 @@
+//! Files compressed as a whole (`.fits.gz`): unpacked before anything is looked for, and packed again when they are
+//! written.
+
+#[cfg(feature = "gzip")]
+mod pack;
+#[cfg(not(feature = "gzip"))]
+#[path = "gzip/left_out.rs"]
+mod pack;
+
+use super::source::Source;
+use crate::error::Result;
+
+pub use pack::deflated;
+pub use pack::gunzipped;
+pub use pack::{gunzip, gzip};
+
+/// Returns `true` if bytes begin like a gzip file (RFC 1952).
+pub fn is_gzip(start: &[u8]) -> bool {
+    start.starts_with(&[0x1f, 0x8b, 8])
+}
+
+/// Returns `true` if what a source was made of, at the bottom, is a gzip file.
+///
+/// # Errors
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
+pub fn is_packed(source: &dyn Source) -> Result<bool> {
+    let mut bottom = source;
+    while let Some(origin) = bottom.origin() {
+        bottom = origin.source();
+    }
+    let mut start = [0; 3];
+    if bottom.len() < 3 {
+        return Ok(false);
+    }
+    bottom.read_at(0, &mut start)?;
+    Ok(is_gzip(&start))
+}

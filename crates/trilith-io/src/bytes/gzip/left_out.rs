@@ -1,0 +1,35 @@
+//! The same names if the feature `zlib` was left out: each fails.
+
+use std::io::{Read, Write};
+
+use crate::bytes::source::SourceRef;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+fn error() -> Error {
+    Error::left_out("gzip", "zlib")
+}
+
+/// Unpacks no gzip file.
+///
+/// # Errors
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported): build with the feature `zlib`.
+pub fn gunzip(_: SourceRef, _: &Limits) -> Result<SourceRef> {
+    Err(error())
+}
+
+/// Writes no gzip file.
+///
+/// # Errors
+/// Returns the errors of [`gunzip`].
+pub fn gzip(_: &mut dyn Read, _: &mut dyn Write) -> Result<()> {
+    Err(error())
+}
+
+pub fn gunzipped(_: &[u8], _: u64) -> Result<Vec<u8>> {
+    Err(error())
+}
+
+pub fn deflated(_: u32, _: &mut dyn FnMut(&mut dyn Write) -> Result<()>) -> Result<Vec<u8>> {
+    Err(error())
+}

@@ -1,0 +1,163 @@
+//! Packing and unpacking what is compressed by DEFLATE (RFC 1951) outside of blocks.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::{GzEncoder, ZlibEncoder};
+
+use crate::bytes::source::{Derived, SourceRef};
+use crate::bytes::spool::spool;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// Unpacks a gzip file: up to 64 MiB are kept in memory, more in an unnamed temporary file.
+///
+/// # Errors
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it does not decode,
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it becomes more than [`Limits::zlib_ratio`] times as long or
+/// longer than [`Limits::spool`].
+pub fn gunzip(source: SourceRef, limits: &Limits) -> Result<SourceRef> {
+    let limits = &limits.for_calls(source.len());
+    let _call = limits.call();
+    let name = source.name().to_owned();
+    let honest = source.len().saturating_mul(limits.zlib_ratio).saturating_add(1 << 16);
+    let (limit, value) = if honest < limits.spool { ("zlib_ratio", limits.zlib_ratio) } else { ("spool", limits.spool) };
+    let inner = MultiGzDecoder::new(Stored { source: source.clone(), at: 0, failed: None });
+    let mut unpacked = Unpacked { inner, left: honest.min(limits.spool), limit, value, limits, failed: None };
+    let spooled = spool(&mut unpacked, &name, u64::MAX);
+    match (unpacked.failed, unpacked.inner.into_inner().failed) {
+        (_, Some(error)) | (Some(error), None) => Err(error),
+        (None, None) => Ok(Arc::new(Derived::new(spooled?, source))),
+    }
+}
+
+/// Writes what `from` reads as a gzip file, without a name and a time, so that the same bytes give the same file.
+///
+/// # Errors
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
+pub fn gzip(from: &mut dyn Read, out: &mut dyn Write) -> Result<()> {
+    let fail = |e| Error::io("writing", e);
+    let mut encoder = GzEncoder::new(out, Compression::default());
+    std::io::copy(from, &mut encoder).map_err(fail)?;
+    encoder.finish().map(drop).map_err(fail)
+}
+
+/// The packed bytes one after the other.
+struct Stored {
+    source: SourceRef,
+    at: u64,
+    failed: Option<Error>,
+}
+
+impl Read for Stored {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let n = into.len().min(usize::try_from(self.source.len() - self.at).unwrap_or(usize::MAX));
+        let Some(into) = into.get_mut(..n) else { return Ok(0) };
+        if let Err(error) = self.source.read_at(self.at, into) {
+            self.failed = Some(error);
+            return Err(std::io::ErrorKind::Other.into());
+        }
+        self.at += n as u64;
+        Ok(n)
+    }
+}
+
+/// The unpacked bytes, as long as there are not too many; keeps the error that the spool would blur.
+struct Unpacked<'a> {
+    inner: MultiGzDecoder<Stored>,
+    left: u64,
+    /// The limit for the bytes, and its value.
+    limit: &'static str,
+    value: u64,
+    limits: &'a Limits,
+    failed: Option<Error>,
+}
+
+impl Read for Unpacked<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        match self.inner.read(into) {
+            Ok(n) if n as u64 > self.left => {
+                self.failed = Some(Limits::exceeded(self.limit, self.value, "the gzip file becomes longer when it is unpacked"));
+                Err(std::io::ErrorKind::Other.into())
+            }
+            Ok(n) => {
+                self.left -= n as u64;
+                if let Err(error) = self.limits.charge_work(n as u64) {
+                    self.failed = Some(error);
+                    return Err(std::io::ErrorKind::Other.into());
+                }
+                Ok(n)
+            }
+            Err(error) => {
+                self.failed = Some(Error::malformed(format!("no valid gzip data: {error}")));
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Unpacks gzip data in memory, up to `most` bytes and one more.
+///
+/// # Errors
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they do not decode.
+pub fn gunzipped(bytes: &[u8], most: u64) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let read = MultiGzDecoder::new(bytes).take(most.saturating_add(1)).read_to_end(&mut out);
+    read.map_err(|e| Error::malformed(format!("the gzip data do not decode: {e}")))?;
+    Ok(out)
+}
+
+/// Returns the output of `write` as a zlib stream of this level (0 to 9).
+///
+/// # Errors
+/// Returns the errors of `write`.
+pub fn deflated(level: u32, write: &mut dyn FnMut(&mut dyn Write) -> Result<()>) -> Result<Vec<u8>> {
+    let mut out = ZlibEncoder::new(Vec::new(), Compression::new(level.min(9)));
+    write(&mut out)?;
+    out.finish().map_err(|e| Error::io("compressing", e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::{MemorySource, is_gzip, read_vec};
+
+    fn packed(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn unpack(bytes: Vec<u8>, limits: &Limits) -> Result<Vec<u8>> {
+        let source = gunzip(Arc::new(MemorySource::new(bytes, "test")), limits)?;
+        assert!(source.origin().is_some());
+        read_vec(&*source, 0, source.len(), limits)
+    }
+
+    #[test]
+    fn members_are_joined() {
+        let both = [packed(b"one "), packed(b"two")].concat();
+        assert!(is_gzip(&both));
+        assert_eq!(unpack(both, &Limits::default()).unwrap(), b"one two");
+    }
+
+    #[test]
+    fn what_is_packed_is_unpacked_again() {
+        let bytes: Vec<u8> = (0..3u32 << 20).map(|n| (n / 7) as u8).collect();
+        let mut file = Vec::new();
+        gzip(&mut bytes.as_slice(), &mut file).unwrap();
+        assert!(is_gzip(&file) && file.len() < bytes.len());
+        assert!(unpack(file, &Limits::default()).unwrap() == bytes);
+    }
+
+    #[test]
+    fn broken_and_exploding_files_are_errors() {
+        let whole = packed(&[0; 1 << 20]);
+        let cut = whole[..whole.len() / 2].to_vec();
+        assert_eq!(unpack(cut, &Limits::default()).unwrap_err().kind(), crate::ErrorKind::Malformed);
+        let limits = Limits { zlib_ratio: 10, ..Limits::default() };
+        assert_eq!(unpack(whole, &limits).unwrap_err().kind(), crate::ErrorKind::Limit);
+    }
+}

@@ -1,0 +1,176 @@
+//! Large fresh memory without its usual cost.
+//!
+//! A system hands out memory in pages of 4 KiB and clears each when it is first touched, which for
+//! gigabytes costs more than reading them. Programs can ask for pages of 2 MiB instead. (numpy
+//! does.) What is written to a file from large pages is copied faster as well.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use memmap2::MmapMut;
+
+use crate::error::{Error, Result};
+
+/// From this size on large pages are worth asking for.
+const LARGE: usize = 8 << 20;
+
+/// A large page, or a part of one: a multiple of every small one.
+const PAGE: usize = 2 << 20;
+
+/// Separately allocated bytes on large pages.
+pub struct LargePages {
+    map: MmapMut,
+    len: usize,
+}
+
+/// This many zero bytes on large pages; None if they are few, or the system has no memory of this kind.
+pub fn large_pages(size: usize) -> Option<LargePages> {
+    if size < LARGE { None } else { on_large_pages(size) }
+}
+
+fn on_large_pages(size: usize) -> Option<LargePages> {
+    // A range that begins and ends with a large page is made of nothing else.
+    let map = MmapMut::map_anon(size.checked_next_multiple_of(PAGE)?).ok()?;
+    #[cfg(target_os = "linux")]
+    let _ = map.advise(memmap2::Advice::HugePage); // Without large pages it is merely slower.
+    Some(LargePages { map, len: size })
+}
+
+impl Deref for LargePages {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.map.get(..self.len).unwrap_or_default()
+    }
+}
+
+impl DerefMut for LargePages {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        self.map.get_mut(..self.len).unwrap_or_default()
+    }
+}
+
+/// Requests large pages for the memory of a `Vec`, if they are many: before anything is written there.
+#[cfg_attr(
+    target_os = "linux",
+    allow(unsafe_code, reason = "advice about pages, of which only whole ones of this `Vec` are named")
+)]
+pub fn prefer_large_pages<T>(memory: &mut Vec<T>) {
+    #[cfg(target_os = "linux")]
+    {
+        let size = memory.capacity().saturating_mul(size_of::<T>());
+        let start: *mut u8 = memory.as_mut_ptr().cast();
+        let skipped = start.align_offset(PAGE);
+        let whole = size.saturating_sub(skipped) / PAGE * PAGE;
+        if size < LARGE || whole == 0 {
+            return;
+        }
+        // SAFETY: the pages are within memory that the `Vec` owns, since the bytes before the first whole one and after
+        // the last is left out; the advice changes neither what they hold nor whether they can be read and written.
+        let _ = unsafe { rustix::mm::madvise(start.wrapping_add(skipped).cast(), whole, rustix::mm::Advice::LinuxHugepage) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = memory;
+}
+
+/// Separately allocated bytes.
+pub enum Memory {
+    /// Bytes of the allocator.
+    Vec(Vec<u8>),
+    /// Pages of the system.
+    Map(LargePages),
+}
+
+impl Memory {
+    /// This many zero bytes, on large pages if they pay.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the system does not have that much.
+    pub fn zeroed(size: usize) -> Result<Self> {
+        if let Some(map) = large_pages(size) {
+            return Ok(Self::Map(map));
+        }
+        let bytes = bytemuck::allocation::try_zeroed_vec(size);
+        bytes.map(Self::Vec).map_err(|()| Error::limit(format!("no memory for {size} bytes")))
+    }
+
+    /// Does the same as [`Memory::zeroed`], for short-lived bytes: fewer of them are then worth a large page.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Memory::zeroed`].
+    pub fn scratch(size: usize) -> Result<Self> {
+        if size >= PAGE / 2
+            && let Some(map) = on_large_pages(size)
+        {
+            return Ok(Self::Map(map));
+        }
+        Self::zeroed(size)
+    }
+
+    /// A copy, on large pages if they pay.
+    pub(super) fn copy_of(bytes: &[u8]) -> Self {
+        match large_pages(bytes.len()) {
+            Some(mut map) => {
+                map.copy_from_slice(bytes);
+                Self::Map(map)
+            }
+            None => Self::Vec(bytes.to_vec()),
+        }
+    }
+}
+
+impl Deref for Memory {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Vec(bytes) => bytes,
+            Self::Map(map) => map,
+        }
+    }
+}
+
+impl DerefMut for Memory {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Vec(bytes) => bytes,
+            Self::Map(map) => map,
+        }
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_hold_the_same_bytes_however_many() {
+        for size in [0, 1, LARGE - 1, LARGE, LARGE + 4097] {
+            let bytes: Vec<u8> = (0..size).map(|i| (i % 251) as u8).collect();
+            let copy = Memory::copy_of(&bytes);
+            assert_eq!(matches!(copy, Memory::Map(_)), size >= LARGE);
+            assert!(copy[..] == bytes[..]);
+        }
+    }
+
+    #[test]
+    fn asking_for_large_pages_changes_nothing_else() {
+        for size in [0, 1, LARGE - 1, LARGE, LARGE + 4097, 3 * LARGE] {
+            let mut bytes: Vec<u8> = (0..size).map(|i| (i % 251) as u8).collect();
+            prefer_large_pages(&mut bytes);
+            bytes.resize(2 * size, 7);
+            assert!(bytes.iter().take(size).enumerate().all(|(i, byte)| *byte == (i % 251) as u8));
+            let mut empty = Vec::<[u64; 5]>::with_capacity(size / 40);
+            prefer_large_pages(&mut empty);
+            empty.push([size as u64; 5]);
+            assert_eq!(empty[0], [size as u64; 5]);
+        }
+        prefer_large_pages(&mut vec![(); 5]);
+    }
+}

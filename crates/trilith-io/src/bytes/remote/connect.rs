@@ -1,0 +1,113 @@
+//! Connections: their options, and the addresses that they may reach.
+
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ureq::Agent;
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+
+use super::address::is_public;
+use super::options::RemoteOptions;
+use crate::error::Result;
+use crate::threads::lock;
+
+/// Longest time that the machine itself may take to answer.
+const NEAR: Duration = Duration::from_secs(2);
+
+/// Connections by which credentials are fetched: through the proxy, or from the machine itself, which answers at once or never.
+pub(super) fn agent_for(options: &RemoteOptions, far: bool) -> Result<Agent> {
+    let mut options = options.clone();
+    if !far {
+        options.timeout = options.timeout.min(NEAR);
+    }
+    agent(&options, far, Checked { inner: DefaultResolver::default(), wary: false, met: Met::default() })
+}
+
+pub(super) fn agent(options: &RemoteOptions, proxy: bool, resolver: Checked) -> Result<Agent> {
+    let wait = Some(options.timeout);
+    let mut config = Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .timeout_resolve(wait)
+        .timeout_connect(wait)
+        .timeout_recv_response(wait)
+        .timeout_per_read(wait)
+        .timeout_per_write(wait)
+        .max_idle_connections(2 * options.in_flight)
+        .max_idle_connections_per_host(options.in_flight)
+        .accept_encoding("identity")
+        .user_agent(concat!("trilith/", env!("CARGO_PKG_VERSION")));
+    if !proxy || !options.environment {
+        // A proxy would look names up where their addresses cannot be checked.
+        config = config.proxy(None);
+    }
+    if let Some(path) = std::env::var_os("SSL_CERT_FILE").filter(|path| options.environment && !path.is_empty()) {
+        let text = crate::bytes::read_text(&path, 16 << 20).map_err(|e| e.context("SSL_CERT_FILE"))?;
+        let roots = ureq::tls::parse_pem(&text).filter_map(|item| match item {
+            Ok(ureq::tls::PemItem::Certificate(certificate)) => Some(certificate),
+            _ => None,
+        });
+        let roots = ureq::tls::RootCerts::new_with_certs(&roots.collect::<Vec<_>>());
+        config = config.tls_config(ureq::tls::TlsConfig::builder().root_certs(roots).build());
+    }
+    Ok(Agent::with_parts(config.build(), DefaultConnector::default(), resolver))
+}
+
+/// Addresses at which a host was met, by host and port.
+pub(super) type Met = Arc<Mutex<HashMap<(String, u16), HashSet<IpAddr>>>>;
+
+/// Looks names up, and lets only some of the addresses through.
+#[derive(Debug)]
+pub struct Checked {
+    pub(super) inner: DefaultResolver,
+    pub(super) wary: bool,
+    pub(super) met: Met,
+}
+
+/// An address that a reference may not reach.
+#[derive(Debug)]
+pub(super) struct Refused(pub(super) IpAddr);
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} is not public", self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl Resolver for Checked {
+    fn resolve(
+        &self,
+        uri: &ureq::http::Uri,
+        config: &ureq::config::Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let found = self.inner.resolve(uri, config, timeout)?;
+        let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
+        let place = (uri.host().unwrap_or("").to_ascii_lowercase(), port);
+        let mut met = lock(&self.met);
+        if !self.wary {
+            met.entry(place).or_default().extend(found.iter().map(std::net::SocketAddr::ip));
+            return Ok(found);
+        }
+        let known = met.get(&place);
+        let mut kept = self.empty();
+        let mut refused = None;
+        for address in found.iter() {
+            if is_public(address.ip()) || known.is_some_and(|known| known.contains(&address.ip())) {
+                kept.push(*address);
+            } else {
+                refused = Some(address.ip());
+            }
+        }
+        match refused {
+            Some(address) if kept.is_empty() => Err(ureq::Error::Other(Box::new(Refused(address)))),
+            _ => Ok(kept),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Places on the web that references out of a file may lead to: its own folder, and the URLs that a prefix allows.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::super::base::Base;
+use super::super::name::is_url;
+use super::super::resolve::Resolve;
+use super::address::Address;
+use super::client::{Client, Target, Trust};
+use super::options::RemoteOptions;
+use super::source;
+use crate::bytes::SourceRef;
+use crate::error::{Context, Error, Result, Setting};
+use crate::threads::lock;
+
+/// The result of a resolver.
+type Opened = (SourceRef, Arc<dyn Resolve>);
+
+/// Opens a file at an address that a person named, and gives what resolves the references in it:
+/// into the folder of the file and those below, `depth` times from file to file, and to what
+/// [`RemoteOptions::allow`] allows.
+///
+/// It costs one request, for the front of the file.
+///
+/// ```no_run
+/// use trilith_io::bytes::{RemoteOptions, open_url, read_vec};
+/// let (source, resolve) = open_url("https://data.example.org/image.asdf", &RemoteOptions::from_env()?, 8)?;
+/// let first = read_vec(&*source, 0, 5, &trilith_io::Limits::default())?;
+/// # Ok::<(), trilith_io::Error>(())
+/// ```
+///
+/// # Errors
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no address,
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) if the server does not give the file.
+pub fn open_url(url: &str, options: &RemoteOptions, depth: u64) -> Result<Opened> {
+    let address = Address::parse(url)?;
+    let bucket = match &address {
+        Address::Object { bucket, .. } => Some(bucket.clone()),
+        Address::Web(_) => None,
+    };
+    let client = Client::new(options.clone(), bucket)?;
+    let folder = Beside { root: address.clone(), current: address.clone(), client: client.clone(), depth };
+    Ok((source::open(Target::new(client, address, Trust::Named), &[])?, Arc::new(folder)))
+}
+
+/// The folder of a remote file, and those below it.
+#[derive(Debug, Clone)]
+struct Beside {
+    /// The file whose folder it is.
+    root: Address,
+    /// The file in which the references are.
+    current: Address,
+    client: Arc<Client>,
+    depth: u64,
+}
+
+impl Beside {
+    fn open(&self, uri: &str, first: &[Range<u64>]) -> Result<Opened> {
+        let refused = |why: &str| Error::limit(format!("the reference {uri:?} is refused: {why}"));
+        let depth = self.depth.checked_sub(1).ok_or_else(|| refused("too many files refer to each other"))?;
+        let there = self.current.join(uri).ok_or_else(|| refused("it is not an http or https URL"))?;
+        let (root, trust) = if there.is_in_folder_of(&self.root) {
+            (self.root.clone(), Trust::Beside(self.root.clone()))
+        } else {
+            let shown = there.shown();
+            let allowed = self.client.allows(&there).ok_or_else(|| {
+                refused("it leads out of the file's folder").setting("if you trust it", Setting::Allow(shown.to_string()))
+            })?;
+            (there.clone(), if allowed { Trust::Named } else { Trust::Beside(there.clone()) })
+        };
+        let target = Target::new(self.client.clone(), there.clone(), trust);
+        let source = source::open(target, first).doing(|| format!("opening {}, which the file refers to", there.shown()))?;
+        Ok((source, Arc::new(Self { root, current: there, depth, ..self.clone() })))
+    }
+}
+
+impl Resolve for Beside {
+    fn resolve(&self, uri: &str) -> Result<Opened> {
+        self.open(uri, &[])
+    }
+
+    fn resolve_parts(&self, uri: &str, ranges: &[Range<u64>]) -> Result<Opened> {
+        self.open(uri, ranges)
+    }
+
+    fn at_once(&self) -> usize {
+        self.client.options.in_flight
+    }
+
+    fn base(&self) -> Base {
+        Base::Address(self.current.written())
+    }
+
+    fn permits(&self, uri: &str) -> bool {
+        let there = self.current.join(uri);
+        there.is_some_and(|there| there.is_in_folder_of(&self.root) || self.client.allows(&there).is_some())
+    }
+}
+
+/// The absolute form of a reference in the file at an address, without name and password.
+pub(crate) fn joined(address: &str, uri: &str) -> Option<String> {
+    Address::parse(address).ok()?.joined(uri)
+}
+
+/// Lets references out of local files lead to addresses that [`RemoteOptions::allow`] allows, and
+/// everything else if `inner` allows.
+pub struct Allowed {
+    inner: Arc<dyn Resolve>,
+    options: RemoteOptions,
+    client: std::sync::Mutex<Option<Arc<Client>>>,
+    depth: u64,
+}
+
+impl Allowed {
+    /// `depth` says how often one remote file may lead on to another.
+    pub fn new(inner: Arc<dyn Resolve>, options: RemoteOptions, depth: u64) -> Self {
+        Self { inner, options, client: std::sync::Mutex::default(), depth }
+    }
+
+    fn client(&self) -> Result<Arc<Client>> {
+        let mut slot = lock(&self.client);
+        let client = match slot.take() {
+            Some(client) => client,
+            None => Client::new(self.options.clone(), None)?,
+        };
+        *slot = Some(client.clone());
+        Ok(client)
+    }
+
+    fn web(&self, uri: &str, first: &[Range<u64>]) -> Result<Opened> {
+        let refused = |why: &str| Error::limit(format!("the reference {uri:?} is refused: {why}"));
+        let address = Address::parse(uri).map_err(|e| refused(e.message()))?;
+        let client = self.client()?;
+        let allowed = client.allows(&address).ok_or_else(|| {
+            refused("it is a URL that was not allowed").setting("if you trust it", Setting::Allow(address.shown().to_string()))
+        })?;
+        let depth = self.depth.checked_sub(1).ok_or_else(|| refused("too many files refer to each other"))?;
+        let trust = if allowed { Trust::Named } else { Trust::Beside(address.clone()) };
+        let beside = Beside { root: address.clone(), current: address.clone(), client: client.clone(), depth };
+        let source = source::open(Target::new(client, address.clone(), trust), first)
+            .doing(|| format!("opening {}, which the file refers to", address.shown()))?;
+        Ok((source, Arc::new(beside)))
+    }
+
+    fn around(&self, (source, inner): Opened) -> Opened {
+        let client = std::sync::Mutex::new(lock(&self.client).clone());
+        (source, Arc::new(Self { inner, options: self.options.clone(), client, depth: self.depth }))
+    }
+}
+
+impl Resolve for Allowed {
+    fn resolve(&self, uri: &str) -> Result<Opened> {
+        if is_url(uri) { self.web(uri, &[]) } else { self.inner.resolve(uri).map(|opened| self.around(opened)) }
+    }
+
+    fn resolve_parts(&self, uri: &str, ranges: &[Range<u64>]) -> Result<Opened> {
+        if is_url(uri) {
+            return self.web(uri, ranges);
+        }
+        self.inner.resolve_parts(uri, ranges).map(|opened| self.around(opened))
+    }
+
+    fn at_once(&self) -> usize {
+        // A catalog on this machine may list files on servers.
+        self.inner.at_once().max(if self.options.allowed.is_empty() { 1 } else { self.options.in_flight })
+    }
+
+    fn base(&self) -> Base {
+        self.inner.base()
+    }
+
+    fn permits(&self, uri: &str) -> bool {
+        if !is_url(uri) {
+            return self.inner.permits(uri);
+        }
+        let (address, client) = (Address::parse(uri), self.client());
+        address.is_ok_and(|address| client.is_ok_and(|client| client.allows(&address).is_some()))
+    }
+
+    fn is_missing(&self, uri: &str) -> bool {
+        !is_url(uri) && self.inner.is_missing(uri)
+    }
+}

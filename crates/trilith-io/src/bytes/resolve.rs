@@ -1,0 +1,308 @@
+//! Opening what a file refers to: external blocks, `$ref` targets, layouts next to a file.
+//!
+//! Only the caller decides what a reference may reach. [`DirectoryResolver`] is the sandbox for local files: the file's
+//! own folder and those below it, and the folders that were allowed; no link that leads out of them.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::base::{self, Base};
+use super::local::LocalOptions;
+use super::open::open_regular;
+use super::source::SourceRef;
+use crate::error::{Error, Result, Setting};
+use crate::limits::Limits;
+
+/// Opens the target of a relative reference.
+pub trait Resolve: Send + Sync {
+    /// The bytes that `uri` (without fragment) names, and what resolves references found in them.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if policy refuses it,
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if it does not exist.
+    fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)>;
+
+    /// Does the same as [`Resolve::resolve`], if only these ranges of the bytes will be read. A remote file is then
+    /// opened by the one request that fetches them.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Resolve::resolve`].
+    fn resolve_parts(&self, uri: &str, ranges: &[Range<u64>]) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        let _ = ranges;
+        self.resolve(uri)
+    }
+
+    /// Returns the number of files that are worth opening in parallel: more than one if each needs waiting.
+    fn at_once(&self) -> usize {
+        1
+    }
+
+    /// Returns the base of the relative references that this resolves.
+    fn base(&self) -> Base {
+        Base::Nowhere
+    }
+
+    /// Returns `true` if `uri` may be opened by its text alone: nothing is looked up.
+    fn permits(&self, uri: &str) -> bool {
+        let _ = uri;
+        false
+    }
+
+    /// Returns `true` if `uri` is known to lead to nothing, as far as can be told at next to no cost: without a
+    /// request.
+    fn is_missing(&self, uri: &str) -> bool {
+        let _ = uri;
+        false
+    }
+}
+
+/// Refuses everything: for bytes that came without a place.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoReferences;
+
+impl Resolve for NoReferences {
+    fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        Err(Error::limit(format!("the reference {uri:?} leads out of bytes that have no folder")))
+    }
+}
+
+/// The folder of a file and those below it, and further folders that were allowed.
+///
+/// References are read as in RFC 3986: relative to the file that holds them, `..`, absolute paths and `file:` URIs
+/// included. Their targets are opened if they are in one of these folders after following links.
+///
+/// ```
+/// use trilith_io::bytes::{DirectoryResolver, LocalOptions, Resolve};
+/// let folder = DirectoryResolver::new(".", LocalOptions::default(), 8);
+/// assert!(folder.resolve("../secret.asdf").is_err());
+/// assert!(folder.resolve("/etc/passwd").is_err());
+/// assert!(folder.resolve("http://example.org/x.asdf").is_err());
+/// assert!(folder.permits("sub/../own.asdf"));
+/// assert!(folder.allowing("..").permits("../secret.asdf"));
+/// ```
+#[derive(Debug, Clone)]
+pub struct DirectoryResolver {
+    /// The folder of the file, and the allowed folders.
+    roots: Arc<[Root]>,
+    /// The folder of the file that holds the references.
+    current: PathBuf,
+    options: LocalOptions,
+    /// Number of files that may still refer to others, and the maximum.
+    depth: u64,
+    most: u64,
+}
+
+/// A folder that may be read.
+#[derive(Debug, Clone)]
+struct Root {
+    /// The path as it was given, for messages.
+    given: PathBuf,
+    /// Absolute, with the links in its name.
+    named: PathBuf,
+    /// Without links.
+    real: PathBuf,
+}
+
+impl Root {
+    fn new(folder: &Path) -> Self {
+        let given = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.to_path_buf();
+        let real = base::real(&given);
+        Self { named: std::path::absolute(&given).unwrap_or_else(|_| real.clone()), given, real }
+    }
+
+    /// Returns the name of a path below the folder as it was given.
+    fn called(&self, path: &Path) -> Option<PathBuf> {
+        path.strip_prefix(&self.real).ok().map(|rest| self.given.join(rest))
+    }
+}
+
+impl DirectoryResolver {
+    /// A sandbox of `folder`; references may lead on from file to file `depth` times.
+    pub fn new(folder: impl AsRef<Path>, options: LocalOptions, depth: u64) -> Self {
+        let own = Root::new(folder.as_ref());
+        Self { current: own.real.clone(), roots: Arc::new([own]), options, depth, most: depth }
+    }
+
+    /// Does the same as [`DirectoryResolver::new`], for bytes without a place: only absolute references have a
+    /// meaning, and only allowed folders are opened.
+    pub fn nowhere(options: LocalOptions, depth: u64) -> Self {
+        Self { current: PathBuf::new(), roots: Arc::new([]), options, depth, most: depth }
+    }
+
+    /// Lets references lead into another folder, and those below it, too.
+    #[must_use]
+    pub fn allowing(self, folder: impl AsRef<Path>) -> Self {
+        let more = self.roots.iter().cloned().chain([Root::new(folder.as_ref())]).collect();
+        Self { roots: more, ..self }
+    }
+
+    /// The path that a reference means, if its text stays inside.
+    fn inside(&self, uri: &str) -> Result<PathBuf> {
+        let refused = |why: &str| Error::limit(format!("the reference {uri:?} is refused: {why}"));
+        let path = base::local(&self.current, uri).map_err(|why| match base::scheme(uri) {
+            Some(scheme) if !scheme.eq_ignore_ascii_case("file") => {
+                refused(why).setting("if you trust it", Setting::Allow("addresses that begin so".to_owned()))
+            }
+            _ => refused(why),
+        })?;
+        if path.is_absolute() && self.roots.iter().any(|root| path.starts_with(&root.real) || path.starts_with(&root.named)) {
+            return Ok(path);
+        }
+        if !path.is_absolute() {
+            return Err(refused("it leads out of bytes that have no folder"));
+        }
+        let folder = path.parent().unwrap_or(&path).display().to_string();
+        let end = if folder.ends_with('/') { "" } else { "/" };
+        Err(refused("it leads out of the file's folder").setting("if you trust it", Setting::Allow(format!("{folder}{end}"))))
+    }
+}
+
+impl Resolve for DirectoryResolver {
+    fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        let refused = |why: &str| Error::limit(format!("the reference {uri:?} is refused: {why}"));
+        let depth = self.depth.checked_sub(1).ok_or_else(|| {
+            Limits::exceeded(
+                "external_depth",
+                self.most,
+                format_args!("the reference {uri:?} is refused: more files refer to each other"),
+            )
+        })?;
+        let path = self.inside(uri)?;
+        let called = self.roots.iter().find_map(|root| root.called(&path)).unwrap_or_else(|| path.clone());
+        let doing = || format!("opening {}, which the file refers to", called.display());
+        // Opening a pipe would wait for its writer.
+        if std::fs::metadata(&path).is_ok_and(|m| !m.is_file()) {
+            return Err(refused("it is not a regular file"));
+        }
+        #[allow(clippy::disallowed_methods, reason = "this module opens files")]
+        let file = std::fs::File::open(&path).map_err(|e| Error::io(doing(), e))?;
+        let metadata = file.metadata().map_err(|e| Error::io(doing(), e))?;
+        if !metadata.is_file() {
+            return Err(refused("it is not a regular file"));
+        }
+        // Checked on the file that is open already, so that a link swapped meanwhile changes nothing.
+        let real = std::fs::canonicalize(&path).map_err(|e| Error::io(doing(), e))?;
+        if !self.roots.iter().any(|root| real.starts_with(&root.real)) || !same_file(&metadata, &real) {
+            return Err(refused("a link in it leads out of the file's folder"));
+        }
+        let current = path.parent().map_or_else(|| self.current.clone(), base::real);
+        let source = open_regular(file, &metadata, &called, real, self.options)?;
+        Ok((source, Arc::new(Self { current, depth, ..self.clone() })))
+    }
+
+    fn base(&self) -> Base {
+        if self.current.is_absolute() { Base::Folder(self.current.clone()) } else { Base::Nowhere }
+    }
+
+    fn permits(&self, uri: &str) -> bool {
+        self.inside(uri).is_ok()
+    }
+
+    fn is_missing(&self, uri: &str) -> bool {
+        let there = self.inside(uri).map(std::fs::metadata);
+        there.is_ok_and(|there| there.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound))
+    }
+}
+
+/// A resolver for the references of a file whose text was written for another folder.
+pub struct Moved {
+    inner: Arc<dyn Resolve>,
+    base: Base,
+}
+
+impl Moved {
+    /// `inner` is what resolves them where the file was, `base` where they begin now.
+    pub fn new(inner: Arc<dyn Resolve>, base: Base) -> Self {
+        Self { inner, base }
+    }
+
+    fn absolute(&self, uri: &str) -> String {
+        self.base.join(uri).unwrap_or_else(|| uri.to_owned())
+    }
+}
+
+impl Resolve for Moved {
+    fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        self.inner.resolve(&self.absolute(uri))
+    }
+
+    fn resolve_parts(&self, uri: &str, ranges: &[Range<u64>]) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        self.inner.resolve_parts(&self.absolute(uri), ranges)
+    }
+
+    fn at_once(&self) -> usize {
+        self.inner.at_once()
+    }
+
+    fn base(&self) -> Base {
+        self.base.clone()
+    }
+
+    fn permits(&self, uri: &str) -> bool {
+        self.inner.permits(&self.absolute(uri))
+    }
+
+    fn is_missing(&self, uri: &str) -> bool {
+        self.inner.is_missing(&self.absolute(uri))
+    }
+}
+
+#[cfg(unix)]
+fn same_file(open: &std::fs::Metadata, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::symlink_metadata(path).is_ok_and(|there| there.dev() == open.dev() && there.ino() == open.ino())
+}
+
+#[cfg(not(unix))]
+fn same_file(open: &std::fs::Metadata, path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|there| there.is_file() && there.len() == open.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn write(path: &Path) {
+        std::fs::OpenOptions::new().create(true).truncate(true).write(true).open(path).unwrap();
+    }
+
+    #[test]
+    fn the_folder_and_those_below_it_are_reached_and_nothing_else() {
+        let outside = tempfile::tempdir().unwrap();
+        let folder = outside.path().join("in");
+        std::fs::create_dir_all(folder.join("deep")).unwrap();
+        write(&outside.path().join("secret"));
+        write(&folder.join("a b.asdf"));
+        write(&folder.join("deep/c.asdf"));
+        let sandbox = DirectoryResolver::new(&folder, LocalOptions::default(), 2);
+        assert!(sandbox.resolve("a%20b.asdf").is_ok());
+        let (_, inner) = sandbox.resolve("./deep/c.asdf").unwrap();
+        assert!(inner.resolve("c.asdf").is_ok());
+        for bad in
+            ["../secret", "deep/../../secret", "/etc/passwd", "file:///etc/passwd", "http://x/y", "", "%2e%2e/secret", "deep"]
+        {
+            assert_eq!(sandbox.resolve(bad).err().map(|e| e.kind()), Some(ErrorKind::Limit), "{bad:?}");
+        }
+        assert_eq!(sandbox.resolve("missing.asdf").err().map(|e| e.kind()), Some(ErrorKind::Io));
+        // Each file may lead on to another only so often.
+        let (_, second) = inner.resolve("c.asdf").unwrap();
+        assert_eq!(second.resolve("c.asdf").err().map(|e| e.kind()), Some(ErrorKind::Limit));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_leads_out_is_refused_and_one_that_stays_inside_is_followed() {
+        let outside = tempfile::tempdir().unwrap();
+        let folder = outside.path().join("in");
+        std::fs::create_dir(&folder).unwrap();
+        write(&outside.path().join("secret"));
+        write(&folder.join("real.asdf"));
+        std::os::unix::fs::symlink(outside.path().join("secret"), folder.join("out.asdf")).unwrap();
+        std::os::unix::fs::symlink("real.asdf", folder.join("link.asdf")).unwrap();
+        let sandbox = DirectoryResolver::new(&folder, LocalOptions::default(), 8);
+        assert_eq!(sandbox.resolve("out.asdf").err().map(|e| e.kind()), Some(ErrorKind::Limit));
+        assert!(sandbox.resolve("link.asdf").is_ok());
+    }
+}

@@ -1,0 +1,56 @@
+//! The temporary files that this process writes, so that a signal which ends it can remove them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use super::disk;
+use crate::threads::lock;
+
+static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A file in the list of this process: a temporary one, or one that is worth nothing without another that is not there yet.
+#[derive(Debug)]
+pub struct Listed(PathBuf);
+
+impl Listed {
+    /// Adds a file to the list, until this value is dropped.
+    pub fn new(path: &Path) -> Self {
+        lock(&MADE).push(path.to_path_buf());
+        Self(path.to_path_buf())
+    }
+
+    /// Creates a file and adds it to the list in one step: a signal finds either the listed file or none.
+    ///
+    /// # Errors
+    /// Returns the error of `create`.
+    pub fn create<F>(path: &Path, create: impl FnOnce() -> io::Result<F>) -> io::Result<(F, Self)> {
+        let mut made = lock(&MADE);
+        let file = create()?;
+        made.push(path.to_path_buf());
+        Ok((file, Self(path.to_path_buf())))
+    }
+
+    /// The path of the file.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        lock(&MADE).retain(|path| *path != self.0);
+    }
+}
+
+/// Removes the temporary files of all new files that this process has not put in place. For a program that a signal ends: a
+/// thread that creates another temporary file afterwards waits for the end of the process.
+pub fn remove_temporary_files() {
+    let mut made = lock(&MADE);
+    // The last one first: a temporary file that is being renamed is gone, or its new name comes later.
+    for path in made.drain(..).rev() {
+        let _ = disk::remove(&path);
+    }
+    // Another thread would create the next file, which nothing would remove.
+    std::mem::forget(made);
+}

@@ -1,0 +1,230 @@
+//! Sums over everything that one command, or one call of the library, reads and writes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use super::Limits;
+use crate::error::{Error, Result};
+
+/// Amount that every command may use, however small its input is.
+const ALWAYS: u64 = 4 << 30;
+/// Additional amount for each byte of its input.
+const PER_BYTE: u64 = 1000;
+
+/// The amounts that a command, or the present calls, have read and done so far.
+#[derive(Debug, Default)]
+pub(crate) struct Spent {
+    input: AtomicU64,
+    work: AtomicU64,
+    output: AtomicU64,
+    /// Number of present calls, if each call has a separate budget.
+    calls: Option<AtomicUsize>,
+    /// Number of budgets that they share: one for each that began since the last time without any call.
+    budgets: AtomicU64,
+}
+
+/// A call that is going on: what is done before it is dropped counts as one sum.
+#[derive(Debug)]
+#[must_use]
+pub struct Call(Option<Arc<Spent>>);
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        if let Some(calls) = self.0.as_ref().and_then(|spent| spent.calls.as_ref()) {
+            calls.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Adds to a counter, which stays at its maximum rather than wrap around.
+fn add(counter: &AtomicU64, bytes: u64) -> u64 {
+    let before = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |sum| Some(sum.saturating_add(bytes)));
+    before.unwrap_or(u64::MAX).saturating_add(bytes)
+}
+
+impl Limits {
+    /// Returns these limits with a separate budget for one command, or for one request of a service. Everything
+    /// that is read and written under them or their clones counts towards [`Limits::work`] and [`Limits::output`].
+    /// `input` is the size of the file.
+    ///
+    /// Files that are opened under limits without a budget get one for each call instead (reading an array, a
+    /// digest, a conversion), so that a program may read the same array all day.
+    ///
+    /// ```
+    /// use trilith_io::{ErrorKind, Limits};
+    /// let mut limits = Limits::default();
+    /// limits.work = 100;
+    /// let limits = limits.for_command(80);
+    /// limits.charge_work(80)?;
+    /// assert_eq!(limits.charge_work(80).unwrap_err().kind(), ErrorKind::Limit);
+    /// # Ok::<(), trilith_io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn for_command(&self, input: u64) -> Self {
+        let spent = Spent { input: AtomicU64::new(input), ..Spent::default() };
+        Self { spent: Some(Arc::new(spent)), ..self.clone() }
+    }
+
+    /// Returns these limits with a budget of this size for each call, unless they have a budget already. Opening a
+    /// file uses it, so that no single call does endless work.
+    pub fn for_calls(&self, input: u64) -> Self {
+        if self.spent.is_some() {
+            return self.clone();
+        }
+        let spent = Spent { input: AtomicU64::new(input), calls: Some(AtomicUsize::new(0)), ..Spent::default() };
+        Self { spent: Some(Arc::new(spent)), ..self.clone() }
+    }
+
+    /// Begins a call that goes through many arrays: until it is dropped, the work counts as one sum. Outside
+    /// of such calls, each read is one by itself.
+    pub fn call(&self) -> Call {
+        let spent = self.spent.as_ref().filter(|spent| spent.calls.is_some());
+        if let Some((spent, calls)) = spent.and_then(|spent| Some((spent, spent.calls.as_ref()?))) {
+            if calls.fetch_add(1, Ordering::Relaxed) == 0 {
+                spent.work.store(0, Ordering::Relaxed);
+                spent.output.store(0, Ordering::Relaxed);
+                spent.budgets.store(1, Ordering::Relaxed);
+            } else {
+                add(&spent.budgets, 1);
+            }
+        }
+        Call(spent.cloned())
+    }
+
+    /// Adds another file of `bytes` bytes to the input of the command.
+    pub fn add_input(&self, bytes: u64) {
+        if let Some(spent) = &self.spent {
+            add(&spent.input, bytes);
+        }
+    }
+
+    /// Counts bytes that are decoded, hashed, compared or gone through.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if those of the command are more than
+    /// [`Limits::work`].
+    pub fn charge_work(&self, bytes: u64) -> Result<()> {
+        crate::interrupt::check()?;
+        let Some(spent) = &self.spent else { return Ok(()) };
+        let (sum, most) = (spent.sum(&spent.work, bytes), spent.most(self.work));
+        if sum > most { Err(self.spent_all("work", sum, most, "the bytes decoded and gone through come to")) } else { Ok(()) }
+    }
+
+    /// Refuses work that is planned if it would be too much, without counting it; once it is refused, the budget is
+    /// spent.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Limits::charge_work`].
+    pub fn check_work(&self, bytes: u64) -> Result<()> {
+        crate::interrupt::check()?;
+        let Some(spent) = &self.spent else { return Ok(()) };
+        let before = if spent.is_alone() { 0 } else { spent.work.load(Ordering::Relaxed) };
+        let (sum, most) = (before.saturating_add(bytes), spent.most(self.work));
+        if sum > most {
+            spent.sum(&spent.work, bytes);
+            return Err(self.spent_all("work", sum, most, "the bytes to go through come to"));
+        }
+        Ok(())
+    }
+
+    /// Counts bytes that are written.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if those of the command are more than
+    /// [`Limits::output`].
+    pub fn charge_output(&self, bytes: u64) -> Result<()> {
+        crate::interrupt::check()?;
+        let Some(spent) = &self.spent else { return Ok(()) };
+        let (sum, most) = (spent.sum(&spent.output, bytes), spent.most(self.output));
+        if sum > most { Err(self.spent_all("output", sum, most, "the bytes written come to")) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn spent_all(&self, name: &str, sum: u64, most: u64, what: &str) -> Error {
+        let error = Self::exceeded(name, most, format_args!("{what} {sum}"));
+        let set = if name == "work" { self.work } else { self.output };
+        match &self.spent {
+            Some(spent) if set == 0 => error.also(format!(
+                "by default it is 4 GiB and {PER_BYTE} times the {} bytes of input",
+                spent.input.load(Ordering::Relaxed)
+            )),
+            _ => error,
+        }
+    }
+}
+
+impl Spent {
+    /// Returns `true` if each call has its own budget and none is going on.
+    fn is_alone(&self) -> bool {
+        self.calls.as_ref().is_some_and(|calls| calls.load(Ordering::Relaxed) == 0)
+    }
+
+    /// Adds to what has been done, if that is a sum.
+    fn sum(&self, counter: &AtomicU64, bytes: u64) -> u64 {
+        if self.is_alone() { bytes } else { add(counter, bytes) }
+    }
+
+    /// Returns the amount that may be used: the given one, or that for the input, for each call that began.
+    fn most(&self, set: u64) -> u64 {
+        let one = match set {
+            0 => self.input.load(Ordering::Relaxed).saturating_mul(PER_BYTE).saturating_add(ALWAYS),
+            set => set,
+        };
+        if self.calls.is_none() || self.is_alone() {
+            return one;
+        }
+        one.saturating_mul(self.budgets.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_share_a_budget_and_limits_without_one_count_nothing() {
+        let limits = Limits { work: 10, ..Limits::default() };
+        assert!(limits.charge_work(u64::MAX).is_ok());
+        let (one, other) = (limits.for_command(0), limits.for_command(0));
+        let clone = one.clone();
+        assert!(one.charge_work(6).is_ok() && clone.charge_work(4).is_ok() && other.charge_work(10).is_ok());
+        assert!(clone.check_work(0).is_ok() && clone.check_work(1).is_err() && clone.check_work(0).is_err());
+        assert!(
+            other.check_work(0).is_ok()
+                && one.charge_work(1).is_err()
+                && one.charge_work(u64::MAX).is_err()
+                && one.charge_work(1).is_err()
+        );
+    }
+
+    #[test]
+    fn calls_have_budgets_of_their_own_and_reads_outside_of_them_too() {
+        let limits = Limits { work: 10, ..Limits::default() }.for_calls(0);
+        assert!(limits.charge_work(10).is_ok() && limits.charge_work(10).is_ok() && limits.charge_work(11).is_err());
+        for _ in 0..2 {
+            let _call = limits.call();
+            assert!(limits.charge_work(6).is_ok() && limits.charge_work(5).is_err());
+        }
+        let one = limits.call();
+        assert!(limits.charge_work(10).is_ok() && limits.check_work(1).is_err());
+        drop(one);
+        let (one, other) = (limits.call(), limits.clone().for_calls(7).call());
+        assert!(limits.charge_work(20).is_ok() && limits.charge_work(1).is_err());
+        drop((one, other));
+        assert!(limits.check_work(10).is_ok() && limits.charge_output(1 << 40).is_err());
+        let command = limits.for_command(0);
+        assert!(command.charge_work(6).is_ok());
+        let _call = command.call();
+        assert!(command.charge_work(5).is_err(), "a call within a command counts towards it");
+    }
+
+    #[test]
+    fn the_default_grows_with_the_input_and_says_so() {
+        let limits = Limits::default().for_command(1 << 20);
+        assert!(limits.charge_output((4 << 30) + (1000 << 20)).is_ok());
+        let text = limits.charge_output(1).unwrap_err().to_string();
+        assert!(text.contains("output=5343543296") && text.contains("4 GiB and 1000 times the 1048576 bytes"), "{text}");
+        limits.add_input(1);
+        assert!(limits.charge_output(900).is_ok());
+    }
+}

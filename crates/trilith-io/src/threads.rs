@@ -1,0 +1,509 @@
+//! The one place that starts threads, and how many of them there may be: for codecs, hashes and copies ([`each`]), for
+//! what waits for others (`side_by_side`), and for what is fetched ahead (`ahead`).
+//!
+//! Work is spread over scoped threads that live as long as one call. There is no pool: with one
+//! thread nothing is spawned at all, a lock held around a parallel call cannot meet a stolen task,
+//! and calls inside of calls share one budget, so that many blocks decoded side by side do not
+//! start threads by the square of the cores.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, mpsc};
+use std::thread::{Builder, Scope};
+use std::time::Duration;
+
+pub use std::thread::JoinHandle;
+
+use crate::error::Result;
+use crate::interrupt;
+
+/// Set by [`set_threads`]; 0 means not set.
+static CHOSEN: AtomicUsize = AtomicUsize::new(0);
+/// Threads at work at this moment besides those that asked for work.
+static HELPERS: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns the number of threads that one call may use: that of [`set_threads`], else one for each core.
+///
+/// ```
+/// trilith_io::threads::set_threads(Some(1));
+/// assert_eq!(trilith_io::threads::threads(), 1);
+/// trilith_io::threads::set_threads(None);
+/// assert!(trilith_io::threads::threads() >= 1);
+/// ```
+pub fn threads() -> usize {
+    static DEFAULT: OnceLock<usize> = OnceLock::new();
+    match CHOSEN.load(Ordering::Relaxed) {
+        0 => *DEFAULT.get_or_init(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get)),
+        n => n,
+    }
+}
+
+/// Returns the number in the environment variable `TRILITH_THREADS`, if it is set to one. Programs that want to
+/// follow it pass it to [`set_threads`]; the library does not read it by itself.
+pub fn threads_from_env() -> Option<usize> {
+    std::env::var("TRILITH_THREADS").ok()?.trim().parse().ok().filter(|n| *n > 0)
+}
+
+/// Sets how many threads may be used; `None` goes back to one for each core.
+///
+/// The bytes that come out, decoded or encoded, never depend on it.
+pub fn set_threads(n: Option<usize>) {
+    CHOSEN.store(n.unwrap_or(0), Ordering::Relaxed);
+}
+
+/// Helpers taken out of the common budget, given back when dropped.
+struct Permits(usize);
+
+impl Permits {
+    /// At most `wanted` helpers, at most one less than [`threads`] over all calls at work.
+    fn take(wanted: usize) -> Self {
+        let most = threads().saturating_sub(1);
+        let mut got = 0;
+        let _ = HELPERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |busy| {
+            got = wanted.min(most.saturating_sub(busy));
+            Some(busy + got)
+        });
+        Self(got)
+    }
+}
+
+impl Drop for Permits {
+    fn drop(&mut self) {
+        HELPERS.fetch_sub(self.0, Ordering::Relaxed);
+    }
+}
+
+/// Does every job, on as many threads as are free, and returns the results in the order of the jobs.
+///
+/// After a job fails, none is begun any more; the error is that of the first job in order that
+/// failed, which is the one that a single thread would have met.
+///
+/// ```
+/// let squares = trilith_io::threads::each(vec![1, 2, 3], |n| Ok(n * n))?;
+/// assert_eq!(squares, [1, 4, 9]);
+/// # Ok::<(), trilith_io::Error>(())
+/// ```
+///
+/// # Errors
+/// Returns the error of the first job that failed.
+pub fn each<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> Result<R> + Sync) -> Result<Vec<R>> {
+    let permits = Permits::take(jobs.len().saturating_sub(1));
+    if permits.0 == 0 {
+        return jobs.into_iter().map(|job| interrupt::check().and_then(|()| work(job))).collect();
+    }
+    let done: Vec<_> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    begun_in_order(jobs, permits.0, |at, job| {
+        interrupt::check()?;
+        let result = work(job)?;
+        if let Some(done) = done.get(at) {
+            *lock(done) = Some(result);
+        }
+        Ok(())
+    })?;
+    Ok(done.into_iter().filter_map(|done| done.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
+}
+
+/// Does every job, begun in their order, here and on this number of threads besides. After an error none is begun any more;
+/// of several errors that of the first job in order is given.
+fn begun_in_order<J: Send>(jobs: Vec<J>, besides: usize, work: impl Fn(usize, J) -> Result<()> + Sync) -> Result<()> {
+    let jobs: Vec<_> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
+    numbered(jobs.len(), besides, &|at| {
+        let job = jobs.get(at).and_then(|job| lock(job).take());
+        job.map_or(Ok(()), |job| work(at, job))
+    })
+}
+
+/// Does the work of each number below `count`, as [`begun_in_order`]. It is compiled once for all kinds of jobs.
+fn numbered(count: usize, besides: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(None::<(usize, crate::Error)>));
+    crew(besides, &|| {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= count {
+                return;
+            }
+            if let Err(error) = work(at) {
+                next.store(count, Ordering::Relaxed);
+                let mut failed = lock(&failed);
+                if failed.as_ref().is_none_or(|(first, _)| at < *first) {
+                    *failed = Some((at, error));
+                }
+            }
+        }
+    });
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
+}
+
+/// Runs `work` here and on this number of threads besides, until it returns everywhere.
+fn crew(besides: usize, work: &(dyn Fn() + Sync)) {
+    let busy = Busy::default();
+    within(|scope| {
+        // If the system has no thread left, those that run do the work.
+        let _ = (0..besides).all(|_| {
+            let turn = busy.begin();
+            helper(scope, move || {
+                let _turn = turn;
+                work();
+            })
+        });
+        work();
+        busy.wait();
+    });
+}
+
+/// Number of helpers at work.
+#[derive(Default)]
+struct Busy {
+    count: Mutex<usize>,
+    changed: Condvar,
+}
+
+/// One of them, until it is dropped.
+struct BusyOne<'b>(&'b Busy);
+
+impl Busy {
+    fn begin(&self) -> BusyOne<'_> {
+        *lock(&self.count) += 1;
+        BusyOne(self)
+    }
+
+    /// Waits for all of them; who began the work is asked meanwhile whether it shall go on, and they hear of it.
+    fn wait(&self) {
+        let mut count = lock(&self.count);
+        while *count > 0 {
+            let waited = self.changed.wait_timeout(count, Duration::from_millis(50));
+            count = waited.unwrap_or_else(PoisonError::into_inner).0;
+            drop(count);
+            let _ = interrupt::check();
+            count = lock(&self.count);
+        }
+    }
+}
+
+impl Drop for BusyOne<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.count) -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+/// Does every job with `count` of them under way at the same time, whatever the number of cores: for work that waits for
+/// others. After an error none is begun any more; of several errors that of the first job in order is given.
+///
+/// # Errors
+/// Returns the errors of `work`.
+pub fn side_by_side<J: Send>(jobs: Vec<J>, count: usize, work: impl Fn(J) -> Result<()> + Sync) -> Result<()> {
+    let others = count.min(jobs.len()).saturating_sub(1);
+    begun_in_order(jobs, others, |_, job| work(job))
+}
+
+/// Does `work` here while `ahead` prepares the next step on a separate thread. The result of `ahead` is None if the
+/// system has no thread left.
+pub fn ahead<A: Send, W>(ahead: impl FnOnce() -> A + Send, work: impl FnOnce() -> W) -> (W, Option<A>) {
+    within(|scope| {
+        let shared = interrupt::shared();
+        let ahead = Builder::new().spawn_scoped(scope, move || shared.help(ahead));
+        (work(), ahead.ok().and_then(|ahead| ahead.join().ok()))
+    })
+}
+
+/// Calls `work` with a scope for [`helper`]s, which end before this does.
+pub(crate) fn within<'e, R>(work: impl for<'s> FnOnce(&'s Scope<'s, 'e>) -> R) -> R {
+    std::thread::scope(work)
+}
+
+/// Starts a thread; whether the system had one left.
+pub(crate) fn helper<'s>(scope: &'s Scope<'s, '_>, work: impl FnOnce() + Send + 's) -> bool {
+    let shared = interrupt::shared();
+    Builder::new().spawn_scoped(scope, move || shared.help(work)).is_ok()
+}
+
+/// Starts a thread that outlives the call; None if the system has none left.
+pub fn lasting<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
+    Builder::new().name(name.to_owned()).spawn(work).ok()
+}
+
+/// Runs `work` on a separate thread. This thread calls `go_on` periodically, and returns `None` once it is false,
+/// so that the caller can still answer. The abandoned work then ends by itself.
+///
+/// ```
+/// use std::time::Duration;
+/// let sum = trilith_io::threads::watched(|| 1 + 2, Duration::from_millis(50), || true);
+/// assert_eq!(sum, Some(3));
+/// ```
+pub fn watched<R: Send + 'static>(
+    work: impl FnOnce() -> R + Send + 'static,
+    every: Duration,
+    mut go_on: impl FnMut() -> bool,
+) -> Option<R> {
+    let work = Arc::new(Mutex::new(Some(work)));
+    let (send, receive) = mpsc::channel();
+    let theirs = work.clone();
+    let begun = lasting("trilith-work", move || {
+        let work = lock(&theirs).take();
+        // If the caller does not wait any more, the result is of no use.
+        let _ = work.map(|work| send.send(work()));
+    });
+    if begun.is_none() {
+        // The system has no thread left.
+        return lock(&work).take().map(|work| work());
+    }
+    loop {
+        match receive.recv_timeout(every) {
+            Ok(result) => return Some(result),
+            Err(mpsc::RecvTimeoutError::Timeout) if go_on() => {}
+            // It ended without a result only where it panicked.
+            Err(_) => return None,
+        }
+    }
+}
+
+/// The place of one job among those of [`in_order`].
+#[derive(Debug, Clone)]
+pub struct Turn {
+    line: Arc<Line>,
+    at: usize,
+}
+
+/// Progress of a row of jobs.
+#[derive(Debug, Default)]
+struct Line {
+    state: Mutex<LineState>,
+    moved: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct LineState {
+    /// The first job whose result was not taken yet.
+    head: usize,
+    /// `true` if no job is begun any more.
+    over: bool,
+}
+
+impl Turn {
+    /// Returns the number of jobs before this one.
+    pub fn index(&self) -> usize {
+        self.at
+    }
+
+    /// Returns `true` if all jobs before this one are done and their results taken.
+    pub fn has_come(&self) -> bool {
+        lock(&self.line.state).head == self.at
+    }
+
+    /// Waits until [`Turn::has_come`]; false if the work was given up meanwhile.
+    pub fn wait(&self) -> bool {
+        self.line.wait(|state| state.head >= self.at)
+    }
+}
+
+impl Line {
+    /// Waits for a state; false if the work is over before.
+    fn wait(&self, is_there: impl Fn(&LineState) -> bool) -> bool {
+        let state = lock(&self.state);
+        let state = self.moved.wait_while(state, |state| !state.over && !is_there(state));
+        let state = state.unwrap_or_else(PoisonError::into_inner);
+        !state.over
+    }
+
+    fn set(&self, change: impl FnOnce(&mut LineState)) {
+        change(&mut lock(&self.state));
+        self.moved.notify_all();
+    }
+}
+
+/// Ends the work if a job panics, so that no thread waits for it.
+struct Ends<'l>(&'l Line);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.set(|state| state.over = true);
+        }
+    }
+}
+
+/// Does jobs as they come, on all free threads, and passes their results to `take` in the order of the jobs. Only a
+/// few results wait for those before them, so that the memory does not grow with the number of jobs.
+///
+/// It uses `waiting` more threads than there are cores, for work that mostly waits, such as for servers. A job may
+/// wait for its [`Turn`] to do something in the order of the jobs by itself. If `take` fails, no further job is
+/// begun.
+///
+/// ```
+/// let mut sum = Vec::new();
+/// trilith_io::threads::in_order(0..100u64, 0, |n, _| n * n, |square| {
+///     sum.push(square);
+///     Ok(())
+/// })?;
+/// assert_eq!(sum[..4], [0, 1, 4, 9]);
+/// # Ok::<(), trilith_io::Error>(())
+/// ```
+///
+/// # Errors
+/// Returns the first error of `take`.
+pub fn in_order<J: Send, R: Send>(
+    jobs: impl Iterator<Item = J> + Send,
+    waiting: usize,
+    work: impl Fn(J, &Turn) -> R + Sync,
+    take: impl FnMut(R) -> Result<()> + Send,
+) -> Result<()> {
+    let mut permits: Vec<Permits> = Vec::new();
+    while let Some(permit) = Some(Permits::take(1)).filter(|permit| permit.0 > 0) {
+        permits.push(permit);
+    }
+    let most = permits.len() + waiting + 1;
+    let line = Arc::new(Line::default());
+    let queue = Mutex::new(jobs.enumerate());
+    let done = Mutex::new((BTreeMap::new(), take, Ok(())));
+    let run = |_: Option<Permits>| {
+        let _ends = Ends(&line);
+        loop {
+            let Some((at, job)) = lock(&queue).next() else { return };
+            // So many may be ahead of the slowest.
+            if !line.wait(|state| at < state.head + 4 * most) {
+                return;
+            }
+            let result = work(job, &Turn { line: line.clone(), at });
+            let mut done = lock(&done);
+            let (results, take, outcome) = &mut *done;
+            results.insert(at, result);
+            let mut head = lock(&line.state).head;
+            while let Some(next) = results.remove(&head) {
+                if let Err(error) = take(next) {
+                    *outcome = Err(error);
+                    line.set(|state| state.over = true);
+                    return;
+                }
+                head += 1;
+                line.set(|state| state.head = head);
+            }
+        }
+    };
+    within(|scope| {
+        let run = &run;
+        let helpers = permits.into_iter().map(Some).chain((0..waiting).map(|_| None));
+        for permit in helpers {
+            // If the system has no thread left, those that run do the work. A permit is free again when its thread
+            // has nothing left to do.
+            if !helper(scope, move || run(permit)) {
+                break;
+            }
+        }
+        run(None);
+    });
+    done.into_inner().unwrap_or_else(PoisonError::into_inner).2
+}
+
+/// A lock whose holder cannot leave half-done work.
+pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn results_keep_their_order_and_the_first_error_wins() {
+        let squares = each((0..100u64).collect(), |n| Ok(n * n)).unwrap();
+        assert_eq!(squares, (0..100u64).map(|n| n * n).collect::<Vec<_>>());
+        for _ in 0..20 {
+            let failed =
+                each((0..50u64).collect(), |n| if n % 7 == 3 { Err(Error::malformed(format!("job {n}"))) } else { Ok(n) });
+            assert_eq!(failed.unwrap_err().message(), "job 3");
+        }
+    }
+
+    #[test]
+    fn results_come_in_order_and_few_wait() {
+        let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let mut seen = Vec::new();
+        let work = |n: usize, turn: &Turn| {
+            begun.fetch_add(1, Ordering::SeqCst);
+            assert_eq!(turn.index(), n);
+            if n.is_multiple_of(100) {
+                // A slow job holds the others back, but only so far.
+                std::thread::sleep(Duration::from_millis(2));
+                assert!(begun.load(Ordering::SeqCst) <= taken.load(Ordering::SeqCst) + 4 * (threads() + 3) + 1);
+            }
+            if n.is_multiple_of(7) {
+                assert!(turn.wait() && turn.has_come());
+            }
+            n
+        };
+        let take = |n| {
+            taken.fetch_add(1, Ordering::SeqCst);
+            seen.push(n);
+            Ok(())
+        };
+        in_order(0..1000, 3, work, take).unwrap();
+        assert_eq!(seen, (0..1000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn work_ends_where_nobody_takes_its_results() {
+        let begun = AtomicUsize::new(0);
+        let work = |n: usize, turn: &Turn| {
+            begun.fetch_add(1, Ordering::SeqCst);
+            turn.wait();
+            n
+        };
+        let take = |n| if n == 20 { Err(Error::invalid_input("enough")) } else { Ok(()) };
+        assert_eq!(in_order(0.., 2, work, take).unwrap_err().message(), "enough");
+        assert!(begun.load(Ordering::SeqCst) < 200);
+    }
+
+    #[test]
+    fn calls_inside_of_calls_share_one_budget() {
+        let sums = each((0..8u64).collect(), |a| Ok(each((0..8u64).collect(), |b| Ok(a * b))?.iter().sum::<u64>())).unwrap();
+        assert_eq!(sums.iter().sum::<u64>(), 28 * 28);
+    }
+
+    #[test]
+    fn after_an_error_no_job_is_begun() {
+        let done = Mutex::new(0);
+        let failed = side_by_side((0..1000).collect(), 4, |n| {
+            *done.lock().unwrap() += 1;
+            if n == 10 { Err(Error::invalid_input("ten")) } else { Ok(()) }
+        });
+        assert_eq!(failed.unwrap_err().message(), "ten");
+        assert!(*done.lock().unwrap() < 1000);
+        side_by_side((0..100).collect(), 4, |_: i32| Ok(())).unwrap();
+    }
+
+    #[test]
+    fn the_first_of_several_errors_is_given() {
+        let all = std::sync::Barrier::new(4);
+        let failed = side_by_side((0..4).collect(), 4, |n| {
+            all.wait();
+            Err(Error::invalid_input(format!("job {n}")))
+        });
+        assert_eq!(failed.unwrap_err().message(), "job 0");
+    }
+
+    #[test]
+    fn who_watches_may_give_up() {
+        let (send, receive) = mpsc::channel::<()>();
+        let mut asked = 0;
+        let given_up = watched(
+            move || receive.recv().is_ok(),
+            Duration::from_millis(1),
+            || {
+                asked += 1;
+                asked < 3
+            },
+        );
+        assert_eq!((given_up, asked), (None, 3));
+        drop(send);
+        assert_eq!(watched(|| 7, Duration::from_secs(60), || false), Some(7));
+    }
+
+    #[test]
+    fn what_comes_next_is_there_when_the_work_is_done() {
+        let (sum, next) = ahead(|| 7, || 1 + 2);
+        assert_eq!((sum, next), (3, Some(7)));
+    }
+}
