@@ -105,13 +105,12 @@ fn floor(module: &str) -> Option<u8> {
 
 #[test]
 fn a_module_imports_only_from_lower_floors() {
-    let root = source_root();
-    let exports = reexports(&std::fs::read_to_string(root.join("lib.rs")).unwrap());
+    let exports = reexports(&text_of(Path::new("lib.rs")));
     let mut faults = String::new();
-    for file in files(&root) {
-        let text = std::fs::read_to_string(root.join(&file)).unwrap();
+    for file in files() {
+        let text = text_of(&file);
         for fault in upward_imports(&file, &text, &exports) {
-            writeln!(faults, "  crates/trilith/src/{fault}").unwrap();
+            writeln!(faults, "  {fault}").unwrap();
         }
     }
     assert!(faults.is_empty(), "imports from the same or a higher floor:\n{faults}");
@@ -119,11 +118,11 @@ fn a_module_imports_only_from_lower_floors() {
 
 #[test]
 fn every_top_level_module_has_a_floor() {
-    for file in files(&source_root()) {
+    for file in files() {
         let (module, ..) = home(&file);
         assert!(
             module.is_empty() || floor(&module).is_some(),
-            "crates/trilith/src/{}: module `{module}` has no floor; enter it in tests/floors.rs",
+            "{}: module `{module}` has no floor; enter it in tests/floors.rs",
             file.display()
         );
     }
@@ -131,16 +130,15 @@ fn every_top_level_module_has_a_floor() {
 
 #[test]
 fn only_bytes_and_file_reach_the_file_system() {
-    let root = source_root();
     let mut faults = String::new();
-    for file in files(&root) {
+    for file in files() {
         let (module, ..) = home(&file);
         if OPENERS.contains(&module.as_str()) || file == Path::new(MACHINE) {
             continue;
         }
-        let text = std::fs::read_to_string(root.join(&file)).unwrap();
+        let text = text_of(&file);
         for use_ in file_system_uses(&file, &text) {
-            writeln!(faults, "  crates/trilith/src/{use_}").unwrap();
+            writeln!(faults, "  {use_}").unwrap();
         }
     }
     assert!(faults.is_empty(), "file system used outside bytes/ and file.rs:\n{faults}");
@@ -148,14 +146,13 @@ fn only_bytes_and_file_reach_the_file_system() {
 
 #[test]
 fn threads_are_started_in_one_place() {
-    let root = source_root();
     let mut faults = String::new();
-    for file in files(&root).into_iter().filter(|file| file != Path::new(THREADS)) {
-        let text = std::fs::read_to_string(root.join(&file)).unwrap();
+    for file in files().into_iter().filter(|file| file != Path::new(THREADS)) {
+        let text = text_of(&file);
         for path in paths(&text).iter().filter(|path| !path.in_tests) {
             let words: Vec<&str> = path.segments.iter().map(String::as_str).collect();
             if matches!(words[..], ["std", "thread", ..] | ["rayon", ..]) && words.last() != Some(&"sleep") {
-                writeln!(faults, "  crates/trilith/src/{}:{}: {}", file.display(), path.line, words.join("::")).unwrap();
+                writeln!(faults, "  {}:{}: {}", file.display(), path.line, words.join("::")).unwrap();
             }
         }
     }
@@ -164,11 +161,10 @@ fn threads_are_started_in_one_place() {
 
 #[test]
 fn files_see_each_other_only_where_they_must() {
-    let root = source_root();
-    let texts: BTreeMap<Vec<String>, String> = files(&root)
+    let texts: BTreeMap<Vec<String>, String> = files()
         .into_iter()
         .filter(|file| !file.to_string_lossy().ends_with("tests.rs"))
-        .map(|file| (module(&file), std::fs::read_to_string(root.join(&file)).unwrap()))
+        .map(|file| (module(&file), text_of(&file)))
         .collect();
     let found = circles(&texts);
     let known: Vec<Vec<String>> =
@@ -542,24 +538,40 @@ fn quote_end(text: &[char], at: usize) -> usize {
     find(text, at + 1, |rest| !(rest[0].is_alphanumeric() || rest[0] == '_'))
 }
 
-fn source_root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+/// The crates whose modules have floors; the facade shows all of them as its own.
+const CRATES: [&str; 2] = ["trilith", "trilith-io"];
+
+/// The sources of the crate that a file is in.
+fn source_root(file: &Path) -> PathBuf {
+    let sources = CRATES.map(|name| repository().join("crates").join(name).join("src"));
+    sources.iter().find(|root| root.join(file).exists()).unwrap_or(&sources[0]).clone()
 }
 
-/// Every Rust file below `root`, as a path relative to it.
-fn files(root: &Path) -> Vec<PathBuf> {
-    let mut folders = vec![root.to_path_buf()];
-    let mut found = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "rs") {
-                found.push(path.strip_prefix(root).unwrap().to_path_buf());
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn text_of(file: &Path) -> String {
+    std::fs::read_to_string(source_root(file).join(file)).unwrap()
+}
+
+/// Every Rust file of the crates, as a path from the root of its crate on; of the facade alone with `lib.rs`.
+fn files() -> Vec<PathBuf> {
+    let mut found = BTreeSet::new();
+    for name in CRATES {
+        let root = repository().join("crates").join(name).join("src");
+        let mut folders = vec![root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|e| e == "rs") {
+                    let file = path.strip_prefix(&root).unwrap().to_path_buf();
+                    assert!(found.insert(file.clone()) || file == Path::new("lib.rs"), "{}: in two crates", file.display());
+                }
             }
         }
     }
-    found.sort();
-    found
+    found.into_iter().collect()
 }
