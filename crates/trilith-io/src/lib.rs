@@ -17,10 +17,12 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod byteorder;
 pub mod bytes;
 pub mod diagnostic;
 pub mod error;
 pub mod glob;
+pub mod index;
 pub mod interrupt;
 pub mod limits;
 pub mod percent;
@@ -29,6 +31,7 @@ pub mod span;
 pub mod spelling;
 pub mod threads;
 
+pub use byteorder::Byteorder;
 pub use diagnostic::{Diagnostic, Severity};
 pub use error::{Error, ErrorKind, Location, Result};
 pub use limits::Limits;

@@ -138,12 +138,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "schema"), allow(dead_code, unused_imports, reason = "some helpers serve only schemas"))]
 
-#[cfg(test)]
-#[path = "../tests/sample/mod.rs"]
-mod sample;
-
+use trilith_io::{byteorder, diagnostic, index, percent, span, spelling};
 pub use trilith_io::{bytes, interrupt};
-use trilith_io::{diagnostic, percent, span, spelling};
 #[doc(hidden)]
 pub use trilith_io::{error, glob, limits, progress, threads};
 

@@ -1,7 +1,5 @@
 //! FITS files that hold an ASDF file, and FITS files seen as a tree.
 
-mod sample;
-
 use std::sync::Arc;
 
 use trilith::array::Array;
@@ -97,7 +95,7 @@ fn an_asdf_hdu_without_asdf_names_its_hdu() {
 
 #[test]
 fn the_samples_of_2015_and_2016_hold_what_was_written() {
-    let Some(corpus) = sample::corpus() else { return };
+    let Some(corpus) = trilith_sample::corpus() else { return };
     for name in ["asdf-1.2.1-std-1.0.0/asdf_in_fits", "asdf100-a-2015-09-18/fits_embed"] {
         let path = corpus.join(name);
         if !path.with_extension("fits").is_file() {

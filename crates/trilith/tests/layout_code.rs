@@ -6,8 +6,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where things are not as expected")]
 #![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "tests report, and use files and programs of their own")]
 
-mod sample;
-
 use std::fmt::Write as _;
 use std::io::Cursor;
 use std::path::Path;
@@ -202,7 +200,7 @@ fn programs_for_the_examples_of_the_document_write_the_bytes_of_the_library() {
 
 #[test]
 fn programs_for_random_layouts_write_the_bytes_of_the_library() {
-    for seed in sample::sample("random layouts", (0..10).collect(), 5) {
+    for seed in trilith_sample::sample("random layouts", (0..10).collect(), 5) {
         let (text, params) = random(seed * 7919 + 11);
         let order = if seed % 2 == 0 { Byteorder::Little } else { Byteorder::Big };
         agrees(&text, &params, order, seed % 3 != 0);

@@ -15,7 +15,6 @@
 mod document;
 #[path = "layout_model/maker.rs"]
 mod maker;
-mod sample;
 #[path = "layout_model/walk.rs"]
 mod walk;
 
@@ -203,7 +202,7 @@ fn check(seed: u64, is_old: bool, folder: &std::path::Path, used: &mut BTreeMap<
 
 #[test]
 fn random_layouts_lie_are_written_appended_to_and_read_as_a_model_says() {
-    let seeds = sample::sample("layouts", (0..1500).collect(), 10);
+    let seeds = trilith_sample::sample("layouts", (0..1500).collect(), 10);
     let folder = tempfile::tempdir().unwrap();
     let (mut layouts, mut items, mut used) = (0, 0, BTreeMap::new());
     for (seed, is_old) in seeds.into_iter().flat_map(|seed| [(seed, true), (seed, false)]) {
@@ -213,7 +212,7 @@ fn random_layouts_lie_are_written_appended_to_and_read_as_a_model_says() {
     eprintln!("{layouts} layouts of {items} items: resolved, written, appended to and read back as the model says");
     eprintln!("{used:?}");
     // The complete run leaves no construct out; a sample may lack a rare one.
-    if sample::is_sampled() {
+    if trilith_sample::is_sampled() {
         return;
     }
     for construct in [

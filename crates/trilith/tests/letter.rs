@@ -8,8 +8,6 @@
     reason = "a test may stop where things are not as expected"
 )]
 
-mod sample;
-
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -108,7 +106,7 @@ const DOCUMENTS: [&str; 4] = ["finf-0.1", "asdf-0.1-dev", "asdf-0.1", "asdf-1.x"
 fn enlarged_block_headers_are_read_with_any_checksum_and_any_first_block() {
     let one = md5(b"\x01\x02\x03");
     for document in DOCUMENTS {
-        for grown in sample::sample("sizes of block headers", (0..=65u16).collect(), 6) {
+        for grown in trilith_sample::sample("sizes of block headers", (0..=65u16).collect(), 6) {
             for (first, data) in [("empty", &b""[..]), ("padded", b"\x07\x08"), ("full", b"\x07\x08\x09")] {
                 for checksum in [&[][..], &one] {
                     for extra in [0, 0xff] {

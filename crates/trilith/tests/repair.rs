@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where something is not as expected")]
 
-mod sample;
-
 use std::io::Cursor;
 use std::sync::Arc;
 
@@ -169,7 +167,7 @@ fn whatever_is_missing_of_the_head_what_is_written_opens() {
         let mut out = Cursor::new(Vec::new());
         builder.write_to(&mut out, Value::map([("one", one), ("name", "x: y".into())])).unwrap();
         let bytes = out.into_inner();
-        for start in sample::sample("missing bytes", (0..bytes.len()).collect(), 8) {
+        for start in trilith_sample::sample("missing bytes", (0..bytes.len()).collect(), 8) {
             for len in [1, 2, 5, 20, 60, 151, 200] {
                 let mut broken = bytes.clone();
                 broken.drain(start..(start + len).min(bytes.len()));
@@ -201,7 +199,7 @@ fn whatever_byte_is_wrong_the_index_that_is_written_is_right() {
         let mut out = Cursor::new(Vec::new());
         builder.write_to(&mut out, Value::map([("one", one), ("name", "x".into()), ("two", two)])).unwrap();
         let bytes = out.into_inner();
-        for at in sample::sample("wrong bytes", (0..bytes.len()).collect(), 8) {
+        for at in trilith_sample::sample("wrong bytes", (0..bytes.len()).collect(), 8) {
             for value in [0x04, 0x59, 0x83, 0xff] {
                 let mut broken = bytes.clone();
                 broken[at] = value;
@@ -298,7 +296,7 @@ fn of_a_file_cut_at_any_byte_a_second_repair_loses_nothing() {
         let mut out = Cursor::new(Vec::new());
         builder.write_to(&mut out, Value::map([("one", one), ("name", "x".into()), ("two", two)])).unwrap();
         let bytes = out.into_inner();
-        for cut in sample::sample("cuts", (0..bytes.len()).collect(), 8) {
+        for cut in trilith_sample::sample("cuts", (0..bytes.len()).collect(), 8) {
             let salvaged = |bytes: Vec<u8>| salvage(Arc::new(MemorySource::new(bytes, "test")), &Limits::default());
             let Ok(left) = salvaged(bytes[..cut].to_vec()) else { continue };
             let mut out = Cursor::new(Vec::new());

@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-#[path = "../../../trilith/tests/sample/mod.rs"]
-mod sample;
 #[allow(unused_imports, reason = "each test program uses a part of it")]
-pub use sample::{is_sampled, sample};
+pub use trilith_sample::{is_sampled, sample};
 
 /// No command of the tests has reason to take longer, however slow the machine.
 const TIME_LIMIT: Duration = Duration::from_secs(120);

@@ -1,6 +1,7 @@
 //! Shapes and strides: how far the elements of an array reach in its bytes.
 
 use crate::error::{Error, Result};
+pub(crate) use crate::index::unravel;
 
 /// Maximum number of axes of an array, the same as in numpy.
 pub const AXES: usize = 64;
@@ -18,16 +19,6 @@ pub fn element_count(shape: &[u64]) -> Result<u64> {
         .try_fold(1u64, |n, len| n.checked_mul(*len))
         .filter(|n| *n <= i64::MAX as u64)
         .ok_or_else(|| Error::malformed(format!("an array of shape {shape:?} has more elements than 63 bits can count")))
-}
-
-/// The index along each axis of element `number` in C order.
-pub(crate) fn unravel(mut number: u64, shape: &[u64]) -> Vec<u64> {
-    let mut index = vec![0; shape.len()];
-    for (at, len) in index.iter_mut().zip(shape).rev() {
-        *at = number % (*len).max(1);
-        number /= (*len).max(1);
-    }
-    index
 }
 
 /// Strides in bytes of packed elements in C order, the last index fastest.

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::bytes::{source_piece_len, stored_ranges};
-use crate::sample::{is_sampled, sample};
+use trilith_sample::{is_sampled, sample};
 
 fn ids() -> impl Strategy<Value = CodecId> {
     proptest::sample::select(CODECS.iter().map(|codec| codec.id).collect::<Vec<_>>())

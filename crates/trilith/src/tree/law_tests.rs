@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::sample::corpus_trees;
+use trilith_sample::corpus_trees;
 
 #[test]
 fn setting_one_scalar_of_the_corpus_changes_exactly_its_span() {

@@ -21,8 +21,6 @@ use trilith::diff::{DiffOptions, Difference};
 use trilith::tree::{TreePath, Value};
 use trilith::{File, OpenOptions, Progress};
 
-#[path = "../sample/mod.rs"]
-mod sample;
 mod sources;
 
 fn opened(bytes: Vec<u8>) -> File {
@@ -134,7 +132,7 @@ fn is_of_form(difference: &Difference, file: &File, back: &File, options: &DiffO
 
 #[test]
 fn every_difference_after_the_way_back_was_listed_as_a_loss() {
-    let seeds = sample::sample("files", (0..2000u64).collect(), 20);
+    let seeds = trilith_sample::sample("files", (0..2000u64).collect(), 20);
     let (mut compared, mut refused, mut lossy, mut unlisted) = (0, 0, 0, Vec::new());
     let (forms, mut pairs) = (forms(), HashSet::new());
     let count = seeds.len();

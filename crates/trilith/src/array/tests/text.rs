@@ -259,7 +259,7 @@ fn agrees(array: &Array, file: &std::path::Path, path: &str, key: &str) -> bool 
 
 #[test]
 fn canonical_bytes_are_those_of_the_sample_files() {
-    let Some(corpus) = crate::sample::corpus() else { return };
+    let Some(corpus) = trilith_sample::corpus() else { return };
     let open = |file: &std::path::Path| crate::bytes::open(file, crate::bytes::LocalOptions::default()).unwrap();
     let file = corpus.join("asdf-6.0.0-std-1.6.0/mask.asdf");
     let new = |offset, datatype| Array::new(open(&file), offset, datatype, Byteorder::Little, vec![3, 4]).unwrap();

@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::{CodecId, Encode, EncodeOptions, input, stream};
-use crate::array::Byteorder;
+use crate::byteorder::Byteorder;
 use crate::bytes::{MemorySource, Source, SourceOrigin, SourcePieces, SourceRef, stored_ranges, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;

@@ -307,7 +307,7 @@ fn digest(bytes: &[u8]) -> String {
 
 #[test]
 fn real_files_of_the_branch_decode() {
-    let Some(corpus) = crate::sample::corpus() else { return };
+    let Some(corpus) = trilith_sample::corpus() else { return };
     let read = |name: &str| crate::bytes::read_text(corpus.join(name), 1 << 30).unwrap();
     // Letters in a header of 44 bytes; no decoded size.
     let bytes = read("asdf010-encoded-a-2015-01-05-hs44-codes/enc_sparse.asdf");

@@ -10,9 +10,9 @@ use super::super::pieces::put;
 use super::super::stream::check_range;
 use super::super::{Encode, told_right};
 use super::{covering, read_items};
-use crate::array::unravel;
 use crate::bytes::{Source, SourceOrigin, SourcePieces, SourceRef, stored_ranges, to_usize};
 use crate::error::{Error, Result};
+use crate::index::unravel;
 use crate::limits::Limits;
 
 /// The checked division of an array into tiles.

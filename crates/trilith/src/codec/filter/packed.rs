@@ -1,7 +1,7 @@
 //! HDF5's filters that keep only the bits which numbers need: `nbit` and `scaleoffset`. Their arguments are the values that
 //! the file holds for the client of the filter.
 
-use crate::array::Byteorder;
+use crate::byteorder::Byteorder;
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 

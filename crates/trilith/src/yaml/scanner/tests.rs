@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::super::Layout;
 use super::super::agree::{fast, readers_agree};
 use super::*;
-use crate::sample::corpus_trees;
+use trilith_sample::corpus_trees;
 
 /// Holds the law for one text; whether the fast reader took it.
 fn holds(text: &str) -> bool {

@@ -3,8 +3,6 @@
 //! Plain `cargo test` runs samples, always the same. `TRILITH_SAMPLE` is the seed of other ones, or `all`: the first tier of
 //! `cargo xtask test` sets a seed, and everything else that `cargo xtask` runs sets `all`.
 
-#![allow(dead_code, reason = "each test program uses a part of it")]
-
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
