@@ -29,6 +29,7 @@ const AREAS: &[(&str, usize, usize)] = &[
     ("crates/trilith-view/src", 0, 0),
     ("crates/trilith-wcs/src", 0, 0),
     ("crates/trilith-web/src", 0, 0),
+    ("crates/trilith-yaml/src", 0, 0),
     ("xtask/src", 0, 0),
 ];
 

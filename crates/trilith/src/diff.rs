@@ -399,7 +399,7 @@ fn attribute_text(value: &Value) -> String {
         Data::Float(number) => format!("{number:?}"),
         Data::Bool(value) => value.to_string(),
         Data::BigInt(text) | Data::Plain(text) => text.clone(),
-        Data::Null | Data::Alias(_) | Data::Map(_) => String::new(),
+        _ => String::new(),
     }
 }
 

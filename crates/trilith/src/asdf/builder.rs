@@ -408,7 +408,8 @@ impl<'a> Builder<'a> {
             tree
         };
         let prefix = self.target.tree.prefix.to_owned();
-        let print = PrintOptions { handles: vec![("!".to_owned(), prefix)], ..PrintOptions::default() };
+        let mut print = PrintOptions::default();
+        print.handles = vec![("!".to_owned(), prefix)];
         Ok(print_document(&tree, &print))
     }
 }

@@ -24,7 +24,7 @@ pub fn read(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<(Vec<
     }
     let yaml = yaml(block, stored, limits)?;
     let end = yaml.len() as u64;
-    let tree = Tree::parse_bytes(yaml, Origin { byte: block.data_offset, line: 1 }, limits)?;
+    let tree = Tree::parse_bytes(yaml, Origin::new(block.data_offset, 1), limits)?;
     Ok((steps(tree.root())?, end))
 }
 
@@ -91,7 +91,8 @@ pub fn print(steps: &[Step]) -> String {
         let stated: Vec<(&str, Value)> = stated.collect();
         if stated.is_empty() { Value::from(step.name()) } else { Value::seq([Value::from(step.name()), Value::map(stated)]) }
     });
-    let options = PrintOptions { width: usize::MAX, ..PrintOptions::default() };
+    let mut options = PrintOptions::default();
+    options.width = usize::MAX;
     format!("--- {}\n...\n", print_value(&Value::seq(items).flow(), 0, &options))
 }
 

@@ -529,6 +529,6 @@ fn read_tree(sections: &Sections, text: Option<Vec<u8>>, limits: &Limits) -> Res
     let size = extent.end - extent.start;
     limits.charge_memory(size, "the tree")?;
     let text = text.map_or_else(|| read_vec(source, extent.start, size, limits), Ok)?;
-    let origin = tree::Origin { byte: extent.start, line: u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1) };
+    let origin = tree::Origin::new(extent.start, u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1));
     Tree::parse_bytes(text, origin, limits)
 }

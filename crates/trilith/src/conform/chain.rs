@@ -28,7 +28,7 @@ pub(super) fn check(
         Err(error) => return found.judge(Check::ChainEnd, place(), error),
     };
     let end = yaml.len();
-    let tree = match Tree::parse_bytes(yaml, Origin { byte: block.data_offset, line: 1 }, limits) {
+    let tree = match Tree::parse_bytes(yaml, Origin::new(block.data_offset, 1), limits) {
         Ok(tree) => tree,
         Err(error) => return found.judge(Check::ChainYaml, place(), error),
     };

@@ -110,7 +110,7 @@ fn text(text: &[u8], at: u64, blocks: &[&Block], limits: &Limits, found: &mut Fo
         found.add(Check::IndexEnd, place(start + end + other), "bytes that are not zero after the block index");
     }
     let yaml = body.get(..end).unwrap_or(&[]).to_vec();
-    let tree = match Tree::parse_bytes(yaml, Origin { byte: at + start as u64, line: 1 }, limits) {
+    let tree = match Tree::parse_bytes(yaml, Origin::new(at + start as u64, 1), limits) {
         Ok(tree) => tree,
         Err(error) => return found.judge(Check::IndexYaml, place(start), error),
     };

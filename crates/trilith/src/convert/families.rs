@@ -786,7 +786,8 @@ fn attribute(node: Node<'_>, limits: &Limits) -> Result<(Attribute, bool)> {
 
 /// A value as YAML on one line.
 fn flow_text(node: Node<'_>, limits: &Limits) -> Result<String> {
-    let options = PrintOptions { width: usize::MAX, ..PrintOptions::default() };
+    let mut options = PrintOptions::default();
+    options.width = usize::MAX;
     let mut value = node.to_value(limits)?;
     retag(&mut value, Target::newest());
     let text = print_value(&flow(value, 0), 0, &options).trim().to_owned();

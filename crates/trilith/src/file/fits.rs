@@ -108,7 +108,9 @@ fn listing(fits: &FitsFile, stored: bool) -> Result<String> {
     let list = listing.fits.tagged("tag:astropy.org:astropy/fits/fits-1.0.0");
     let root = Value::map([("fits", list)]).tagged("tag:stsci.edu:asdf/core/asdf-1.1.0");
     let handles = vec![("!".to_owned(), "tag:stsci.edu:asdf/".to_owned())];
-    let tree = print_document(&root, &PrintOptions { handles, ..PrintOptions::default() });
+    let mut options = PrintOptions::default();
+    options.handles = handles;
+    let tree = print_document(&root, &options);
     Ok(format!("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n{tree}"))
 }
 

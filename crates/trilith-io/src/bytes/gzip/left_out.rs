@@ -26,10 +26,12 @@ pub fn gzip(_: &mut dyn Read, _: &mut dyn Write) -> Result<()> {
     Err(error())
 }
 
+/// Refuses to decode gzip.
 pub fn gunzipped(_: &[u8], _: u64) -> Result<Vec<u8>> {
     Err(error())
 }
 
+/// Refuses to write gzip.
 pub fn deflated(_: u32, _: &mut dyn FnMut(&mut dyn Write) -> Result<()>) -> Result<Vec<u8>> {
     Err(error())
 }

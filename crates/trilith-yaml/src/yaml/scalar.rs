@@ -31,7 +31,8 @@ pub enum Scalar<'t> {
 
 impl<'t> Scalar<'t> {
     /// Returns the value as text, numbers in their usual form.
-    pub(crate) fn into_text(self) -> Cow<'t, str> {
+    #[doc(hidden)]
+    pub fn into_text(self) -> Cow<'t, str> {
         match self {
             Self::Null => "null".into(),
             Self::Bool(value) => value.to_string().into(),
@@ -46,7 +47,7 @@ impl<'t> Scalar<'t> {
     ///
     /// ```
     /// use std::cmp::Ordering;
-    /// use trilith::yaml::Scalar;
+    /// use trilith_yaml::yaml::Scalar;
     /// assert_eq!(Scalar::Int((1 << 53) + 1).compare(&Scalar::Float(9_007_199_254_740_992.0)), Some(Ordering::Greater));
     /// assert_eq!(Scalar::Int(2).compare(&Scalar::BigInt("18446744073709551616".into())), Some(Ordering::Less));
     /// ```
@@ -67,7 +68,7 @@ impl<'t> Scalar<'t> {
 }
 
 /// Exactly, also if an integer has more digits than a float.
-pub(crate) fn int_with_float(a: i64, b: f64) -> Option<Ordering> {
+pub fn int_with_float(a: i64, b: f64) -> Option<Ordering> {
     const END: f64 = 9_223_372_036_854_775_808.0;
     if b.is_nan() {
         return None;
@@ -111,7 +112,7 @@ const LONGEST_INTEGER: usize = 16_384;
 /// Resolves the text of a plain scalar without a tag.
 ///
 /// ```
-/// use trilith::yaml::{Scalar, resolve};
+/// use trilith_yaml::yaml::{Scalar, resolve};
 /// assert_eq!(resolve("0x1F".into()), Scalar::Int(31));
 /// assert_eq!(resolve("190:20:30".into()), Scalar::Int(685230));
 /// assert_eq!(resolve("1e3".into()), Scalar::Str("1e3".into()));

@@ -5,8 +5,8 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use trilith::tree::{NodeKind, Tree};
-use trilith::{Limits, Result};
+use trilith_yaml::tree::{NodeKind, Tree};
+use trilith_yaml::{Limits, Result};
 
 const SIZE: usize = 10_000_000;
 
@@ -117,7 +117,7 @@ fn main() -> Result<()> {
             // For other programs to read the same.
             let path = std::path::Path::new(&folder).join(format!("{name}.yaml"));
             #[allow(clippy::disallowed_methods, reason = "an example writes what it was told to")]
-            std::fs::write(path, &text).map_err(|e| trilith::Error::io("writing the text", e))?;
+            std::fs::write(path, &text).map_err(|e| trilith_yaml::Error::io("writing the text", e))?;
         }
         let copies = vec![text.clone(); repeats];
         let clock = Clock::start();

@@ -96,7 +96,7 @@ impl Tree {
     }
 
     /// Parses a document under the `%TAG` handles of this tree; its text ends with `yaml`.
-    pub(crate) fn parse_under(&self, yaml: &str, limits: &Limits) -> Result<Tree> {
+    pub fn parse_under(&self, yaml: &str, limits: &Limits) -> Result<Tree> {
         let mut text = String::from("%YAML 1.1\n");
         for (handle, prefix) in self.tag_handles() {
             text.push_str(&format!("%TAG {handle} {prefix}\n"));

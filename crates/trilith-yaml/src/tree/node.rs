@@ -36,13 +36,13 @@ impl NodeId {
 /// A node of a [`Tree`]; an alias is followed by every accessor but those that say otherwise.
 ///
 /// ```
-/// use trilith::{Limits, tree::{NodeKind, Tree}};
+/// use trilith_yaml::{Limits, tree::{NodeKind, Tree}};
 /// let tree = Tree::parse("%TAG ! tag:stsci.edu:asdf/\n---\nq: !unit/unit-1.0.0 m\n", &Limits::default())?;
 /// let unit = tree.at("/q").unwrap();
 /// assert_eq!(unit.kind(), NodeKind::Scalar);
 /// assert_eq!(unit.tag(), Some("tag:stsci.edu:asdf/unit/unit-1.0.0"));
 /// assert_eq!((unit.raw(), unit.line_column()), ("m", (3, 4)));
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_yaml::Error>(())
 /// ```
 #[derive(Clone, Copy)]
 pub struct Node<'t> {
@@ -88,12 +88,14 @@ impl<'t> Node<'t> {
 
     /// Returns the number of the record as written. An alias has a separate one, by which [`Tree::node_at`] finds
     /// it.
-    pub(crate) fn written_id(self) -> u32 {
+    #[doc(hidden)]
+    pub fn written_id(self) -> u32 {
         self.written
     }
 
     /// The numbers of this node and all below it, as written.
-    pub(crate) fn written_ids(self) -> std::ops::Range<u32> {
+    #[doc(hidden)]
+    pub fn written_ids(self) -> std::ops::Range<u32> {
         self.written..self.after()
     }
 
@@ -163,15 +165,16 @@ impl<'t> Node<'t> {
     }
 
     /// The number of its tag in the tree, 0 without one: nodes with one number have one tag.
-    #[cfg(feature = "schema")]
     #[inline]
-    pub(crate) fn tag_number(self) -> usize {
+    #[doc(hidden)]
+    pub fn tag_number(self) -> usize {
         (self.record().meta >> TAG_SHIFT) as usize
     }
 
     /// Returns `true` if it is written with the tag `!` alone.
     #[inline]
-    pub(crate) fn is_nonspecific(self) -> bool {
+    #[doc(hidden)]
+    pub fn is_nonspecific(self) -> bool {
         self.record().meta >> TAG_SHIFT != 0 && self.tag().is_none()
     }
 
@@ -491,7 +494,8 @@ impl<'t> Node<'t> {
     }
 
     /// Adds the place of this node to an error that has none.
-    pub(crate) fn locate(self, error: Error) -> Error {
+    #[doc(hidden)]
+    pub fn locate(self, error: Error) -> Error {
         let (line, column) = self.line_column();
         error.at_text(line, column)
     }

@@ -19,13 +19,13 @@ const DEEPEST: u32 = 200;
 /// Aliases are followed, merge keys applied, tags ignored but for YAML's own.
 ///
 /// ```
-/// use trilith::{Limits, tree::{Tree, from_node}};
+/// use trilith_yaml::{Limits, tree::{Tree, from_node}};
 /// #[derive(serde::Deserialize)]
 /// struct Point { x: f64, label: Option<String> }
 /// let tree = Tree::parse("p: {x: 1, label: ~}\n", &Limits::default())?;
 /// let point: Point = from_node(tree.at("/p").unwrap())?;
 /// assert_eq!((point.x, point.label), (1.0, None));
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_yaml::Error>(())
 /// ```
 ///
 /// # Errors

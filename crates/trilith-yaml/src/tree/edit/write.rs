@@ -271,7 +271,7 @@ impl<'t> Edit<'t> {
     }
 
     /// Adds a pair before another one.
-    pub(crate) fn insert_before(&mut self, mapping: Node<'t>, before: Node<'t>, key: &str, value: &Value) {
+    pub fn insert_before(&mut self, mapping: Node<'t>, before: Node<'t>, key: &str, value: &Value) {
         let Some(part) =
             place::parts(mapping).into_iter().find(|part| part.key.is_some_and(|key| key.written_id() == before.written_id()))
         else {
@@ -360,7 +360,7 @@ impl<'t> Edit<'t> {
     }
 
     /// Gives a key another name.
-    pub(crate) fn rename_key(&mut self, key: Node<'t>, name: &str) {
+    pub fn rename_key(&mut self, key: Node<'t>, name: &str) {
         let text = self.tree.text();
         let span = key.whole_span();
         let is_flow = |style| matches!(style, Style::Single | Style::Double);

@@ -15,11 +15,11 @@ const LONGEST_PATHS: usize = 1 << 20;
 /// A reference to a node of this file or of another one.
 ///
 /// ```
-/// use trilith::tree::Reference;
+/// use trilith_yaml::tree::Reference;
 /// let reference = Reference::parse("other.asdf#/a%20b/0")?;
 /// assert_eq!(reference.uri, "other.asdf");
 /// assert_eq!(reference.path.keys(), ["a b", "0"]);
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_yaml::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -62,7 +62,7 @@ impl<'t> Node<'t> {
     }
 
     /// Returns the value of `$ref`, of any kind.
-    pub(crate) fn reference_value(self) -> Option<Node<'t>> {
+    pub fn reference_value(self) -> Option<Node<'t>> {
         self.entries().filter(|(key, _)| key.is_key("$ref")).last().map(|(_, value)| value)
     }
 
@@ -78,7 +78,7 @@ impl<'t> Node<'t> {
 
 impl Tree {
     /// Returns `true` if the text can hold a reference at all: the key `$ref`, which can also be written with escapes.
-    pub(crate) fn may_refer(&self) -> bool {
+    pub fn may_refer(&self) -> bool {
         let text = self.text().as_bytes();
         memchr::memmem::find(text, b"$ref").is_some() || memchr::memchr(b'\\', text).is_some()
     }
@@ -148,7 +148,7 @@ impl Tree {
 }
 
 /// Access to nodes for following references, in any file.
-pub(crate) trait Places {
+pub trait Places {
     /// A node and the file that it is in.
     type Place: Clone + PartialEq;
 
@@ -173,7 +173,7 @@ pub(crate) trait Places {
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for references that lead back to themselves, and
 /// the errors of `places` with the reference that was being followed.
-pub(crate) fn follow<P: Places>(places: &mut P, start: P::Place, path: &TreePath) -> Result<P::Place> {
+pub fn follow<P: Places>(places: &mut P, start: P::Place, path: &TreePath) -> Result<P::Place> {
     let mut trail = Trail { paths: Vec::new(), hops: 0, text: 0, left: 0, least: 0, mark: None };
     trail.push(path.clone(), None);
     trail.follow(places, start).map_err(|error| match trail.outermost() {

@@ -12,22 +12,22 @@ const DEPTH: usize = 1000;
 
 /// Counts of a node and all below it, with aliases expanded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Known {
+pub struct Known {
     /// Number of these nodes, including keys.
-    pub(crate) nodes: u64,
+    pub nodes: u64,
     /// `true` if a node that was looked for is among them, but for keys.
-    pub(crate) holds: bool,
+    pub holds: bool,
 }
 
 /// Counts nodes through aliases. Each is looked at once, however many aliases lead to it.
-pub(crate) struct Expanded {
+pub struct Expanded {
     looked_for: fn(Node<'_>) -> bool,
     known: RefCell<HashMap<(*const Tree, NodeId), Known>>,
 }
 
 impl Expanded {
     /// Returns an empty set of counts; `looked_for` selects the nodes that are counted.
-    pub(crate) fn new(looked_for: fn(Node<'_>) -> bool) -> Self {
+    pub fn new(looked_for: fn(Node<'_>) -> bool) -> Self {
         Self { looked_for, known: RefCell::default() }
     }
 
@@ -35,7 +35,7 @@ impl Expanded {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for nodes that nest too deep.
-    pub(crate) fn of(&self, node: Node<'_>) -> Result<Known> {
+    pub fn of(&self, node: Node<'_>) -> Result<Known> {
         self.look(node, 0)
     }
 

@@ -5,7 +5,7 @@ use super::value::Value;
 /// Builds a [`Value`] of parts that come in the order of a document.
 ///
 /// ```
-/// use trilith::yaml::{Value, ValueBuilder};
+/// use trilith_yaml::yaml::{Value, ValueBuilder};
 /// let mut built = ValueBuilder::default();
 /// built.begin(Value::map::<Value, Value>([]));
 /// built.key("a".into());

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use trilith::Limits;
-use trilith::tree::{Data, Node, NodeKind, Scalar, Tree, Value};
+use trilith_yaml::Limits;
+use trilith_yaml::tree::{Data, Node, NodeKind, Scalar, Tree, Value};
 
 /// A place in a collection: the node that it holds, and whether that is written elsewhere.
 #[derive(Debug, Clone, Copy)]
@@ -304,6 +304,6 @@ fn scalar(scalar: &Scalar<'_>, text: &str) -> String {
 }
 
 /// The tree of a text, with the limits of every test here.
-pub fn parse(text: &str) -> trilith::Result<Tree> {
+pub fn parse(text: &str) -> trilith_yaml::Result<Tree> {
     Tree::parse(text, &Limits::default())
 }

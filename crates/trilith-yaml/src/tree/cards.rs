@@ -36,11 +36,11 @@ impl Tree {
     /// place of its value, any other path stays.
     ///
     /// ```
-    /// use trilith::{Limits, tree::{Tree, TreePath}};
+    /// use trilith_yaml::{Limits, tree::{Tree, TreePath}};
     /// let tree = Tree::parse("fits: [{header: [[SIMPLE, true], [OBJECT, M31, a galaxy]]}]", &Limits::default())?;
     /// let path = tree.card_path(&TreePath::parse("/fits/0/header/OBJECT")?)?;
     /// assert_eq!(path.to_string(), "/fits/0/header/1/1");
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_yaml::Error>(())
     /// ```
     ///
     /// # Errors
@@ -58,16 +58,19 @@ impl Tree {
 
 /// The target of a path in a FITS header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CardPlace {
+pub enum CardPlace {
     /// The value of a card; with `list` also a row, whose item of this number is the value.
-    Value { list: Option<usize> },
+    Value {
+        /// The index of the value in a list with its comment.
+        list: Option<usize>,
+    },
     /// A keyword, a comment, or the text of a commentary card.
     Text,
 }
 
 impl Tree {
     /// Returns what a path in a FITS header represents; None for any other path.
-    pub(crate) fn card_place(&self, path: &TreePath) -> Option<CardPlace> {
+    pub fn card_place(&self, path: &TreePath) -> Option<CardPlace> {
         let ([list, hdu, header, key] | [list, hdu, header, key, _]) = path.keys() else { return None };
         if list != "fits" || header != "header" {
             return None;

@@ -14,12 +14,12 @@ use crate::error::{Error, Result};
 /// of the name and what they hold. Bytes become a list of numbers.
 ///
 /// ```
-/// use trilith::tree::{Value, to_value};
+/// use trilith_yaml::tree::{Value, to_value};
 /// #[derive(serde::Serialize)]
 /// struct Pointing { ra: f64, dec: f64, filter: Option<&'static str> }
 /// let value = to_value(&Pointing { ra: 10.5, dec: -3.0, filter: None })?;
 /// assert_eq!(value, Value::map([("ra", Value::from(10.5)), ("dec", (-3.0).into()), ("filter", Value::null())]));
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_yaml::Error>(())
 /// ```
 ///
 /// # Errors

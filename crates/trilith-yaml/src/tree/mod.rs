@@ -5,12 +5,12 @@
 //! resolve (YAML 1.1) when they are asked for.
 //!
 //! ```
-//! use trilith::{Limits, tree::Tree};
+//! use trilith_yaml::{Limits, tree::Tree};
 //! let tree = Tree::parse("shape: [2, 3] # rows, columns\nname: µ\n", &Limits::default())?;
 //! let shape = tree.root().get("shape").unwrap();
 //! assert_eq!(shape.index(1).unwrap().as_u64(), Some(3));
 //! assert_eq!(tree.at("/name").unwrap().as_str().as_deref(), Some("µ"));
-//! # Ok::<(), trilith::Error>(())
+//! # Ok::<(), trilith_yaml::Error>(())
 //! ```
 
 mod build;
@@ -35,21 +35,22 @@ mod warn;
 pub use crate::yaml::{Data, Scalar, Value};
 #[doc(hidden)]
 pub use crate::yaml::{Layout, PrintOptions, Style, print_document, print_value};
-pub(crate) use cards::CardPlace;
+#[doc(hidden)]
+pub use cards::CardPlace;
 #[doc(hidden)]
 pub use children::{Entries, Items};
 pub use de::from_node;
 pub use edit::Edit;
-pub(crate) use expanded::Expanded;
-pub(crate) use expanded::Known;
+#[doc(hidden)]
+pub use expanded::{Expanded, Known};
 #[doc(hidden)]
 pub use node::NodeId;
 pub use node::{Node, NodeKind};
 pub use path::TreePath;
-pub(crate) use path::index_of;
 #[doc(hidden)]
-pub use reference::{OpenTree, Reference, ReferenceTarget};
-pub(crate) use reference::{Places, follow};
+pub use path::index_of;
+#[doc(hidden)]
+pub use reference::{OpenTree, Places, Reference, ReferenceTarget, follow};
 pub use ser::to_value;
 pub use walk::{Visit, Walk};
 #[doc(hidden)]
@@ -63,7 +64,8 @@ use crate::span::{Span, line_column};
 use crate::yaml::Head;
 
 /// The key of the reason in the node of an array that cannot be read.
-pub(crate) const UNREADABLE: &str = "unreadable";
+#[doc(hidden)]
+pub const UNREADABLE: &str = "unreadable";
 
 /// One node: 20 bytes, in document order.
 #[derive(Debug, Clone, Copy)]
@@ -108,6 +110,14 @@ pub struct Origin {
     pub line: u32,
     /// The byte of the file at which the text begins.
     pub byte: u64,
+}
+
+impl Origin {
+    /// Returns the start of a text at a byte and in a line of its file.
+    #[doc(hidden)]
+    pub const fn new(byte: u64, line: u32) -> Self {
+        Self { line, byte }
+    }
 }
 
 impl Default for Origin {
@@ -254,7 +264,8 @@ impl Tree {
     }
 
     /// The nodes as they are written, keys too, whose tag is one that `is_wanted` accepts.
-    pub(crate) fn tagged(&self, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = Node<'_>> {
+    #[doc(hidden)]
+    pub fn tagged(&self, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = Node<'_>> {
         let wanted: Vec<bool> = self.tags.iter().map(|tag| is_wanted(tag)).collect();
         let is_one = move |record: &Record| {
             record.meta & build::KIND != build::ALIAS && wanted.get(record.tag_number() as usize) == Some(&true)
@@ -264,7 +275,8 @@ impl Tree {
     }
 
     /// The numbers, in order, of all nodes that have such a tag or lead elsewhere: aliases, and the keys of references.
-    pub(crate) fn landmarks(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<u32> {
+    #[doc(hidden)]
+    pub fn landmarks(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<u32> {
         let wanted: Vec<bool> = self.tags.iter().map(|tag| is_wanted(tag)).collect();
         let is_one = |number: &u32| {
             let Some(record) = self.records.get(*number as usize) else { return false };

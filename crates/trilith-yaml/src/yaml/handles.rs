@@ -3,7 +3,7 @@
 use super::head::CORE;
 
 /// The `%TAG` directives of a document, arranged so that the prefix of a tag is found without asking each.
-pub(crate) struct Handles {
+pub struct Handles {
     /// Prefix and handle, by prefix.
     by_prefix: Vec<(String, String)>,
     /// `true` if `!!` is not declared, so that it represents the core schema of YAML.
@@ -14,7 +14,7 @@ pub(crate) struct Handles {
 
 impl Handles {
     /// Handle and prefix of each directive.
-    pub(crate) fn new(handles: &[(String, String)]) -> Self {
+    pub fn new(handles: &[(String, String)]) -> Self {
         let own = |handle: &str| handles.iter().all(|(name, _)| name != handle);
         let named = handles.iter().filter(|(_, prefix)| !prefix.is_empty());
         let mut by_prefix: Vec<_> = named.map(|(handle, prefix)| (prefix.clone(), handle.clone())).collect();
@@ -23,7 +23,7 @@ impl Handles {
     }
 
     /// A tag as it is written: `!!x`, `!x`, `!h!x` or `!<x>`.
-    pub(crate) fn written(&self, tag: &str) -> String {
+    pub fn written(&self, tag: &str) -> String {
         if tag == "!" {
             return tag.to_owned();
         }
@@ -54,7 +54,7 @@ impl Handles {
 }
 
 /// A tag as it is written under these handles: `!!x`, `!x`, `!h!x` or `!<x>`.
-pub(crate) fn written_tag(tag: &str, handles: &[(String, String)]) -> String {
+pub fn written_tag(tag: &str, handles: &[(String, String)]) -> String {
     Handles::new(handles).written(tag)
 }
 

@@ -17,13 +17,13 @@ impl Tree {
     /// end, node by node (kinds, tags, values, the order of the keys that stay, which nodes are one).
     ///
     /// ```
-    /// use trilith::{Limits, tree::Tree};
+    /// use trilith_yaml::{Limits, tree::Tree};
     /// let limits = Limits::default();
     /// let tree = Tree::parse("a: 1 # one\nb: [x, y]   # letters\n", &limits)?;
     /// let other = Tree::parse("{a: 2, b: [x, y], c: 3}", &limits)?;
     /// let made = tree.toward(&other, &limits)?.unwrap();
     /// assert_eq!(made.text(), "a: 2 # one\nb: [x, y]   # letters\nc: 3\n");
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_yaml::Error>(())
     /// ```
     ///
     /// # Errors

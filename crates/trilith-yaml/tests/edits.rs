@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 
 use model::{Model, Refused, parse};
 use text::{Dice, document};
-use trilith::tree::{Tree, TreePath, Value};
-use trilith::{ErrorKind, Limits};
+use trilith_yaml::tree::{Tree, TreePath, Value};
+use trilith_yaml::{ErrorKind, Limits};
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
@@ -84,7 +84,7 @@ fn edit(dice: &mut Dice, model: &Model) -> Edit {
     }
 }
 
-fn apply(tree: &Tree, edit: &Edit) -> trilith::Result<Tree> {
+fn apply(tree: &Tree, edit: &Edit) -> trilith_yaml::Result<Tree> {
     let mut made = tree.edit();
     match edit {
         Edit::Set(path, value) => made.set(path, value)?,

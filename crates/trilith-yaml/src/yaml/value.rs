@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 /// A value without a text: that of a node, or one that a program writes.
 ///
 /// ```
-/// use trilith::tree::Value;
+/// use trilith_yaml::tree::Value;
 /// let node = Value::map([("shape", Value::seq([2, 3])), ("name", "µ".into())]).tagged("tag:example.org:x");
 /// assert_eq!(node.get("name").and_then(Value::as_str), Some("µ"));
 /// ```
@@ -54,7 +54,8 @@ pub enum Data {
 
 impl Value {
     /// Puts another value in the place of each item of a list or a mapping.
-    pub(crate) fn map_items(&mut self, mut make: impl FnMut(Self) -> Self) {
+    #[doc(hidden)]
+    pub fn map_items(&mut self, mut make: impl FnMut(Self) -> Self) {
         let mut make = |item: &mut Self| *item = make(std::mem::take(item));
         match &mut self.data {
             Data::Seq(items) => items.iter_mut().for_each(make),
@@ -86,7 +87,7 @@ impl Value {
     /// The value with this anchor once more: an alias. It must be after that value.
     ///
     /// ```
-    /// use trilith::yaml::{PrintOptions, Value, print_document};
+    /// use trilith_yaml::yaml::{PrintOptions, Value, print_document};
     /// let shared = Value::map([("x", 1)]).anchored("s");
     /// let tree = Value::map([("a", shared), ("b", Value::alias("s"))]);
     /// assert_eq!(print_document(&tree, &PrintOptions::default()), "%YAML 1.1\n---\na: &s\n  x: 1\nb: *s\n...\n");
@@ -226,7 +227,7 @@ impl Value {
     /// with sign (chapter "Tree" of the ASDF standard 1.6). Readers accept more.
     ///
     /// ```
-    /// use trilith::tree::Value;
+    /// use trilith_yaml::tree::Value;
     /// assert!(Value::map([(1, 2.5)]).check_subset().is_ok());
     /// assert!(Value::seq([Value::map([(2.5, 1)])]).check_subset().is_err());
     /// assert!(Value::from(u64::MAX).check_subset().is_err());

@@ -35,15 +35,15 @@ use write::Context;
 /// tags, keys and their order, what aliases refer to) there is an error instead of a tree.
 ///
 /// ```
-/// use trilith::{Limits, tree::{Tree, TreePath}};
+/// use trilith_yaml::{Limits, tree::{Tree, TreePath}};
 /// let tree = Tree::parse("a: 1 # one\nb: {c: [x]}\n", &Limits::default())?;
 /// let mut edit = tree.edit();
 /// edit.set(&TreePath::parse("/a")?, &"yes".into())?;
 /// edit.insert(&TreePath::parse("/b/c/-")?, &2.5.into())?;
-/// edit.insert(&TreePath::parse("/d")?, &trilith::tree::Value::seq([1, 2]))?;
+/// edit.insert(&TreePath::parse("/d")?, &trilith_yaml::tree::Value::seq([1, 2]))?;
 /// let tree = edit.finish(&Limits::default())?;
 /// assert_eq!(tree.text(), "a: 'yes' # one\nb: {c: [x, 2.5]}\nd: [1, 2]\n");
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_yaml::Error>(())
 /// ```
 pub struct Edit<'t> {
     tree: &'t Tree,
@@ -91,14 +91,16 @@ impl<'t> Edit<'t> {
     /// Replaces a span of the text by other text, whatever it holds: a tag, the text of a node, directives.
     ///
     /// The innermost node that has all of the span may say anything then; everything else is checked.
-    pub(crate) fn replace(&mut self, span: Span, text: impl Into<String>) {
+    #[doc(hidden)]
+    pub fn replace(&mut self, span: Span, text: impl Into<String>) {
         let text = text.into();
         self.plan.replace(self.tree, span, &text);
         self.write(span, text);
     }
 
     /// Notes on changes of collections that are in several places of the tree, and change in all of them.
-    pub(crate) fn shared(&mut self) -> BTreeSet<String> {
+    #[doc(hidden)]
+    pub fn shared(&mut self) -> BTreeSet<String> {
         std::mem::take(&mut self.shared)
     }
 

@@ -26,7 +26,7 @@ pub struct Visit<'t> {
 /// Walks a node and all below it in document order; see [`Node::walk`].
 ///
 /// ```
-/// use trilith::{Limits, tree::Tree};
+/// use trilith_yaml::{Limits, tree::Tree};
 /// let tree = Tree::parse("a: {b: [1, 2]}\n", &Limits::default())?;
 /// let limits = Limits::default();
 /// let mut walk = tree.root().walk(&limits);
@@ -37,7 +37,7 @@ pub struct Visit<'t> {
 ///     }
 /// }
 /// assert_eq!(paths, ["/a/b/0", "/a/b/1"]);
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_yaml::Error>(())
 /// ```
 pub struct Walk<'t> {
     stack: Vec<Level<'t>>,

@@ -33,8 +33,8 @@ impl Default for PrintOptions {
 /// Prints a document: `%YAML 1.1`, the `%TAG` directives of `options`, `---`, the value, `...`.
 ///
 /// ```
-/// use trilith::yaml::{PrintOptions, print_document};
-/// use trilith::tree::Value;
+/// use trilith_yaml::yaml::{PrintOptions, print_document};
+/// use trilith_yaml::tree::Value;
 /// let root = Value::map([("shape", Value::seq([2, 3])), ("version", "1.10".into())]).tagged("tag:e.org:x");
 /// let mut options = PrintOptions::default();
 /// options.handles = vec![("!".into(), "tag:e.org:".into())];

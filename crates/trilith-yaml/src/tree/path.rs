@@ -7,12 +7,12 @@ use crate::error::{Error, Result};
 /// The keys and numbers that lead from the root to a node (RFC 6901).
 ///
 /// ```
-/// use trilith::tree::TreePath;
+/// use trilith_yaml::tree::TreePath;
 /// let path = TreePath::parse("/a~1b/0")?;
 /// assert_eq!(path.keys(), ["a/b", "0"]);
 /// assert_eq!(path.to_string(), "/a~1b/0");
 /// assert_eq!(TreePath::parse("a~1b/0")?, path);
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_yaml::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct TreePath {
@@ -66,7 +66,8 @@ impl TreePath {
     }
 
     /// Bytes of all keys.
-    pub(crate) fn text_len(&self) -> usize {
+    #[doc(hidden)]
+    pub fn text_len(&self) -> usize {
         self.keys.iter().map(String::len).sum()
     }
 
@@ -153,7 +154,7 @@ fn unescaped(key: &str, pointer: &str) -> Result<String> {
 }
 
 /// The number that a key of a sequence is: decimal digits without leading zeros.
-pub(crate) fn index_of(key: &str) -> Option<usize> {
+pub fn index_of(key: &str) -> Option<usize> {
     let canonical = key == "0" || (!key.starts_with('0') && !key.is_empty() && key.bytes().all(|b| b.is_ascii_digit()));
     if canonical { key.parse().ok() } else { None }
 }
