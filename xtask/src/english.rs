@@ -22,6 +22,7 @@ const AREAS: &[(&str, usize, usize)] = &[
     ("CONTRIBUTING.md", 0, 0),
     ("SECURITY.md", 0, 0),
     ("crates/trilith/src", 0, 0),
+    ("crates/trilith-array/src", 0, 0),
     ("crates/trilith-c", 0, 0),
     ("crates/trilith-cli/src", 0, 0),
     ("crates/trilith-io/src", 0, 0),

@@ -143,11 +143,11 @@ pub use trilith_io::{bytes, interrupt};
 #[doc(hidden)]
 pub use trilith_io::{error, glob, limits, progress, threads};
 
-pub use trilith_yaml::tree;
 #[doc(hidden)]
 pub use trilith_yaml::yaml;
 
-pub mod array;
+pub use trilith_array::{array, s};
+pub use trilith_yaml::tree;
 
 #[cfg_attr(
     not(all(feature = "zlib", feature = "bzip2", feature = "lz4", feature = "zstd", feature = "blosc")),

@@ -169,6 +169,7 @@ impl<'a> Builder<'a> {
                     let mask = array.mask_array()?.unwrap_or_else(|| (**mask).clone());
                     self.array(&mask, &options)?
                 }
+                other => return Err(Error::unsupported(format!("the mask {other:?} has no form in a tree"))),
             };
             node.set("mask", value);
         }

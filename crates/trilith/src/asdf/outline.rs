@@ -23,6 +23,7 @@ pub fn nested(array: &Array, complex_tag: &str) -> Result<Value> {
             Nested::Close => built.end(),
             Nested::Element(scalar) => built.put(element(scalar, complex_tag)?),
             Nested::Masked => built.put(Value::null()),
+            other => return Err(Error::unsupported(format!("{other:?} has no form in a tree"))),
         }
         Ok(())
     })?;
@@ -46,6 +47,7 @@ fn element(scalar: ElementValue, complex_tag: &str) -> Result<Value> {
             let items: Result<Vec<Value>> = items.into_iter().map(|item| element(item, complex_tag)).collect();
             Value::seq(items?).flow()
         }
+        other => return Err(Error::unsupported(format!("the element {other:?} has no form in a tree"))),
     })
 }
 

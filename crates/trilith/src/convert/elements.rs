@@ -1,6 +1,6 @@
 //! Elements of a datatype that a generation lacks, as those of one that it has.
 
-use crate::array::{Array, Byteorder, Datatype, Element, Field, StructType};
+use crate::array::{Array, Byteorder, Datatype, Element, StructType};
 use crate::asdf::Target;
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ pub(super) fn replacement(datatype: &Datatype, target: &Target) -> Result<Option
             let mut changed = false;
             for field in &mut fields {
                 if let Some(datatype) = replacement(&field.datatype, target)? {
-                    *field = Field { datatype, ..field.clone() };
+                    field.datatype = datatype;
                     changed = true;
                 }
             }

@@ -50,7 +50,7 @@ fn converted(
                 let (datatype, byteorder) = converted(&member.datatype, &mut dims, known)?;
                 // A member without data has no place: it is seen as empty at the start.
                 let offset = member.offset.unwrap_or(0);
-                fields.push(Field { name: Some(read_own(&member.name).into_owned()), datatype, byteorder, shape: dims, offset });
+                fields.push(Field::new(read_own(&member.name), datatype, byteorder).with_shape(dims).at(offset));
             }
             let made = Arc::new(StructType::with_offsets(fields, structure.size)?);
             known.insert(Arc::as_ptr(structure), made.clone());

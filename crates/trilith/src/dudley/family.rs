@@ -108,7 +108,7 @@ impl Record {
                     (Datatype::Int64, Vec::new(), bytes)
                 }
             };
-            let field = Field { name: Some(name.clone()), datatype, byteorder: Byteorder::Little, shape, offset: size };
+            let field = Field::new(name, datatype, Byteorder::Little).with_shape(shape).at(size);
             let width = field.count().saturating_mul(field.datatype.packed_size());
             size = size.saturating_add(width);
             fields.push(field);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::array::{
-    Array, Byteorder, CP1252, Datatype, ElementValue, Field, StructType, Text, check_texts, cp1252_text, undeclared_text,
+    Array, Byteorder, CP1252, Datatype, ElementValue, StructType, Text, check_texts, cp1252_text, undeclared_text,
 };
 use crate::error::{Error, Result};
 
@@ -118,7 +118,9 @@ fn without_utf8(fields: &StructType, others: &mut std::slice::Iter<'_, bool>, is
                 (other, _) => other.clone(),
             },
         };
-        made.push(Field { datatype, byteorder: Byteorder::Little, ..field.clone() });
+        let mut converted = field.clone();
+        (converted.datatype, converted.byteorder) = (datatype, Byteorder::Little);
+        made.push(converted);
     }
     StructType::packed_from(made)
 }

@@ -274,7 +274,8 @@ impl Column {
     pub(super) fn meant(&self) -> Result<(Field, Meaning)> {
         let (datatype, shape) = self.stored()?;
         let name = Some(self.name.clone()).filter(|name| !name.is_empty());
-        let field = Field { name, ..Field::unnamed(datatype, Byteorder::Big) }.with_shape(shape).at(self.offset);
+        let mut field = Field::unnamed(datatype, Byteorder::Big).with_shape(shape).at(self.offset);
+        field.name = name;
         let linear = Linear { scale: self.scale, zero: self.zero, blank: self.null };
         let (scale, offset) = (self.scale, self.zero);
         let reading = |reading| Meaning { reading, missing: Vec::new() };
@@ -305,9 +306,9 @@ pub(super) fn row_type(columns: &[Column], width: u64) -> Result<(StructType, Ro
         // Of complex numbers both halves are the same, and none is converted.
         let size = column.number_size();
         rows.steps.push(Step { how, from: from..from + before, to: rows.to..end, size });
-        let field =
-            Field { name: Some(column.name.clone()).filter(|n| !n.is_empty()), ..Field::unnamed(datatype, Byteorder::Big) };
-        fields.push(field.with_shape(shape));
+        let mut field = Field::unnamed(datatype, Byteorder::Big).with_shape(shape);
+        field.name = Some(column.name.clone()).filter(|name| !name.is_empty());
+        fields.push(field);
         rows.to = end;
     }
     Ok((StructType::packed_from(fields)?, rows))
@@ -376,8 +377,9 @@ pub(super) fn text_array(hdu: &Hdu, source: &SourceRef, is_meant: bool, limits: 
         let chars = parts.next().and_then(|digits| digits.parse::<u64>().ok()).ok_or_else(wrong)?;
         let decimals = parts.next().map_or(Ok(0), |digits| digits.trim().parse::<u16>().map_err(|_| wrong()))?;
         let start = required(header, &format!("TBCOL{}", i + 1))?.saturating_sub(1);
-        let field = Field::unnamed(Datatype::with_length("ascii", chars)?, Byteorder::Big).at(start);
-        fields.push(Field { name: text(cards[0]).filter(|name| !name.is_empty()).map(str::to_owned), ..field });
+        let mut field = Field::unnamed(Datatype::with_length("ascii", chars)?, Byteorder::Big).at(start);
+        field.name = text(cards[0]).filter(|name| !name.is_empty()).map(str::to_owned);
+        fields.push(field);
         let (scale, offset) =
             (cards[3].map(number_of).transpose()?.unwrap_or(1.0), cards[4].map(number_of).transpose()?.unwrap_or(0.0));
         let null = cards[5].map(|card| Missing::Text(null_text(card).into_bytes()));

@@ -47,7 +47,7 @@ pub(super) fn shown(
 ) -> Result<(StructType, Vec<[u64; 4]>)> {
     let (mut made, mut parts, mut to) = (Vec::new(), Vec::new(), 0u64);
     for field in fields.fields() {
-        let mut shown = Field { offset: to, ..field.clone() };
+        let mut shown = field.clone().at(to);
         let at = first.saturating_add(field.offset);
         if let Datatype::Struct(inner) = &field.datatype {
             let (inner_shown, inner_parts) = self::shown(inner, at, tell)?;

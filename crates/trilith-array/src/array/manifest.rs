@@ -64,12 +64,12 @@ impl Array {
     /// the array.
     ///
     /// ```
-    /// use trilith::array::{Array, Byteorder, Datatype};
+    /// use trilith_array::array::{Array, Byteorder, Datatype};
     /// # let folder = std::env::temp_dir().join(format!("trilith-manifest-{}", std::process::id()));
     /// # std::fs::create_dir_all(&folder)?;
     /// let path = folder.join("x.raw");
     /// std::fs::write(&path, [0; 100])?;
-    /// let source = trilith::bytes::open(&path, Default::default())?;
+    /// let source = trilith_array::bytes::open(&path, Default::default())?;
     /// let array = Array::new(source, 20, Datatype::Float32, Byteorder::Little, vec![4, 5])?;
     /// let manifest = array.manifest(Some(2))?;
     /// assert_eq!(manifest.chunk, [2, 5]);

@@ -8,7 +8,8 @@ const DEPTH: usize = 64;
 
 /// A Python literal; tuples are lists.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Literal {
+#[doc(hidden)]
+pub enum Literal {
     Text(String),
     Int(u64),
     Bool(bool),

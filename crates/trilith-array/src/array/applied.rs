@@ -27,7 +27,7 @@ const AHEAD: u64 = 16 << 20;
 ///
 /// # Errors
 /// Returns `Malformed` if the result has more than 2^63 bytes.
-pub(crate) fn physical(array: &Array, meanings: &[Meaning]) -> Result<Array> {
+pub fn physical(array: &Array, meanings: &[Meaning]) -> Result<Array> {
     if meanings.iter().all(Meaning::is_stored) {
         return Ok(array.clone());
     }

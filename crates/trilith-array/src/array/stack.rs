@@ -12,11 +12,11 @@ impl Array {
     /// Joins arrays of one datatype and shape into one array, whose first axis counts them. No element is read.
     ///
     /// ```
-    /// use trilith::Array;
+    /// use trilith_array::Array;
     /// let rows = [[1i16, 2], [3, 4]].map(|row| Array::from_slice(&row, &[2]).unwrap());
     /// let stacked = Array::stack(rows.to_vec())?;
     /// assert_eq!((stacked.shape(), stacked.load::<i16>()?), (&[2, 2][..], vec![1, 2, 3, 4]));
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_array::Error>(())
     /// ```
     ///
     /// # Errors
@@ -32,10 +32,10 @@ impl Array {
     /// Joins arrays along their first axis; datatype and all other axes are the same. No element is read.
     ///
     /// ```
-    /// use trilith::Array;
+    /// use trilith_array::Array;
     /// let parts = vec![Array::from_slice(&[1u8, 2], &[2])?, Array::from_slice(&[3u8], &[1])?];
     /// assert_eq!(Array::concatenate(parts)?.load::<u8>()?, [1, 2, 3]);
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_array::Error>(())
     /// ```
     ///
     /// # Errors

@@ -41,12 +41,12 @@ pub enum FloatText {
 /// One element.
 ///
 /// ```
-/// use trilith::array::{Array, FloatText};
+/// use trilith_array::array::{Array, FloatText};
 /// let array = Array::from_slice(&[0.1f32], &[])?;
 /// let scalar = array.scalar()?;
 /// assert_eq!(scalar.text(FloatText::Shortest), "0.1");
 /// assert_eq!(scalar.text(FloatText::AsDouble), "0.10000000149011612");
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_array::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -247,7 +247,7 @@ pub fn complex_text(re: f64, im: f64, precision: Precision, floats: FloatText) -
 }
 
 /// A JSON string with its quotes.
-pub(crate) fn json_text(text: &str) -> String {
+pub fn json_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {
@@ -332,12 +332,12 @@ impl Array {
     /// Walks through the array as nested lists: what inline data and JSON are made of.
     ///
     /// ```
-    /// use trilith::array::{Array, FloatText, Nested};
+    /// use trilith_array::array::{Array, FloatText, Nested};
     /// let array = Array::from_slice(&[1i8, 2, 3, 4], &[2, 2])?;
     /// let mut steps = 0;
     /// array.for_each_nested(|_| { steps += 1; Ok(()) })?;
     /// assert_eq!(steps, 4 + 2 * 3);
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_array::Error>(())
     /// ```
     ///
     /// # Errors

@@ -36,13 +36,13 @@ const RANGES: u64 = 1 << 16;
 /// they are read side by side.
 ///
 /// ```
-/// use trilith::array::{Array, Byteorder, Index, read_all};
+/// use trilith_array::array::{Array, Byteorder, Index, read_all};
 /// let array = Array::from_slice(&[1u16, 2, 3, 4], &[2, 2])?;
 /// let (one, two) = (array.slice(&[Index::At(1)])?, array.slice(&[Index::Ellipsis, Index::At(0)])?);
 /// let (mut a, mut b) = ([0; 4], [0; 4]);
 /// read_all(vec![(&one, &mut a), (&two, &mut b)], Byteorder::Big)?;
 /// assert_eq!((a, b), ([0, 3, 0, 4], [0, 1, 0, 3]));
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_array::Error>(())
 /// ```
 ///
 /// # Errors
@@ -62,7 +62,7 @@ pub fn read_all(arrays: Vec<(&Array, &mut [u8])>, order: Byteorder) -> Result<()
 
 /// Announces to a file the bytes that are about to be read of several of its arrays. A remote one fetches them together, and so it
 /// does with the lengths of compressed pieces, which have to be known before.
-pub(crate) fn announce_all(file: &dyn Source, parts: &[Array], gap: u64) -> Result<()> {
+pub fn announce_all(file: &dyn Source, parts: &[Array], gap: u64) -> Result<()> {
     if !file.access().prefetch_helps {
         return Ok(());
     }

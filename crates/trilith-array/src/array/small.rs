@@ -12,7 +12,7 @@ const PIECE: usize = 64 << 10;
 
 /// The layout of a small float: a sign, an exponent of N bits with this bias, and a mantissa of N bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct SmallFloat {
+pub struct SmallFloat {
     exponent: u32,
     mantissa: u32,
     bias: i32,
@@ -82,7 +82,7 @@ impl SmallFloat {
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an array of another datatype.
-pub(crate) fn widened(array: &Array, float: SmallFloat) -> Result<Array> {
+pub fn widened(array: &Array, float: SmallFloat) -> Result<Array> {
     if *array.datatype() != float.bits() {
         return Err(Error::invalid_input(format!("an array of {}, expected {}, to be widened", array.datatype(), float.bits())));
     }

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 
 /// A number that a file declares.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Declared {
+pub enum Declared {
     Int(i128),
     Float(f64),
 }
@@ -47,7 +47,7 @@ impl Declared {
 
 /// A mark of a missing stored element.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Missing {
+pub enum Missing {
     /// The number itself; NaN marks every NaN.
     Equal(Declared),
     /// Every smaller number.
@@ -65,7 +65,7 @@ pub(crate) enum Missing {
 
 /// The interpretation of a stored element.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Reading {
+pub enum Reading {
     /// Itself.
     Stored,
     /// The same bits as an element of another type of the same size.
@@ -94,7 +94,7 @@ pub(crate) enum Reading {
 
 /// The declarations of a file about an array, or about one field of its structures.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Meaning {
+pub struct Meaning {
     pub reading: Reading,
     pub missing: Vec<Missing>,
 }

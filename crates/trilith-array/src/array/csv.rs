@@ -23,11 +23,11 @@ impl Array {
     /// readers skip, both are `""`.
     ///
     /// ```
-    /// use trilith::array::Array;
+    /// use trilith_array::array::Array;
     /// let mut out = Vec::new();
     /// Array::from_slice(&[1i8, 2, 3, 4], &[2, 2])?.write_csv(&mut out)?;
     /// assert_eq!(out, b"1,2\n3,4\n");
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_array::Error>(())
     /// ```
     ///
     /// # Errors

@@ -136,11 +136,11 @@ impl Array {
     /// and `complex256` lose the digits that a double cannot hold.
     ///
     /// ```
-    /// use trilith::array::Array;
+    /// use trilith_array::array::Array;
     /// let array = Array::from_slice(&[1.0f64, -2.0], &[2])?;
     /// assert_eq!(array.load_as::<i16>()?, [1, -2]);
     /// assert!(array.load_as::<u8>().is_err());
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_array::Error>(())
     /// ```
     ///
     /// # Errors

@@ -52,7 +52,7 @@ impl Array {
     ///
     /// # Errors
     /// Returns the errors of [`Array::load`].
-    pub(crate) fn is_mostly_padding(&self) -> Result<bool> {
+    pub fn is_mostly_padding(&self) -> Result<bool> {
         let may_be = || matches!(self.datatype, Datatype::Utf8(_)) || self.is_padded();
         if self.nbytes() <= LITTLE || !may_be() {
             return Ok(false);
@@ -70,7 +70,7 @@ impl Array {
 
     /// Returns the strings in C order, each without the NULs at its end. Strings that the source pads are read without
     /// padding. The mask does not count.
-    pub(crate) fn strings(&self) -> Strings {
+    pub fn strings(&self) -> Strings {
         let array = self.clone().without_mask();
         let blocks = (!self.is_padded()).then(|| array.row_blocks(PIECE));
         Strings { array, blocks, bytes: Vec::new().into_iter(), offsets: Vec::new().into_iter(), next: 0 }
@@ -81,7 +81,7 @@ impl Array {
     ///
     /// # Errors
     /// Returns the errors of [`Array::load`].
-    pub(crate) fn read_through(&self, mut progress: impl FnMut(u64)) -> Result<()> {
+    pub fn read_through(&self, mut progress: impl FnMut(u64)) -> Result<()> {
         if self.is_padded() {
             return self.strings().try_for_each(|text| text.map(|text| progress(text.len() as u64)));
         }
@@ -122,7 +122,7 @@ impl Array {
 
 /// The strings of an array, as [`Array::strings`] returns them.
 #[derive(Debug)]
-pub(crate) struct Strings {
+pub struct Strings {
     array: Array,
     /// The parts of an array that the source does not pad.
     blocks: Option<RowBlocks>,

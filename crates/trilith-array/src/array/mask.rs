@@ -77,7 +77,7 @@ impl Array {
     ///
     /// # Errors
     /// Returns the errors of [`Array::with_mask`] and [`Array::mask_bytes`].
-    pub(crate) fn masked_too(self, mask: Mask) -> Result<Self> {
+    pub fn masked_too(self, mask: Mask) -> Result<Self> {
         let Some(mut marks) = self.mask_bytes()? else { return self.with_mask(mask) };
         let array = self.with_mask(mask)?;
         let others = array.mask_bytes()?.unwrap_or_default();
@@ -89,10 +89,10 @@ impl Array {
     /// Returns the number of masked elements. For structures with a mask for each field it counts their values.
     ///
     /// ```
-    /// use trilith::array::{Array, Mask};
+    /// use trilith_array::array::{Array, Mask};
     /// let array = Array::from_slice(&[1i32, -1, -1], &[3])?.with_mask(Mask::Integer(-1))?;
     /// assert_eq!(array.masked_count()?, 2);
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_array::Error>(())
     /// ```
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl Array {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if elements are masked, and the errors of
     /// [`Array::masked_count`].
-    pub(crate) fn check_unmasked(&self, place: &str) -> Result<()> {
+    pub fn check_unmasked(&self, place: &str) -> Result<()> {
         if self.masked_count()? == 0 {
             return Ok(());
         }
@@ -158,7 +158,7 @@ impl Array {
     }
 
     /// Returns how many bytes of a mask an element has: 1, or one for each value of a structure.
-    pub(crate) fn marks(&self) -> u64 {
+    pub fn marks(&self) -> u64 {
         match &self.mask {
             Some(Mask::Array(mask)) if mask.datatype().as_struct().is_some() => mask.datatype().packed_size(),
             _ => 1,

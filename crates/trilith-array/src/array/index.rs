@@ -14,12 +14,12 @@ use crate::error::{Error, Result};
 /// The index of one axis, with the meaning that it has in Python and numpy.
 ///
 /// ```
-/// use trilith::array::{Array, Index};
+/// use trilith_array::array::{Array, Index};
 /// let array = Array::from_slice(&[0i32, 1, 2, 3, 4, 5], &[2, 3])?;
 /// let part = array.slice(&Index::parse_list("1,::-2")?)?;
 /// assert_eq!(part.shape(), [2]);
 /// assert_eq!(part.load::<i32>()?, [5, 3]);
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_array::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -109,12 +109,12 @@ impl Index {
 /// count from the end, `;` gives a step.
 ///
 /// ```
-/// use trilith::{Array, s};
+/// use trilith_array::{Array, s};
 /// let array = Array::from_slice(&(0..12).collect::<Vec<i32>>(), &[3, 4])?;
 /// assert_eq!(array.slice(s![1.., ..;2])?.load::<i32>()?, [4, 6, 8, 10]);
 /// assert_eq!(array.slice(s![-1, 1..3])?.load::<i32>()?, [9, 10]);
 /// assert_eq!(array.slice(s![..;-2, 0])?.load::<i32>()?, [8, 0]);
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_array::Error>(())
 /// ```
 #[macro_export]
 macro_rules! s {
@@ -191,7 +191,7 @@ fn resolve(start: Option<i64>, stop: Option<i64>, step: i64, len: u64) -> (u64, 
 
 /// The part of one axis that an index takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub struct Taken {
     pub first: u64,
     pub count: u64,
     pub step: i64,
@@ -203,7 +203,7 @@ pub(crate) struct Taken {
 ///
 /// # Errors
 /// Returns the errors of [`Array::slice`].
-pub(crate) fn taken(shape: &[u64], indices: &[Index]) -> Result<Vec<Taken>> {
+pub fn taken(shape: &[u64], indices: &[Index]) -> Result<Vec<Taken>> {
     let given = indices.iter().filter(|index| **index != Index::Ellipsis).count();
     let axes = shape.len();
     if given > axes {

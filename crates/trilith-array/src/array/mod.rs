@@ -17,14 +17,16 @@ mod element;
 mod encode;
 mod fetch;
 mod gather;
-pub(crate) mod grid;
+#[doc(hidden)]
+pub mod grid;
 mod handle;
 mod index;
 mod kept;
 mod literal;
 mod manifest;
 mod mask;
-pub(crate) mod meaning;
+#[doc(hidden)]
+pub mod meaning;
 mod npy;
 mod number;
 mod pages;
@@ -32,7 +34,8 @@ mod program;
 mod ragged;
 mod scalar;
 mod shape;
-pub(crate) mod small;
+#[doc(hidden)]
+pub mod small;
 mod stack;
 mod structure;
 #[cfg(test)]
@@ -43,38 +46,40 @@ mod turn;
 #[cfg(feature = "ndarray")]
 mod view;
 
-pub(crate) use applied::physical;
+#[doc(hidden)]
+pub use applied::physical;
 pub use datatype::{Byteorder, Datatype};
 pub use element::Element;
 pub use fetch::RowBlocks;
 #[doc(hidden)]
-pub(crate) use fetch::announce_all;
+pub use fetch::announce_all;
+#[doc(hidden)]
 pub use fetch::read_all;
 pub use handle::Array;
 pub use index::Index;
-pub(crate) use index::taken;
-pub(crate) use literal::Literal;
+#[doc(hidden)]
+pub use index::taken;
+#[doc(hidden)]
+pub use literal::Literal;
 #[doc(hidden)]
 pub use manifest::Manifest;
 pub use mask::Mask;
+#[cfg(feature = "gzip")]
 #[doc(hidden)]
-pub use npy::npy_header;
-#[cfg(feature = "zlib")]
-pub(crate) use npy::npy_header_len;
-pub(crate) use npy::{Named, NamedKind, Partly};
-pub(crate) use npy::{number_descr, numpy_datatype, numpy_descr, numpy_name};
+pub use npy::npy_header_len;
+#[doc(hidden)]
+pub use npy::{Named, NamedKind, Partly, npy_header, number_descr, numpy_datatype, numpy_descr, numpy_name};
 #[doc(hidden)]
 pub use pages::Pages;
 pub use scalar::ElementValue;
 #[cfg(test)]
 use scalar::float_text;
-pub(crate) use scalar::json_text;
 #[doc(hidden)]
-pub use scalar::{FloatText, Nested, Precision, complex_text};
-pub(crate) use shape::unravel;
+pub use scalar::{FloatText, Nested, Precision, complex_text, json_text};
 #[doc(hidden)]
-pub use shape::{c_strides, element_count, extent};
-pub(crate) use shape::{fortran_strides, stream_rows};
-pub(crate) use structure::FIELD_COST;
+pub use shape::{c_strides, element_count, extent, fortran_strides, stream_rows, unravel};
+#[doc(hidden)]
+pub use structure::FIELD_COST;
 pub use structure::{Field, StructType};
-pub(crate) use text::{CP1252, Text, check_texts, cp1252_text, undeclared_text};
+#[doc(hidden)]
+pub use text::{CP1252, Text, check_texts, cp1252_text, undeclared_text};

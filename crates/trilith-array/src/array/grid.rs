@@ -32,7 +32,7 @@ const RUN: u64 = 24;
 const PARALLEL: usize = 8 << 20;
 
 /// The chunks of a grid, in row-major order.
-pub(crate) trait Chunks: Send + Sync {
+pub trait Chunks: Send + Sync {
     /// Returns the place of a chunk in [`Chunks::source`], or None if it was never written.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ pub(crate) trait Chunks: Send + Sync {
 
 /// The division of an array into chunks.
 #[derive(Debug, Clone)]
-pub(crate) struct Cut {
+pub struct Cut {
     /// The lengths of the axes.
     pub shape: Vec<u64>,
     /// The lengths of a whole chunk.
@@ -155,7 +155,7 @@ pub(super) struct ChunkRanges {
 }
 
 /// The elements of an array in chunks, in C order.
-pub(crate) struct ChunkedSource {
+pub struct ChunkedSource {
     cut: Cut,
     /// The shape and that of a chunk with all their axes, of which `cut` may have fewer.
     said: (Vec<u64>, Vec<u64>),
@@ -559,7 +559,7 @@ impl Source for ChunkedSource {
 }
 
 /// Elements in Fortran order, put into C order.
-pub(crate) fn from_columns(bytes: &[u8], lengths: &[u64], item: usize) -> Vec<u8> {
+pub fn from_columns(bytes: &[u8], lengths: &[u64], item: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let count: u64 = lengths.iter().product();
     for number in 0..count {

@@ -22,7 +22,7 @@ impl Array {
     ///
     /// # Errors
     /// Returns the errors of [`Array::new`].
-    pub(crate) fn chunked(source: Arc<ChunkedSource>, datatype: Datatype, byteorder: Byteorder, shape: Vec<u64>) -> Result<Self> {
+    pub fn chunked(source: Arc<ChunkedSource>, datatype: Datatype, byteorder: Byteorder, shape: Vec<u64>) -> Result<Self> {
         let chunking = Some(Arc::new(Chunking::of(Arc::clone(&source))));
         Ok(Self { chunking, ..Self::new(source, 0, datatype, byteorder, shape)? })
     }
@@ -86,10 +86,10 @@ impl Array {
     /// Returns the errors of [`Array::piece`].
     ///
     /// ```
-    /// use trilith::array::Array;
+    /// use trilith_array::array::Array;
     /// let array = Array::from_slice(&[0u8; 4000], &[40, 100])?;
     /// assert_eq!(array.tiles(1000)?, [10, 100]);
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_array::Error>(())
     /// ```
     pub fn tiles(&self, bytes: u64) -> Result<Vec<u64>> {
         if self.is_empty() || self.shape().is_empty() {
@@ -148,10 +148,10 @@ impl Array {
     /// Returns the errors of [`Array::piece`].
     ///
     /// ```
-    /// use trilith::array::Array;
+    /// use trilith_array::array::Array;
     /// let array = Array::from_slice(&[0u8; 4000], &[40, 100])?;
     /// assert_eq!(array.chunk_shape()?, None);
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_array::Error>(())
     /// ```
     pub fn chunk_shape(&self) -> Result<Option<Vec<u64>>> {
         if self.is_empty() || self.shape().is_empty() {
@@ -176,10 +176,10 @@ impl Array {
     /// Returns the errors of [`Array::piece`].
     ///
     /// ```
-    /// use trilith::array::Array;
+    /// use trilith_array::array::Array;
     /// let array = Array::from_slice(&[0u8; 4000], &[40, 100])?;
     /// assert_eq!(array.row_parts(1500)?, Some(vec![15, 15, 10]));
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_array::Error>(())
     /// ```
     pub fn row_parts(&self, bytes: u64) -> Result<Option<Vec<u64>>> {
         let (Some(row), Some(rows)) = (self.row_bytes(), self.shape().first().copied()) else { return Ok(None) };

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// The type of one element, with the names of the ASDF standard (ndarray-1.1.0) if it has them.
 ///
 /// ```
-/// use trilith::array::Datatype;
+/// use trilith_array::array::Datatype;
 /// assert_eq!(Datatype::from_name("float32"), Some(Datatype::Float32));
 /// assert_eq!(Datatype::Ucs4(5).item_size(), 20);
 /// assert_eq!(Datatype::Ucs4(5).to_string(), r#"["ucs4", 5]"#);
@@ -103,7 +103,8 @@ impl Datatype {
     }
 
     /// The number of a kind, by the letter that numpy and Dudley have for it, with this number of bytes.
-    pub(crate) fn number(kind: char, size: u64) -> Option<Self> {
+    #[doc(hidden)]
+    pub fn number(kind: char, size: u64) -> Option<Self> {
         Some(match (kind, size) {
             ('i', 1) => Self::Int8,
             ('i', 2) => Self::Int16,
@@ -127,7 +128,8 @@ impl Datatype {
     }
 
     /// Returns the letter of the kind of a number: `i`, `u`, `f`, `c`, or `b` of a boolean.
-    pub(crate) fn kind(&self) -> Option<char> {
+    #[doc(hidden)]
+    pub fn kind(&self) -> Option<char> {
         match self {
             Self::Bool8 => Some('b'),
             _ if self.is_signed() => Some('i'),
@@ -177,7 +179,8 @@ impl Datatype {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for wider elements.
-    pub(crate) fn check_width(&self, len: u64) -> Result<()> {
+    #[doc(hidden)]
+    pub fn check_width(&self, len: u64) -> Result<()> {
         const WIDE: u64 = 1 << 20;
         let size = self.item_size();
         if size > len.max(WIDE) {
@@ -227,12 +230,14 @@ impl Datatype {
     }
 
     /// Returns `true` if elements are signed integers.
-    pub(crate) fn is_signed(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_signed(&self) -> bool {
         matches!(self, Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64)
     }
 
     /// The smallest and the largest number of a type of whole numbers.
-    pub(crate) fn whole_range(&self) -> Option<(i128, i128)> {
+    #[doc(hidden)]
+    pub fn whole_range(&self) -> Option<(i128, i128)> {
         let most = 1i128 << (8 * self.item_size()).min(64);
         self.is_integer().then_some(if self.is_signed() { (-most / 2, most / 2 - 1) } else { (0, most - 1) })
     }
@@ -272,7 +277,8 @@ impl Datatype {
     ///
     /// # Errors
     /// Returns the errors of [`StructType::packed_from`].
-    pub(crate) fn flags(&self) -> Result<Self> {
+    #[doc(hidden)]
+    pub fn flags(&self) -> Result<Self> {
         // Recursion is limited with the nesting of structs.
         let Self::Struct(fields) = self else { return Ok(Self::Bool8) };
         let flags = fields.fields().iter().map(|field| {

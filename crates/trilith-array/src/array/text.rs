@@ -7,13 +7,13 @@ use super::handle::Array;
 use crate::error::{Error, Result};
 
 /// The characters of cp1252 from 0x80 to 0x9f; NUL if it has none.
-pub(crate) const CP1252: [char; 32] = [
+pub const CP1252: [char; 32] = [
     '€', '\0', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\0', 'Ž', '\0', '\0', '‘', '’', '“', '”', '•', '–', '—',
     '˜', '™', 'š', '›', 'œ', '\0', 'ž', 'Ÿ',
 ];
 
 /// Decodes bytes as cp1252, or all of them as Latin-1 if cp1252 does not define one of them.
-pub(crate) fn cp1252_text(bytes: &[u8]) -> String {
+pub fn cp1252_text(bytes: &[u8]) -> String {
     let cp1252 = |byte: &u8| match byte {
         0x80..=0x9f => CP1252.get(usize::from(byte - 0x80)).copied().unwrap_or('\0'),
         _ => char::from(*byte),
@@ -24,14 +24,14 @@ pub(crate) fn cp1252_text(bytes: &[u8]) -> String {
 
 /// Decodes bytes whose encoding no file declares, or that are declared as ASCII and are not: UTF-8 if they are that, otherwise
 /// [`cp1252_text`].
-pub(crate) fn undeclared_text(bytes: &[u8]) -> String {
+pub fn undeclared_text(bytes: &[u8]) -> String {
     // Few strings of another encoding are UTF-8 by chance.
     str::from_utf8(bytes).map_or_else(|_| cp1252_text(bytes), str::to_owned)
 }
 
 /// A datatype of text, and what its elements may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Text {
+pub enum Text {
     /// 0.1.0dev, 4.1.3, `ascii`: "all codepoints < 128".
     Ascii,
     /// The same, `ucs4`: "unicode text in the UCS-4 encoding".
@@ -45,7 +45,7 @@ pub(crate) enum Text {
 /// # Errors
 /// Returns [`ErrorKind::Malformed`] with the first byte or code point that is none of its characters, and the
 /// errors of [`Array::for_each_piece`].
-pub(crate) fn check_texts(array: &Array, kind: Text) -> Result<()> {
+pub fn check_texts(array: &Array, kind: Text) -> Result<()> {
     let mut places = Vec::new();
     text_places(array.datatype(), kind, 0, &mut places);
     let item = usize::try_from(array.datatype().packed_size()).unwrap_or(0);

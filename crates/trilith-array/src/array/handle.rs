@@ -21,11 +21,11 @@ use crate::limits::Limits;
 /// borrows ([`view`](Array::view)) or goes piece by piece ([`for_each_piece`](Array::for_each_piece)).
 ///
 /// ```
-/// use trilith::array::{Array, Byteorder, Datatype};
+/// use trilith_array::array::{Array, Byteorder, Datatype};
 /// let array = Array::from_bytes(vec![0, 1, 0, 2, 0, 3, 0, 4], Datatype::Int16, Byteorder::Big, vec![2, 2])?;
 /// assert_eq!(array.load::<i16>()?, [1, 2, 3, 4]);
 /// assert_eq!(array.transpose(None)?.load::<i16>()?, [1, 3, 2, 4]);
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_array::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Array {
@@ -129,7 +129,8 @@ impl Array {
 
     /// Returns `true` if the file declares the masked elements missing, so that the stored numbers there are no
     /// values.
-    pub(crate) fn is_void(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_void(&self) -> bool {
         self.is_void
     }
 
@@ -204,7 +205,8 @@ impl Array {
     }
 
     /// Returns the number of bytes of all elements with the padding of structs.
-    pub(crate) fn nbytes_stored(&self) -> u64 {
+    #[doc(hidden)]
+    pub fn nbytes_stored(&self) -> u64 {
         self.len().saturating_mul(self.datatype.item_size())
     }
 
@@ -265,7 +267,8 @@ impl Array {
 
     /// Returns the number of rows of the first axis that end before byte `end` of the source, or None if all do.
     /// The number is 0 for an array without axes, and for one whose rows do not follow each other.
-    pub(crate) fn rows_up_to(&self, end: u64) -> Option<u64> {
+    #[doc(hidden)]
+    pub fn rows_up_to(&self, end: u64) -> Option<u64> {
         let item = self.datatype.item_size();
         if shape::extent(self.offset, &self.shape, &self.strides, item, end).is_ok() {
             return None;
@@ -279,7 +282,8 @@ impl Array {
     }
 
     /// Refuses elements that are after the end of a source that was cut off.
-    pub(crate) fn check_present(&self) -> Result<()> {
+    #[doc(hidden)]
+    pub fn check_present(&self) -> Result<()> {
         let there = self.source.present();
         if there >= self.source.len() {
             return Ok(());

@@ -67,10 +67,10 @@ impl Array {
     /// [`Array::load`] into large pages: several times faster for arrays of many megabytes.
     ///
     /// ```
-    /// use trilith::array::Array;
+    /// use trilith_array::array::Array;
     /// let pages = Array::from_slice(&[1f32, 2.0], &[2])?.load_pages::<f32>()?;
     /// assert_eq!(pages[1], 2.0);
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_array::Error>(())
     /// ```
     ///
     /// # Errors

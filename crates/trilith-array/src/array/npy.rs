@@ -49,7 +49,7 @@ impl Array {
     ///
     /// # Errors
     /// Returns the errors of [`Array::from_npy`]. If no column is left, returns the error of the first one.
-    pub(crate) fn from_npy_partly(source: SourceRef, limits: &Limits, known: &dyn Fn(&Datatype) -> Result<()>) -> Result<Partly> {
+    pub fn from_npy_partly(source: SourceRef, limits: &Limits, known: &dyn Fn(&Datatype) -> Result<()>) -> Result<Partly> {
         let mut columns = Columns { known: Some(known), path: Vec::new(), missing: Vec::new(), named: Vec::new() };
         let array = Self::read_npy(source, limits, &mut columns)?;
         Ok((array, columns.missing, columns.named))
@@ -106,8 +106,8 @@ impl Array {
 
 /// Returns an upper bound of the offset of the elements in a `.npy` file, by its first 12 bytes. Errors in them are
 /// reported when the file is read.
-#[cfg(feature = "zlib")]
-pub(crate) fn npy_header_len(start: &[u8]) -> u64 {
+#[cfg(feature = "gzip")]
+pub fn npy_header_len(start: &[u8]) -> u64 {
     let wide = matches!(start.get(6), Some(2 | 3));
     let field = start.get(8..if wide { 12 } else { 10 }).unwrap_or(&[]);
     let len = field.iter().rev().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
@@ -117,11 +117,11 @@ pub(crate) fn npy_header_len(start: &[u8]) -> u64 {
 /// Everything of a `.npy` file that is before the elements.
 ///
 /// ```
-/// use trilith::array::{Datatype, npy_header};
+/// use trilith_array::array::{Datatype, npy_header};
 /// let header = npy_header(&Datatype::Float32, &[2, 3])?;
 /// assert_eq!(header.len() % 64, 0);
 /// assert!(header.starts_with(b"\x93NUMPY\x01\x00"));
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_array::Error>(())
 /// ```
 ///
 /// # Errors
@@ -170,7 +170,7 @@ fn descr(datatype: &Datatype) -> Result<String> {
 }
 
 /// Returns numpy's name of a number in a byte order.
-pub(crate) fn number_descr(datatype: &Datatype, order: Byteorder) -> String {
+pub fn number_descr(datatype: &Datatype, order: Byteorder) -> String {
     let size = datatype.item_size();
     let mark = if size == 1 { '|' } else { order.sign() };
     format!("{mark}{}{size}", datatype.kind().unwrap_or('V'))
@@ -198,7 +198,7 @@ fn struct_descr(fields: &StructType) -> Result<String> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for one that there is no word for here.
-pub(crate) fn numpy_datatype(descr: &Literal) -> Result<(Datatype, Byteorder)> {
+pub fn numpy_datatype(descr: &Literal) -> Result<(Datatype, Byteorder)> {
     match Columns::all().datatype(descr)? {
         (datatype, order, None) => Ok((datatype, order)),
         (.., Some(size)) => Err(Error::unsupported(format!("opaque elements of {size} bytes, the numpy datatype V{size}"))),
@@ -209,7 +209,7 @@ pub(crate) fn numpy_datatype(descr: &Literal) -> Result<(Datatype, Byteorder)> {
 ///
 /// # Errors
 /// Returns the errors of [`npy_header`].
-pub(crate) fn numpy_descr(datatype: &Datatype) -> Result<Literal> {
+pub fn numpy_descr(datatype: &Datatype) -> Result<Literal> {
     literal::parse(&descr(datatype)?)
 }
 
@@ -229,22 +229,24 @@ struct Columns<'k> {
 }
 
 /// An array, the columns of it that cannot be read with the reasons, and what there is no datatype for here.
-pub(crate) type Partly = (Array, Vec<(String, Error)>, Vec<Named>);
+pub type Partly = (Array, Vec<(String, Error)>, Vec<Named>);
 
 /// The elements of an array, or of a column, that are not what their datatype says.
-pub(crate) struct Named {
+pub struct Named {
     /// The datatype in the words of numpy.
     pub name: String,
     /// The names of the column, with points between; empty for the elements of the array.
     pub column: String,
     /// The byte of an element at which the column begins.
     pub at: u64,
+    /// The order of the bytes of its numbers.
     pub order: Byteorder,
+    /// What numpy would make of them.
     pub kind: NamedKind,
 }
 
 /// The kind of such elements.
-pub(crate) enum NamedKind {
+pub enum NamedKind {
     /// Dates as whole numbers: how many units a number counts, and the unit.
     Dates(u64, String),
     /// Durations as whole numbers.
@@ -402,7 +404,7 @@ fn read_name(name: &str) -> Result<(Datatype, Byteorder)> {
 }
 
 /// The datatype that numpy calls so (`<f8`, `i2`, `S4`), and the byte order that its sign gives.
-pub(crate) fn numpy_name(name: &str) -> Option<(Datatype, Option<Byteorder>)> {
+pub fn numpy_name(name: &str) -> Option<(Datatype, Option<Byteorder>)> {
     let (order, rest) = match name.as_bytes().first() {
         Some(b'>') => (Some(Byteorder::Big), &name[1..]),
         Some(b'<') => (Some(Byteorder::Little), &name[1..]),

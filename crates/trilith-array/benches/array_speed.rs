@@ -7,9 +7,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use trilith::Result;
-use trilith::array::{Array, Byteorder, Datatype, Field, Index, StructType};
-use trilith::bytes::{MemorySource, SourceRef};
+use trilith_array::Result;
+use trilith_array::array::{Array, Byteorder, Datatype, Field, Index, StructType};
+use trilith_array::bytes::{MemorySource, SourceRef};
 
 const ROUNDS: usize = 40;
 

@@ -16,13 +16,13 @@ impl ElementValue {
     /// datatype and is padded with NUL. A struct takes a list of as many values as it has fields.
     ///
     /// ```
-    /// use trilith::array::{Byteorder, Datatype, ElementValue};
+    /// use trilith_array::array::{Byteorder, Datatype, ElementValue};
     /// let mut bytes = Vec::new();
     /// ElementValue::Int(258).encode(&Datatype::Uint16, Byteorder::Big, &mut bytes)?;
     /// ElementValue::Text("a".into()).encode(&Datatype::Ascii(3), Byteorder::Big, &mut bytes)?;
     /// assert_eq!(bytes, b"\x01\x02a\0\0");
     /// assert!(ElementValue::Int(-1).encode(&Datatype::Uint8, Byteorder::Big, &mut bytes).is_err());
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_array::Error>(())
     /// ```
     ///
     /// # Errors

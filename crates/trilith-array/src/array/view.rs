@@ -15,11 +15,11 @@ impl Array {
     /// machine, not aligned, not in memory, or repeated by strides of 0.
     ///
     /// ```
-    /// use trilith::array::Array;
+    /// use trilith_array::array::Array;
     /// let array = Array::from_slice(&[1f64, 2.0, 3.0, 4.0], &[2, 2])?;
     /// let across = array.transpose(None)?;
     /// assert_eq!(across.as_ndarray::<f64>().unwrap()[[0, 1]], 3.0);
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_array::Error>(())
     /// ```
     pub fn as_ndarray<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
         let native = self.byteorder == Byteorder::NATIVE || size_of::<T>() == 1;
@@ -60,10 +60,10 @@ impl Array {
     /// Does the same as [`Array::to_ndarray`], converted to `T`. It is an error if a number does not fit.
     ///
     /// ```
-    /// use trilith::Array;
+    /// use trilith_array::Array;
     /// let array = Array::from_slice(&[1i16, 2], &[2])?;
     /// assert_eq!(array.to_ndarray_as::<f64>()?.sum(), 3.0);
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_array::Error>(())
     /// ```
     ///
     /// # Errors

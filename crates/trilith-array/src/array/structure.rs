@@ -14,7 +14,7 @@ const FIELDS: u64 = 1 << 20;
 /// Cost of a field, in bytes of work. A few lines can describe a million fields by aliases or by types that double,
 /// and a few more lines can describe a thousand arrays of them. So the code that makes a datatype charges this work
 /// for each of its fields.
-pub(crate) const FIELD_COST: u64 = 512;
+pub const FIELD_COST: u64 = 512;
 
 /// One field of a structured element.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -72,13 +72,13 @@ impl Field {
 /// The fields of a structured element (ndarray-1.1.0, `datatype` given as a list).
 ///
 /// ```
-/// use trilith::array::{Byteorder, Datatype, Field, StructType};
+/// use trilith_array::array::{Byteorder, Datatype, Field, StructType};
 /// let row = StructType::packed_from(vec![
 ///     Field::new("id", Datatype::Int32, Byteorder::Little),
 ///     Field::new("flux", Datatype::Float64, Byteorder::Big).with_shape(vec![2]),
 /// ])?;
 /// assert_eq!((row.item_size(), row.fields()[1].offset), (20, 4));
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_array::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct StructType {

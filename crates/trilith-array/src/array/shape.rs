@@ -1,7 +1,7 @@
 //! Shapes and strides: how far the elements of an array reach in its bytes.
 
 use crate::error::{Error, Result};
-pub(crate) use crate::index::unravel;
+pub use crate::index::unravel;
 
 /// Maximum number of axes of an array, the same as in numpy.
 pub const AXES: usize = 64;
@@ -24,9 +24,9 @@ pub fn element_count(shape: &[u64]) -> Result<u64> {
 /// Strides in bytes of packed elements in C order, the last index fastest.
 ///
 /// ```
-/// use trilith::array::c_strides;
+/// use trilith_array::array::c_strides;
 /// assert_eq!(c_strides(&[2, 3, 4], 8)?, [96, 32, 8]);
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_array::Error>(())
 /// ```
 ///
 /// # Errors
