@@ -25,6 +25,7 @@ const AREAS: &[(&str, usize, usize)] = &[
     ("crates/trilith-array/src", 0, 0),
     ("crates/trilith-c", 0, 0),
     ("crates/trilith-cli/src", 0, 0),
+    ("crates/trilith-codec/src", 0, 0),
     ("crates/trilith-io/src", 0, 0),
     ("crates/trilith-py", 0, 0),
     ("crates/trilith-view/src", 0, 0),

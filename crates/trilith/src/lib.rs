@@ -138,23 +138,19 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "schema"), allow(dead_code, unused_imports, reason = "some helpers serve only schemas"))]
 
-use trilith_io::{byteorder, diagnostic, index, percent, span, spelling};
 pub use trilith_io::{bytes, interrupt};
+use trilith_io::{diagnostic, percent, span, spelling};
 #[doc(hidden)]
 pub use trilith_io::{error, glob, limits, progress, threads};
 
+#[doc(hidden)]
+pub use trilith_codec::codec;
 #[doc(hidden)]
 pub use trilith_yaml::yaml;
 
 pub use trilith_array::{array, s};
 pub use trilith_yaml::tree;
 
-#[cfg_attr(
-    not(all(feature = "zlib", feature = "bzip2", feature = "lz4", feature = "zstd", feature = "blosc")),
-    allow(dead_code, reason = "what the codecs share, some of which were left out")
-)]
-#[doc(hidden)]
-pub mod codec;
 #[doc(hidden)]
 pub mod condition;
 #[doc(hidden)]

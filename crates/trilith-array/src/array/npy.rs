@@ -241,7 +241,7 @@ pub struct Named {
     pub at: u64,
     /// The order of the bytes of its numbers.
     pub order: Byteorder,
-    /// What numpy would make of them.
+    /// Their kind for numpy.
     pub kind: NamedKind,
 }
 

@@ -433,14 +433,12 @@ impl Stored<'_> {
             Self::Pieces { len, row, item, .. } => (*len, *row, *item),
             Self::Reserved(len) => (*len, 0, 1),
         };
-        let encode = EncodeOptions {
-            level: options.level,
-            blosc: options.blosc,
-            total: Some(len),
-            row_bytes: Some(row).filter(|row| *row > 0),
-            item_size: usize::try_from(item).unwrap_or(1).max(1),
-            ..EncodeOptions::default()
-        };
+        let mut encode = EncodeOptions::default();
+        encode.level = options.level;
+        encode.blosc = options.blosc;
+        encode.total = Some(len);
+        encode.row_bytes = Some(row).filter(|row| *row > 0);
+        encode.item_size = usize::try_from(item).unwrap_or(1).max(1);
         BlockOptions { codec: options.compression(), streamed: options.streamed, encode }
     }
 

@@ -145,6 +145,7 @@ fn column(leaf: &Leaf, bytes: Vec<u8>, count: usize, order: Byteorder) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::array::Field;
     use half::f16;
 
     #[test]

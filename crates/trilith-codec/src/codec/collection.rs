@@ -3,19 +3,19 @@
 use std::collections::HashMap;
 
 /// The objects of a collection by their numbers: where each begins in the collection, and how many bytes it has.
-pub(crate) type Objects = HashMap<u64, (u64, u64)>;
+pub type Objects = HashMap<u64, (u64, u64)>;
 
 /// The first bytes of a collection.
-pub(crate) const SIGNATURE: &[u8; 4] = b"GCOL";
+pub const SIGNATURE: &[u8; 4] = b"GCOL";
 
 /// Returns how many bytes a collection has, by its first bytes and the bytes of a length; `None` if it is none.
-pub(crate) fn size(head: &[u8], lengths: usize) -> Option<u64> {
+pub fn size(head: &[u8], lengths: usize) -> Option<u64> {
     head.starts_with(SIGNATURE).then_some(())?;
     uint(head, 8, lengths)
 }
 
 /// Returns the objects of a collection, whose lengths are numbers of `width` bytes.
-pub(crate) fn objects(bytes: &[u8], lengths: usize) -> Objects {
+pub fn objects(bytes: &[u8], lengths: usize) -> Objects {
     let mut found = HashMap::new();
     let mut at = 8 + lengths;
     while let (Some(index), Some(len)) = (uint(bytes, at, 2), uint(bytes, at + 8, lengths)) {
@@ -32,7 +32,7 @@ pub(crate) fn objects(bytes: &[u8], lengths: usize) -> Objects {
 }
 
 /// Returns a little-endian number of at most 8 bytes.
-pub(crate) fn uint(bytes: &[u8], at: usize, len: usize) -> Option<u64> {
+pub fn uint(bytes: &[u8], at: usize, len: usize) -> Option<u64> {
     let mut word = [0; 8];
     let found = bytes.get(at..at.checked_add(len)?)?;
     word.iter_mut().zip(found).for_each(|(to, from)| *to = *from);

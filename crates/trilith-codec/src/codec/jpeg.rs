@@ -12,7 +12,7 @@ use crate::limits::Limits;
 
 /// The colours of an image of three samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Colors {
+pub enum Colors {
     /// Red, green and blue, made of luminance and chrominance if these are stored.
     Meant,
     /// The samples as they are stored, unless the image is a JFIF file, in which they are luminance and chrominance.
@@ -21,10 +21,14 @@ pub(crate) enum Colors {
 
 /// The shape that an image has to have, and its colours.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Expected {
+pub struct Expected {
+    /// Its rows.
     pub rows: u64,
+    /// Its columns.
     pub columns: u64,
+    /// The samples of each pixel.
     pub samples: u64,
+    /// Their meaning.
     pub colors: Colors,
     /// `true` if it may have more rows, which are cut off.
     pub may_be_longer: bool,
@@ -35,7 +39,7 @@ pub(crate) struct Expected {
 /// # Errors
 /// Returns `Malformed` for bytes that do not decode to an image of that shape, `Unsupported` for samples that are not
 /// converted, `Limit`.
-pub(crate) fn decode(bytes: &[u8], expected: &Expected, limits: &Limits) -> Result<Vec<u8>> {
+pub fn decode(bytes: &[u8], expected: &Expected, limits: &Limits) -> Result<Vec<u8>> {
     let Expected { rows, columns, samples, colors, may_be_longer } = *expected;
     let wanted = match samples {
         1 => ColorSpace::Luma,

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use trilith::Limits;
-use trilith::bytes::MemorySource;
-use trilith::codec::{Blosc, CODECS, CodecId, EncodeOptions, Shuffle, decoder, encoder, set_threads};
+use trilith_codec::Limits;
+use trilith_codec::codec::{Blosc, CODECS, CodecId, EncodeOptions, Shuffle, decoder, encoder, set_threads};
+use trilith_io::bytes::MemorySource;
 
 /// Normally distributed noise around a sky of 100, with stars, as big-endian float32; or the same
 /// as int16.

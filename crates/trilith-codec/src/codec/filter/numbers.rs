@@ -4,7 +4,7 @@ use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 
 /// Bytes that a date takes as a string.
-pub(crate) const DATE: usize = 32;
+pub const DATE: usize = 32;
 
 /// The bits of a number that bytes are, the least significant first; at most 16 bytes count.
 fn bits(bytes: &[u8], is_big: bool) -> u128 {
@@ -146,7 +146,7 @@ fn scaled(value: u128, power: i64) -> f64 {
 const UNITS: [&str; 13] = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"];
 
 /// Returns the number of a unit.
-pub(crate) fn unit(name: &str) -> Option<u64> {
+pub fn unit(name: &str) -> Option<u64> {
     UNITS.iter().position(|unit| *unit == name).map(|at| at as u64)
 }
 
@@ -214,7 +214,7 @@ fn year(year: i128) -> String {
 }
 
 /// Returns year, month and day of a number of days since 1970, in the Gregorian calendar.
-pub(crate) fn civil(days: i128) -> (i128, i128, i128) {
+pub fn civil(days: i128) -> (i128, i128, i128) {
     // Years begin in March, so that the day that some have more is the last one.
     let days = days + 719_468;
     let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));

@@ -98,7 +98,7 @@ impl Engine for Inflate {
 }
 
 /// The decoded bytes of a deflated member of an archive: a stream without header, whose CRC-32 is stated next to it.
-pub(crate) fn member(stored: SourceRef, len: u64, crc: u32, limits: &Limits) -> SourceRef {
+pub fn member(stored: SourceRef, len: u64, crc: u32, limits: &Limits) -> SourceRef {
     Arc::new(Streamed::new(Box::new(Member { crc }), stored, len, limits))
 }
 

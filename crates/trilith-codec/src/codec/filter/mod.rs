@@ -11,7 +11,7 @@ mod delta;
 mod lz4h5;
 mod lzf;
 mod lzw;
-pub(crate) mod numbers;
+pub mod numbers;
 mod packbits;
 mod packed;
 mod szip;
@@ -24,7 +24,7 @@ use crate::limits::Limits;
 
 /// The filters of a grid of chunks.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Filters(Vec<Filter>);
+pub struct Filters(Vec<Filter>);
 
 /// One filter: its word and what is in parentheses.
 #[derive(Debug, Clone)]

@@ -21,20 +21,20 @@
 //!
 //! To add a codec, write a file in this folder and a row in [`CODECS`].
 
-pub(crate) mod bits;
+pub mod bits;
 #[cfg(feature = "blosc")]
 mod blsc;
 #[cfg(feature = "bzip2")]
 mod bzp2;
 pub mod chain;
 mod chunks;
-pub(crate) mod collection;
-pub(crate) mod crc;
-pub(crate) mod filter;
+pub mod collection;
+pub mod crc;
+pub mod filter;
 mod framed;
 mod input;
 #[cfg(feature = "jpeg")]
-pub(crate) mod jpeg;
+pub mod jpeg;
 mod left_out;
 #[cfg(feature = "lz4")]
 mod lz4;
@@ -45,7 +45,7 @@ mod pieces;
 mod shuffle;
 mod stream;
 #[cfg(feature = "zlib")]
-pub(crate) mod zlib;
+pub mod zlib;
 #[cfg(feature = "zstd")]
 mod zstd;
 
@@ -54,7 +54,7 @@ use std::io::Write;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-pub(crate) use self::names::unknown as unknown_name;
+pub use self::names::unknown as unknown_name;
 pub use self::names::{named, names};
 pub use crate::threads::{set_threads, threads};
 
@@ -68,7 +68,7 @@ use crate::limits::Limits;
 /// The four bytes that name a codec in a block header, as they are stored.
 ///
 /// ```
-/// use trilith::codec::CodecId;
+/// use trilith_codec::codec::CodecId;
 /// let id = CodecId(*b"lz4\0");
 /// assert_eq!(id.to_string(), "lz4");
 /// assert_eq!(CodecId::named("lz4"), Some(id));
@@ -229,9 +229,9 @@ pub fn codec(id: CodecId) -> Result<&'static Codec> {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use trilith::bytes::MemorySource;
-/// use trilith::codec::{CodecId, EncodeOptions, decoder, encode};
-/// use trilith::Limits;
+/// use trilith_io::bytes::MemorySource;
+/// use trilith_codec::codec::{CodecId, EncodeOptions, decoder, encode};
+/// use trilith_codec::Limits;
 ///
 /// let id = CodecId(*b"zlib");
 /// let stored = encode(id, b"three stones", &EncodeOptions::default())?;
@@ -239,7 +239,7 @@ pub fn codec(id: CodecId) -> Result<&'static Codec> {
 /// let mut word = [0; 6];
 /// source.read_at(6, &mut word)?;
 /// assert_eq!(&word, b"stones");
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_codec::Error>(())
 /// ```
 pub fn decoder(id: CodecId, stored: SourceRef, decoded_len: u64, limits: &Limits) -> Result<SourceRef> {
     if id.is_none() {
@@ -267,7 +267,7 @@ pub fn decoder(id: CodecId, stored: SourceRef, decoded_len: u64, limits: &Limits
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`] for a codec other than zlib and bzip2, [`ErrorKind::Limit`] if the block
 /// decodes to more than the limits' ratio allows, [`ErrorKind::Malformed`] if it does not decode.
-pub(crate) fn decoded_len(id: CodecId, stored: &SourceRef, limits: &Limits) -> Result<(u64, u64)> {
+pub fn decoded_len(id: CodecId, stored: &SourceRef, limits: &Limits) -> Result<(u64, u64)> {
     let (name, ratio) = (codec(id)?.ratio)(limits);
     let most = stored.len().saturating_mul(ratio);
     let mut pull = match &id.0 {
@@ -400,14 +400,14 @@ pub trait Encode: Send {
 /// not have.
 ///
 /// ```
-/// use trilith::codec::{CodecId, EncodeOptions, encoder};
+/// use trilith_codec::codec::{CodecId, EncodeOptions, encoder};
 /// let mut stored = Vec::new();
 /// let mut encoder = encoder(CodecId(*b"bzp2"), &EncodeOptions::default())?;
 /// encoder.write(b"one ", &mut stored)?;
 /// encoder.write(b"stone", &mut stored)?;
 /// encoder.finish(&mut stored)?;
 /// assert!(stored.starts_with(b"BZh9"));
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_codec::Error>(())
 /// ```
 pub fn encoder(id: CodecId, options: &EncodeOptions) -> Result<Box<dyn Encode>> {
     if id.is_none() {

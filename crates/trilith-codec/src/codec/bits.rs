@@ -1,12 +1,13 @@
 //! Bits in big-endian order: the first bit of a byte is its highest.
 
 /// Bits, the highest of each byte first.
-pub(crate) struct Bits<'a> {
+pub struct Bits<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Bits<'a> {
+    /// Begins at the first bit.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }

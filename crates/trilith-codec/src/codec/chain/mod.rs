@@ -63,7 +63,7 @@ impl Step {
     /// The step that a letter of the branch of 2015-01-05 names: `z` or `s`.
     ///
     /// ```
-    /// use trilith::codec::chain::Step;
+    /// use trilith_codec::codec::chain::Step;
     /// assert_eq!(Step::from_code(b'z'), Step::Zlib);
     /// assert_eq!(Step::from_code(b'q'), Step::Unknown("q".into()));
     /// ```
@@ -117,7 +117,7 @@ impl Described {
 /// not know, by its name: the tree and other blocks of the file stay usable.
 ///
 /// ```
-/// use trilith::codec::chain::{Step, check};
+/// use trilith_codec::codec::chain::{Step, check};
 /// assert!(check(&[Step::Sparse, Step::Zlib]).is_ok());
 /// let error = check(&[Step::Unknown("rice".into())]).unwrap_err();
 /// assert_eq!(error.message(), "unknown encoding \"rice\"");
@@ -186,20 +186,20 @@ pub fn filled(steps: &[Step], array: &Described) -> Result<Vec<Step>> {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use trilith::bytes::MemorySource;
-/// use trilith::codec::chain::{Described, Step, decoder};
-/// use trilith::Limits;
+/// use trilith_io::bytes::MemorySource;
+/// use trilith_codec::codec::chain::{Described, Step, decoder};
+/// use trilith_codec::Limits;
 ///
 /// // Two tiles of 2 by 2 bytes make an array of 2 by 4.
 /// let steps = [Step::Tile { shape: vec![2, 2], original_shape: None, item_size: None }];
 /// let array = Described { shape: vec![2, 4], item_size: 1, big_endian: false };
-/// let order = trilith::array::Byteorder::Little;
+/// let order = trilith_io::Byteorder::Little;
 /// let stored = Arc::new(MemorySource::new(b"abefcdgh".to_vec(), "memory"));
 /// let source = decoder(&steps, stored, Some(8), Some(&array), order, &Limits::default())?;
 /// let mut row = [0; 4];
 /// source.read_at(4, &mut row)?;
 /// assert_eq!(&row, b"efgh");
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_codec::Error>(())
 /// ```
 pub fn decoder(
     steps: &[Step],

@@ -4,6 +4,6 @@ use crate::error::Error;
 
 /// The error for bytes that differ from their CRC-32.
 #[cold]
-pub(crate) fn differs(stated: u32, found: u32) -> Error {
+pub fn differs(stated: u32, found: u32) -> Error {
     Error::malformed(format!("the CRC-32 is {stated:08x}, but the bytes have {found:08x}"))
 }

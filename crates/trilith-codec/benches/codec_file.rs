@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use trilith::Limits;
-use trilith::bytes::MemorySource;
-use trilith::codec::{CodecId, EncodeOptions, decoder, encode};
+use trilith_codec::Limits;
+use trilith_codec::codec::{CodecId, EncodeOptions, decoder, encode};
+use trilith_io::bytes::MemorySource;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();

@@ -36,12 +36,12 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that there are.
 ///
 /// ```
-/// use trilith::codec::{CodecId, named};
+/// use trilith_codec::codec::{CodecId, named};
 /// assert_eq!(named("bzip2")?.0, CodecId(*b"bzp2"));
 /// assert!(named("none")?.0.is_none());
 /// let error = named("gzip").unwrap_err().to_string();
 /// assert!(error.contains("did you mean \"zlib\"?"), "{error}");
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_codec::Error>(())
 /// ```
 pub fn named(name: &str) -> Result<(CodecId, Blosc)> {
     let lower = name.to_ascii_lowercase();
@@ -58,7 +58,7 @@ pub fn named(name: &str) -> Result<(CodecId, Blosc)> {
 }
 
 /// Returns the error for an unknown codec. `also` are more names that the caller accepts.
-pub(crate) fn unknown(name: &str, also: &[&'static str]) -> Error {
+pub fn unknown(name: &str, also: &[&'static str]) -> Error {
     let known: Vec<&str> = names().chain(also.iter().copied()).collect();
     let lower = name.to_ascii_lowercase();
     let alias = || {
