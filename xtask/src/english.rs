@@ -27,6 +27,7 @@ const AREAS: &[(&str, usize, usize)] = &[
     ("crates/trilith-cli/src", 0, 0),
     ("crates/trilith-codec/src", 0, 0),
     ("crates/trilith-io/src", 0, 0),
+    ("crates/trilith-layout/src", 0, 0),
     ("crates/trilith-py", 0, 0),
     ("crates/trilith-view/src", 0, 0),
     ("crates/trilith-wcs/src", 0, 0),

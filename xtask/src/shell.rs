@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The crates of the library, each after those that it depends on.
-pub const LIBRARY_CRATES: [&str; 5] = ["trilith-io", "trilith-yaml", "trilith-array", "trilith-codec", "trilith"];
+pub const LIBRARY_CRATES: [&str; 6] =
+    ["trilith-io", "trilith-yaml", "trilith-array", "trilith-codec", "trilith-layout", "trilith"];
 
 /// The repository's root.
 pub fn root() -> PathBuf {

@@ -146,25 +146,24 @@ pub use trilith_io::{error, glob, limits, progress, threads};
 #[doc(hidden)]
 pub use trilith_codec::codec;
 #[doc(hidden)]
+pub use trilith_layout::foreign;
+#[doc(hidden)]
 pub use trilith_yaml::yaml;
 
 pub use trilith_array::{array, s};
+pub use trilith_layout::{dudley, layout};
 pub use trilith_yaml::tree;
 
 #[doc(hidden)]
 pub mod condition;
 #[doc(hidden)]
 pub mod core;
-pub mod layout;
 #[cfg(feature = "schema")]
 #[doc(hidden)]
 pub mod schema;
 
 pub mod asdf;
-pub mod dudley;
 pub mod fits;
-#[doc(hidden)]
-pub mod foreign;
 
 pub mod file;
 mod writer;

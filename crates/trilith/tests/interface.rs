@@ -168,7 +168,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// The crates whose modules the library shows as its own.
-const CRATES: [&str; 5] = ["trilith-io", "trilith-yaml", "trilith-array", "trilith-codec", "trilith"];
+const CRATES: [&str; 6] = ["trilith-io", "trilith-yaml", "trilith-array", "trilith-codec", "trilith-layout", "trilith"];
 
 /// The modules of all crates, under the names that the facade gives them.
 fn modules() -> Vec<Module> {

@@ -14,7 +14,7 @@ const LONGER: &[(&str, &str)] = &[
     ("crates/trilith-py/src/array.rs", "the one class for arrays, whose docstrings are much of it"),
     ("crates/trilith-py/src/file.rs", "the one class for files, whose docstrings are most of it"),
     ("crates/trilith-py/src/value.rs", "what Python objects are in a tree: one case after the other"),
-    ("crates/trilith/src/dudley/read.rs", "one file under a layout: its items, their arrays and what cannot be read"),
+    ("crates/trilith-layout/src/dudley/read.rs", "one file under a layout: its items, their arrays and what cannot be read"),
     ("crates/trilith/src/file/item.rs", "the one type for items, with an example for each method"),
     (
         "crates/trilith/src/convert/families.rs",
@@ -24,10 +24,10 @@ const LONGER: &[(&str, &str)] = &[
     ("crates/trilith-cli/src/commands/layout/from_c.rs", "one parser of C declarations: its rules call each other"),
     ("crates/trilith/tests/letter.rs", "tests alone: one for each sentence of the documents, from the same parts of files"),
     ("crates/trilith/src/fits/tests.rs", "tests alone: FITS files assembled card by card, one test after the other"),
-    ("crates/trilith/src/layout/model.rs", "the object model of one document: its kinds refer to each other"),
-    ("crates/trilith/src/layout/print.rs", "two dialects of one printer: a production stands beside its twin"),
+    ("crates/trilith-layout/src/layout/model.rs", "the object model of one document: its kinds refer to each other"),
+    ("crates/trilith-layout/src/layout/print.rs", "two dialects of one printer: a production stands beside its twin"),
     ("crates/trilith/tests/generations.rs", "the matrix of all pairs and the bytes built by hand that it is checked with"),
-    ("crates/trilith/src/layout/machine.rs", "one loop that places items; its steps read best side by side"),
+    ("crates/trilith-layout/src/layout/machine.rs", "one loop that places items; its steps read best side by side"),
 ];
 
 /// Beginnings of paths that exist on one machine only.

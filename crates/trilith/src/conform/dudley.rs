@@ -96,7 +96,8 @@ fn failed(error: Error, found: &mut Found) -> Result<()> {
 
 /// Checks the rules that do not depend on the parameters.
 fn alone(layout: &Layout, limits: &Limits, found: &mut Found) -> Result<()> {
-    let how = Options { limits: limits.clone(), ..Options::default() };
+    let mut how = Options::default();
+    how.limits = limits.clone();
     if let Err(Fault::Text(fault)) = layout.evaluate(&how, |_| Ok(Supply::Missing))
         && fault.code != Code::E409.name()
     {

@@ -21,8 +21,23 @@ const SHADOWED: &str = " (parameter)";
 /// The word that names the axes of an array.
 const DIMS: &str = "grid_dims";
 
-impl DudleyFile {
+/// Answers about the items of a stream that its items here need.
+trait Items {
     /// The number of an item in the outline.
+    fn number(&self, at: &Place) -> Result<OutlineId>;
+
+    fn thing<'o>(&self, outline: &'o Outline, at: &Place) -> Result<Thing<'o>>;
+
+    /// Returns documentation and attributes of the members of an array, and of the summary block.
+    fn told_inside(&self, id: OutlineId, item: ItemId) -> Vec<(String, Notes<'_>)>;
+
+    /// Finds the item at an item path.
+    fn find_item(&self, path: &str) -> Result<Destination>;
+
+    fn described(&self, entry: &Entry) -> Result<Description>;
+}
+
+impl Items for DudleyFile {
     fn number(&self, at: &Place) -> Result<OutlineId> {
         match at {
             Place::Node(number) => Ok(OutlineId::of(*number)),
@@ -37,7 +52,6 @@ impl DudleyFile {
         Ok(outline.thing(self.number(at)?))
     }
 
-    /// Returns documentation and attributes of the members of an array, and of the summary block.
     fn told_inside(&self, id: OutlineId, item: ItemId) -> Vec<(String, Notes<'_>)> {
         let layout = self.layout();
         let said = |way: String, item: ItemId| {
@@ -56,7 +70,6 @@ impl DudleyFile {
         told.map(|member| said(way(&member.way), member.item)).collect()
     }
 
-    /// Finds the item at an item path.
     fn find_item(&self, path: &str) -> Result<Destination> {
         let found = |array, is_list| Destination::here(Place::Located { path: path.into(), array: Box::new(array), is_list });
         // The same item of every element of a list is no list that could be walked.
@@ -155,11 +168,12 @@ pub(crate) fn value_of(said: &Attribute) -> Value {
         Literal::Large(digits) => Value::from(Data::BigInt(digits.clone())),
         Literal::Float(number) => Value::from(*number),
         Literal::Text(text) => Value::from(text.as_str()),
+        _ => Value::null(),
     };
     match said {
-        Attribute::Flag => Value::null(),
         Attribute::Value(literal) => one(literal),
         Attribute::List(list) => Value::seq(list.iter().map(one)).flow(),
+        _ => Value::null(),
     }
 }
 

@@ -104,7 +104,8 @@ impl Series {
             return Err(Error::invalid_input(message).setting("", Setting::Omit(&["raw"])));
         }
         let native = catalog.is_native().unwrap_or(!options.raw);
-        let how = Options { native, order, limits: stream.limits().clone() };
+        let mut how = Options::default();
+        (how.native, how.order, how.limits) = (native, order, stream.limits().clone());
         let Some(template) = options.template.clone().or_else(|| catalog.template().cloned()) else {
             let message = format!("{} does not hold the layout of its files", stream.source().name());
             return Err(Error::invalid_input(message).setting("", Setting::Layout));

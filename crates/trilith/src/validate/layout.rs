@@ -9,7 +9,8 @@ use crate::schema::Report;
 /// Lists its problems.
 pub(super) fn check(file: &DudleyFile) -> Result<Report> {
     let layout = file.layout();
-    let how = ParseOptions { dialect: Some(layout.dialect()), limits: file.limits().clone() };
+    let mut how = ParseOptions::default();
+    (how.dialect, how.limits) = (Some(layout.dialect()), file.limits().clone());
     let parsed = layout::parse(layout.text().get(..layout.text_end()).unwrap_or("").as_bytes(), &how)?;
     let mut report = Report::default();
     for mut found in parsed.diagnostics {

@@ -1,0 +1,67 @@
+//! Signs that the end of a native file is missing. The format has no mark for the end of a layout, so a file that was cut
+//! within it may read as one with fewer items.
+
+use super::read::DudleyFile;
+use super::signature::Signature;
+use crate::bytes::read_vec;
+use crate::error::Result;
+
+/// Items begin at most at multiples of this, so that shorter gaps between them are padding.
+const ALIGNMENT: u64 = 16;
+
+impl DudleyFile {
+    /// Returns what a complete file that Trilith wrote does not have: bytes that belong to no item, and a layout that does not
+    /// end with a line break. Files of other programs may have both. `layout_at` is where the layout begins, if it is in the
+    /// file.
+    ///
+    /// # Errors
+    /// Returns the errors of [`DudleyFile::items`] and of reading.
+    pub fn signs_of_a_cut(&self, layout_at: Option<u64>) -> Result<Vec<String>> {
+        let len = self.source().len();
+        let mut found: Vec<String> = self.uncovered(layout_at.unwrap_or(len))?.into_iter().collect();
+        if let Some(at) = layout_at.filter(|at| *at < len)
+            && read_vec(&**self.source(), len - 1, 1, self.limits())? != b"\n"
+        {
+            found.push(format!(
+                "the layout at byte {at} does not end with a line break, so that the end of the file may be missing"
+            ));
+        }
+        Ok(found)
+    }
+
+    /// Describes the bytes up to `end` that belong to no item, if there are any. Padding between items does not count.
+    ///
+    /// # Errors
+    /// Returns the errors of [`DudleyFile::items`].
+    fn uncovered(&self, end: u64) -> Result<Option<String>> {
+        if self.has_grids() {
+            return Ok(None);
+        }
+        let items = self.items()?;
+        let mut spans = Vec::new();
+        for entry in items.entries() {
+            let entry = entry?;
+            if let Some((at, size)) = entry.address.and_then(|at| at.checked_add(self.base())).zip(entry.nbytes) {
+                spans.push((at, at.saturating_add(size)));
+            }
+        }
+        spans.sort_unstable();
+        let total = items.evaluation().total().and_then(|total| total.checked_add(self.base())).unwrap_or(end);
+        let (mut covered, mut first, mut count) = (Signature::LEN, None, 0u64);
+        for (from, to) in spans.into_iter().chain([(total.min(end), total.min(end))]) {
+            let gap = from.min(end).saturating_sub(covered);
+            if gap >= ALIGNMENT {
+                first.get_or_insert(covered);
+                count = count.saturating_add(gap);
+            }
+            covered = covered.max(to);
+        }
+        // There is no padding before the layout.
+        let rest = end.saturating_sub(covered);
+        if rest > 0 {
+            first.get_or_insert(covered);
+            count = count.saturating_add(rest);
+        }
+        Ok(first.map(|first| format!("{count} bytes belong to no item, from byte {first} on")))
+    }
+}

@@ -1,0 +1,48 @@
+//! The words of a layout that a [`Draft`](super::Draft) keeps for items, members and types for which it has no field.
+
+use crate::array::Datatype;
+use crate::layout::Attribute;
+
+/// Documentation and attributes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Notes {
+    /// Lines of documentation.
+    pub docs: Vec<String>,
+    /// Attributes.
+    pub attributes: Vec<(String, Attribute)>,
+}
+
+/// A member of the structs of an array.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Member {
+    /// The names that lead to it.
+    pub way: Vec<String>,
+    pub said: Option<Notes>,
+    /// Its dimensions with the names of parameters; empty if these are numbers.
+    pub shape: Vec<String>,
+}
+
+/// A named type, which is written if items use it.
+#[derive(Debug, Clone, Default)]
+pub struct Named {
+    pub said: Notes,
+    /// The datatype of the items that use it.
+    pub sample: Option<(Datatype, Vec<Member>)>,
+}
+
+/// The words about an item.
+#[derive(Debug, Clone, Default)]
+pub struct Origin {
+    /// Its dimensions with the names of parameters; empty if these are numbers.
+    pub shape: Vec<String>,
+    /// The members of its structs.
+    pub members: Vec<Member>,
+    /// The type that it is declared with.
+    pub type_name: Option<String>,
+    /// Of the root: the types of the layout.
+    pub types: Vec<(String, Named)>,
+    /// Of the root: what is said about the summary block.
+    pub summary: Option<Notes>,
+    /// Of the root: how many of its items the summary block has.
+    pub block: usize,
+}

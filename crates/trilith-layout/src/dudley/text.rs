@@ -1,0 +1,273 @@
+//! Text as the Dudley document decodes it: `S1` is cp1252, or else latin1.
+
+use std::sync::Arc;
+
+use crate::array::{
+    Array, Byteorder, CP1252, Datatype, ElementValue, StructType, Text, check_texts, cp1252_text, undeclared_text,
+};
+use crate::error::{Error, Result};
+
+/// Decodes `S1` text: cp1252, or latin1 for the whole string if a byte means nothing in cp1252.
+/// NULs at the end are dropped.
+///
+/// ```
+/// use trilith_layout::dudley::s1_text;
+/// assert_eq!(s1_text(b"10 \x80\0\0"), "10 €");
+/// assert_eq!(s1_text(b"\x80\x81"), "\u{80}\u{81}");
+/// ```
+pub fn s1_text(bytes: &[u8]) -> String {
+    cp1252_text(bytes).trim_end_matches('\0').to_owned()
+}
+
+/// Encodes text as `S1`: cp1252, or else latin1; None if neither has all its characters.
+///
+/// ```
+/// assert_eq!(trilith_layout::dudley::s1_bytes("10 €"), Some(b"10 \x80".to_vec()));
+/// ```
+pub fn s1_bytes(text: &str) -> Option<Vec<u8>> {
+    let cp1252 = |c: char| match CP1252.iter().position(|high| *high == c && c != '\0') {
+        Some(at) => Some(0x80 + at as u8),
+        None => u8::try_from(u32::from(c)).ok().filter(|byte| !matches!(byte, 0x80..=0x9f)),
+    };
+    let latin1 = |c: char| u8::try_from(u32::from(c)).ok();
+    text.chars().map(cp1252).collect::<Option<Vec<u8>>>().or_else(|| text.chars().map(latin1).collect())
+}
+
+/// Returns the array with its text decoded, and in a datatype that other programs have: `ascii` text with bytes above 0x7f,
+/// `utf8` and `ucs2` text become `ucs4`, `complex32` becomes `complex64`. Everything else stays unchanged.
+///
+/// # Errors
+/// Returns an error if the elements cannot be read.
+pub fn presented(array: &Array) -> Result<Array> {
+    presented_by(array, s1_text)
+}
+
+/// Does the same as [`presented`] for an array of another format: its `ascii` text is of no declared encoding.
+///
+/// # Errors
+/// Returns an error if the elements cannot be read.
+pub(crate) fn presented_foreign(array: &Array) -> Result<Array> {
+    presented_by(array, undeclared_text)
+}
+
+/// Returns the array with its text decoded, of `ascii` by a function.
+fn presented_by(array: &Array, decode: fn(&[u8]) -> String) -> Result<Array> {
+    let is_padded = array.is_padded();
+    match array.datatype() {
+        Datatype::Ascii(_) | Datatype::Utf8(_) if is_padded => charge_wide(array)?,
+        Datatype::Ascii(_) => {
+            let mut plain = true;
+            array.for_each_piece(1 << 20, |piece| {
+                plain &= piece.is_ascii();
+                Ok(())
+            })?;
+            if plain {
+                return Ok(array.clone());
+            }
+        }
+        Datatype::Utf8(_) | Datatype::Ucs2(_) => charge_wide(array)?,
+        Datatype::Complex32 => return widened(array),
+        Datatype::Struct(fields) if array.mask().is_none() && has_utf8(fields) => return with_strings(array, fields),
+        _ => return Ok(array.clone()),
+    }
+    if !matches!(array.datatype(), Datatype::Ascii(_)) {
+        return wide(&array.load_texts()?, array.shape());
+    }
+    let texts = array.strings().map(|bytes| Ok(decode(&bytes?))).collect::<Result<Vec<String>>>()?;
+    if is_padded { wide(&texts, array.shape()) } else { Array::from_texts(&texts, array.shape()) }
+}
+
+/// A character of `ucs4` takes four bytes, also of strings that are padded to the longest.
+fn charge_wide(array: &Array) -> Result<()> {
+    array.limits().charge_memory(array.nbytes().saturating_mul(4), "padded strings")
+}
+
+/// Returns an array of structs whose `ascii` strings have no bytes above 0x7f: members that have become `ucs4`. Any other array
+/// stays unchanged.
+///
+/// # Errors
+/// Returns an error if the elements cannot be read.
+pub fn with_ascii_members(array: &Array) -> Result<Array> {
+    match array.datatype() {
+        Datatype::Struct(fields) if check_texts(array, Text::Ascii).is_err() => {
+            let made = with_strings(&array.clone().without_mask(), fields)?;
+            array.mask().map_or(Ok(made.clone()), |mask| made.with_mask(mask.clone()))
+        }
+        _ => Ok(array.clone()),
+    }
+}
+
+/// Returns `true` if a struct has strings of `utf8`. As deep as types nest.
+fn has_utf8(fields: &StructType) -> bool {
+    fields.fields().iter().any(|field| match &field.datatype {
+        Datatype::Struct(inner) => has_utf8(inner),
+        datatype => matches!(datatype, Datatype::Utf8(_)),
+    })
+}
+
+/// The struct with strings of `ascii` or of `ucs4` in place of those of `utf8`, packed. Strings of `ascii` become `ucs4` if they
+/// have other characters; `others` has that for each member, counted from the first. As deep as types nest.
+fn without_utf8(fields: &StructType, others: &mut std::slice::Iter<'_, bool>, is_ascii: bool) -> Result<StructType> {
+    let mut made = Vec::new();
+    for field in fields.fields() {
+        let datatype = match &field.datatype {
+            Datatype::Struct(inner) => Datatype::Struct(Arc::new(without_utf8(inner, others, is_ascii)?)),
+            datatype => match (datatype, others.next() == Some(&true)) {
+                (Datatype::Utf8(length), _) if is_ascii => Datatype::Ascii(*length),
+                (Datatype::Utf8(length), _) | (Datatype::Ascii(length), true) => Datatype::Ucs4(*length),
+                (other, _) => other.clone(),
+            },
+        };
+        let mut converted = field.clone();
+        (converted.datatype, converted.byteorder) = (datatype, Byteorder::Little);
+        made.push(converted);
+    }
+    StructType::packed_from(made)
+}
+
+/// The number of members of a struct, those of structs in it one by one. As deep as types nest.
+fn members(datatype: &Datatype) -> usize {
+    let Datatype::Struct(fields) = datatype else { return 1 };
+    fields.fields().iter().map(|field| members(&field.datatype)).sum()
+}
+
+/// Notes in `others` for each member of an element, from `first` on, whether it has characters beyond ASCII. Bytes that are not
+/// text of their datatype become text of no declared encoding. As deep as types nest.
+fn note_others(datatype: &Datatype, element: &mut ElementValue, first: usize, others: &mut [bool]) {
+    match (datatype, &mut *element) {
+        (_, ElementValue::List(parts)) => parts.iter_mut().for_each(|part| note_others(datatype, part, first, others)),
+        (Datatype::Struct(fields), ElementValue::Struct(parts)) => {
+            let mut at = first;
+            for (field, part) in fields.fields().iter().zip(parts) {
+                note_others(&field.datatype, part, at, others);
+                at += members(&field.datatype);
+            }
+        }
+        (_, ElementValue::Raw(bytes)) => {
+            *element = ElementValue::Text(undeclared_text(bytes).trim_end_matches('\0').to_owned());
+            note_others(datatype, element, first, others);
+        }
+        (_, ElementValue::Text(text)) => others.iter_mut().skip(first).take(1).for_each(|other| *other |= !text.is_ascii()),
+        _ => {}
+    }
+}
+
+/// An array of structs in the strings that other programs have.
+fn with_strings(array: &Array, fields: &StructType) -> Result<Array> {
+    let mut others = vec![false; members(array.datatype())];
+    array.for_each_scalar(|mut element, _| {
+        note_others(array.datatype(), &mut element, 0, &mut others);
+        Ok(())
+    })?;
+    let made = without_utf8(fields, &mut others.iter(), !others.contains(&true))?;
+    let datatype = Datatype::Struct(Arc::new(made));
+    array.limits().charge_memory(array.len().saturating_mul(datatype.item_size()), "structs with strings")?;
+    let mut bytes = Vec::new();
+    array.for_each_scalar(|mut element, _| {
+        note_others(array.datatype(), &mut element, 0, &mut others);
+        element.encode(&datatype, Byteorder::Little, &mut bytes)
+    })?;
+    Array::from_bytes(bytes, datatype, Byteorder::Little, array.shape().to_vec())
+}
+
+/// An array of `ucs4` as long as the longest text.
+fn wide(texts: &[String], shape: &[u64]) -> Result<Array> {
+    let longest = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
+    encoded(texts, Datatype::with_length("ucs4", longest.max(1) as u64)?, shape)
+}
+
+/// Texts as an array of a datatype, padded with NUL.
+fn encoded(texts: &[String], datatype: Datatype, shape: &[u64]) -> Result<Array> {
+    let mut bytes = Vec::new();
+    for text in texts {
+        let value = match datatype {
+            Datatype::Ascii(_) => {
+                let stored = s1_bytes(text);
+                ElementValue::Raw(
+                    stored.ok_or_else(|| Error::invalid_input(format!("{text:?} has characters that S1 does not have")))?,
+                )
+            }
+            _ => ElementValue::Text(text.clone()),
+        };
+        value.encode(&datatype, Byteorder::Little, &mut bytes).map_err(|e| Error::invalid_input(e.message().to_owned()))?;
+    }
+    Array::from_bytes(bytes, datatype, Byteorder::Little, shape.to_vec())
+}
+
+/// `complex32` as `complex64`, which has all its values.
+fn widened(array: &Array) -> Result<Array> {
+    let mut bytes = Vec::new();
+    array.for_each_scalar(|scalar, _| scalar.encode(&Datatype::Complex64, Byteorder::Little, &mut bytes))?;
+    Array::from_bytes(bytes, Datatype::Complex64, Byteorder::Little, array.shape().to_vec())
+}
+
+/// Returns the array in a datatype and shape of a layout that other programs have in another form: text of any encoding,
+/// padded with NUL; the code units of text along one axis more; `complex64` for `complex32`, rounded. None for any other array.
+///
+/// # Errors
+/// Returns `InvalidInput` if a text does not fit, or a number is too large.
+pub(super) fn fitted(array: &Array, datatype: &Datatype, shape: &[u64]) -> Result<Option<Array>> {
+    let (given, units) = (array.datatype(), array.shape().split_last());
+    let are_units = |size: u64, count: u32| {
+        let is_unit = matches!((given, size), (Datatype::Uint8, 1) | (Datatype::Uint16, 2) | (Datatype::Uint32, 4));
+        is_unit && units.is_some_and(|(last, rest)| rest == shape && *last == u64::from(count))
+    };
+    let (size, count) = match datatype {
+        Datatype::Ascii(count) | Datatype::Utf8(count) => (1, *count),
+        Datatype::Ucs2(count) => (2, *count),
+        Datatype::Ucs4(count) => (4, *count),
+        Datatype::Complex32 if array.shape() == shape && matches!(given, Datatype::Complex64 | Datatype::Complex128) => {
+            return narrowed(array).map(Some);
+        }
+        _ => return Ok(None),
+    };
+    if given.is_text() && array.shape() == shape {
+        return encoded(&presented(array)?.load_texts()?, datatype.clone(), shape).map(Some);
+    }
+    if !are_units(size, count) {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    array.pieces(Byteorder::Little, 1 << 20, &mut |piece| {
+        bytes.extend_from_slice(piece);
+        Ok(())
+    })?;
+    Array::from_bytes(bytes, datatype.clone(), Byteorder::Little, shape.to_vec()).map(Some)
+}
+
+/// `complex64` or `complex128` as `complex32`; a finite number that would become infinite is refused.
+fn narrowed(array: &Array) -> Result<Array> {
+    /// The largest number of 16 bits, and half a unit in its last place.
+    const MOST: f64 = 65519.0;
+    let mut bytes = Vec::new();
+    array.for_each_scalar(|scalar, _| {
+        if let ElementValue::Complex(re, im, _) = scalar
+            && [re, im].iter().any(|part| part.is_finite() && part.abs() > MOST)
+        {
+            return Err(Error::invalid_input(format!("{re}+{im}i does not fit in c4, whose largest number is 65504")));
+        }
+        scalar.encode(&Datatype::Complex32, Byteorder::Little, &mut bytes)
+    })?;
+    Array::from_bytes(bytes, Datatype::Complex32, Byteorder::Little, array.shape().to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_goes_both_ways_in_cp1252_and_latin1() {
+        for text in ["plain", "10 €", "naïve", "\u{81}\u{9f}"] {
+            assert_eq!(s1_text(&s1_bytes(text).unwrap()), text);
+        }
+        assert_eq!(s1_bytes("π"), None);
+        assert_eq!(s1_bytes("€").unwrap(), [0x80]);
+    }
+
+    #[test]
+    fn what_looks_like_utf8_is_still_cp1252() {
+        let array = Array::from_bytes(vec![0xc3, 0xa9, 0], Datatype::Ascii(3), Byteorder::Little, vec![]).unwrap();
+        let shown = presented(&array).unwrap();
+        assert_eq!(shown.load_texts().unwrap(), ["Ã©"]);
+    }
+}

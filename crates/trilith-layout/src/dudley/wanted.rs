@@ -1,0 +1,18 @@
+//! The items of a file set that are read.
+
+use std::ops::Range;
+
+use crate::layout::{Layout, Options};
+
+/// An item of some files of a set, and how they are read.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The layout of each file.
+    pub template: &'a Layout,
+    /// The path of the item.
+    pub item: &'a str,
+    /// The rows of the catalog, of each file in its order.
+    pub rows: &'a [Range<usize>],
+    /// Values for the parameters of the layout, and limits.
+    pub options: &'a Options,
+}

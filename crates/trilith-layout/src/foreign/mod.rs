@@ -1,0 +1,132 @@
+//! Files of other formats: their kind, and the layout of their content.
+//!
+//! A format is one row of a table (`formats.rs`): its name, its magic bytes, and its treatment. If the metadata of
+//! a format give the places of its arrays, a *derivation* (one file or folder here) writes them down as the text of
+//! a Dudley layout. The file is then opened as a stream under that layout, and needs no other reader. So `layout
+//! from FILE` prints the layout that opening uses. All other formats are refused by name, with advice.
+
+mod formats;
+mod fortran;
+mod groups;
+mod hdf5;
+mod header;
+mod named;
+mod netcdf3;
+mod npy;
+mod npz;
+mod parts;
+mod pdb;
+mod recognise;
+mod safetensors;
+mod text;
+mod tiff;
+mod unset;
+
+use self::formats::{FORMATS, Format, Handled, Mark};
+use crate::bytes::{NoReferences, PartCheck, Resolve, Source, SourceRef, read_vec};
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::progress::Progress;
+
+pub use named::refusal;
+pub use npz::npz_arrays;
+
+/// Number of bytes that are examined to recognise a file.
+const LOOK: u64 = 4 << 10;
+
+/// The text of the layout of a file, derived from its own metadata.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Derived {
+    /// The name of the format of the file: `NPY`.
+    pub format: &'static str,
+    /// The layout, in the dialect of 2025.
+    pub text: String,
+}
+
+/// The layout of a file of a foreign format, from its own metadata; None if it is of none whose layout can be derived.
+/// Elements are not read, and no other file is opened: [`derive_with`] does that.
+///
+/// ```
+/// use std::sync::Arc;
+/// use trilith_array::Array;
+/// use trilith_io::bytes::MemorySource;
+/// use trilith_layout::{Limits, foreign};
+/// let mut npy = Vec::new();
+/// Array::from_slice(&[1i16, 2, 3], &[3])?.write_npy(&mut npy)?;
+/// let derived = foreign::derive(&(Arc::new(MemorySource::new(npy, "x.npy")) as _), &Limits::default())?.unwrap();
+/// assert_eq!(derived.format, "NPY");
+/// assert!(derived.text.ends_with("data = <i2[3] @128\n"));
+/// # Ok::<(), trilith_layout::Error>(())
+/// ```
+///
+/// # Errors
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the metadata of the file are damaged,
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for what no layout can say, and the errors of reading.
+pub fn derive(source: &SourceRef, limits: &Limits) -> Result<Option<Derived>> {
+    derive_with(source, &NoReferences, limits)
+}
+
+/// Does the same as [`derive`]; `resolve` opens the files that an HDF5 file refers to.
+///
+/// # Errors
+/// Returns the errors of [`derive`]. A file that cannot be opened makes the items unreadable that need it.
+pub fn derive_with(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Option<Derived>> {
+    let start = first(&**source)?;
+    let Some(format) = recognised(&start, &**source) else { return Ok(None) };
+    match format.handled {
+        Handled::Derived(name, derivation) => {
+            let text =
+                derivation(source, resolve, limits).map_err(|e| e.context(format!("{}, {}", source.name(), format.what)))?;
+            Ok(Some(Derived { format: name, text }))
+        }
+        Handled::Refused(_) => Ok(None),
+    }
+}
+
+/// Returns the comparison of uncompressed parts of a file of this format with the checksums that it states for them, if it has
+/// any that decoding does not compare.
+pub fn part_check(format: &str) -> Option<PartCheck> {
+    (format == "NPZ").then(npz::part_check)
+}
+
+/// Compares the checksums of the parts of a file: for each its path, its kind, and what is wrong with it. None for formats whose
+/// checksums are compared when their metadata or elements are read.
+///
+/// # Errors
+/// Returns the errors of reading.
+pub fn sums(format: &str, source: &SourceRef, limits: &Limits, progress: Progress<'_>) -> Result<Option<Vec<PartSum>>> {
+    let compared = match format {
+        "NPZ" => npz::sums(source, limits, progress)?,
+        "HDF5" | "TIFF" | "BigTIFF" => return Ok(None),
+        _ => Vec::new(),
+    };
+    Ok(Some(compared.into_iter().map(|(path, compared)| (path, "CRC-32", compared)).collect()))
+}
+
+/// The path of a part of a file, the kind of its checksum, and what is wrong with it.
+pub type PartSum = (String, &'static str, Result<()>);
+
+/// The bytes by which a file is recognised.
+fn first(source: &dyn Source) -> Result<Vec<u8>> {
+    read_vec(source, 0, source.len().min(LOOK), &Limits::default())
+}
+
+/// The row of a file; the first that fits counts.
+fn recognised(start: &[u8], source: &dyn Source) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| match &format.mark {
+        Mark::Bytes(mark, at) => at.iter().any(|at| start.get(*at..).is_some_and(|rest| rest.starts_with(mark))),
+        Mark::Check(is_it) => is_it(start, source),
+    })
+}
+
+/// Hands over each beginning of a file, and the file with each of its bytes changed.
+#[cfg(test)]
+fn harmed(whole: &[u8], read: impl Fn(Vec<u8>)) {
+    (0..whole.len()).for_each(|cut| read(whole[..cut].to_vec()));
+    for (at, value) in (0..whole.len()).flat_map(|at| [0, 1, 0x7f, 0xff].map(|value| (at, value))) {
+        let mut bytes = whole.to_vec();
+        bytes[at] = value;
+        read(bytes);
+    }
+}

@@ -1,0 +1,186 @@
+//! Names of the kinds of files that no family here reads, with advice.
+
+use super::formats::{Handled, PROGRAM};
+use crate::bytes::Source;
+use crate::error::{Error, Result, Setting};
+
+/// Of a format that is read elsewhere: here a file of the ASDF family is expected.
+const READ: &str = "write it as ASDF first: trilith convert FILE OUT.asdf";
+const UNZIP: &str = "unpack it with unzip and name the files that it held";
+
+/// The error for a file that begins like none that can be read. Only its first bytes are looked at.
+///
+/// # Errors
+/// Returns an error if the file cannot be read.
+#[cold]
+pub fn refusal(source: &dyn Source) -> Result<Error> {
+    let start = super::first(source)?;
+    let (what, advice) = name(&start, source);
+    let name = source.name();
+    let under = "if it holds binary data of a known structure";
+    Ok(match what {
+        Some(_) if name.ends_with(".dud") => {
+            Error::unsupported(format!("{name} is a Dudley layout")).hint("trilith layout check reads it")
+        }
+        Some(what) => Error::unsupported(format!("{name} is {what}")).hint(advice),
+        None => Error::unsupported(format!("{name} is not an ASDF, FITS or Dudley file: its format is not known"))
+            .setting(under, Setting::Layout)
+            .hint("an ASDF file begins with \"#ASDF 1.0.0\""),
+    })
+}
+
+/// Names the content of the first bytes, if it is known, with advice.
+fn name(start: &[u8], source: &dyn Source) -> (Option<String>, String) {
+    let said = |what: &str, advice: &str| (Some(what.to_owned()), advice.to_owned());
+    if source.len() == 0 {
+        return said("empty (0 bytes)", "copy or download it again");
+    }
+    match super::recognised(start, source).map(|format| (format.what, format.handled)) {
+        Some((what, Handled::Refused(advice))) => return said(what, advice),
+        Some((what, Handled::Derived(..))) => return said(what, READ),
+        None => {}
+    }
+    if start.starts_with(b"PK\x03\x04") {
+        return zip(start);
+    }
+    if let Some(at) = header_behind(start) {
+        return (
+            Some(format!("not an ASDF file from its first byte on: an ASDF header begins at byte {at}")),
+            format!("cut off the bytes before it: tail -c +{} FILE > OUT", at + 1),
+        );
+    }
+    if start.iter().all(|byte| *byte == 0) {
+        return said("nothing but zeros at its beginning", "the copy or download may not be complete: repeat it");
+    }
+    if begins_asdf(start) {
+        return said("cut short within the header line of an ASDF file", "copy or download it again");
+    }
+    text(start).map_or((None, String::new()), |(what, advice)| said(what, advice))
+}
+
+/// A ZIP archive by its first member.
+fn zip(start: &[u8]) -> (Option<String>, String) {
+    let length = start.get(26..28).and_then(|bytes| bytes.try_into().ok()).map_or(0, u16::from_le_bytes);
+    let member = start.get(30..30 + usize::from(length)).unwrap_or_default();
+    let (what, advice) = match member {
+        b"[Content_Types].xml" => ("an Office document", "save its tables as CSV"),
+        _ => ("a ZIP archive", UNZIP),
+    };
+    (Some(what.to_owned()), advice.to_owned())
+}
+
+/// Returns the offset of an ASDF header line that follows something else, at the start of a line.
+fn header_behind(start: &[u8]) -> Option<usize> {
+    start.windows(7).position(|bytes| bytes == b"\n#ASDF ").map(|at| at + 1)
+}
+
+/// Returns `true` if these are less than a header line.
+fn begins_asdf(start: &[u8]) -> bool {
+    [b"#ASDF 1.0.0".as_slice(), b"SIMPLE  ="]
+        .iter()
+        .any(|mark| start.len() > 1 && start.len() < mark.len() && mark.starts_with(start))
+}
+
+/// Returns the kind of a text, or None if it is not text.
+fn text(start: &[u8]) -> Option<(&'static str, &'static str)> {
+    // The last character may be cut.
+    let text = match std::str::from_utf8(start) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => std::str::from_utf8(start.get(..error.valid_up_to())?).ok()?,
+        Err(_) => return None,
+    };
+    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{c}')) {
+        return None;
+    }
+    let text = text.trim_start_matches('\u{feff}').trim_start().to_ascii_lowercase();
+    let begins = |words: &[&str]| words.iter().any(|word| text.starts_with(word));
+    let web = "a server may have answered with it instead of the file: check the URL, and whether you must log in";
+    let yaml = "an ASDF file begins with \"#ASDF 1.0.0\", and its tree with \"%YAML 1.1\" and \"---\"";
+    Some(if begins(&["<!doctype html", "<html", "<head", "<body"]) {
+        ("a web page (HTML)", web)
+    } else if begins(&["<?xml", "<"]) {
+        if text.contains("<error>") { ("an error message of a server (XML)", web) } else { ("an XML file", web) }
+    } else if begins(&["{", "["]) && is_json(&text) {
+        ("a JSON file, not an ASDF file", "trilith set FILE#/path VALUE writes its values into one")
+    } else if begins(&["%yaml", "---"]) {
+        ("a YAML file without the header of ASDF", yaml)
+    } else if begins(&["#!"]) {
+        ("a script", PROGRAM)
+    } else {
+        ("a text file, not an ASDF file", "an ASDF file begins with \"#ASDF 1.0.0\"")
+    })
+}
+
+/// Returns `true` if text that opens a bracket goes on like JSON; a Dudley layout does not.
+fn is_json(text: &str) -> bool {
+    let next = text.get(1..).unwrap_or("").trim_start().chars().next();
+    next.is_some_and(|c| match text.as_bytes().first() {
+        Some(b'{') => matches!(c, '"' | '}'),
+        _ => matches!(c, '"' | '[' | '{' | ']' | '-' | '0'..='9' | 't' | 'f' | 'n'),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::formats::{FORMATS, Mark};
+    use super::*;
+    use crate::bytes::MemorySource;
+
+    fn said(bytes: &[u8]) -> String {
+        refusal(&MemorySource::new(bytes.to_vec(), "x")).map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn every_format_is_named_with_something_to_do() {
+        for format in FORMATS {
+            let Mark::Bytes(mark, at) = format.mark else { continue };
+            for at in at {
+                let mut bytes = vec![b'?'; *at];
+                bytes.extend(mark);
+                let text = said(&bytes);
+                let Handled::Refused(advice) = format.handled else {
+                    assert!(text.contains("trilith convert"), "{text}");
+                    continue;
+                };
+                assert!(text.starts_with(&format!("x is {}", format.what)) && text.ends_with(advice), "{text}");
+                assert!(!advice.is_empty() && !advice.ends_with('.'));
+            }
+        }
+    }
+
+    #[test]
+    fn texts_are_told_from_each_other_and_from_bytes() {
+        for (bytes, what) in [
+            (b"".as_slice(), "x is empty (0 bytes)"),
+            (b"#ASD", "x is cut short within the header line of an ASDF file"),
+            (b"\n<!DOCTYPE html><html>404</html>", "x is a web page (HTML)"),
+            (b"<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code></Error>", "x is an error message of a server (XML)"),
+            (b"<svg/>", "x is an XML file"),
+            (b"<?xml version=\"1.0\"?>\n<VOTABLE version=\"1.3\"></VOTABLE>", "x is a VOTable; "),
+            (b"\x80\x04\x95\x0a\0\0\0\0\0\0\0}\x94\x8c\x01a\x94K\x01s.", "x is a Python pickle; "),
+            (b"\x80\x02}q\0.", "x is a Python pickle; "),
+            (b"{\"a\": 1}", "x is a JSON file, not an ASDF file"),
+            (b"%YAML 1.1\n---\na: 1\n", "x is a YAML file without the header of ASDF"),
+            (b"#!/bin/sh\n", "x is a script"),
+            (b"{ N : i8 }\n", "x is a text file"),
+            (b"hello\n\xc3", "x is a text file"),
+            (
+                b"HTTP/1.1 200 OK\n\n#ASDF 1.0.0\n",
+                "x is not an ASDF file from its first byte on: an ASDF header begins at byte 17",
+            ),
+            (&[0; 100], "x is nothing but zeros at its beginning"),
+            (b"\x01\x02\x03\xff", "x is not an ASDF, FITS or Dudley file: its format is not known"),
+            (b"\xff\xff\xff", "x is not an ASDF, FITS or Dudley file: its format is not known"),
+        ] {
+            let text = said(bytes);
+            assert!(text.starts_with(what), "{text}");
+        }
+        let mut npz = b"PK\x03\x04".to_vec();
+        npz.resize(30, 0);
+        npz[26] = 5;
+        npz.extend(b"a.npy");
+        assert!(said(&npz).starts_with("x is a numpy .npz archive"));
+        npz[26] = 200;
+        assert!(said(&npz).starts_with("x is a ZIP archive"));
+    }
+}

@@ -1,0 +1,183 @@
+//! The types of a PDB file, as a layout has them.
+
+use std::collections::HashMap;
+
+use super::formats::{Formats, Number, whole};
+use super::tables::Tables;
+use super::{LayoutText, shape_of, shaped};
+use crate::error::{Error, Result};
+use crate::foreign::text::placed_bytes;
+use crate::layout::{Dialect, Primitive, quoted_name};
+use crate::limits::Limits;
+
+/// A type of the file.
+pub(super) struct Type {
+    pub spelled: String,
+    pub size: u64,
+    pub align: u64,
+    /// Of one that layouts have not: the bytes of an element, which are its last dimension.
+    pub bytes: Option<u64>,
+    /// The name in the file, if the layout does not have it.
+    pub named: Option<String>,
+    pub members: Vec<Member>,
+}
+
+/// A member of a struct.
+pub struct Member {
+    pub name: String,
+    pub datatype: String,
+    pub offset: u64,
+    pub dims: Vec<u64>,
+}
+
+/// All types that were declared.
+pub(super) struct Types<'f> {
+    formats: &'f Formats,
+    tables: &'f Tables,
+    known: HashMap<String, Option<Type>>,
+    rows: HashMap<&'f str, usize>,
+}
+
+impl<'f> Types<'f> {
+    pub fn new(formats: &'f Formats, tables: &'f Tables) -> Self {
+        let rows = tables.chart.iter().enumerate().map(|(at, row)| (row.name.as_str(), at)).collect();
+        Self { formats, tables, known: HashMap::new(), rows }
+    }
+
+    /// A type that was declared.
+    pub fn get(&self, name: &str) -> Result<&Type> {
+        let known = self.known.get(name).and_then(Option::as_ref);
+        known.ok_or_else(|| Error::malformed(format!("type {name:?} is not in the chart of the file")))
+    }
+
+    /// The name of a type by its number in the chart.
+    pub fn numbered(&self, number: u64) -> Option<&'f str> {
+        let row = self.tables.chart.get(usize::try_from(number).ok()?)?;
+        Some(row.name.as_str())
+    }
+
+    /// Declares a type in the layout, those of its members first.
+    pub fn declare(&mut self, name: &str, text: &mut LayoutText, depth: usize, limits: &Limits) -> Result<()> {
+        limits.charge_depth(depth, "a struct")?;
+        match self.known.get(name) {
+            Some(Some(_)) => return Ok(()),
+            Some(None) => return Err(Error::malformed(format!("struct {name:?} is a member of itself"))),
+            None => {}
+        }
+        if let Some(simple) = self.simple(name)? {
+            self.known.insert(name.to_owned(), Some(simple));
+            return Ok(());
+        }
+        let tables = self.tables;
+        let row = self.rows.get(name).and_then(|at| tables.chart.get(*at)).filter(|row| !row.members.is_empty());
+        let row = row.ok_or_else(|| Error::malformed(format!("type {name:?} is not in the chart of the file")))?;
+        self.known.insert(name.to_owned(), None);
+        let mut members = Vec::new();
+        let (mut end, mut align) = (0u64, self.tables.struct_alignment.max(1));
+        for member in &row.members {
+            let (datatype, called, dims) = declaration(member)?;
+            self.declare(&datatype, text, depth + 1, limits)?;
+            let of = self.get(&datatype)?;
+            let large = || Error::malformed(format!("struct {name:?} is larger than 2^64 bytes"));
+            let offset = end.checked_next_multiple_of(of.align).ok_or_else(large)?;
+            let size = dims.iter().try_fold(of.size, |size, length| size.checked_mul(*length)).ok_or_else(large)?;
+            end = offset.checked_add(size).ok_or_else(large)?;
+            align = align.max(of.align);
+            members.push(Member { name: called, datatype, offset, dims });
+        }
+        let made = self.structure(name, row.size, members, end, align, text)?;
+        self.known.insert(name.to_owned(), Some(made));
+        Ok(())
+    }
+
+    fn structure(
+        &self,
+        name: &str,
+        size: u64,
+        members: Vec<Member>,
+        end: u64,
+        align: u64,
+        text: &mut LayoutText,
+    ) -> Result<Type> {
+        if end > size {
+            return Err(Error::malformed(format!("struct {name:?} has {size} bytes, but its members end at {end}")));
+        }
+        let mut all = Vec::new();
+        for member in &members {
+            let of = self.get(&member.datatype)?;
+            let mut dims = member.dims.clone();
+            if self.tables.is_column_major {
+                dims.reverse();
+            }
+            let dims = shaped(&shape_of(&dims, of.bytes));
+            all.push(format!("{} = {}{dims} @{}", quoted_name(&member.name), of.spelled, member.offset));
+        }
+        let rounds = [1, 2, 4, 8, 16].into_iter().find(|align| end.checked_next_multiple_of(*align) == Some(size));
+        if rounds.is_none() {
+            all.push(format!("_pad = {}", placed_bytes(size - end, end)));
+        }
+        // A name of the language stays what it is there.
+        let is_taken = Primitive::named(name, Dialect::D2025).is_some();
+        let called = if is_taken { format!("{name} (struct)") } else { name.to_owned() };
+        text.named_type(&called, &format!("{{{}}}", all.join("  ")), rounds.unwrap_or(1))?;
+        Ok(Type { spelled: quoted_name(&called), size, align, bytes: None, named: None, members })
+    }
+
+    /// A type that is not a struct.
+    fn simple(&self, name: &str) -> Result<Option<Type>> {
+        let (formats, [char, pointer, short, integer, long, float, double]) = (self.formats, self.tables.alignment);
+        let named = |said: &str| Some(said.to_owned());
+        Ok(Some(match name {
+            "char" => number(Number { spelled: Some("u1"), size: 1 }, char, None),
+            "short" => number(formats.short, short, None),
+            "integer" | "int" => number(formats.integer, integer, None),
+            "long" => number(formats.long, long, None),
+            "float" => number(formats.float, float, named("float")),
+            "double" => number(formats.double, double, named("double")),
+            "complex" => match formats.double.spelled {
+                Some(">f8") => number(Number { spelled: Some(">c16"), size: 16 }, double, None),
+                Some("<f8") => number(Number { spelled: Some("<c16"), size: 16 }, double, None),
+                _ => return Ok(None),
+            },
+            _ if name.ends_with('*') => Type { named: named(name), ..number(formats.pointer, pointer, None) },
+            _ => match self.tables.primitives.get(name) {
+                Some(known) if known.is_whole => {
+                    Type { named: named(name), ..number(whole(known.size, known.is_big)?, known.align, None) }
+                }
+                Some(known) => number(Number { spelled: None, size: known.size }, known.align, named(name)),
+                None => return Ok(None),
+            },
+        }))
+    }
+}
+
+/// A number; one whose form layouts have not is bytes, and named.
+fn number(number: Number, align: u64, named: Option<String>) -> Type {
+    let bytes = number.spelled.is_none().then_some(number.size);
+    let spelled = number.spelled.unwrap_or("u1").to_owned();
+    Type { spelled, size: number.size, align, bytes, named: named.filter(|_| bytes.is_some()), members: Vec::new() }
+}
+
+/// `double x`, `integer n(3,0:4)`, `char *p`: type, name and lengths.
+fn declaration(member: &str) -> Result<(String, String, Vec<u64>)> {
+    let wrong = || Error::malformed(format!("the member {member:?} of a struct is not TYPE NAME(LENGTHS)"));
+    let (mut datatype, rest) = member.trim().split_once(' ').map(|(a, b)| (a.to_owned(), b.trim())).ok_or_else(wrong)?;
+    let name = rest.trim_start_matches(['*', ' ']);
+    if rest.contains('*') {
+        datatype.push('*');
+    }
+    let Some((name, dims)) = name.split_once('(') else { return Ok((datatype, name.to_owned(), Vec::new())) };
+    let dims = dims.strip_suffix(')').ok_or_else(wrong)?.split(',').map(|dim| {
+        let length = match dim.split_once(':') {
+            Some((low, high)) => high
+                .trim()
+                .parse::<i64>()
+                .ok()
+                .zip(low.trim().parse::<i64>().ok())
+                .and_then(|(high, low)| u64::try_from(high.checked_sub(low)?.checked_add(1)?).ok()),
+            None => dim.trim().parse().ok(),
+        };
+        length.ok_or_else(wrong)
+    });
+    Ok((datatype, name.to_owned(), dims.collect::<Result<_>>()?))
+}

@@ -1,0 +1,250 @@
+//! Programs that read and write the files of one layout, without any library.
+//!
+//! A layout becomes a [`Plan`]: fields, and the operations that find addresses and move bytes, in the order of the
+//! text. Each language is one file with its [`Generator`].
+
+mod build;
+mod c;
+mod expr;
+mod fortran;
+mod names;
+mod python;
+mod rust;
+
+use std::fmt;
+
+use super::Byteorder;
+use super::model::{Dialect, Layout, Primitive};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use expr::Expr;
+
+/// A programming language in which [`Layout::code`] writes.
+///
+/// ```
+/// use trilith_layout::layout::Language;
+/// assert_eq!(Language::named("fortran").map(Language::extension), Some("f90"));
+/// assert!(Language::named("cobol").is_none());
+/// ```
+#[derive(Clone, Copy)]
+pub struct Language(&'static Generator);
+
+/// A language: what it cannot express, and its text.
+struct Generator {
+    name: &'static str,
+    extension: &'static str,
+    /// Why the language cannot hold a field, if so.
+    lacks: fn(&Field) -> Option<&'static str>,
+    write: fn(&Plan) -> String,
+}
+
+static GENERATORS: [Generator; 4] = [c::C, fortran::FORTRAN, python::PYTHON, rust::RUST];
+
+impl Language {
+    /// Returns all languages.
+    pub fn all() -> impl Iterator<Item = Language> {
+        GENERATORS.iter().map(Language)
+    }
+
+    /// Returns the language of a name: `c`, `fortran`, `python` or `rust`.
+    pub fn named(name: &str) -> Option<Language> {
+        Self::all().find(|language| language.name() == name)
+    }
+
+    /// Name of the language, in lower case.
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// Extension of its files, without the point.
+    pub fn extension(self) -> &'static str {
+        self.0.extension
+    }
+}
+
+impl fmt::Debug for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A number, string or array that a program holds: a stored parameter, a data item, or a member of structs in it.
+struct Field {
+    /// An identifier in every language.
+    name: String,
+    path: String,
+    primitive: Primitive,
+    /// Dimensions in words, slowest first.
+    shape: Vec<String>,
+    doc: String,
+}
+
+/// One operation of a program.
+#[derive(Clone)]
+enum Op {
+    /// A new variable.
+    Let(usize, Expr),
+    /// A stored parameter: the number at an address becomes the value of a variable, if any needs it.
+    Param { field: usize, at: Expr, order: Option<Byteorder>, var: Option<usize> },
+    /// The elements of a field.
+    Array(Move),
+}
+
+/// The elements of a field in a file: runs of them, repeated at equal distances.
+#[derive(Clone)]
+struct Move {
+    field: usize,
+    at: Expr,
+    /// Lengths of the dimensions; -1 for one that is removed.
+    dims: Vec<Expr>,
+    /// (count, stride in bytes), slowest first.
+    loops: Vec<(Expr, Expr)>,
+    /// Number of elements that follow each other.
+    run: Expr,
+    order: Option<Byteorder>,
+}
+
+impl Move {
+    /// Number of elements in all.
+    fn count(&self) -> Expr {
+        self.loops.iter().fold(self.run.clone(), |count, (times, _)| count.times(times.clone()))
+    }
+}
+
+/// Everything that a program needs to know of a layout.
+struct Plan {
+    /// Name of the module, an identifier.
+    name: String,
+    dialect: Dialect,
+    /// Byte order of written files, where the layout leaves it open.
+    order: Byteorder,
+    /// The layout at the end of written files.
+    layout: Option<String>,
+    fields: Vec<Field>,
+    /// Writes a native file.
+    write: Program,
+    /// The end of the last item of a written file, a layout address.
+    total: Expr,
+    /// Reads a file with or without signature.
+    read: Program,
+}
+
+/// Operations in their order, and the names of their variables.
+struct Program {
+    ops: Vec<Op>,
+    vars: Vec<String>,
+}
+
+impl Plan {
+    /// Byte of a native file that is address 0.
+    fn base(&self) -> i64 {
+        if self.dialect == Dialect::D2026 { 16 } else { 0 }
+    }
+
+    /// The first eight bytes of written files.
+    fn signature(&self) -> [u8; 8] {
+        [0x8d, order_letter(Some(self.order)) as u8, b'B', b'D', 0x0d, 0x0a, 0x1a, 0x0a]
+    }
+
+    /// The helper functions of a language for this layout: `signature` and `fields` are spelled by the language.
+    fn helpers(&self, template: &str, signature: &str, fields: &str) -> String {
+        template
+            .replace("SIGNATURE", signature)
+            .replace("BASE", &self.base().to_string())
+            .replace("LETTER", &order_letter(Some(self.order)).to_string())
+            .replace("FIELDS", fields)
+    }
+
+    /// A field in words, for its comment.
+    fn comment(&self, field: &Field) -> String {
+        let shape = if field.shape.is_empty() { String::new() } else { format!("[{}]", field.shape.join(", ")) };
+        let doc = if field.doc.is_empty() { String::new() } else { format!(": {}", field.doc) };
+        format!("{} {}{shape}{doc}", field.path, field.primitive.name())
+    }
+}
+
+/// The name of a variable.
+fn var_name(vars: &[String], var: usize) -> &str {
+    vars.get(var).map_or("", String::as_str)
+}
+
+/// Number of bytes that a byte swap turns round: a complex number is two numbers.
+fn width(primitive: Primitive) -> u64 {
+    match primitive.kind() {
+        super::PrimitiveKind::Complex => primitive.size() / 2,
+        _ => primitive.size(),
+    }
+}
+
+/// `<`, `>`, or `=` for the order of the file.
+fn order_letter(order: Option<Byteorder>) -> char {
+    match order {
+        Some(Byteorder::Little) => '<',
+        Some(Byteorder::Big) => '>',
+        _ => '=',
+    }
+}
+
+/// The text of a layout in short pieces of bytes, each of one line.
+fn pieces(text: &str) -> impl Iterator<Item = &[u8]> {
+    text.as_bytes().split_inclusive(|&byte| byte == b'\n').flat_map(|line| line.chunks(72))
+}
+
+/// Bytes as the inside of a literal: printable ASCII unchanged, the others as `escape` spells them.
+fn escaped(bytes: &[u8], escape: impl Fn(u8) -> String) -> String {
+    let keep = |byte: u8| (byte.is_ascii_graphic() || byte == b' ') && !matches!(byte, b'"' | b'\\' | b'?');
+    bytes.iter().map(|&byte| if keep(byte) { char::from(byte).to_string() } else { escape(byte) }).collect()
+}
+
+impl Layout {
+    /// Returns the source of a program module that writes and reads files of this layout without any library.
+    ///
+    /// `name` becomes the name of the module. Written files have the signature of `order` and `text`, the layout, at
+    /// their end, if it is given. Files with and without the signature are read.
+    ///
+    /// ```
+    /// use trilith_layout::layout::{Byteorder, Language, Layout};
+    /// let layout = Layout::read(b"{ N : i8 }\nx = f8[N]")?;
+    /// let python = Language::named("python").ok_or("missing")?;
+    /// let code = layout.code(python, "run", Byteorder::Little, None)?;
+    /// assert!(code.contains("def write(path, values):"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) with the path of an item that the language or a
+    /// fixed program cannot express: a compressed array, a struct with stored parameters, a list whose length is a
+    /// parameter, or a datatype that the language lacks. Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a
+    /// layout with very many items.
+    pub fn code(&self, language: Language, name: &str, order: Byteorder, text: Option<&str>) -> Result<String> {
+        let name = names::identifier(name);
+        let start = if self.dialect() == Dialect::D2026 { 0 } else { 16 };
+        let written = build::build(self, Expr::Const(start))?;
+        let first = if self.dialect() == Dialect::D2026 { Expr::ZERO } else { Expr::Start };
+        let read = build::build(self, first)?;
+        for field in &written.fields {
+            if let Some(why) = (language.0.lacks)(field) {
+                let what = format!("{} is {}: {why}", field.path, field.primitive);
+                return Err(Error::unsupported(what).hint("write this item with another datatype, or take another language"));
+            }
+        }
+        let plan = Plan {
+            name,
+            dialect: self.dialect(),
+            order,
+            layout: text.map(str::to_owned),
+            fields: written.fields,
+            write: Program { ops: build::needed(written.ops, Some(&written.total)), vars: written.vars },
+            total: written.total,
+            read: Program { ops: build::needed(read.ops, None), vars: read.vars },
+        };
+        Ok((language.0.write)(&plan))
+    }
+}
+
+/// Most items of a program.
+const MOST: u64 = 20_000;
+
+fn too_many() -> Error {
+    Limits::exceeded("items", MOST, "a program for this layout would be too long")
+}

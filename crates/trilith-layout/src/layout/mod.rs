@@ -1,0 +1,91 @@
+//! The Dudley layout language: text that describes where every array of a binary file is stored.
+//!
+//! Two dialects are read and printed: that of July 2025 (`name = dtype[shape] @address`) and that of 2026 (`name:
+//! dtype(shape) -> filter @address`). [`parse`] collects errors and warnings with their places, and
+//! [`Layout::evaluate`] finds the addresses for one stream. Nothing here reads a stream: the values of stored
+//! parameters come through a callback.
+//!
+//! ```
+//! use trilith_layout::layout::{Layout, Options};
+//! let layout = Layout::read(b"
+//!     NLAT : <i8          ## number of latitudes
+//!     t = {a = <f8  b = <i4[2]}[NLAT]
+//! ").unwrap();
+//! let found = layout.evaluate_with(&Options::default(), &[3]).unwrap();
+//! let t = found.find("/t").unwrap().unwrap();
+//! assert_eq!((t.address, t.nbytes), (Some(8), Some(48)));
+//! assert_eq!(t.datatype, "{a:<f8@0, b:<i4(2)@8}");
+//! ```
+//!
+//! Uncertain points of the language are collected in [`decision`].
+
+mod alike;
+mod code;
+mod compare;
+mod correct;
+#[doc(hidden)]
+pub mod decision;
+mod detect;
+mod diagnostic;
+mod entries;
+mod entry;
+mod find;
+mod grammar;
+mod lexer;
+mod machine;
+mod model;
+mod names;
+mod notes;
+mod own;
+mod plan;
+mod primitive;
+mod print;
+mod request;
+mod resolve;
+mod sizes;
+mod stack;
+mod told;
+mod translate;
+mod typed;
+mod unreadable;
+mod walk;
+
+pub use crate::array::Byteorder;
+pub use code::Language;
+pub use correct::Correction;
+pub use detect::{ParseOptions, Parsed, parse};
+#[doc(hidden)]
+pub use diagnostic::Code;
+pub(crate) use entries::Reached;
+#[doc(hidden)]
+pub use entries::{Condensed, Entries, LONG_LIST};
+pub use entry::{Entry, EntryKind};
+#[doc(hidden)]
+pub use find::Located;
+#[doc(hidden)]
+pub use find::canonical as canonical_path;
+#[doc(hidden)]
+pub use lexer::quoted_name;
+pub use model::{Attribute, ItemId, Kind, Layout, Literal};
+#[doc(hidden)]
+pub use model::{COLUMN, FACTORS, MISSING};
+#[doc(hidden)]
+pub use model::{Filter, Placement};
+#[doc(hidden)]
+pub use own::{PADDING, attribute_name, marked_name, own_attribute, own_name, own_value, read_own, read_value};
+#[doc(hidden)]
+pub use primitive::primitive_of;
+pub use primitive::{Dialect, Primitive, PrimitiveKind};
+#[doc(hidden)]
+pub use request::{Fault, Options, ParamRequest, Supply};
+#[doc(hidden)]
+pub use resolve::Evaluation;
+pub(crate) use stack::{Stack, Stretch};
+pub(crate) use told::length_of;
+#[doc(hidden)]
+pub use translate::{Packing, StoredAs, Translation};
+pub use typed::ResolvedType;
+#[doc(hidden)]
+pub use typed::{ResolvedMember, Structure};
+#[doc(hidden)]
+pub use unreadable::{UNREADABLE, reason};

@@ -1,0 +1,745 @@
+//! A layout in memory: items in the order of their declaration, and what the text said about each.
+//!
+//! Item 0 is the root dict. Every other item has one parent: data, dicts and lists belong to a dict
+//! or a list, parameters and types to a dict (in 2025 a parameter may belong to a struct), members to
+//! a type. In addition to the items there are the *steps* of the text in their order, which is the order of the
+//! stream: what [`Layout::evaluate`](Layout::evaluate) and the printer walk along.
+
+use std::collections::HashMap;
+
+pub use super::primitive::{Dialect, Primitive, PrimitiveKind};
+pub use crate::array::Byteorder;
+
+use super::diagnostic::Code;
+use super::names::{Mixer, Names, Scope, Symbol};
+use crate::span::Span;
+
+/// The attribute that names the column which an item is.
+pub const COLUMN: &str = "grid_member";
+/// The attribute with the fill value of a library, which elements have that were never written.
+pub const MISSING: &str = "grid_missing";
+
+/// The attribute with a scale and an offset for each sample of an image, if they differ.
+pub const FACTORS: &str = "grid_factors";
+
+/// The number of an item: its place in the order of declarations. The root dict is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ItemId(pub(crate) u32);
+
+impl ItemId {
+    /// The root dict.
+    pub const ROOT: ItemId = ItemId(0);
+    pub(crate) const NONE: ItemId = ItemId(u32::MAX);
+
+    /// Its place in the order of declarations.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The number of a datatype; those below `4 * Primitive::COUNT` are primitives, by prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct TypeId(pub u32);
+
+impl TypeId {
+    pub const NONE: TypeId = TypeId(u32::MAX);
+
+    /// A primitive with the prefix that the text gave it: 0, `<`, `>` or `|`.
+    pub fn primitive(primitive: Primitive, prefix: u8) -> Self {
+        let prefix = match prefix {
+            b'<' => 1,
+            b'>' => 2,
+            b'|' => 3,
+            _ => 0,
+        };
+        TypeId(primitive.number() * 4 + prefix)
+    }
+
+    pub fn is_primitive(self) -> bool {
+        self.0 < Primitive::COUNT * 4
+    }
+}
+
+/// The number of a parameter, fixed or stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ParamId(pub u32);
+
+/// The number of a data array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct DataId(pub u32);
+
+/// Some of [`Layout::dims`] (or of another table).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Run {
+    pub start: u32,
+    pub len: u32,
+}
+
+impl Run {
+    pub fn of<T>(self, table: &[T]) -> &[T] {
+        table.get(self.start as usize..(self.start + self.len) as usize).unwrap_or(&[])
+    }
+}
+
+/// One dimension of a shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dim {
+    Fixed(i64),
+    Param {
+        param: ParamId,
+        suffix: i8,
+    },
+    /// Of a named type of 2025: bound where the type is used.
+    Free {
+        name: Symbol,
+        suffix: i8,
+    },
+}
+
+/// The placement of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Placement {
+    /// At the next address that its alignment allows.
+    #[default]
+    Next,
+    /// `@n`: at this address; in a struct, at this offset.
+    At(u64),
+    /// `%n`: at the next multiple of this power of two; `%0` is as [`Placement::Next`].
+    Align(u64),
+}
+
+/// A datatype and the dimensions after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Use {
+    pub ty: TypeId,
+    pub dims: Run,
+}
+
+/// A data array of a dict, a list or (2026) after `&`.
+#[derive(Debug, Clone)]
+pub(crate) struct Data {
+    pub what: Use,
+    pub placement: Placement,
+    /// Number in [`Layout::filters`] + 1.
+    pub filter: u32,
+    /// Number in [`Layout::references`] + 1.
+    pub reference: u32,
+}
+
+/// A parameter of a dict or a struct.
+#[derive(Debug, Clone)]
+pub(crate) struct Param {
+    pub item: ItemId,
+    /// Of a fixed parameter.
+    pub fixed: Option<i64>,
+    /// Of a stored parameter, as written.
+    pub ty: TypeId,
+    /// The primitive at the end of the typedefs of `ty`.
+    pub primitive: Primitive,
+    pub order: Option<Byteorder>,
+    pub placement: Placement,
+    /// `true` if it has many values in one stream: inside a struct or a repeated list.
+    pub varying: bool,
+}
+
+/// The content of a struct, in the order of the text.
+#[derive(Debug, Clone, Copy)]
+pub struct Member {
+    pub item: ItemId,
+    pub what: MemberKind,
+    pub placement: Placement,
+    /// Number in [`Layout::filters`] + 1: a reference filter in a typedef.
+    pub filter: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum MemberKind {
+    Data(Use),
+    Fixed(ParamId),
+    Stored(ParamId),
+}
+
+/// The composition of a datatype.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TypeKind {
+    Primitive(Primitive, Option<Byteorder>),
+    /// `{}`
+    Null,
+    /// Another type, with dimensions: a typedef without stored parameters.
+    Alias(Use),
+    Struct,
+}
+
+/// A datatype, or an instance of one whose free dimensions have been bound.
+#[derive(Debug, Clone)]
+pub(crate) struct Type {
+    pub kind: TypeKind,
+    /// Alignment in bytes, known without any parameter.
+    pub align: u64,
+    /// `%n` after the brace.
+    pub own_align: u64,
+    pub members: Run,
+    /// Names in [`Layout::free`] that have no parameter yet.
+    pub free: Run,
+    /// Size if it depends on no parameter; typedefs: of the whole array.
+    pub size: Option<u64>,
+    /// Contains stored parameters: each instance has its own size.
+    pub dynamic: bool,
+    /// Its one data member has no name: presented as that member.
+    pub typedef: bool,
+    /// Comes down to text, with this many dimensions in all.
+    pub text: bool,
+    pub rank: u32,
+    /// Depth of nested structs in it.
+    pub depth: u32,
+    pub item: ItemId,
+    /// The type as declared.
+    pub origin: TypeId,
+}
+
+/// A filter of 2026.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Filter {
+    /// `->`: the array is stored compressed, after its length. Otherwise `<-`: it holds references.
+    pub compresses: bool,
+    /// Its name, such as `gzip`.
+    pub name: String,
+    /// The arguments in parentheses.
+    pub arguments: Vec<Literal>,
+}
+
+/// A number or a string of an attribute or a filter.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Literal {
+    /// A whole number.
+    Integer(i64),
+    /// A whole number that does not fit in 64 bits: its decimal digits.
+    Large(String),
+    /// A number with a point or an exponent.
+    Float(f64),
+    /// A quoted string.
+    Text(String),
+}
+
+/// The value of an attribute.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Attribute {
+    /// Only that it is there.
+    Flag,
+    /// One value.
+    Value(Literal),
+    /// A list of values of one kind.
+    List(Vec<Literal>),
+}
+
+/// Writes the value in the spelling of the grammar.
+impl std::fmt::Display for Literal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Literal::Integer(value) => write!(f, "{value}"),
+            Literal::Large(digits) => f.write_str(digits),
+            // Infinity has no other spelling than a number that is too large.
+            Literal::Float(value) if value.is_infinite() => f.write_str(if *value > 0.0 { "1e999" } else { "-1e999" }),
+            Literal::Float(value) => write!(f, "{value:?}"),
+            Literal::Text(text) => {
+                let mut quoted = String::from("\"");
+                for c in text.chars() {
+                    if matches!(c, '"' | '\\') {
+                        quoted.push('\\');
+                    }
+                    quoted.push(c);
+                }
+                write!(f, "{quoted}\"")
+            }
+        }
+    }
+}
+
+/// Writes the text after the `=`; nothing for a flag.
+impl std::fmt::Display for Attribute {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Attribute::Flag => Ok(()),
+            Attribute::Value(value) => write!(f, "{value}"),
+            Attribute::List(values) => {
+                for (at, value) in values.iter().enumerate() {
+                    write!(f, "{}{value}", if at == 0 { "[" } else { ", " })?;
+                }
+                f.write_str("]")
+            }
+        }
+    }
+}
+
+/// An item that references lead to (2026).
+#[derive(Debug, Clone)]
+pub(crate) struct Reference {
+    pub item: ItemId,
+    /// The values by which references mean it; without any, its number counted from 1.
+    pub ids: Vec<i64>,
+}
+
+/// The kind of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ItemKind {
+    /// Being declared.
+    Pending,
+    Dict,
+    List,
+    Type(TypeId),
+    Param(ParamId),
+    Data(DataId),
+    /// The summary block of 2025.
+    Summary,
+    /// A data member of a struct.
+    Member,
+}
+
+/// One item.
+#[derive(Debug, Clone)]
+pub(crate) struct Item {
+    pub name: Symbol,
+    pub parent: ItemId,
+    pub span: Span,
+    pub kind: ItemKind,
+    /// Next child of the same parent.
+    pub next: ItemId,
+    pub first: ItemId,
+    pub last: ItemId,
+    /// Of an element: its place among the declared elements of its list.
+    pub position: u32,
+    /// Of a list: how many elements the text declares.
+    pub elements: u32,
+}
+
+/// A number of repetitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Count {
+    Once,
+    Fixed(i64),
+    Param(ParamId),
+}
+
+/// A step of the text, in its order.
+#[derive(Debug, Clone)]
+pub(crate) enum Step {
+    /// `name/`, `..` or `/`: this dict is open now.
+    Enter(ItemId),
+    Data(ItemId),
+    Param(ItemId),
+    /// A named type.
+    Type(ItemId),
+    /// `[` … `]*n`
+    List(Box<Listing>),
+    /// A dict that is an element of a list; its steps end before `end`.
+    Element {
+        dict: ItemId,
+        end: u32,
+        fresh: bool,
+    },
+    /// `list [n]`
+    Extend(Box<Extension>),
+    /// The summary block, up to `end`.
+    Summary {
+        end: u32,
+    },
+}
+
+/// `[` … `]*n`: the steps of the body end before `end`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listing {
+    pub list: ItemId,
+    pub end: u32,
+    pub count: Count,
+    /// The count, for its position.
+    pub span: Span,
+    /// Elements that each repetition appends.
+    pub elements: u32,
+    /// `true` if this list is a new element of another.
+    pub fresh: bool,
+    /// Anything in it occupies the stream.
+    pub places: bool,
+    /// Anything in it has to be read: stored parameters.
+    pub dynamic: bool,
+}
+
+/// `list [n]`: the steps `from..to` again, `count` times, without their addresses.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Extension {
+    pub list: ItemId,
+    pub from: u32,
+    pub to: u32,
+    pub count: Count,
+    pub span: Span,
+    pub places: bool,
+    pub dynamic: bool,
+}
+
+/// A line of documentation or an attribute, and what it belongs to.
+#[derive(Debug, Clone)]
+pub(crate) struct Note {
+    pub item: ItemId,
+    pub said: Said,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Said {
+    Doc(Span),
+    Attribute(Symbol, Attribute),
+    /// The end of an attribute comment that is not understood.
+    Raw(Span),
+}
+
+/// A parsed layout: what is stored where, up to the parameters that are read from the stream.
+///
+/// ```
+/// use trilith_layout::layout::{Layout, Options};
+/// let layout = Layout::read(b"N : i4  x = <f8[N]").unwrap();
+/// let found = layout.evaluate_with(&Options::default(), &[3]).unwrap();
+/// let x = found.entries().nth(1).unwrap().unwrap();
+/// assert_eq!((x.path.as_str(), x.address, x.shape.as_slice()), ("/x", Some(8), &[3][..]));
+/// ```
+#[derive(Clone)]
+pub struct Layout {
+    pub(crate) dialect: Dialect,
+    pub(crate) order: Option<Byteorder>,
+    pub(crate) text: String,
+    /// Byte of the text after which nothing was read: its end, or the end of the terminator.
+    pub(crate) end: usize,
+    pub(crate) terminated: bool,
+    pub(crate) names: Names,
+    pub(crate) items: Vec<Item>,
+    pub(crate) data: Vec<Data>,
+    pub(crate) params: Vec<Param>,
+    pub(crate) types: Vec<Type>,
+    pub(crate) members: Vec<Member>,
+    pub(crate) dims: Vec<Dim>,
+    pub(crate) free: Vec<Symbol>,
+    pub(crate) filters: Vec<Filter>,
+    pub(crate) references: Vec<Reference>,
+    /// Of `i%0`: the declared element that each repeats, if the text states it.
+    pub(crate) copies: HashMap<ItemId, Option<i64>, Mixer>,
+    pub(crate) steps: Vec<Step>,
+    /// Sorted by item.
+    pub(crate) notes: Vec<Note>,
+    /// Data, dicts and lists by (parent, name).
+    pub(crate) found: Scope<ItemId>,
+    pub(crate) found_types: Scope<TypeId>,
+    pub(crate) found_params: Scope<ParamId>,
+    pub(crate) summary: Option<TypeId>,
+    /// The place in the text that keeps it from being a template.
+    pub(crate) no_template: Option<Span>,
+    pub(crate) instances: HashMap<(TypeId, Box<[u32]>), TypeId, Mixer>,
+    /// Data for evaluation, made once.
+    pub(crate) plan: super::plan::Plan,
+}
+
+impl Layout {
+    /// A layout that holds nothing but the root dict and the primitives.
+    pub(crate) fn empty(dialect: Dialect, text: String) -> Self {
+        let mut layout = Self {
+            dialect,
+            order: None,
+            end: text.len(),
+            terminated: false,
+            text,
+            names: Names::default(),
+            items: Vec::new(),
+            data: Vec::new(),
+            params: Vec::new(),
+            types: Vec::new(),
+            members: Vec::new(),
+            dims: Vec::new(),
+            free: Vec::new(),
+            filters: Vec::new(),
+            references: Vec::new(),
+            copies: HashMap::default(),
+            steps: Vec::new(),
+            notes: Vec::new(),
+            found: Scope::default(),
+            found_types: Scope::default(),
+            found_params: Scope::default(),
+            summary: None,
+            no_template: Some(Span::default()),
+            instances: HashMap::default(),
+            plan: super::plan::Plan::default(),
+        };
+        for number in 0..Primitive::COUNT {
+            for order in [None, Some(Byteorder::Little), Some(Byteorder::Big), None] {
+                layout.types.push(Type::primitive(Primitive::numbered(number), order, dialect));
+            }
+        }
+        layout.add_item(ItemKind::Dict, Symbol::NONE, ItemId::NONE, Span::default());
+        layout
+    }
+
+    /// Adds an item as the last child of its parent.
+    pub(crate) fn add_item(&mut self, kind: ItemKind, name: Symbol, parent: ItemId, span: Span) -> ItemId {
+        let id = ItemId(self.items.len() as u32);
+        let none = ItemId::NONE;
+        self.items.push(Item { name, parent, span, kind, next: none, first: none, last: none, position: 0, elements: 0 });
+        if let Some(owner) = self.items.get_mut(parent.index()) {
+            let before = std::mem::replace(&mut owner.last, id);
+            if owner.first == none {
+                owner.first = id;
+            }
+            if let Some(before) = self.items.get_mut(before.index()) {
+                before.next = id;
+            }
+        }
+        id
+    }
+
+    pub(crate) fn item(&self, id: ItemId) -> &Item {
+        // Every id was made by `add_item` of this layout; a foreign one becomes the root.
+        self.items.get(id.index()).unwrap_or(&self.items[0])
+    }
+
+    pub(crate) fn item_mut(&mut self, id: ItemId) -> &mut Item {
+        let at = if id.index() < self.items.len() { id.index() } else { 0 };
+        &mut self.items[at]
+    }
+
+    pub(crate) fn ty(&self, id: TypeId) -> &Type {
+        self.types.get(id.0 as usize).unwrap_or(&self.types[0])
+    }
+
+    pub(crate) fn param(&self, id: ParamId) -> &Param {
+        &self.params[id.0 as usize]
+    }
+
+    pub(crate) fn data_of(&self, id: ItemId) -> Option<&Data> {
+        match self.item(id).kind {
+            ItemKind::Data(data) => self.data.get(data.0 as usize),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn param_of(&self, id: ItemId) -> Option<&Param> {
+        match self.item(id).kind {
+            ItemKind::Param(param) => self.params.get(param.0 as usize),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the member that is the array of an item, if the item is a table of which it is one column.
+    #[doc(hidden)]
+    pub fn column(&self, id: ItemId) -> Option<&str> {
+        // The last one of a name counts.
+        match self.attributes(id).filter(|(name, _)| *name == COLUMN).last() {
+            Some((_, Attribute::Value(Literal::Text(name)))) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if an item is declared in the braces of a struct.
+    pub(crate) fn member_of_struct(&self, id: ItemId) -> bool {
+        matches!(self.item(self.item(id).parent).kind, ItemKind::Type(_))
+    }
+
+    pub(crate) fn filter(&self, number: u32) -> Option<&Filter> {
+        self.filters.get(number.checked_sub(1)? as usize)
+    }
+
+    /// The dialect that it is written in.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The byte order that its first character gives (2025).
+    pub fn order(&self) -> Option<Byteorder> {
+        self.order
+    }
+
+    /// The text, decoded; spans of items and diagnostics refer to it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the number of bytes of the text that belong to the layout: up to its end or past its terminator
+    /// (2025).
+    pub fn text_end(&self) -> usize {
+        self.end
+    }
+
+    /// Returns `true` if a line of `-` ends it (2025).
+    pub fn is_terminated(&self) -> bool {
+        self.terminated
+    }
+
+    /// Returns the number of items, including the root dict.
+    pub fn item_count(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Returns `true` if one layout describes many files (2025): a summary block and no explicit address, stored
+    /// parameter or struct of indeterminate length outside of it.
+    pub fn is_template(&self) -> bool {
+        self.no_template.is_none()
+    }
+
+    /// E408, if a template is needed and this layout is none: at what keeps it from being one.
+    pub(crate) fn require_template(&self) -> crate::error::Result<()> {
+        let Some(span) = self.no_template else { return Ok(()) };
+        let why = if self.summary.is_some() { "" } else { ": it does not begin with a summary block" };
+        let diagnostic = Code::E408.at(span, format!("the layout is not a template{why}"));
+        let hint =
+            "a template begins with a summary block, and has no @address, stored parameter or struct of unknown length after it";
+        Err(diagnostic.hint(hint).locate(&self.text).into())
+    }
+
+    /// The item with this number, if there is one.
+    pub fn item_at(&self, index: usize) -> Option<ItemId> {
+        (index < self.items.len()).then_some(ItemId(index as u32))
+    }
+
+    /// The path of an item as the text gives it: `/group/name`, list elements by their place among the
+    /// declared ones, struct members as `.name`. The root is `/`.
+    pub fn path(&self, id: ItemId) -> String {
+        self.static_path(id)
+    }
+
+    /// The children of a dict, list or type in the order of their declaration.
+    pub fn children(&self, id: ItemId) -> impl Iterator<Item = ItemId> + '_ {
+        let mut next = self.item(id).first;
+        std::iter::from_fn(move || {
+            let this = (next != ItemId::NONE).then_some(next)?;
+            next = self.item(this).next;
+            Some(this)
+        })
+    }
+
+    /// The dict, list or type that an item belongs to; `None` for the root.
+    pub fn parent(&self, id: ItemId) -> Option<ItemId> {
+        Some(self.item(id).parent).filter(|&parent| parent != ItemId::NONE)
+    }
+
+    /// The name of an item; `None` if it has none, as elements of lists.
+    pub fn name(&self, id: ItemId) -> Option<&str> {
+        let name = self.item(id).name;
+        (name != Symbol::NONE).then(|| self.names.text(name))
+    }
+
+    /// Returns the place in the text that declares an item: its name, or the first token of an element.
+    pub fn span(&self, id: ItemId) -> Span {
+        self.item(id).span
+    }
+
+    /// Returns the kind of an item.
+    pub fn kind(&self, id: ItemId) -> Kind {
+        match self.item(id).kind {
+            ItemKind::Dict => Kind::Dict,
+            ItemKind::List => Kind::List,
+            ItemKind::Type(_) => Kind::Type,
+            ItemKind::Param(_) => Kind::Param,
+            ItemKind::Summary => Kind::Summary,
+            ItemKind::Data(_) | ItemKind::Member | ItemKind::Pending => Kind::Data,
+        }
+    }
+
+    /// The filter of a data array (2026).
+    pub fn filter_of(&self, id: ItemId) -> Option<&Filter> {
+        self.data_of(id).and_then(|data| self.filter(data.filter))
+    }
+
+    /// The data array, dict or list of that name in a dict.
+    pub fn child(&self, dict: ItemId, name: &str) -> Option<ItemId> {
+        self.found.get(&(dict.0, self.names.find(name)?.0)).copied()
+    }
+
+    /// The referenced items (2026) in the order of the text, each with the values that mean it next to
+    /// its number, counted from 1.
+    pub fn references(&self) -> impl Iterator<Item = (ItemId, &[i64])> {
+        self.references.iter().map(|reference| (reference.item, reference.ids.as_slice()))
+    }
+
+    /// The item that holds the notes of the summary block (2025).
+    pub fn opt_summary(&self) -> Option<ItemId> {
+        self.summary.map(|ty| self.ty(ty).item)
+    }
+
+    fn notes_of(&self, id: ItemId) -> &[Note] {
+        let from = self.notes.partition_point(|note| note.item < id);
+        let to = self.notes.partition_point(|note| note.item <= id);
+        self.notes.get(from..to).unwrap_or(&[])
+    }
+
+    /// The lines of documentation (`##`) of an item, without the mark.
+    pub fn docs(&self, id: ItemId) -> impl Iterator<Item = &str> {
+        self.notes_of(id).iter().filter_map(|note| match note.said {
+            Said::Doc(span) => Some(span.slice(&self.text)),
+            Said::Attribute(..) | Said::Raw(_) => None,
+        })
+    }
+
+    /// The attributes (`#:`) of an item; of several with one name, the last.
+    pub fn attributes(&self, id: ItemId) -> impl Iterator<Item = (&str, &Attribute)> {
+        self.notes_of(id).iter().filter_map(|note| match &note.said {
+            Said::Attribute(name, value) => Some((self.names.text(*name), value)),
+            Said::Doc(_) | Said::Raw(_) => None,
+        })
+    }
+
+    /// The ends of attribute comments of an item that are not understood, as they are written.
+    #[doc(hidden)]
+    pub fn raw_attributes(&self, id: ItemId) -> impl Iterator<Item = &str> {
+        self.notes_of(id).iter().filter_map(|note| match note.said {
+            Said::Raw(span) => Some(span.slice(&self.text).trim_end()),
+            _ => None,
+        })
+    }
+}
+
+/// The kind of an item of a layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A dict: named items.
+    Dict,
+    /// A list: items without names.
+    List,
+    /// A datatype.
+    Type,
+    /// A parameter.
+    Param,
+    /// A data array, or a member of a struct.
+    Data,
+    /// The summary block of 2025.
+    Summary,
+}
+
+impl Type {
+    /// A type without members, whose size is not known.
+    pub fn new(kind: TypeKind, align: u64, depth: u32, item: ItemId) -> Self {
+        Self {
+            kind,
+            align,
+            own_align: 0,
+            members: Run::default(),
+            free: Run::default(),
+            size: None,
+            dynamic: false,
+            typedef: false,
+            text: false,
+            rank: 0,
+            depth,
+            item,
+            origin: TypeId::NONE,
+        }
+    }
+
+    fn primitive(primitive: Primitive, order: Option<Byteorder>, dialect: Dialect) -> Self {
+        let of = Self::new(TypeKind::Primitive(primitive, order), primitive.alignment(dialect), 0, ItemId::NONE);
+        Self { size: Some(primitive.size()), text: primitive.is_text(), ..of }
+    }
+}
+
+impl std::fmt::Debug for Layout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Layout").field("dialect", &self.dialect).field("items", &self.items.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,177 @@
+//! Names and strings of a file that its layout cannot spell unchanged.
+//!
+//! `own:` marks a name or a string that belongs to the described file. The rest is percent-encoded. A derived layout marks
+//!
+//! - names of attributes that mean something to a layout: `own:grid_mapping` is the attribute `grid_mapping` of the file,
+//! - control characters, which would end the line: `own:a%0Ab`,
+//! - strings that would otherwise be read as numbers: the string `nan` is `own:nan`, and `nan` is the number,
+//! - the member `_pad` of a struct: without the mark, it fills the struct up to its size,
+//! - names and strings that begin with `own:` themselves.
+
+use std::borrow::Cow;
+
+use super::model::{Attribute, Literal};
+use crate::percent::strictly_decoded;
+
+/// The prefix of what belongs to the file.
+const MARK: &str = "own:";
+
+/// The prefix of the words that describe how an array is stored.
+const GRID: &str = "grid_";
+
+/// Other attributes that mean something to a reader of layouts.
+const WORDS: &[&str] = &[
+    "dialect",
+    "asdf_tag",
+    "asdf_value",
+    "hdf5_type",
+    "hdf5_link",
+    "hdf5_external_link",
+    "safetensors_dtype",
+    "enum_names",
+    "enum_values",
+    "list_shape",
+    "dudley_family",
+    "dudley_signature",
+];
+
+/// The prefix of an attribute that describes another one.
+const TYPED: &str = "asdf_type:";
+
+/// The member that fills a struct up to its size.
+pub const PADDING: &str = "_pad";
+
+/// Returns the name of an item, or of a member of a struct, as a layout spells it.
+pub fn own_name(name: &str) -> Cow<'_, str> {
+    marked(name, name == PADDING)
+}
+
+/// Returns the name of an attribute of a file as a layout spells it.
+pub fn own_attribute(name: &str) -> Cow<'_, str> {
+    marked(name, name.starts_with(GRID) || name.starts_with(TYPED) || WORDS.contains(&name))
+}
+
+/// Returns a string as a layout spells it in an attribute.
+fn own_text(text: &str) -> Cow<'_, str> {
+    marked(text, number(text).is_some())
+}
+
+/// Returns a name with the mark, whatever it is.
+pub fn marked_name(name: &str) -> String {
+    marked(name, true).into_owned()
+}
+
+fn marked(text: &str, is_word: bool) -> Cow<'_, str> {
+    let is_odd = |c: char| c.is_control() && c != '\t';
+    if !is_word && !text.starts_with(MARK) && !text.contains(is_odd) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = MARK.to_owned();
+    for c in text.chars() {
+        match c {
+            c if c == '%' || is_odd(c) => {
+                let mut bytes = [0; 4];
+                for byte in c.encode_utf8(&mut bytes).bytes() {
+                    out.push_str(&format!("%{byte:02X}"));
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Returns the name or the string that a layout spells.
+pub fn read_own(text: &str) -> Cow<'_, str> {
+    match text.strip_prefix(MARK).and_then(strictly_decoded) {
+        Some(own) => Cow::Owned(own),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// Returns the name of an attribute without its mark, or `None` for a word that describes how an array is stored.
+pub fn attribute_name(name: &str) -> Option<Cow<'_, str>> {
+    if name.starts_with(GRID) { None } else { Some(read_own(name)) }
+}
+
+/// Returns the value of an attribute as a layout spells it: finite, of one kind, with its strings marked.
+pub fn own_value(value: Attribute) -> Attribute {
+    let one = |value: Literal| match value {
+        Literal::Float(number) if !number.is_finite() => Literal::Text(number.to_string().to_ascii_lowercase()),
+        Literal::Text(text) => Literal::Text(own_text(&text).into_owned()),
+        value => value,
+    };
+    let values = match value {
+        Attribute::Flag => return Attribute::Flag,
+        Attribute::Value(value) => return Attribute::Value(one(value)),
+        Attribute::List(values) => values.into_iter().map(one).collect::<Vec<_>>(),
+    };
+    let is_text = |value: &Literal| matches!(value, Literal::Text(_));
+    if values.iter().all(is_text) || !values.iter().any(is_text) {
+        return Attribute::List(values);
+    }
+    let text = |value: Literal| match value {
+        Literal::Text(text) => Literal::Text(text),
+        number => Literal::Text(number.to_string()),
+    };
+    Attribute::List(values.into_iter().map(text).collect())
+}
+
+/// A number that the language cannot write as one.
+fn number(text: &str) -> Option<f64> {
+    match text {
+        "nan" | "NaN" => Some(f64::NAN),
+        "inf" => Some(f64::INFINITY),
+        "-inf" => Some(f64::NEG_INFINITY),
+        _ => None,
+    }
+}
+
+/// Returns the value of an attribute with its strings unmarked, and with the numbers that the language has no spelling for.
+pub fn read_value(said: &Attribute) -> Attribute {
+    let one = |value: &Literal| match value {
+        Literal::Text(text) => number(text).map_or_else(|| Literal::Text(read_own(text).into_owned()), Literal::Float),
+        value => value.clone(),
+    };
+    match said {
+        Attribute::Flag => Attribute::Flag,
+        Attribute::Value(value) => Attribute::Value(one(value)),
+        Attribute::List(values) => Attribute::List(numbers(values).unwrap_or_else(|| values.iter().map(one).collect())),
+    }
+}
+
+/// The numbers of a list that is written as strings because one of them is not finite.
+fn numbers(values: &[Literal]) -> Option<Vec<Literal>> {
+    let is_odd = |value: &Literal| matches!(value, Literal::Text(text) if number(text).is_some());
+    if !values.iter().any(is_odd) {
+        return None;
+    }
+    let number = |value: &Literal| match value {
+        Literal::Text(text) => number(text).or_else(|| text.parse().ok()).map(Literal::Float),
+        value => Some(value.clone()),
+    };
+    values.iter().map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_marked_is_read_back() {
+        for text in ["", "a", "grid_mapping", "own:", "own:grid_x", "a\nb", "a%20b", "own:%", "\u{85}\0", "nan", "tab\t", "_pad"]
+        {
+            for marked in [own_name(text), own_attribute(text), own_text(text)] {
+                assert_eq!(read_own(&marked), text, "{marked}");
+                assert!(!marked.contains(['\n', '\0']));
+            }
+            assert_eq!(attribute_name(&own_attribute(text)).as_deref(), Some(text));
+            let said = Attribute::Value(Literal::Text(own_text(text).into_owned()));
+            assert_eq!(read_value(&said), Attribute::Value(Literal::Text(text.to_owned())));
+        }
+        assert_eq!(own_name("a b%"), "a b%");
+        assert_eq!(own_attribute("grid_type"), "own:grid_type");
+        assert_eq!(attribute_name("grid_type"), None);
+        assert_eq!(read_own("own:%zz"), "own:%zz");
+    }
+}

@@ -1,0 +1,830 @@
+//! A layout as text again, with documentation and attributes, in its own dialect or the other.
+//!
+//! Printing is canonical: one item a line, two blanks for each level, docs after what they document.
+//! Printing what was parsed from a print gives the same print. Plain comments are not kept.
+
+use crate::diagnostic::{Diagnostic, Severity};
+use std::collections::{HashMap, HashSet};
+
+use super::lexer::push_name;
+use super::model::{
+    Attribute, Count, Data, Dialect, Dim, Extension, Filter, ItemId, ItemKind, Layout, Literal, Member, MemberKind, ParamId,
+    Placement, Primitive, Step, TypeId, TypeKind, Use,
+};
+use super::names::Symbol;
+use super::translate::{Packing, StoredAs};
+
+impl Layout {
+    /// Returns the layout as text of its dialect.
+    ///
+    /// ```
+    /// use trilith_layout::layout::Layout;
+    /// let layout = Layout::read(b"N:3 x=f8[N] # plain comments go\n ## (m) radius\n").unwrap();
+    /// assert_eq!(layout.print(), "N : 3\nx = f8[N]  ## (m) radius\n");
+    /// ```
+    pub fn print(&self) -> String {
+        let mut printer = Printer::new(self, self.dialect);
+        printer.layout_text();
+        printer.out
+    }
+}
+
+/// Maximum number of copies of the elements of a list that are written out if the dialect cannot repeat them, and
+/// of the text they may make.
+const COPIES: u64 = 10_000;
+const COPIES_TEXT: usize = 16 << 20;
+
+/// Writes a layout.
+pub(super) struct Printer<'l> {
+    pub layout: &'l Layout,
+    pub to: Dialect,
+    pub out: String,
+    pub losses: Vec<Diagnostic>,
+    indent: usize,
+    /// Items whose notes have been written.
+    noted: HashSet<ItemId>,
+    /// The dict that is open, and the top of its tree.
+    current: ItemId,
+    top: ItemId,
+    /// Parameters declared so far, by dict and name, as they are called in the new text.
+    pub visible: HashMap<(ItemId, Symbol), ParamId>,
+    /// Names that had to change.
+    pub renamed: HashMap<ItemId, String>,
+    /// Names taken by renamed items.
+    pub taken: HashSet<String>,
+    /// Structs that are open, for parameters that belong to them.
+    pub structs: Vec<ItemId>,
+    /// The open constructs: a list, or a dict that is an element of one.
+    pub open: Vec<bool>,
+    /// Types of the layout are written at its beginning.
+    pub hoisted: bool,
+    /// Names of the types written so far (to 2025).
+    pub type_names: HashSet<Symbol>,
+    /// Items are written without their addresses: copies of list elements, or all of them.
+    pub drop_at: usize,
+    /// Byte orders are left to the stream.
+    pub drop_order: bool,
+    /// Compressed arrays are written plain if the dialect has no other.
+    pub decompress: bool,
+    /// The form of storage of arrays.
+    pub stored: StoredAs,
+}
+
+impl<'l> Printer<'l> {
+    /// A printer of `layout` in the dialect `to`.
+    pub fn new(layout: &'l Layout, to: Dialect) -> Self {
+        Self {
+            layout,
+            to,
+            out: String::new(),
+            losses: Vec::new(),
+            indent: 0,
+            noted: HashSet::new(),
+            current: ItemId::ROOT,
+            top: ItemId::ROOT,
+            visible: HashMap::new(),
+            renamed: HashMap::new(),
+            taken: HashSet::new(),
+            structs: Vec::new(),
+            open: Vec::new(),
+            hoisted: false,
+            type_names: HashSet::new(),
+            drop_at: 0,
+            drop_order: false,
+            decompress: false,
+            stored: StoredAs::default(),
+        }
+    }
+
+    /// The dict that is open.
+    pub fn current_dict(&self) -> ItemId {
+        self.current
+    }
+
+    /// Datatype, shape and placement of data that has a new name.
+    pub fn data_body(&mut self, data: &Data, item: ItemId) {
+        self.data_text(data, item);
+    }
+
+    /// Returns `true` if the text is of the other dialect than the layout.
+    pub fn translates(&self) -> bool {
+        self.to != self.layout.dialect
+    }
+
+    /// The whole text.
+    pub fn layout_text(&mut self) {
+        if let (Some(order), Dialect::D2025, false) = (self.layout.order, self.to, self.drop_order) {
+            self.out.push(order.sign());
+            self.out.push('\n');
+        }
+        self.notes(ItemId::ROOT, false);
+        if self.translates() && self.to == Dialect::D2026 {
+            self.hoist_types();
+        }
+        let to = self.layout.steps.len() as u32;
+        self.steps(0, to);
+    }
+
+    /// Begins a line.
+    fn line(&mut self) {
+        for _ in 0..self.indent {
+            self.out.push_str("  ");
+        }
+    }
+
+    /// Notes of an item, the first line of documentation after what is on the line already, if
+    /// `behind`; ends the line.
+    fn notes(&mut self, item: ItemId, behind: bool) {
+        let mut on_line = behind;
+        let is_root = item == ItemId::ROOT && self.translates();
+        if (is_root || self.has_notes(item)) && self.noted.insert(item) {
+            // The notes of a block that 2026 does not have are those of the root.
+            let block = self.layout.opt_summary().filter(|_| is_root && self.to == Dialect::D2026);
+            let more = block.into_iter().flat_map(|block| self.layout.docs(block));
+            for doc in self.layout.docs(item).chain(more) {
+                if on_line {
+                    self.out.push_str("  ");
+                } else {
+                    self.line();
+                }
+                self.out.push_str("##");
+                self.out.push_str(doc);
+                self.out.push('\n');
+                on_line = false;
+            }
+            let attributes = self.attribute_text(item);
+            if !attributes.is_empty() {
+                if on_line {
+                    self.out.push('\n');
+                    on_line = false;
+                }
+                self.line();
+                self.out.push_str("#: ");
+                self.out.push_str(&attributes);
+                self.out.push('\n');
+            }
+            let more = block.into_iter().flat_map(|block| self.layout.raw_attributes(block));
+            for raw in self.layout.raw_attributes(item).chain(more) {
+                if on_line {
+                    self.out.push('\n');
+                    on_line = false;
+                }
+                self.line();
+                self.out.push_str("#: ");
+                self.out.push_str(raw);
+                self.out.push('\n');
+            }
+        }
+        if on_line {
+            self.out.push('\n');
+        }
+    }
+
+    fn attribute_text(&mut self, item: ItemId) -> String {
+        let mut text = String::new();
+        let is_root = item == ItemId::ROOT && self.translates();
+        if is_root {
+            text.push_str(&format!("dialect={}", self.to));
+        }
+        let block = self.layout.opt_summary().filter(|_| is_root && self.to == Dialect::D2026);
+        let own: Vec<(&str, &Attribute)> =
+            self.layout.attributes(item).filter(|(name, _)| !is_root || *name != "dialect").collect();
+        let mut more = Vec::new();
+        for (name, value) in block.into_iter().flat_map(|block| self.layout.attributes(block)) {
+            if name == "dialect" || own.iter().any(|(known, _)| *known == name) {
+                let message = format!("2026 has no summary block: the attribute {name} of the layout replaces it");
+                self.losses.push(Diagnostic::loss("/", message));
+            } else {
+                more.push((name, value));
+            }
+        }
+        for (name, value) in own.into_iter().chain(more) {
+            if !text.is_empty() {
+                text.push_str(", ");
+            }
+            push_name(&mut text, name);
+            let value = value.to_string();
+            if !value.is_empty() {
+                text.push('=');
+                text.push_str(&value);
+            }
+        }
+        text
+    }
+
+    /// The name of an item, as the new text calls it.
+    pub fn item_name(&self, item: ItemId) -> String {
+        let mut name = String::new();
+        match self.renamed.get(&item) {
+            Some(new) => push_name(&mut name, new),
+            None => push_name(&mut name, self.layout.name(item).unwrap_or("")),
+        }
+        name
+    }
+
+    pub fn lose(&mut self, item: ItemId, harmless: bool, message: impl Into<String>) {
+        let path = self.layout.static_path(item);
+        self.losses.push(if harmless {
+            Diagnostic::new(Severity::Note, message).at_path(path)
+        } else {
+            Diagnostic::loss(&path, message)
+        });
+    }
+
+    // Steps.
+
+    fn steps(&mut self, from: u32, to: u32) {
+        // One frame for each list, dict of a list and summary that is open.
+        let mut open: Vec<(u32, Closer)> = vec![(to, Closer::Nothing)];
+        let mut at = from;
+        while let Some((end, closer)) = open.last_mut() {
+            if at < *end {
+                let Some(step) = self.layout.steps.get(at as usize) else { return };
+                at += 1;
+                if let Some((from, end, closer)) = self.step(step, at) {
+                    open.push((end, closer));
+                    at = from;
+                }
+                continue;
+            }
+            // The body of a list that is written out in copies comes again.
+            if let Closer::List { again, from, .. } = closer
+                && *again > 0
+                && self.out.len() < COPIES_TEXT
+            {
+                *again -= 1;
+                at = *from;
+                continue;
+            }
+            if let Some((_, closer)) = open.pop() {
+                if let Closer::List { resume: Some(resume), .. } = closer {
+                    at = resume;
+                }
+                self.close(&closer);
+            }
+        }
+    }
+
+    /// Writes a step, before step `next`; of one that holds others, where they begin and end, and how.
+    fn step(&mut self, step: &Step, next: u32) -> Option<(u32, u32, Closer)> {
+        match *step {
+            Step::Enter(dict) => self.enter(dict),
+            Step::Data(item) => self.data(item),
+            Step::Param(item) => self.param(item),
+            Step::Type(item) if !self.hoisted => self.named_type(item),
+            Step::Type(_) => {}
+            Step::Summary { end } => return Some((next, end, self.open_summary())),
+            Step::List(ref of) => return Some((next, of.end, self.open_list(of.list, of.count, of.fresh, next))),
+            Step::Element { dict, end, fresh } => return Some((next, end, self.open_element(dict, fresh))),
+            Step::Extend(ref of) => {
+                let Extension { list, from, to, count, .. } = **of;
+                if self.to == Dialect::D2026 {
+                    let again = self.copies(list, count)?.checked_sub(1)?;
+                    let closer = self.open_list(list, Count::Once, false, from);
+                    self.drop_at += 1;
+                    let Closer::List { is_element, .. } = closer else { return None };
+                    return Some((from, to, Closer::List { count: Count::Once, is_element, again, from, resume: Some(next) }));
+                }
+                self.line();
+                let (name, count) = (self.item_name(list), self.count_text(count));
+                self.out.push_str(&format!("{name} [{count}]\n"));
+            }
+        }
+        None
+    }
+
+    /// Returns the number of copies to be written out in 2026, which repeats no list, or `None` if that is not
+    /// possible.
+    fn copies(&mut self, list: ItemId, count: Count) -> Option<u64> {
+        let fixed = match count {
+            Count::Once => return Some(1),
+            Count::Fixed(count) => Some(count),
+            Count::Param(param) => self.layout.param(param).fixed,
+        };
+        match fixed.and_then(|count| u64::try_from(count).ok()).filter(|&count| count <= COPIES) {
+            Some(count) => Some(count),
+            None => {
+                let count = self.count_text(count);
+                self.lose(list, false, format!("2026 repeats no list, and {count} copies cannot be written out"));
+                None
+            }
+        }
+    }
+
+    fn enter(&mut self, dict: ItemId) {
+        let from = self.current;
+        self.current = dict;
+        let parent = self.layout.item(dict).parent;
+        if parent == from && dict != from {
+            self.line();
+            let name = self.item_name(dict);
+            self.out.push_str(&name);
+            self.out.push('/');
+            self.notes(dict, true);
+            self.indent += 1;
+        } else if from != self.top && self.layout.item(from).parent == dict {
+            self.indent = self.indent.saturating_sub(1);
+            self.line();
+            self.out.push_str("..\n");
+        } else if dict != from {
+            let mut at = from;
+            while at != dict && at != ItemId::NONE && at != ItemId::ROOT {
+                self.indent = self.indent.saturating_sub(1);
+                at = self.layout.item(at).parent;
+            }
+            self.line();
+            self.out.push_str("/\n");
+        }
+    }
+
+    fn open_summary(&mut self) -> Closer {
+        if self.to == Dialect::D2026 {
+            let item = self.layout.opt_summary().unwrap_or(ItemId::ROOT);
+            self.lose(item, true, "2026 has no summary block: its members are items of the root, its record struct is gone");
+            return Closer::Nothing;
+        }
+        self.line();
+        self.out.push_str("{\n");
+        self.indent += 1;
+        Closer::Summary
+    }
+
+    fn open_list(&mut self, list: ItemId, count: Count, fresh: bool, from: u32) -> Closer {
+        let is_element = self.layout.item(self.layout.item(list).parent).kind == ItemKind::List;
+        self.line();
+        if !is_element {
+            let name = self.item_name(list);
+            self.out.push_str(&name);
+            self.out.push(' ');
+        } else if !fresh {
+            self.earlier_element(list);
+        }
+        self.out.push('[');
+        self.notes(list, true);
+        self.indent += 1;
+        self.open.push(true);
+        if self.to == Dialect::D2025 {
+            return Closer::List { count, is_element, again: 0, from, resume: None };
+        }
+        let copies = self.copies(list, count);
+        if copies == Some(0) {
+            self.lose(list, false, "2026 repeats no list: elements repeated 0 times appear once");
+        }
+        let again = copies.unwrap_or(1).saturating_sub(1);
+        Closer::List { count: Count::Once, is_element, again, from, resume: None }
+    }
+
+    /// The index of an element that goes on, which only 2026 can say.
+    fn earlier_element(&mut self, element: ItemId) {
+        if self.to == Dialect::D2025 {
+            return self.lose(element, false, "2025 cannot go on with an earlier element: a new one takes its place");
+        }
+        let index = self.layout.item(element).position;
+        self.out.push_str(&index.to_string());
+    }
+
+    fn open_element(&mut self, dict: ItemId, fresh: bool) -> Closer {
+        self.line();
+        if !fresh {
+            self.earlier_element(dict);
+        }
+        self.out.push('/');
+        self.notes(dict, true);
+        self.indent += 1;
+        self.open.push(false);
+        let closer = Closer::Element { current: self.current, top: self.top, indent: self.indent - 1 };
+        (self.current, self.top) = (dict, dict);
+        closer
+    }
+
+    fn close(&mut self, closer: &Closer) {
+        match *closer {
+            Closer::Nothing => {}
+            Closer::Summary => {
+                self.indent = self.indent.saturating_sub(1);
+                self.line();
+                self.out.push('}');
+                self.notes(self.layout.opt_summary().unwrap_or(ItemId::NONE), true);
+            }
+            Closer::List { count, is_element, resume, .. } => {
+                self.indent = self.indent.saturating_sub(1);
+                self.open.pop();
+                self.drop_at = self.drop_at.saturating_sub(usize::from(resume.is_some()));
+                self.line();
+                self.out.push(']');
+                if count != Count::Once {
+                    let count = self.count_text(count);
+                    self.out.push('*');
+                    self.out.push_str(&count);
+                }
+                self.out.push_str(if is_element { ",\n" } else { "\n" });
+            }
+            Closer::Element { current, top, indent } => {
+                (self.current, self.top, self.indent) = (current, top, indent);
+                self.open.pop();
+                self.line();
+                self.out.push_str(",\n");
+            }
+        }
+    }
+
+    fn count_text(&mut self, count: Count) -> String {
+        match count {
+            Count::Once => "1".into(),
+            Count::Fixed(value) => value.to_string(),
+            Count::Param(param) => self.dim_text(Dim::Param { param, suffix: 0 }, ItemId::ROOT),
+        }
+    }
+
+    // Items.
+
+    fn data(&mut self, item: ItemId) {
+        let layout = self.layout;
+        let Some(data) = layout.data_of(item) else { return };
+        let is_element = layout.item(layout.item(item).parent).kind == ItemKind::List;
+        let start = self.out.len();
+        self.line();
+        if self.to == Dialect::D2026 && layout.ty(data.what.ty).dynamic {
+            self.lose(
+                item,
+                false,
+                "2026 has no structs with stored parameters: left out, and what follows is at another address",
+            );
+            self.out.truncate(start);
+            return;
+        }
+        if data.reference > 0 {
+            if !self.reference(item, data) {
+                self.out.truncate(start);
+                return;
+            }
+            // In a list it is between commas like an element.
+            if self.open.last() == Some(&true) {
+                self.out.push(',');
+            }
+            return self.notes(item, true);
+        }
+        if let (Some(filter), Dialect::D2025, false) =
+            (layout.filter(data.filter).filter(|filter| filter.compresses), self.to, self.decompress)
+        {
+            self.compressed_to_2025(item, data, filter, is_element);
+            return self.notes(item, true);
+        }
+        if !is_element {
+            let name = self.item_name(item);
+            self.out.push_str(&name);
+            self.out.push_str(if self.to == Dialect::D2025 { " = " } else { ": " });
+        }
+        if let (Some(&index), Dialect::D2026) = (layout.copies.get(&item), self.to) {
+            if let Some(index) = index {
+                self.out.push_str(&index.to_string());
+            }
+            match self.dropped(data.placement) {
+                Placement::Next => self.out.push_str("%0"),
+                placement => self.placement(placement, item, false),
+            }
+        } else {
+            self.data_text(data, item);
+        }
+        if is_element {
+            self.out.push(',');
+        }
+        self.notes(item, true);
+    }
+
+    /// Datatype, shape, filter and placement.
+    fn data_text(&mut self, data: &Data, item: ItemId) {
+        self.use_text(data.what, item);
+        if let Some(filter) = self.packed(data) {
+            self.filter_text(&filter, item);
+        }
+        let mut placement = self.placed_as(self.dropped(data.placement), data.what.ty);
+        if let Some(align) = self.stored.align {
+            placement = Placement::Align(align);
+        }
+        self.placement(placement, item, true);
+    }
+
+    /// The placement of an item, or none if addresses are dropped.
+    fn dropped(&self, placement: Placement) -> Placement {
+        if self.drop_at > 0 && matches!(placement, Placement::At(_)) { Placement::Next } else { placement }
+    }
+
+    /// The filter that an array is to have.
+    fn packed(&self, data: &Data) -> Option<Filter> {
+        let own = self.layout.filter(data.filter).cloned();
+        let is_array = data.what.dims.len > 0 || self.layout.ty(data.what.ty).rank > 0;
+        match self.stored.packing {
+            _ if self.to == Dialect::D2025 || data.reference > 0 || own.as_ref().is_some_and(|own| !own.compresses) => own,
+            Packing::Keep => own,
+            Packing::Gzip(level) if is_array => {
+                let arguments = level.into_iter().map(Literal::Integer).collect();
+                Some(Filter { compresses: true, name: "gzip".to_owned(), arguments })
+            }
+            Packing::Plain | Packing::Gzip(_) => None,
+        }
+    }
+
+    fn filter_text(&mut self, filter: &Filter, item: ItemId) {
+        if self.to == Dialect::D2025 && filter.compresses {
+            return;
+        }
+        if self.to == Dialect::D2025 {
+            return self.lose(item, false, format!("2025 has no filters: `<- {}` is left out, the numbers stay", filter.name));
+        }
+        self.out.push_str(if filter.compresses { " -> " } else { " <- " });
+        push_name(&mut self.out, &filter.name);
+        for (at, argument) in filter.arguments.iter().enumerate() {
+            self.out.push_str(if at == 0 { "(" } else { ", " });
+            self.out.push_str(&argument.to_string());
+        }
+        if !filter.arguments.is_empty() {
+            self.out.push(')');
+        }
+    }
+
+    /// `& 5 f8(2) @100`; false if it cannot be said.
+    fn reference(&mut self, item: ItemId, data: &Data) -> bool {
+        let layout = self.layout;
+        if self.to == Dialect::D2025 {
+            return self.reference_to_2025(item, data);
+        }
+        self.out.push_str("& ");
+        let reference = layout.references.get(data.reference as usize - 1);
+        for id in reference.map_or(&[][..], |reference| &reference.ids) {
+            self.out.push_str(&format!("{id} "));
+        }
+        self.data_text(data, item);
+        true
+    }
+
+    fn param(&mut self, item: ItemId) {
+        let layout = self.layout;
+        let ItemKind::Param(id) = layout.item(item).kind else { return };
+        self.declare_param(item, id);
+        self.line();
+        self.param_text(item, id);
+        self.notes(item, true);
+    }
+
+    fn param_text(&mut self, item: ItemId, id: ParamId) {
+        let param = self.layout.param(id);
+        let name = self.item_name(item);
+        self.out.push_str(&name);
+        self.out.push_str(if self.to == Dialect::D2025 { " : " } else { " = " });
+        match param.fixed {
+            Some(value) => self.out.push_str(&value.to_string()),
+            None => {
+                self.param_type_text(item, param.ty, param.primitive);
+                // Parameters of a struct have offsets, not addresses.
+                let placement = if self.structs.is_empty() { self.dropped(param.placement) } else { param.placement };
+                let placement = self.placed_as(placement, param.ty);
+                self.placement(placement, item, true);
+            }
+        }
+    }
+
+    /// A parameter is visible under its name from here on.
+    fn declare_param(&mut self, item: ItemId, id: ParamId) {
+        let declared = self.layout.item(item);
+        let (parent, name) = (declared.parent, declared.name);
+        if self.translates() && self.to == Dialect::D2025 && self.visible.contains_key(&(parent, name)) {
+            self.rename(item);
+            self.lose(item, true, "2025 declares a parameter once: renamed");
+            self.visible.insert((parent, Symbol(u32::MAX - 1 - id.0)), id);
+            return;
+        }
+        self.visible.insert((parent, name), id);
+    }
+
+    /// Gives an item a name that nothing has.
+    pub fn rename(&mut self, item: ItemId) {
+        let name = self.layout.name(item).unwrap_or("").to_owned();
+        let mut number = 2u64;
+        let mut new = format!("{name}_{number}");
+        while self.layout.names.find(&new).is_some() || !self.taken.insert(new.clone()) {
+            number += 1;
+            new = format!("{name}_{number}");
+        }
+        self.renamed.insert(item, new);
+    }
+
+    // Types.
+
+    /// `T { … } %n`
+    pub fn named_type(&mut self, item: ItemId) {
+        let ItemKind::Type(ty) = self.layout.item(item).kind else { return };
+        if self.translates() && !self.type_to(item, ty) {
+            return;
+        }
+        self.line();
+        let name = self.item_name(item);
+        self.out.push_str(&name);
+        self.out.push_str(" {");
+        self.notes(item, true);
+        self.indent += 1;
+        self.members(ty, true);
+        self.indent -= 1;
+        self.line();
+        self.out.push('}');
+        let align = self.layout.ty(ty).own_align;
+        if align != 0 && self.to == Dialect::D2025 {
+            self.out.push_str(&format!(" %{align}"));
+        }
+        self.out.push('\n');
+    }
+
+    /// The members of a struct: each on its line, or all on one.
+    fn members(&mut self, ty: TypeId, lines: bool) {
+        let layout = self.layout;
+        let of = layout.ty(ty);
+        let alias = self.to == Dialect::D2026 && matches!(of.kind, TypeKind::Alias(_));
+        let own = if self.to == Dialect::D2026 { of.own_align } else { 0 };
+        let mut first = true;
+        self.structs.push(of.item);
+        for member in of.members.of(&layout.members) {
+            if self.leaves_out(member, ty) {
+                continue;
+            }
+            if lines {
+                self.line();
+            } else if !first {
+                self.out.push(' ');
+            }
+            // In 2026 the alignment of a type is that of its first member.
+            let raise = if first { own } else { 0 };
+            first = false;
+            self.member(member, alias, raise);
+            if lines {
+                self.notes(member.item, true);
+            }
+        }
+        self.structs.pop();
+    }
+
+    fn member(&mut self, member: &Member, alias: bool, raise: u64) {
+        match member.what {
+            MemberKind::Data(what) => {
+                if alias {
+                    self.out.push_str(": ");
+                } else {
+                    let name = self.item_name(member.item);
+                    self.out.push_str(&name);
+                    self.out.push_str(if self.to == Dialect::D2025 { " = " } else { ": " });
+                }
+                self.use_text(what, member.item);
+                if let Some(filter) = self.layout.filter(member.filter) {
+                    self.filter_text(&filter.clone(), member.item);
+                }
+                let mut placement = self.placed_as(member.placement, what.ty);
+                if raise > 0 && !matches!(placement, Placement::At(_)) {
+                    placement = Placement::Align(raise);
+                }
+                self.placement(placement, member.item, true);
+            }
+            MemberKind::Fixed(param) | MemberKind::Stored(param) => self.param_text(member.item, param),
+        }
+    }
+
+    /// `f8[N, 2]`, `{…}(3)` and so on.
+    fn use_text(&mut self, what: Use, item: ItemId) {
+        self.type_text(what.ty, item);
+        let dims = what.dims.of(&self.layout.dims);
+        let (open, close) = if self.to == Dialect::D2025 { ('[', ']') } else { ('(', ')') };
+        for (at, &dim) in dims.iter().enumerate() {
+            if at == 0 {
+                self.out.push(open);
+            } else {
+                self.out.push_str(", ");
+            }
+            let text = self.dim_text(dim, item);
+            self.out.push_str(&text);
+        }
+        if !dims.is_empty() {
+            self.out.push(close);
+        } else if self.needs_length(what.ty, item) {
+            // A single character: in 2025 text has a dimension, and -1 is none.
+            self.out.push_str("[-1]");
+        }
+    }
+
+    /// A datatype without its shape.
+    pub fn type_text(&mut self, ty: TypeId, item: ItemId) {
+        let layout = self.layout;
+        if ty.is_primitive() {
+            return self.primitive_text(ty, item);
+        }
+        let of = layout.ty(ty);
+        let declared = if of.origin == TypeId::NONE { ty } else { of.origin };
+        let named = layout.item(layout.ty(declared).item).name != Symbol::NONE;
+        if named && !self.is_inlined(declared) {
+            let name = self.item_name(layout.ty(declared).item);
+            return self.out.push_str(&name);
+        }
+        // Notes of members need separate lines; those of a type written out at each use are at the first.
+        let about = layout.ty(declared).item;
+        let is_new = |item: ItemId| self.has_notes(item) && !(named && self.noted.contains(&item));
+        let lines = of.members.of(&layout.members).iter().any(|member| is_new(member.item)) || (named && is_new(about));
+        self.out.push('{');
+        if lines {
+            self.indent += 1;
+            if named {
+                self.notes(about, true);
+            } else {
+                self.out.push('\n');
+            }
+        }
+        self.members(ty, lines);
+        if lines {
+            self.indent -= 1;
+            self.line();
+        }
+        self.out.push('}');
+    }
+
+    fn has_notes(&self, item: ItemId) -> bool {
+        self.layout.docs(item).next().is_some()
+            || self.layout.attributes(item).next().is_some()
+            || self.layout.raw_attributes(item).next().is_some()
+    }
+
+    fn primitive_text(&mut self, ty: TypeId, item: ItemId) {
+        let layout = self.layout;
+        let TypeKind::Primitive(primitive, _) = layout.ty(ty).kind else { return };
+        let mut prefix = match ty.0 % 4 {
+            1 => "<",
+            2 => ">",
+            3 => "|",
+            _ => "",
+        };
+        if self.drop_order {
+            // The built-in, where the layout has another type of that name.
+            prefix = if !prefix.is_empty() && self.is_redefined(primitive) { "|" } else { "" };
+            self.out.push_str(prefix);
+            let name = self.primitive_name(primitive, item);
+            return self.out.push_str(name);
+        }
+        // The order character of 2025 becomes a prefix everywhere.
+        if let (Dialect::D2026, Some(order), "" | "|") = (self.to, layout.order, prefix)
+            && primitive.size() > 1
+        {
+            prefix = if order.sign() == '<' { "<" } else { ">" };
+        }
+        self.out.push_str(prefix);
+        let name = self.primitive_name(primitive, item);
+        self.out.push_str(name);
+    }
+
+    fn is_redefined(&self, primitive: Primitive) -> bool {
+        let symbol = self.layout.names.find(primitive.name());
+        symbol.is_some_and(|symbol| {
+            self.layout.items.iter().any(|item| item.name == symbol && matches!(item.kind, ItemKind::Type(_)))
+        })
+    }
+
+    fn primitive_name(&mut self, primitive: Primitive, item: ItemId) -> &'static str {
+        match primitive.name() {
+            name @ ("p4" | "p8") if self.to == Dialect::D2026 => {
+                self.lose(item, true, format!("2026 has no pointers: `{name}` is unsigned"));
+                if name == "p4" { "u4" } else { "u8" }
+            }
+            name => name,
+        }
+    }
+
+    /// ` @16`, ` %8` or nothing.
+    fn placement(&mut self, placement: Placement, item: ItemId, blank: bool) {
+        let text = match placement {
+            Placement::Next => return,
+            Placement::At(address) => format!("@{address}"),
+            Placement::Align(align) if align > 16 && self.to == Dialect::D2025 => {
+                return self.lose(item, false, format!("2025 aligns to 16 at most: `%{align}` is left out"));
+            }
+            Placement::Align(align) => format!("%{align}"),
+        };
+        if blank {
+            self.out.push(' ');
+        }
+        self.out.push_str(&text);
+    }
+}
+
+/// The end of an open construct.
+enum Closer {
+    Nothing,
+    Summary,
+    List {
+        count: Count,
+        is_element: bool,
+        /// Number of times that the body is written again, and the step to begin from.
+        again: u64,
+        from: u32,
+        /// Of the copies of an earlier element: where the text goes on.
+        resume: Option<u32>,
+    },
+    Element {
+        current: ItemId,
+        top: ItemId,
+        indent: usize,
+    },
+}
