@@ -10,7 +10,7 @@ use trilith::tree::{Data, PrintOptions, Tree, TreePath, Value, print_document};
 use trilith_fuzz::{AnyValue, limits, same};
 
 #[allow(dead_code, reason = "the model serves an ordinary test too")]
-#[path = "../../crates/trilith/tests/edits/model.rs"]
+#[path = "../../crates/trilith-yaml/tests/edits/model.rs"]
 mod model;
 use model::Model;
 

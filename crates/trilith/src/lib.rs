@@ -138,6 +138,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "schema"), allow(dead_code, unused_imports, reason = "some helpers serve only schemas"))]
 
+#[doc(inline)]
 pub use trilith_io::{bytes, interrupt};
 use trilith_io::{diagnostic, percent, span, spelling};
 #[doc(hidden)]
@@ -150,8 +151,11 @@ pub use trilith_layout::foreign;
 #[doc(hidden)]
 pub use trilith_yaml::yaml;
 
+#[doc(inline)]
 pub use trilith_array::{array, s};
+#[doc(inline)]
 pub use trilith_layout::{dudley, layout};
+#[doc(inline)]
 pub use trilith_yaml::tree;
 
 #[doc(hidden)]

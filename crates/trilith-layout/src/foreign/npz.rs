@@ -22,11 +22,11 @@ use crate::bytes::{MemorySource, Truncated, in_pieces};
 #[cfg(feature = "zlib")]
 use crate::codec::{crc::differs, zlib};
 use crate::error::{Context, Error, Result};
-#[cfg(feature = "zlib")]
-use crate::interrupt;
 use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::threads;
+#[cfg(feature = "zlib")]
+use trilith_io::interrupt;
 
 /// A file inside an archive.
 #[derive(Debug, Clone)]
