@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use trilith_array::Result;
 use trilith_array::array::{Array, Byteorder, Datatype, Field, Index, StructType};
-use trilith_array::bytes::{MemorySource, SourceRef};
+use trilith_io::bytes::{MemorySource, SourceRef};
 
 const ROUNDS: usize = 40;
 

@@ -17,7 +17,7 @@ pub mod array;
 
 pub use array::{Array, Datatype, Index};
 pub use trilith_io::{Diagnostic, Error, ErrorKind, Limits, Location, Result, Span};
-pub use trilith_io::{byteorder, bytes, error, index, limits, threads};
+use trilith_io::{byteorder, bytes, error, index, limits, threads};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -20,14 +20,14 @@ pub enum Declared {
 
 impl Declared {
     /// Returns the number that a text is, with blanks around it or not: GDAL writes numbers so.
-    pub fn of_text(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         let text = text.trim();
         let whole = text.parse::<i128>().ok().map(Self::Int);
         whole.or_else(|| text.parse::<f64>().ok().map(Self::Float))
     }
 
     /// Returns the integer that it is, if an integer type has that.
-    pub fn whole_in(self, datatype: &Datatype) -> Option<i128> {
+    pub fn integer_in(self, datatype: &Datatype) -> Option<i128> {
         let (low, high) = datatype.whole_range()?;
         let whole = match self {
             Self::Int(n) => n,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use trilith::array::Array;
 use trilith::bytes::Basis;
 use trilith::error::{Context as _, counted};
-use trilith::wcs::{from_wcs, self, Found, Inverse, Options as Choices, Points, Wcs};
+use trilith::wcs::{self, Found, Inverse, Options as Choices, Points, Wcs, from_wcs};
 use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;

@@ -103,7 +103,7 @@ pub fn member(stored: SourceRef, len: u64, crc: u32, limits: &Limits) -> SourceR
 }
 
 /// Opens deflated members.
-pub struct Member {
+struct Member {
     crc: u32,
 }
 

@@ -375,7 +375,7 @@ fn fits(number: Declared, datatype: &Datatype) -> bool {
             float.is_nan() || f64::from(float as f32) == float
         }
         Datatype::Float64 => true,
-        whole => number.whole_in(whole).is_some(),
+        whole => number.integer_in(whole).is_some(),
     }
 }
 
@@ -390,7 +390,7 @@ fn same_bits(declared: Declared, datatype: &Datatype) -> Declared {
 /// A number, or a text that is one, as GDAL writes it.
 fn number(literal: &Literal) -> Option<Declared> {
     typed_number(literal).or_else(|| match literal {
-        Literal::Text(text) => Declared::of_text(text),
+        Literal::Text(text) => Declared::from_text(text),
         _ => None,
     })
 }

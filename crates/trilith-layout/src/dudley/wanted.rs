@@ -11,7 +11,7 @@ pub struct Wanted<'a> {
     pub template: &'a Layout,
     /// The path of the item.
     pub item: &'a str,
-    /// The rows of the catalog, of each file in its order.
+    /// The files, as ranges of rows of the catalog.
     pub rows: &'a [Range<usize>],
     /// Values for the parameters of the layout, and limits.
     pub options: &'a Options,

@@ -13,7 +13,7 @@ pub(super) const MOST: usize = 1 << 12;
 pub(super) const NUMBERS: u64 = 4;
 
 /// The treatment of a member.
-pub enum Member {
+pub(super) enum Member {
     /// It is not in the struct that is read.
     Gone,
     /// It is read as it is stored.

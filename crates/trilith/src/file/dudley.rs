@@ -21,8 +21,8 @@ const SHADOWED: &str = " (parameter)";
 /// The word that names the axes of an array.
 const DIMS: &str = "grid_dims";
 
-/// Answers about the items of a stream that its items here need.
-trait Items {
+/// Questions of the backend about the items of a Dudley file.
+trait DudleyItems {
     /// The number of an item in the outline.
     fn number(&self, at: &Place) -> Result<OutlineId>;
 
@@ -37,7 +37,7 @@ trait Items {
     fn described(&self, entry: &Entry) -> Result<Description>;
 }
 
-impl Items for DudleyFile {
+impl DudleyItems for DudleyFile {
     fn number(&self, at: &Place) -> Result<OutlineId> {
         match at {
             Place::Node(number) => Ok(OutlineId::of(*number)),

@@ -37,13 +37,13 @@ pub struct FitsFile {
 }
 
 /// The first keyword of an HDU.
-enum Start {
+enum HeaderStart {
     /// It is the one that the standard demands.
-    Whole,
+    Standard,
     /// It is another one, and the second or the third is right.
-    Misspelt(Error),
-    /// There is no header, but another HDU follows.
-    Lost(Error),
+    OtherKeyword(Error),
+    /// There is no header, but another HDU follows at this byte.
+    Missing(u64, Error),
 }
 
 impl FitsFile {
@@ -65,14 +65,14 @@ impl FitsFile {
             }
             let doing = || format!("reading HDU {number} of {}", file.source.name());
             let (header, data, why) = match &start {
-                Start::Lost(_) => (Header::default(), at, None),
+                HeaderStart::Missing(..) => (Header::default(), at, None),
                 _ => Header::read_some(&*file.source, at, limits).map_err(|e| e.at_byte(at)).doing(doing)?,
             };
             let read = why.map_or_else(|| Hdu::new(number, header.clone(), at, data), Err);
             let hdu = match (read, start) {
-                (Ok(hdu), Start::Whole) => hdu,
-                (Ok(hdu), Start::Misspelt(why)) => Hdu::broken(number, header, at, data..hdu.end(), why.at_byte(at)),
-                (_, Start::Lost(why)) => Hdu::broken(number, header, at, at..file.next_header(at)?, why.at_byte(at)),
+                (Ok(hdu), HeaderStart::Standard) => hdu,
+                (Ok(hdu), HeaderStart::OtherKeyword(why)) => Hdu::broken(number, header, at, data..hdu.end(), why.at_byte(at)),
+                (_, HeaderStart::Missing(next, why)) => Hdu::broken(number, header, at, at..next, why.at_byte(at)),
                 // One bad header does not hide the HDUs around it.
                 (Err(why), _) if why.kind() == ErrorKind::Malformed => {
                     let end = file.next_header(data)?;
@@ -176,7 +176,7 @@ impl FitsFile {
     }
 
     /// Returns the kind of the header at a byte, or `None` at the end. Nothing may follow the last HDU, but often something does.
-    fn start_at(&mut self, at: u64) -> Result<Option<Start>> {
+    fn start_at(&mut self, at: u64) -> Result<Option<HeaderStart>> {
         let expected: &[u8] = if self.hdus.is_empty() { b"SIMPLE  =" } else { b"XTENSION=" };
         let mut start = [0; 3 * RECORD];
         let left = self.source.len().saturating_sub(at);
@@ -186,7 +186,7 @@ impl FitsFile {
         }
         let is_card = |number: usize, keyword: &[u8]| start[number * RECORD..].starts_with(keyword);
         if is_card(0, expected) {
-            return Ok(Some(Start::Whole));
+            return Ok(Some(HeaderStart::Standard));
         }
         if self.hdus.is_empty() {
             return Err(Error::malformed("a FITS file begins with \"SIMPLE  =\"").at_byte(0));
@@ -198,12 +198,12 @@ impl FitsFile {
         if is_card(1, b"BITPIX  =") || is_card(2, b"NAXIS   =") {
             let found = String::from_utf8_lossy(&start[..8]);
             let what = format!("a header begins with {:?} instead of \"XTENSION\"", found.trim_end());
-            return Ok(Some(Start::Misspelt(Error::malformed(what))));
+            return Ok(Some(HeaderStart::OtherKeyword(Error::malformed(what))));
         }
         let next = self.next_header(at)?;
         if next < self.source.len() {
             let what = format!("{} bytes belong to no HDU, but another HDU follows: a header is damaged", next - at);
-            return Ok(Some(Start::Lost(Error::malformed(what))));
+            return Ok(Some(HeaderStart::Missing(next, Error::malformed(what))));
         }
         self.warnings.push(format!("{left} bytes from byte {at} on belong to no HDU"));
         Ok(None)

@@ -196,11 +196,11 @@ fn v2_type(datatype: &Datatype, order: Byteorder, is_packed: bool) -> Result<Jso
 
 /// Returns the number of missing pixels that GDAL writes as text, if elements can be it.
 fn nodata(text: &str, datatype: &Datatype) -> Option<Json> {
-    let number = Declared::of_text(text)?;
+    let number = Declared::from_text(text)?;
     match datatype {
         Datatype::Float32 => Some(Json::Float(f64::from(number.float() as f32))),
         Datatype::Float64 => Some(Json::Float(number.float())),
-        _ => number.whole_in(datatype).and_then(|whole| i64::try_from(whole).ok()).map(Json::Int),
+        _ => number.integer_in(datatype).and_then(|whole| i64::try_from(whole).ok()).map(Json::Int),
     }
 }
 

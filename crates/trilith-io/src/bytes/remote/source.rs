@@ -60,7 +60,7 @@ pub fn by_parts(parts: Arc<dyn Parts>, options: &RemoteOptions) -> SourceRef {
 }
 
 /// The origin of the bytes.
-pub enum Origin {
+enum Origin {
     Server(Box<Fetcher>),
     Parts(Arc<dyn Parts>),
 }

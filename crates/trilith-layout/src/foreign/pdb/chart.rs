@@ -23,7 +23,7 @@ pub(super) struct Type {
 }
 
 /// A member of a struct.
-pub struct Member {
+pub(super) struct Member {
     pub name: String,
     pub datatype: String,
     pub offset: u64,

@@ -121,7 +121,7 @@ struct Builder<'l> {
 }
 
 /// A member of a struct: its item, its use, and its offset in the struct.
-pub type Member = (ItemId, Use, Expr);
+type Member = (ItemId, Use, Expr);
 
 impl Builder<'_> {
     fn variable(&mut self, hint: &str) -> usize {
