@@ -69,7 +69,7 @@ impl Array {
     /// # std::fs::create_dir_all(&folder)?;
     /// let path = folder.join("x.raw");
     /// std::fs::write(&path, [0; 100])?;
-    /// let source = trilith_array::bytes::open(&path, Default::default())?;
+    /// let source = trilith_io::bytes::open(&path, Default::default())?;
     /// let array = Array::new(source, 20, Datatype::Float32, Byteorder::Little, vec![4, 5])?;
     /// let manifest = array.manifest(Some(2))?;
     /// assert_eq!(manifest.chunk, [2, 5]);
