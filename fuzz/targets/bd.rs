@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 use trilith::bytes::{MemorySource, SourceRef, Window};
 use trilith::dudley::{DudleyFile, NewStream, Signature};
 use trilith::layout::{Byteorder, ResolvedType};
-use trilith::{Limits, Result, digest};
+use trilith::{Limits, Result, check};
 
 fuzz_target!(|bytes: &[u8]| {
     let bytes = made(bytes);
@@ -63,7 +63,7 @@ fn open(source: SourceRef) -> Result<DudleyFile> {
 type Digests = Vec<(String, Option<[u8; 32]>)>;
 
 fn digests(file: &DudleyFile) -> Result<Digests> {
-    let entries = digest::of(file)?;
+    let entries = check::digest(file)?;
     Ok(entries.into_iter().map(|entry| (entry.path, entry.digest.ok().map(|(_, digest)| digest.sha256))).collect())
 }
 

@@ -5,8 +5,8 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use trilith::array::Byteorder;
-use trilith::asdf::chain::{parse, print};
-use trilith::codec::chain::{Described, Step, decoder, encoder, filled};
+use trilith::asdf::{parse_chain as parse, print_chain as print};
+use trilith_codec::codec::chain::{Described, Step, decoder, encoder, filled};
 use trilith_fuzz::{limits, memory};
 
 #[derive(Arbitrary, Debug)]

@@ -5,7 +5,7 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use trilith::bytes::stored_ranges;
-use trilith::codec::{Blosc, CODECS, Codec, EncodeOptions, Shuffle, decoder, encoder};
+use trilith_codec::codec::{Blosc, CODECS, Codec, EncodeOptions, Shuffle, decoder, encoder};
 use trilith_fuzz::{limits, memory};
 
 #[derive(Arbitrary, Debug)]

@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 use trilith::asdf::{ArrayOptions, AsdfFile, Block, Builder, WriteOptions};
 use trilith::bytes::{Resolve, SourceRef};
 use trilith::tree::Value;
-use trilith::{Array, Error, Result, Target, assemble, digest, file};
+use trilith::{Array, Error, Result, Target, assemble, check, file};
 use trilith_fuzz::{limits, memory};
 
 #[derive(Arbitrary, Debug)]
@@ -98,7 +98,7 @@ fuzz_target!(|input: Input| {
 type Digests = Option<Vec<(String, Option<[u8; 32]>)>>;
 
 fn digests(file: &AsdfFile) -> Digests {
-    let entries = digest::of(file).ok()?;
+    let entries = check::digest(file).ok()?;
     Some(entries.into_iter().map(|entry| (entry.path, entry.digest.ok().map(|(_, digest)| digest.sha256))).collect())
 }
 

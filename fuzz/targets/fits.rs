@@ -8,7 +8,7 @@ use arbitrary::{Arbitrary, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use trilith::bytes::{NoReferences, SourceRef};
 use trilith::fits::FitsFile;
-use trilith::{digest, file};
+use trilith::{check, file};
 use trilith_fuzz::{limits, memory};
 
 #[derive(Arbitrary, Debug)]
@@ -60,7 +60,7 @@ fn read(source: SourceRef) {
         }
     }
     if let Ok(file) = file::open_asdf_source(source, Arc::new(NoReferences), &limits) {
-        for entry in digest::of(&file).unwrap_or_default() {
+        for entry in check::digest(&file).unwrap_or_default() {
             let _ = entry.digest;
         }
     }

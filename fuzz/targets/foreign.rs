@@ -7,7 +7,7 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use trilith::OpenOptions;
 use trilith::bytes::NoReferences;
-use trilith::foreign;
+use trilith_layout::foreign;
 use trilith_fuzz::{limits, memory};
 
 const MARKS: [&[u8]; 11] = [

@@ -4,7 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use trilith::layout::Layout;
-use trilith::{OpenOptions, foreign};
+use trilith::OpenOptions;
+use trilith_layout::foreign;
 use trilith_fuzz::{limits, memory};
 
 const SIGNATURE: &[u8] = b"\x89HDF\r\n\x1a\n";

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use trilith::asdf::AsdfFile;
 use trilith::bytes::{NoReferences, SourceRef, Window};
-use trilith::{Result, digest, file, verify};
+use trilith::{Result, check, file};
 use trilith_fuzz::{limits, memory};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(one.is_ok(), other.is_ok(), "a window opens as the bytes themselves do");
     if let (Ok(one), Ok(other)) = (one, other) {
         assert_eq!(digests(&one).ok(), digests(&other).ok());
-        let _ = verify::verify(&one, true, trilith::Progress::default());
+        let _ = check::verify(&one, true, trilith::Progress::default());
         for block in one.sections().blocks().unwrap_or_default() {
             let _ = one.encoding_names(block);
         }
@@ -30,6 +30,6 @@ fuzz_target!(|bytes: &[u8]| {
 type Digests = Vec<(String, Option<[u8; 32]>)>;
 
 fn digests(file: &AsdfFile) -> Result<Digests> {
-    let entries = digest::of(file)?;
+    let entries = check::digest(file)?;
     Ok(entries.into_iter().map(|entry| (entry.path, entry.digest.ok().map(|(_, digest)| digest.sha256))).collect())
 }

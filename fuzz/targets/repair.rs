@@ -9,9 +9,9 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use trilith::asdf::WriteOptions;
 use trilith::bytes::NoReferences;
-use trilith::repair::{Report, salvage};
+use trilith::check::{RepairReport, salvage};
 use trilith::tree::Value;
-use trilith::{Array, ArrayOptions, Builder, Target, file, verify};
+use trilith::{Array, ArrayOptions, Builder, Target, check, file};
 use trilith_fuzz::{limits, memory};
 
 #[derive(Arbitrary, Debug)]
@@ -61,7 +61,7 @@ fuzz_target!(|input: Input| {
     };
     let Some((_, written)) = repaired(&bytes) else { return };
     let file = file::open_asdf_source(memory(written.clone()), Arc::new(NoReferences), &limits()).expect("what was written opens");
-    let report = verify::verify(&file, true, trilith::Progress::default()).expect("and can be verified");
+    let report = check::verify(&file, true, trilith::Progress::default()).expect("and can be verified");
     assert!(report.structure.is_empty(), "{:?}", report.structure);
     assert!(file.sections().index_report().problem.is_none());
     let (again, _) = repaired(&written).expect("it can be repaired again");
@@ -69,7 +69,7 @@ fuzz_target!(|input: Input| {
     assert!(again.tree.is_none_or(|lost| lost.is_empty()));
 });
 
-fn repaired(bytes: &[u8]) -> Option<(Report, Vec<u8>)> {
+fn repaired(bytes: &[u8]) -> Option<(RepairReport, Vec<u8>)> {
     let left = salvage(memory(bytes), &limits()).ok()?;
     let mut out = Cursor::new(Vec::new());
     left.write(&mut out).expect("memory can be written");

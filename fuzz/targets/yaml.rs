@@ -6,7 +6,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use trilith::yaml::readers_agree;
+use trilith_yaml::yaml::readers_agree;
 
 /// What a byte stands for: tokens, and near misses of them.
 const PIECES: &[&str] = &[

@@ -4,9 +4,9 @@ use std::ffi::{c_char, c_void};
 use std::path::Path;
 use std::sync::Arc;
 
-use library::change::{Output, SaveOptions};
 use library::tree::{TreePath, Value};
 use library::{Array, ArrayOptions, File, Result};
+use library::{Output, SaveOptions};
 
 use crate::failure::{call, trilith_error};
 use crate::handle::{free, handle, look, look_mut};

@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use library::error::Setting;
+use library::Setting;
 use library::{Error, ErrorKind, Location, Result};
 
 use crate::handle::{free, handle, look};

@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char};
 use std::sync::Arc;
 
 use library::file::{Backend, Destination, Place};
-use library::yaml::Scalar;
+use library::tree::Scalar;
 use library::{Error, File, ItemKind, Result};
 
 use crate::array::trilith_array;

@@ -2,8 +2,10 @@
 
 use trilith::array::Datatype;
 use trilith::bytes::RemoteOptions;
+use trilith::check::DOCUMENTS;
 use trilith::convert::To;
-use trilith::{Limits, asdf, codec, conform};
+use trilith::{Limits, asdf};
+use trilith_codec::codec;
 
 /// The values of an option, by the command it belongs to and its id; none if it takes anything.
 pub fn of(path: &str, id: &str) -> Vec<String> {
@@ -15,7 +17,7 @@ pub fn of(path: &str, id: &str) -> Vec<String> {
         (_, "codec") => owned(&mut codec::names()),
         ("convert", "to") => owned(&mut To::names()),
         ("stream", "to") => owned(&mut asdf::TARGETS.iter().map(|target| target.name)),
-        ("verify", "conform") => owned(&mut conform::DOCUMENTS.iter().map(|document| document.name)),
+        ("verify", "conform") => owned(&mut DOCUMENTS.iter().map(|document| document.name)),
         _ => Vec::new(),
     }
 }

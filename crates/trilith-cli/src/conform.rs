@@ -1,7 +1,7 @@
 //! `verify --conform DOCUMENT`: files held against a document of their format.
 
 use serde_json::{Value, json};
-use trilith::conform::{ConformOptions, Conformity, Deviation, Document, Place, conform};
+use trilith::check::{ConformOptions, Conformity, Deviation, Document, Place, conform};
 use trilith::{Error, Result};
 
 use crate::Outcome;

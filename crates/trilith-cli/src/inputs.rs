@@ -14,11 +14,11 @@ use std::io::Write;
 use clap::Args;
 use serde_json::{Value, json};
 use trilith::asdf::AsdfFile;
-use trilith::asdf::uris::Notes;
+use trilith::asdf::Notes;
 use trilith::bytes::shown_name;
 use trilith::file::Gather;
-use trilith::threads::{Turn, in_order};
 use trilith::{Error, ErrorKind, File, Limits, Result};
+use trilith_io::threads::{Turn, in_order};
 
 pub use self::held::Held;
 use self::held::Shared;

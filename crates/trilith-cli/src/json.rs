@@ -5,9 +5,9 @@ use std::io::Write;
 use serde_json::{Value, json};
 use trilith::array::{Datatype, Field};
 use trilith::bytes::set_aside;
-use trilith::codec::stream_source;
 use trilith::file::Description;
 use trilith::{Diagnostic, Error, Location, Result};
+use trilith_codec::codec::stream_source;
 
 use crate::output::clean;
 use crate::words::{advice, said};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use trilith::asdf::AsdfFile;
-use trilith::asdf::uris::{Notes, uris};
+use trilith::asdf::{Notes, uris};
 use trilith::bytes::{self, Base, DirectoryResolver, LocalOptions, RemoteOptions, Resolve, Source, SourceRef};
 use trilith::dudley::{DudleyFile, Selection};
 use trilith::file::{FileKind, Permissions, Series};
@@ -126,8 +126,8 @@ pub enum Color {
 impl Options {
     /// Applies what is set once for the whole process.
     pub fn prepare(&self) -> Result<()> {
-        if let Some(threads) = self.threads.or_else(trilith::threads::threads_from_env) {
-            trilith::threads::set_threads(Some(threads));
+        if let Some(threads) = self.threads.or_else(trilith_io::threads::threads_from_env) {
+            trilith_io::threads::set_threads(Some(threads));
         }
         crate::paint::force(match self.color {
             Color::Auto => None,

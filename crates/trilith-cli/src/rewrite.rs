@@ -9,9 +9,10 @@ use serde_json::json;
 use trilith::array::Array;
 use trilith::asdf::{ArrayOptions, AsdfFile, complex};
 use trilith::bytes::Basis;
-use trilith::change::{Change, Output, SaveOptions, Syntax};
-use trilith::yaml::{Scalar, resolve};
+use trilith::tree::Scalar;
+use trilith::{Change, Output, SaveOptions, Syntax};
 use trilith::{Error, Result, TreePath, Value};
+use trilith_yaml::yaml::resolve;
 
 use crate::Outcome;
 use crate::item::Item;

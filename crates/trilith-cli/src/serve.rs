@@ -21,8 +21,8 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use trilith::digest::hex;
 use trilith::{Error, Result};
+use trilith_io::spelling::hex;
 use trilith_view::page;
 use trilith_view::requests::{Request, Response, Session, answer};
 
@@ -141,7 +141,7 @@ pub fn run(listener: TcpListener, site: Site) -> Result<()> {
     let embedded = site.embedded;
     let fail = |error| Error::io("serving the page", error);
     listener.set_nonblocking(true).map_err(fail)?;
-    let workers = trilith::threads::threads().clamp(4, 16);
+    let workers = trilith_io::threads::threads().clamp(4, 16);
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(workers + 1).build().map_err(fail)?;
     let served = async {

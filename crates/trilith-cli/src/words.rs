@@ -1,7 +1,7 @@
 //! Wording of the library's advice for the command.
 
 use trilith::Error;
-use trilith::error::Setting;
+use trilith::Setting;
 
 /// The text of an error, with the options that would help.
 pub fn said(error: &Error) -> String {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use common::{in_parallel, repository, run, sample, trilith};
 use serde_json::Value;
-use trilith::conform::DOCUMENTS;
+use trilith::check::DOCUMENTS;
 
 /// One file of the corpus and what is expected.
 struct Case {

@@ -309,8 +309,8 @@ fn corpus_files_cut_short_never_panic() {
 fn panics(bytes: &[u8]) -> Option<String> {
     let tried = std::panic::catch_unwind(|| {
         if let Ok(file) = trilith::file::open_asdf_bytes(bytes.to_vec()) {
-            let _ = trilith::digest::of(&file);
-            let _ = trilith::verify::verify(&file, true, trilith::Progress::default());
+            let _ = trilith::check::digest(&file);
+            let _ = trilith::check::verify(&file, true, trilith::Progress::default());
         }
     });
     tried.err().map(|what| what.downcast_ref::<String>().cloned().unwrap_or_else(|| "a panic".to_owned()))

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use common::{run, trilith};
-use trilith::asdf::generation::{GENERATIONS, Generation, Slot};
+use trilith::asdf::{GENERATIONS, Generation, Slot};
 
 const TARGETS: [&str; 10] =
     ["finf-0.1", "asdf-0.1-dev", "asdf-0.1", "asdf-1.0", "asdf-1.1", "asdf-1.2", "asdf-1.3", "asdf-1.4", "asdf-1.5", "asdf-1.6"];
@@ -224,7 +224,7 @@ fn what_was_exploded_implodes_to_the_same_blocks_in_every_generation() {
         };
         assert_eq!(kinds("all.asdf"), kinds("x.asdf"), "{}", row.name);
         let report =
-            trilith::verify::verify(&trilith::open_asdf(folder.join("all.asdf")).unwrap(), true, trilith::Progress::default())
+            trilith::check::verify(&trilith::open_asdf(folder.join("all.asdf")).unwrap(), true, trilith::Progress::default())
                 .unwrap();
         assert!(report.is_ok(), "{}: {report:?}", row.name);
     }

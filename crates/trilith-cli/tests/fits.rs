@@ -462,7 +462,7 @@ fn a_name_that_promises_another_family_is_refused() {
 
 #[test]
 fn a_writer_that_finished_meanwhile_is_not_overwritten() {
-    use trilith::change::{Change, SaveOptions};
+    use trilith::{Change, SaveOptions};
     for (name, bytes) in
         [("x.fits", plain()), ("x.fits.gz", packed(&plain())), ("e.fits", embedded()), ("e.fits.gz", packed(&embedded()))]
     {

@@ -222,7 +222,7 @@ fn a_program_sets_limits_by_name_and_by_field() {
         let source = trilith::bytes::open(folder.path().join(row.words[1]), Default::default()).unwrap();
         let limits = limits.for_command(source.len());
         let opened = trilith::file::open_asdf_source(source, std::sync::Arc::new(trilith::bytes::NoReferences), &limits);
-        let kinds: Vec<ErrorKind> = match opened.and_then(|file| trilith::digest::of(&file)) {
+        let kinds: Vec<ErrorKind> = match opened.and_then(|file| trilith::check::digest(&file)) {
             Err(error) => vec![error.kind()],
             Ok(entries) => entries.into_iter().filter_map(|entry| entry.digest.err()).map(|e| e.kind()).collect(),
         };

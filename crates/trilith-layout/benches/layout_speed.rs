@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use trilith::Result;
-use trilith::layout::{self, Dialect, Layout, Options, ParseOptions, Supply};
+use trilith_layout::Result;
+use trilith_layout::layout::{self, Dialect, Layout, Options, ParseOptions, Supply};
 
 fn main() -> Result<()> {
     if let Some(path) = std::env::args().skip(1).find(|word| word != "--bench") {
@@ -127,7 +127,7 @@ fn template() -> Result<()> {
 }
 
 fn show(path: &str) -> Result<()> {
-    let bytes = std::fs::read(path).map_err(|error| trilith::Error::io(format!("reading {path}"), error))?;
+    let bytes = std::fs::read(path).map_err(|error| trilith_layout::Error::io(format!("reading {path}"), error))?;
     let parsed = layout::parse(&bytes, &ParseOptions::default())?;
     for diagnostic in &parsed.diagnostics {
         print!("{}", diagnostic.render(&parsed.text, path));

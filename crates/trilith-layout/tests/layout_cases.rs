@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use trilith::layout::{self, Byteorder, Dialect, Fault, Options, ParseOptions, Supply};
+use trilith_layout::layout::{self, Byteorder, Dialect, Fault, Options, ParseOptions, Supply};
 
 #[derive(Default)]
 struct Run {
@@ -51,7 +51,7 @@ fn outcome(text: &[u8], run: &Run) -> String {
     let parsed = layout::parse(text, &run.parse).unwrap();
     let mut out = String::new();
     let Some(found) = &parsed.layout else {
-        for diagnostic in parsed.diagnostics.iter().filter(|d| d.severity == trilith::Severity::Error) {
+        for diagnostic in parsed.diagnostics.iter().filter(|d| d.severity == trilith_io::Severity::Error) {
             writeln!(out, "{} {}:{}", diagnostic.code, diagnostic.line, diagnostic.column).unwrap();
         }
         return out;

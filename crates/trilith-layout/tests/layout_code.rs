@@ -11,10 +11,11 @@ use std::io::Cursor;
 use std::path::Path;
 use std::process::Command;
 
-use trilith::ErrorKind;
-use trilith::array::Array;
-use trilith::dudley::{NewStream, datatype_of, stored_text};
-use trilith::layout::{Byteorder, Entry, Language, Layout};
+use trilith_array::Array;
+use trilith_io::bytes::LocalOptions;
+use trilith_layout::dudley::{DudleyFile, NewStream, datatype_of, stored_text};
+use trilith_layout::layout::{Byteorder, Entry, Language, Layout};
+use trilith_layout::{ErrorKind, Limits};
 
 /// Example 1 of the document: a template.
 const STATE: &str = "{\n  IMAX := i8    ## leading dimension of mesh arrays\n  JMAX := i8\n  NGROUP := i8\n  time = f8     ## (ns) simulation time\n}\n\
@@ -84,7 +85,7 @@ fn random(seed: u64) -> (String, Vec<i64>) {
 }
 
 /// Elements without a NaN: no byte is 0 or above 100, and all are different from their neighbours.
-fn filled(entry: &Entry) -> trilith::Result<Array> {
+fn filled(entry: &Entry) -> trilith_layout::Result<Array> {
     let mut shape = entry.shape.clone();
     let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
     let size = datatype.item_size() * shape.iter().product::<u64>();
@@ -229,10 +230,12 @@ fn a_program_in_c_writes_values_that_the_library_reads() {
     gcc.args(["-Wall", "-Wextra", "-Werror", "-std=c99", "-o", "main", "main.c"]);
     done(gcc, folder.path(), "gcc");
     done(Command::new("./main"), folder.path(), "main");
-    let file = trilith::open(folder.path().join("out.bd")).unwrap();
-    assert_eq!(file.array("/rho").unwrap().load::<f64>().unwrap(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-    assert_eq!(file.array("/time").unwrap().load::<f64>().unwrap(), [2.5]);
-    assert_eq!(file.array("/rho").unwrap().shape(), [3, 2]);
+    let source = trilith_io::bytes::open(folder.path().join("out.bd"), LocalOptions::default()).unwrap();
+    let file = DudleyFile::open(source, None, &Limits::default()).unwrap();
+    let rho = file.array_at("/rho").unwrap();
+    assert_eq!(rho.load::<f64>().unwrap(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    assert_eq!(file.array_at("/time").unwrap().load::<f64>().unwrap(), [2.5]);
+    assert_eq!(rho.shape(), [3, 2]);
 }
 
 #[test]

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a law that cannot be tried is a failed test")]
 
 use proptest::prelude::*;
-use trilith::Limits;
-use trilith::layout::{self, Dialect, Evaluation, Layout, Options, ParseOptions, Supply};
+use trilith_layout::Limits;
+use trilith_layout::layout::{self, Dialect, Evaluation, Layout, Options, ParseOptions, Supply};
 
 /// A small generator of numbers, seeded by proptest.
 struct Dice(u64);

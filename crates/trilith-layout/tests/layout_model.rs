@@ -23,10 +23,11 @@ use std::io::Cursor;
 
 use document::{Dice, Printer, Step};
 use maker::Maker;
-use trilith::array::Array;
-use trilith::dudley::{self, DudleyFile, NewStream};
-use trilith::layout::{Byteorder, Dialect, Entry, EntryKind, Layout, Options, ResolvedType};
-use trilith::{Limits, bytes::MemorySource};
+use trilith_array::Array;
+use trilith_io::bytes::MemorySource;
+use trilith_layout::Limits;
+use trilith_layout::dudley::{self, DudleyFile, NewStream};
+use trilith_layout::layout::{Byteorder, Dialect, Entry, EntryKind, Layout, Options, ResolvedType};
 use walk::{Kind, Placed, Walk};
 
 /// A layout, and what the model says of it.
@@ -117,7 +118,7 @@ impl Model {
 }
 
 /// The bytes of items by their paths, as arrays.
-fn supply<'m>(items: &'m HashMap<&str, &Vec<u8>>) -> impl FnMut(&Entry) -> trilith::Result<Array> + 'm {
+fn supply<'m>(items: &'m HashMap<&str, &Vec<u8>>) -> impl FnMut(&Entry) -> trilith_layout::Result<Array> + 'm {
     |entry| {
         let mut shape = entry.shape.clone();
         let (datatype, order) = dudley::datatype_of(&entry.typed, &mut shape)?;

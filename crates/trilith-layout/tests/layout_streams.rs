@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where things are not as expected")]
 #![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "tests report, and read files on their own")]
 
-use trilith::layout::{self, Byteorder, Code, Dialect, EntryKind, Fault, Layout, Options, ParseOptions, ResolvedType, Supply};
-use trilith::{ErrorKind, Limits};
+use trilith_layout::layout::{
+    self, Byteorder, Code, Dialect, EntryKind, Fault, Layout, Options, ParseOptions, ResolvedType, Supply,
+};
+use trilith_layout::{ErrorKind, Limits};
 
 fn code(fault: Fault) -> (Code, u32, u32) {
     match fault {

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trilith::array::{Array, Byteorder, Datatype};
 use trilith::asdf::AsdfFile;
-use trilith::digest::hex;
 use trilith::file::Place as At;
+use trilith_io::spelling::hex;
 
 use crate::array;
 use crate::errors::{About, Raise};
@@ -98,7 +98,7 @@ impl Asdf {
     pub fn history<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let file = self.held.opened()?;
         let top = Place::root(&file, self.home.as_ref());
-        let entries = trilith::change::history(asdf_of(&file)?.tree()).into_iter();
+        let entries = trilith::history(asdf_of(&file)?.tree()).into_iter();
         entries.map(|node| top.to(top.item.at(At::Node(node.id().index()))).copied(py)).collect()
     }
 

@@ -7,11 +7,11 @@ use pyo3::prelude::*;
 use trilith::array::Array;
 use trilith::asdf::{ArrayOptions, Target};
 use trilith::bytes::{AtomicFile, Basis, WritePath};
-use trilith::codec;
 use trilith::dudley::{Draft, native_order};
 use trilith::layout::Dialect;
 use trilith::tree::{Data, Value};
 use trilith::{Error, Limits, Result};
+use trilith_codec::codec;
 
 use crate::errors::{About, Raise};
 use crate::value::{Collector, Ready};

@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use trilith::asdf::{WriteOptions, append_rows};
 use trilith::bytes::Backing;
-use trilith::change::{Change, Output, SaveOptions, target_of};
 use trilith::tree::{Edit, TreePath, Value};
+use trilith::{Change, Output, SaveOptions, target_of};
 use trilith::{Error, File};
 
 use crate::calm::calm;

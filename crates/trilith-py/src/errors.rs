@@ -7,8 +7,8 @@ use pyo3::exceptions::{
     PyIndexError, PyInterruptedError, PyIsADirectoryError, PyKeyError, PyNotImplementedError, PyOSError, PyValueError,
 };
 use pyo3::prelude::*;
+use trilith::Setting;
 use trilith::bytes::shown_name;
-use trilith::error::Setting;
 use trilith::{Error, ErrorKind};
 
 create_exception!(trilith, FormatError, PyValueError, "The file breaks the rules of its format.");

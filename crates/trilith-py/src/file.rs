@@ -9,10 +9,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice};
 use trilith::Limits;
 use trilith::asdf::Target;
-use trilith::digest::hex;
 use trilith::dudley::{DudleyFile, LayoutOrigin, Selection, StreamOptions, append_draft, append_records, append_variables};
 use trilith::file::Series;
 use trilith::layout::Layout as Parsed;
+use trilith_io::spelling::hex;
 
 use crate::asdf::{Asdf, asdf_of};
 use crate::calm::calm;

@@ -86,7 +86,7 @@ pub fn _conventions(group: &Bound<'_, Keyed>, arrays: Vec<(String, usize)>) -> P
 /// Compares names of files in natural order: negative if the first is before the other.
 #[pyfunction]
 pub fn _natural(one: &str, other: &str) -> i8 {
-    trilith::glob::natural(one, other) as i8
+    trilith_io::glob::natural(one, other) as i8
 }
 
 /// Names of the axes of arrays in a group and the groups below it.

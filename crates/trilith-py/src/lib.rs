@@ -49,7 +49,7 @@ fn command(py: Python<'_>, words: Vec<OsString>) -> u8 {
 #[pymodule]
 fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    trilith::threads::set_threads(trilith::threads::threads_from_env());
+    trilith_io::threads::set_threads(trilith_io::threads::threads_from_env());
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("FormatError", py.get_type::<errors::FormatError>())?;
     module.add("LimitError", py.get_type::<errors::LimitError>())?;

@@ -7,12 +7,12 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use trilith::Limits;
+use trilith::SaveOptions;
 use trilith::asdf::{AsdfFile, BlockOptions, FileWriter, Target, WriteOptions};
 use trilith::bytes::{AtomicFile, Basis, Source, verify_backing};
-use trilith::change::SaveOptions;
-use trilith::codec::{self, CodecId};
 use trilith::tree::Tree;
-use trilith::yaml::{PrintOptions, print_document};
+use trilith::tree::{PrintOptions, print_document};
+use trilith_codec::codec::{self, CodecId};
 
 use crate::buffer::check_lent;
 use crate::calm::calm;

@@ -1,7 +1,7 @@
 //! Finding items: the conditions of the library in Python's words.
 
 use pyo3::prelude::*;
-use trilith::search::Search;
+use trilith::Search;
 
 use crate::calm::calm;
 use crate::errors::{About, Raise};

@@ -2,9 +2,9 @@
 //! reference is followed.
 
 use trilith::array::{Array, Datatype, element_count};
-use trilith::asdf::ndarray::{Dim, Ndarray};
+use trilith::asdf::{Dim, Ndarray};
 use trilith::tree::Node;
-use trilith::yaml::Scalar;
+use trilith::tree::Scalar;
 use trilith::{File, Item, ItemKind, Limits};
 
 /// Lines of a text, and levels below the top.

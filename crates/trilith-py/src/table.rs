@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trilith::file::{Found, Gather};
 use trilith::table::{Cell, Collected, Query, collect};
-use trilith::threads::watched;
+use trilith_io::threads::watched;
 
 use crate::errors::{About, Raise, raise};
 use crate::layout;

@@ -10,7 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PySet, PyString, PyTuple};
 use trilith::Limits;
-use trilith::asdf::{AsdfFile, ndarray};
+use trilith::asdf::{AsdfFile, is_ndarray};
 use trilith::tree::{Data, Node, NodeKind, Scalar, Tree, Value};
 
 use crate::errors::{About, Raise};
@@ -78,7 +78,7 @@ impl<'py> Copier<'_, 'py> {
         if let Some(done) = self.done.get(&id) {
             return Ok(Some(done.clone()));
         }
-        if let Some(file) = self.arrays.filter(|_| ndarray::is_ndarray(node)) {
+        if let Some(file) = self.arrays.filter(|_| is_ndarray(node)) {
             let array = self.py.detach(|| file.array(node)).or_raise(About::Key)?;
             let made = array::read(self.py, &array)?;
             self.done.insert(id, made.clone());

@@ -6,8 +6,8 @@ use trilith::array::{Byteorder, Datatype};
 use trilith::bytes::to_usize;
 use trilith::interrupt::check;
 use trilith::num_complex::Complex;
-use trilith::threads::each;
 use trilith::{Array, Error, Result};
+use trilith_io::threads::each;
 
 /// Bytes that are read at once: a codec decodes several pieces of them at the same time.
 const BAND: usize = 16 << 20;
@@ -366,7 +366,7 @@ fn loaded(array: &Array) -> Result<Array> {
 /// A datatype for a message: that of a structured array may have a thousand fields.
 fn short(datatype: &Datatype) -> String {
     match datatype.as_struct() {
-        Some(fields) => format!("a structure of {}", trilith::error::counted(fields.fields().len(), "field")),
+        Some(fields) => format!("a structure of {}", trilith_io::error::counted(fields.fields().len(), "field")),
         None => datatype.to_string(),
     }
 }

@@ -1,7 +1,7 @@
 //! Changes a value and an array where they are: `cargo run --example edit_in_place image.asdf`.
 #![allow(clippy::print_stdout, reason = "a program")]
 
-use trilith::change::SaveOptions;
+use trilith::SaveOptions;
 use trilith::{Array, ArrayOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -6,14 +6,14 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use trilith::asdf::{TARGETS, WriteOptions, chain};
-use trilith::codec::chain::{Described, encoder};
+use trilith::asdf::{TARGETS, WriteOptions, parse_chain, print_chain};
 use trilith::convert::{ConvertOptions, convert, to_fits};
 use trilith::dudley::Draft;
 use trilith::fits::{self, Part};
 use trilith::layout::Byteorder;
 use trilith::tree::{PrintOptions, Value, print_document};
 use trilith::{Array, ArrayOptions, Builder, Limits, Result, Target, file};
+use trilith_codec::codec::chain::{Described, encoder};
 
 fn main() -> Result<()> {
     let folder = std::env::args().nth(1).ok_or_else(|| trilith::Error::invalid_input("usage: fuzz_seeds FOLDER"))?;
@@ -29,7 +29,7 @@ fn main() -> Result<()> {
     for (name, steps) in
         [("tile", "[[tile, {shape: [2, 2]}], zlib]"), ("sparse", "[sparse]"), ("quantize", "[[quantize, {}], zlib]")]
     {
-        let steps = chain::parse(steps, &Limits::default())?;
+        let steps = parse_chain(steps, &Limits::default())?;
         let mut options = ConvertOptions::default();
         options.encode = Some(steps);
         options.allow_loss = true;
@@ -92,9 +92,9 @@ fn asdf(target: &'static Target, options: &ArrayOptions) -> Result<Vec<u8>> {
 
 /// A block with an encoding chain, as ASDF 0.1.0 had them for a week.
 fn encoded() -> Result<Vec<u8>> {
-    let steps = chain::parse("[[tile, {shape: [2, 2]}], zlib]", &Limits::default())?;
+    let steps = parse_chain("[[tile, {shape: [2, 2]}], zlib]", &Limits::default())?;
     let array = Described { shape: vec![4, 2], item_size: 2, big_endian: false };
-    let mut stored = chain::print(&steps).into_bytes();
+    let mut stored = print_chain(&steps).into_bytes();
     let mut encoder = encoder(&steps, &array, &Limits::default())?;
     encoder.write(&[1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8, 0], &mut stored)?;
     encoder.finish(&mut stored)?;

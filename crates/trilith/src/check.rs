@@ -23,9 +23,19 @@
 //! ```
 
 pub use crate::conform::{ConformOptions, Conformity, Deviation, Document};
+#[doc(hidden)]
+pub use crate::conform::{DOCUMENTS, Open, Place, Rule, conform};
+#[doc(hidden)]
+pub use crate::diff::ignored;
 pub use crate::diff::{DiffOptions, Difference, DifferenceKind, ElementsDiffer};
+#[doc(hidden)]
+pub use crate::digest::of as digest;
 pub use crate::digest::{Digest, Entry};
+#[doc(hidden)]
+pub use crate::repair::{ArrayFate, BlockFate, Fate, Report as RepairReport, StreamSalvage, salvage_stream};
 pub use crate::repair::{Salvage, salvage};
 #[cfg(feature = "schema")]
 pub use crate::schema::{Schemas, Validator};
 pub use crate::verify::{BlockReport, Report};
+#[doc(hidden)]
+pub use crate::verify::{Checksum, verify};

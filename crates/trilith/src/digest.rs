@@ -15,8 +15,6 @@ use sha2::{Digest as _, Sha256};
 use crate::array::{Array, Byteorder, Datatype, Text, check_texts};
 use crate::error::Result;
 use crate::file::{Backend, File, ListedArray, Place};
-#[doc(hidden)]
-pub use crate::spelling::hex;
 
 /// Bytes hashed at a time; large, so that a compressed block is decoded in few calls.
 const PIECE: usize = 8 << 20;
@@ -138,7 +136,7 @@ impl File {
 /// let entries = trilith::OpenOptions::new().open_bytes(text.to_vec())?.digest()?;
 /// let (array, digest) = entries[0].digest.as_ref().unwrap();
 /// assert_eq!((entries[0].path.as_str(), array.shape()), ("/a", &[2][..]));
-/// assert_eq!(digest.sha256, trilith::digest::Digest::of(array)?.sha256);
+/// assert_eq!(digest.sha256, trilith::check::Digest::of(array)?.sha256);
 /// # Ok::<(), trilith::Error>(())
 /// ```
 ///

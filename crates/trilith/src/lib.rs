@@ -138,18 +138,13 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "schema"), allow(dead_code, unused_imports, reason = "some helpers serve only schemas"))]
 
+use trilith_codec::codec;
 #[doc(inline)]
 pub use trilith_io::{bytes, interrupt};
 use trilith_io::{diagnostic, percent, span, spelling};
-#[doc(hidden)]
-pub use trilith_io::{error, glob, limits, progress, threads};
-
-#[doc(hidden)]
-pub use trilith_codec::codec;
-#[doc(hidden)]
-pub use trilith_layout::foreign;
-#[doc(hidden)]
-pub use trilith_yaml::yaml;
+use trilith_io::{error, glob, limits, progress, threads};
+use trilith_layout::foreign;
+use trilith_yaml::yaml;
 
 #[doc(inline)]
 pub use trilith_array::{array, s};
@@ -158,10 +153,8 @@ pub use trilith_layout::{dudley, layout};
 #[doc(inline)]
 pub use trilith_yaml::tree;
 
-#[doc(hidden)]
-pub mod condition;
-#[doc(hidden)]
-pub mod core;
+mod condition;
+mod core;
 #[cfg(feature = "schema")]
 #[doc(hidden)]
 pub mod schema;
@@ -174,42 +167,36 @@ mod writer;
 
 #[doc(hidden)]
 pub mod assemble;
-#[doc(hidden)]
-pub mod change;
+mod change;
 pub mod check;
-#[doc(hidden)]
-pub mod conform;
+mod conform;
 pub mod convert;
-#[doc(hidden)]
-pub mod cutout;
-#[doc(hidden)]
-pub mod diff;
-#[doc(hidden)]
-pub mod digest;
+mod cutout;
+mod diff;
+mod digest;
 #[doc(hidden)]
 pub mod hierarchy;
-#[doc(hidden)]
-pub mod parallel;
-#[doc(hidden)]
-pub mod repair;
+mod parallel;
+mod repair;
 #[cfg(feature = "search")]
-#[doc(hidden)]
-pub mod search;
+mod search;
 #[doc(hidden)]
 pub mod table;
 #[cfg(feature = "schema")]
-#[doc(hidden)]
-pub mod validate;
-#[doc(hidden)]
-pub mod verify;
+mod validate;
+mod verify;
 pub mod wcs;
 
 pub use array::{Array, Datatype, Index};
 pub use asdf::{ArrayOptions, AsdfFile, Builder, Target};
 pub use change::{Added, Change, Output, RowOptions, RowWriter, SaveOptions, Saved, Syntax};
+#[doc(hidden)]
+pub use change::{finalise, history, target_of};
 pub use codec::CodecId;
 pub use cutout::{Cutout, CutoutImage, CutoutOptions, Edge};
 pub use diagnostic::{Diagnostic, Severity};
+#[doc(hidden)]
+pub use error::Setting;
 pub use error::{Error, ErrorKind, Location, Result};
 pub use file::{File, Item, ItemKind, OpenOptions, open, open_asdf, open_asdf_bytes};
 pub use limits::Limits;

@@ -1,7 +1,7 @@
 //! Finding items of a file by key, path, value, tag, datatype or shape.
 //!
 //! ```
-//! use trilith::search::Search;
+//! use trilith::Search;
 //! let text = b"#ASDF 1.0.0\n%YAML 1.1\n--- {meta: {exposure: 139.8, filter: F106}}\n...\n";
 //! let file = trilith::OpenOptions::new().open_bytes(text.to_vec())?;
 //! let mut paths = Vec::new();

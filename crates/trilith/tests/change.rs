@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use trilith::array::{Array, Byteorder, Datatype, Index, Mask};
 use trilith::asdf::{ArrayOptions, BlockOptions, Builder, FileWriter, GENERATIONS, TARGETS, Target, WriteOptions};
 use trilith::bytes::{Basis, MemorySource};
-use trilith::change::{Change, SaveOptions};
-use trilith::{AsdfFile, ErrorKind, TreePath, Value, open_asdf, verify};
+use trilith::{AsdfFile, ErrorKind, TreePath, Value, check, open_asdf};
+use trilith::{Change, SaveOptions};
 
 fn path(text: &str) -> TreePath {
     TreePath::parse(text).unwrap()
@@ -49,7 +49,7 @@ fn sample(folder: &Path, target: &'static Target) -> PathBuf {
 /// Opens a file anew, and says that nothing is wrong with its structure.
 fn opened(path: &Path) -> AsdfFile {
     let file = open_asdf(path).unwrap();
-    let verified = verify::verify(&file, true, trilith::Progress::default()).unwrap();
+    let verified = check::verify(&file, true, trilith::Progress::default()).unwrap();
     assert!(verified.is_ok(), "{verified:?}");
     assert_eq!(file.warnings(), Vec::<String>::new());
     file
@@ -268,7 +268,7 @@ fn blocks_that_nothing_known_refers_to_keep_their_numbers() {
     let file = open_asdf(&path_of).unwrap();
     let mut edit = file.tree().edit();
     edit.set(&path("/b"), &Value::map([("chunk", 1)]).tagged("tag:example.org:map")).unwrap();
-    assert!(trilith::asdf::update::tree_in_place(&file, edit.finish(file.limits()).unwrap().text()).unwrap());
+    assert!(trilith::asdf::tree_in_place(&file, edit.finish(file.limits()).unwrap().text()).unwrap());
     let file = opened(&path_of);
     let mut change = Change::new(&file);
     change.delete(path("/c")).unwrap();

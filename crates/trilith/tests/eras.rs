@@ -21,7 +21,7 @@ use trilith::asdf::{AsdfFile, TARGETS, Target};
 use trilith::bytes::{MemorySource, NoReferences, Resolve, SourceRef};
 use trilith::convert::{ConvertOptions, convert_to};
 use trilith::file::open_asdf_source;
-use trilith::{Error, Limits, Progress, Result, digest, open_asdf_bytes};
+use trilith::{Error, Limits, Progress, Result, check, open_asdf_bytes};
 
 /// One kind of file: its block header and the dialect of its tree.
 #[derive(Debug, Clone, Copy)]
@@ -401,12 +401,12 @@ fn inline(era: &Era, body: &mut String, expected: &mut BTreeMap<String, Sample>)
     add("rows", format!("{{data: [[1, 2], [3, 4]], {key}: {fields}, shape: [2]}}"), row, &[2], None);
 }
 
-fn digests(file: &AsdfFile) -> BTreeMap<String, digest::Digest> {
-    let entry = |entry: digest::Entry| {
+fn digests(file: &AsdfFile) -> BTreeMap<String, check::Digest> {
+    let entry = |entry: check::Entry| {
         let path = entry.path;
         (path.clone(), entry.digest.unwrap_or_else(|e| panic!("{path}: {e}")).1)
     };
-    digest::of(file).unwrap().into_iter().map(entry).collect()
+    check::digest(file).unwrap().into_iter().map(entry).collect()
 }
 
 fn check(file: &AsdfFile, expected: &BTreeMap<String, Sample>, context: &str, with_lossy: bool) {
@@ -450,7 +450,7 @@ fn every_array_of_every_era_is_read_and_converted() {
                 assert_eq!(done.losses.len(), if keeps_half { 0 } else { lossy }, "{context} {}: {:?}", target.name, done.losses);
                 let new = open_asdf_bytes(out.into_inner()).unwrap();
                 check(&new, &expected, &format!("{context} to {}", target.name), keeps_half);
-                assert!(trilith::verify::verify(&new, true, Progress::default()).unwrap().is_ok(), "{context} {}", target.name);
+                assert!(check::verify(&new, true, Progress::default()).unwrap().is_ok(), "{context} {}", target.name);
             }
         }
     }
@@ -464,7 +464,7 @@ fn files_cut_short_never_give_wrong_arrays() {
         let step = bytes.len() / 40 + 1;
         for len in (0..bytes.len()).step_by(step) {
             let Ok(made) = open_asdf_bytes(bytes[..len].to_vec()) else { continue };
-            for entry in digest::of(&made).unwrap_or_default() {
+            for entry in check::digest(&made).unwrap_or_default() {
                 // A stream is as long as its file.
                 if let (Ok((_, digest)), Some(sample)) = (&entry.digest, expected.get(&entry.path))
                     && entry.path != "/stream"
@@ -538,7 +538,7 @@ fn files_refer_to_each_other_as_each_era_spelt_it() {
                 let array = file.array_at(path).unwrap_or_else(|e| panic!("{context} {path}: {e}"));
                 assert_eq!(array.load::<u8>().unwrap(), [first, first + 1, first + 2], "{context} {path}");
             }
-            let found = trilith::asdf::walk::find(file, "/item").unwrap();
+            let found = trilith::asdf::find(file, "/item").unwrap();
             assert_eq!(found.node(file).as_i64(), Some(42), "{context}");
         };
         holds(&main, era.name);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trilith::array::Array;
 use trilith::bytes::{MemorySource, NoReferences};
-use trilith::digest::Digest;
+use trilith::check::Digest;
 use trilith::file::{open_asdf, open_asdf_bytes, open_asdf_source};
 use trilith::fits::{FitsFile, Part, write, write_asdf};
 use trilith::{ErrorKind, Limits};

@@ -26,17 +26,17 @@ use trilith::bytes::{MemorySource, Resolve, SourceRef};
 use trilith::convert::{CodecChoice, ConvertOptions, Plan, convert_to};
 use trilith::file::open_asdf_bytes;
 use trilith::tree::Value;
-use trilith::{Error, ErrorKind, Limits, Result, digest};
+use trilith::{Error, ErrorKind, Limits, Result, check};
 
-type Digests = BTreeMap<String, (String, Vec<u64>, digest::Digest)>;
+type Digests = BTreeMap<String, (String, Vec<u64>, check::Digest)>;
 
 fn digests(file: &AsdfFile) -> Digests {
-    let entry = |entry: digest::Entry| {
+    let entry = |entry: check::Entry| {
         let (array, digest) = entry.digest.unwrap_or_else(|e| panic!("{}: {e}", entry.path));
         let plain = array.datatype().packed(Byteorder::Little);
         (entry.path, (plain.to_string(), array.shape().to_vec(), digest))
     };
-    digest::of(file).unwrap().into_iter().map(entry).collect()
+    check::digest(file).unwrap().into_iter().map(entry).collect()
 }
 
 fn converted(file: &AsdfFile, target: &str, options: &ConvertOptions) -> Result<(Vec<u8>, Vec<String>)> {
@@ -177,7 +177,7 @@ fn every_form_into_every_other_keeps_every_value() {
                 let got = got.get(path).unwrap_or_else(|| panic!("{} -> {}: {path} is gone", from.name, into.name));
                 if options.allow_loss && path.starts_with("/float16") {
                     let wide = Array::from_slice(&[f16::from_f32(0.1).to_f32(), f32::INFINITY, -0.0], &[3]).unwrap();
-                    assert_eq!(got.2, digest::Digest::of(&wide).unwrap(), "{path}");
+                    assert_eq!(got.2, check::Digest::of(&wide).unwrap(), "{path}");
                 } else {
                     assert_eq!(got, want, "{} -> {}: {path}", from.name, into.name);
                 }
@@ -186,7 +186,7 @@ fn every_form_into_every_other_keeps_every_value() {
             assert_eq!(made.tree().at("/nested/text").unwrap().text(), "a: b");
             assert_eq!(made.tree().at("/mask_complex/mask").unwrap().tag().unwrap(), into.complex_tag());
             assert!(made.sections().blocks().unwrap().last().unwrap().is_streamed());
-            let verified = trilith::verify::verify(&made, true, trilith::Progress::default()).unwrap();
+            let verified = check::verify(&made, true, trilith::Progress::default()).unwrap();
             assert!(verified.is_ok(), "{} -> {}: {verified:?}", from.name, into.name);
         }
     }
@@ -234,7 +234,7 @@ fn image(shape: &[u64]) -> AsdfFile {
 
 fn chain(text: &str) -> ConvertOptions {
     let mut options = ConvertOptions::default();
-    options.encode = Some(trilith::asdf::chain::parse(text, &Limits::default()).unwrap());
+    options.encode = Some(trilith::asdf::parse_chain(text, &Limits::default()).unwrap());
     options
 }
 

@@ -5,9 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use trilith::change::{Change, SaveOptions};
 use trilith::convert::{ConvertOptions, rewrite};
 use trilith::{Array, ArrayOptions, Builder, ErrorKind, Limits, Target, TreePath, Value, open_asdf};
+use trilith::{Change, SaveOptions};
 
 fn path(text: &str) -> TreePath {
     TreePath::parse(text).unwrap()
@@ -151,7 +151,7 @@ fn a_mapping_that_is_no_array_has_not_its_tag() {
         change.write(&mut out, &Default::default()).unwrap();
         let changed = trilith::open_asdf_bytes(out.into_inner()).unwrap();
         assert_eq!(changed.tree().at("/a1").unwrap().tag(), tag);
-        assert!(trilith::verify::verify(&changed, true, Default::default()).unwrap().is_ok());
+        assert!(trilith::check::verify(&changed, true, Default::default()).unwrap().is_ok());
     }
     // The meaning of other tags is not known, and the root stays one.
     let file = trilith::open_asdf_bytes(
@@ -197,7 +197,7 @@ fn bytes_of_comments_and_of_enlarged_block_headers_stay() {
     check(&std::fs::read(&name).unwrap());
     // A block that is encoded again loses the bytes of the header, and that is reported.
     let mut options = ConvertOptions::default();
-    options.codec = trilith::convert::CodecChoice::Set(trilith::codec::named("lz4").unwrap().0);
+    options.codec = trilith::convert::CodecChoice::Set(trilith_codec::codec::named("lz4").unwrap().0);
     let done = rewrite(&file, file.tree().text(), std::io::Cursor::new(Vec::new()), &options, Default::default()).unwrap();
     assert!(done.notes.iter().any(|note| note.contains("the last 8 bytes of its header")), "{:?}", done.notes);
 }

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use trilith::array::Array;
-use trilith::asdf::{AsdfFile, deviation};
+use trilith::asdf::{self, AsdfFile};
 use trilith::bytes::{MemorySource, NoReferences};
-use trilith::conform::{ConformOptions, Conformity, Document, conform};
+use trilith::check::{ConformOptions, Conformity, Document, conform};
 use trilith::file::open_asdf_bytes;
 use trilith::{ErrorKind, Limits};
 
@@ -465,7 +465,7 @@ fn a_file_with_an_unknown_encoding_is_not_called_invalid() {
     let how = Stored { flags: 2, allocated: yaml.len(), memory: 3, checksum: &[], grown: 0, extra: 0 };
     let bytes = [head("asdf-0.1", &array_of("asdf-0.1", "a", 0, "[3]")), block("asdf-0.1", how, yaml)].concat();
     for deep in [false, true] {
-        let report = trilith::verify::verify(&open(&bytes), deep, trilith::Progress::default()).unwrap();
+        let report = trilith::check::verify(&open(&bytes), deep, trilith::Progress::default()).unwrap();
         assert_eq!(report.verdict(), None, "{:?}", report.problems());
     }
 }
@@ -506,7 +506,7 @@ fn a_file_with_an_unknown_encoding_converts_without_what_is_in_it() {
         let list = new.tree().root().get("list").unwrap();
         let items: Vec<_> = list.items().map(|item| item.text().into_owned()).collect();
         assert_eq!(items.last().map(String::as_str), Some("7"));
-        let report = trilith::verify::verify(&new, true, trilith::Progress::default()).unwrap();
+        let report = trilith::check::verify(&new, true, trilith::Progress::default()).unwrap();
         assert_eq!(report.verdict(), Some(true), "{:?}", report.problems());
     }
 }
@@ -580,7 +580,7 @@ fn an_array_that_does_not_say_what_it_is_is_refused() {
             let (bytes, array) = read(document, &node.replace("KEY", key));
             if (document, what) == ("asdf-0.1-dev", "no byteorder") {
                 // Until October 2014 its programs left out a byteorder of big.
-                let warnings = deviation::of(&open(&bytes)).unwrap();
+                let warnings = asdf::deviations(&open(&bytes)).unwrap();
                 assert!(
                     warnings.iter().any(|warning| warning.contains("no byteorder, and is read as big-endian")),
                     "{warnings:?}"
@@ -591,7 +591,7 @@ fn an_array_that_does_not_say_what_it_is_is_refused() {
             let error = array.err().unwrap_or_else(|| panic!("{document}: {node}"));
             assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
             assert!(error.to_string().contains(what) || error.advice().is_some_and(|advice| advice.contains(what)), "{error}");
-            let report = trilith::verify::verify(&open(&bytes), false, trilith::Progress::default()).unwrap();
+            let report = trilith::check::verify(&open(&bytes), false, trilith::Progress::default()).unwrap();
             assert!(!report.is_ok(), "{document}: {node}");
         }
         // Bytes have no order, and fields may have their own.
@@ -609,6 +609,6 @@ fn an_array_that_does_not_say_what_it_is_is_refused() {
     }
     let (bytes, array) = read("finf-0.1", "shape: [4]");
     assert_eq!(array.unwrap(), ("uint8".to_owned(), vec![1, 0, 2, 0]));
-    let report = trilith::verify::verify(&open(&bytes), false, trilith::Progress::default()).unwrap();
+    let report = trilith::check::verify(&open(&bytes), false, trilith::Progress::default()).unwrap();
     assert!(report.warnings.iter().any(|warning| warning.contains("no dtype")), "{:?}", report.warnings);
 }

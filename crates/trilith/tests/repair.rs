@@ -6,8 +6,8 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use trilith::bytes::{MemorySource, NoReferences};
-use trilith::repair::{ArrayFate, Fate, Report, salvage};
-use trilith::{Array, ArrayOptions, AsdfFile, Builder, Limits, Target, Value, digest, open_asdf_bytes, verify};
+use trilith::check::{ArrayFate, Fate, RepairReport, salvage};
+use trilith::{Array, ArrayOptions, AsdfFile, Builder, Limits, Target, Value, check, open_asdf_bytes};
 
 fn whole(codec: Option<&str>, target: &'static Target) -> Vec<u8> {
     let mut builder = Builder::new(target);
@@ -23,14 +23,14 @@ fn whole(codec: Option<&str>, target: &'static Target) -> Vec<u8> {
 }
 
 /// What is left, and the file that is written, which must open and verify.
-fn repaired(bytes: &[u8]) -> (Report, AsdfFile) {
+fn repaired(bytes: &[u8]) -> (RepairReport, AsdfFile) {
     let mut left = salvage(Arc::new(MemorySource::new(bytes.to_vec(), "test")), &Limits::default()).unwrap();
     let mut out = Cursor::new(Vec::new());
     left.write(&mut out).unwrap();
     left.verified(Arc::new(NoReferences)).unwrap();
     assert_eq!(left.report().wrong, Some(vec![]));
     let file = open_asdf_bytes(out.into_inner()).unwrap();
-    let report = verify::verify(&file, true, trilith::Progress::default()).unwrap();
+    let report = check::verify(&file, true, trilith::Progress::default()).unwrap();
     assert!(report.is_ok(), "{report:?}");
     (left.report().clone(), file)
 }
@@ -46,7 +46,7 @@ fn a_whole_file_of_any_generation_stays_whole() {
         let (report, file) = repaired(&bytes);
         assert!(report.is_whole(), "{}: {report:?}", target.name);
         let digests = |file: &AsdfFile| -> Vec<_> {
-            digest::of(file).unwrap().into_iter().map(|entry| (entry.path, entry.digest.unwrap().1)).collect()
+            check::digest(file).unwrap().into_iter().map(|entry| (entry.path, entry.digest.unwrap().1)).collect()
         };
         assert_eq!(digests(&open_asdf_bytes(bytes).unwrap()), digests(&file), "{}", target.name);
     }
@@ -154,7 +154,7 @@ fn bytes_that_changed_are_kept_and_reported() {
     // Its checksum goes on failing.
     assert_eq!(report.wrong.as_ref().unwrap().len(), 1);
     let file = trilith::file::open_asdf_source(written, Arc::new(NoReferences), &Limits::default()).unwrap();
-    assert!(!verify::verify(&file, false, trilith::Progress::default()).unwrap().is_ok());
+    assert!(!check::verify(&file, false, trilith::Progress::default()).unwrap().is_ok());
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn whatever_is_missing_of_the_head_what_is_written_opens() {
                 let opened = open_asdf_bytes(bytes.clone());
                 let file = opened.unwrap_or_else(|e| panic!("{name}, {start}, {len}: {e}\n{}", String::from_utf8_lossy(&bytes)));
                 assert!(
-                    verify::verify(&file, true, trilith::Progress::default()).unwrap().structure.is_empty(),
+                    check::verify(&file, true, trilith::Progress::default()).unwrap().structure.is_empty(),
                     "{name}, {start}, {len}"
                 );
             }
@@ -233,7 +233,7 @@ fn with_tree(tree: &str) -> Vec<u8> {
 fn with_chain(damage: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
     let file = open_asdf_bytes(whole(None, Target::newest())).unwrap();
     let mut how = trilith::convert::ConvertOptions::default();
-    how.encode = Some(trilith::asdf::chain::parse("[[tile, {shape: [50, 5]}], zlib]", &Limits::default()).unwrap());
+    how.encode = Some(trilith::asdf::parse_chain("[[tile, {shape: [50, 5]}], zlib]", &Limits::default()).unwrap());
     let mut out = Cursor::new(Vec::new());
     trilith::convert::convert_to(&file, Target::named("asdf-0.1").unwrap(), &mut out, &how, trilith::Progress::default())
         .unwrap();
@@ -278,7 +278,7 @@ fn nothing_is_claimed_that_verifying_does_not_confirm() {
         assert!(!left.report().is_whole(), "{name}: nobody has verified it yet");
         let written = left.verified(Arc::new(NoReferences)).unwrap();
         let file = trilith::file::open_asdf_source(written, Arc::new(NoReferences), &Limits::default()).unwrap();
-        let found = verify::verify(&file, true, trilith::Progress::default()).unwrap();
+        let found = check::verify(&file, true, trilith::Progress::default()).unwrap();
         let report = left.report();
         assert_eq!(report.wrong, Some(found.problems()), "{name}");
         let lost = !report.arrays.is_empty() || report.blocks.iter().any(|block| block.fate != Fate::Whole);

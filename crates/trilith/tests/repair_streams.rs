@@ -7,9 +7,9 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use trilith::bytes::{MemorySource, NoReferences, read_vec};
+use trilith::check::{ArrayFate, RepairReport, salvage_stream};
 use trilith::dudley::{DudleyFile, Rewrite};
 use trilith::layout::{Byteorder, Dialect, EntryKind, Layout, ResolvedType};
-use trilith::repair::{ArrayFate, Report, salvage_stream};
 use trilith::{ErrorKind, Limits, Result};
 
 const LAYOUT: &str = "NX : i4\nrho = f4[NX, 2]\ngroup/ te = i2[NX] ..\ns { N : i2  x = u1[N] }\nparts = s[3]\n\
@@ -64,7 +64,7 @@ fn arrays(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
     .collect()
 }
 
-fn repaired(bytes: &[u8], layout: Option<&Layout>) -> Result<(Report, Vec<u8>)> {
+fn repaired(bytes: &[u8], layout: Option<&Layout>) -> Result<(RepairReport, Vec<u8>)> {
     let source: trilith::bytes::SourceRef = Arc::new(MemorySource::new(bytes.to_vec(), "x.bd"));
     let mut left = salvage_stream(&source, layout.cloned(), &NoReferences, &Limits::default())?;
     let written = left.verified()?;

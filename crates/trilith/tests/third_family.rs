@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use trilith::array::Byteorder;
 use trilith::bytes::{Base, MemorySource, SourceRef};
+use trilith::check::{DiffOptions, DifferenceKind};
 use trilith::convert::{ConvertOptions, To};
-use trilith::diff::{DiffOptions, DifferenceKind};
 use trilith::file::{Backend, Child, ExpandOptions, Part, Place};
+use trilith::tree::Scalar;
 use trilith::tree::{PrintOptions, print_document};
-use trilith::yaml::Scalar;
 use trilith::{Array, Datatype, Error, File, ItemKind, Limits, OpenOptions, Result, s};
 
 /// A file of bytes in rows of two: `/rows` is the list of them, `/title` what the file says of itself.

@@ -14,7 +14,9 @@ use crate::error::{Error, Result};
 /// A number that a file declares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Declared {
+    /// A whole number.
     Int(i128),
+    /// A floating-point number.
     Float(f64),
 }
 
@@ -37,6 +39,7 @@ impl Declared {
         (low..=high).contains(&whole).then_some(whole)
     }
 
+    /// Returns the number as a 64-bit float, rounded if necessary.
     pub fn float(self) -> f64 {
         match self {
             Self::Int(n) => n as f64,
@@ -58,9 +61,21 @@ pub enum Missing {
     NotLogical,
     /// This text, without the blanks around it.
     Text(Vec<u8>),
-    /// A member of the structs that the element is. Of a packed struct and of its flags there are the number of bytes, and those
-    /// that belong to the member.
-    Member { size: usize, flags: usize, at: Range<usize>, flag: Range<usize>, datatype: Datatype, missing: Box<Missing> },
+    /// A member of the structs that the element is.
+    Member {
+        /// Bytes of a packed struct.
+        size: usize,
+        /// Bytes of the flags of a struct.
+        flags: usize,
+        /// The bytes of the member within the packed struct.
+        at: Range<usize>,
+        /// The flags of the member within those of the struct.
+        flag: Range<usize>,
+        /// The datatype of the member.
+        datatype: Datatype,
+        /// The mark of a missing value of the member.
+        missing: Box<Missing>,
+    },
 }
 
 /// The interpretation of a stored element.
@@ -73,29 +88,61 @@ pub enum Reading {
     /// The integer of the other sign, half the range away: FITS stores unsigned integers so.
     Flipped(Datatype),
     /// `stored * scale + offset`, computed in the type that comes out: `float32`, `float64` or `complex128`.
-    Linear { scale: f64, offset: f64, into: Datatype },
-    /// The same as 64-bit floats, with a scale and an offset for each place along one axis; `inner` is the number of elements at
-    /// each place before the next one. Only of a whole array.
-    Each { factors: Vec<(f64, f64)>, inner: u64 },
+    Linear {
+        /// The factor of the stored number.
+        scale: f64,
+        /// The summand after the multiplication.
+        offset: f64,
+        /// The type of the result.
+        into: Datatype,
+    },
+    /// The same as 64-bit floats, with a scale and an offset for each place along one axis. Only of a whole array.
+    Each {
+        /// Scale and offset of each place.
+        factors: Vec<(f64, f64)>,
+        /// Number of elements at each place before the next one.
+        inner: u64,
+    },
     /// The same in whole numbers, of an integer type.
-    Whole { scale: i64, offset: i64, into: Datatype },
+    Whole {
+        /// The factor of the stored number.
+        scale: i64,
+        /// The summand after the multiplication.
+        offset: i64,
+        /// The type of the result.
+        into: Datatype,
+    },
     /// A boolean: `T` is true.
     Logical,
     /// Truth values, the highest bit of a byte first.
-    Flags { shape: Vec<u64> },
+    Flags {
+        /// The shape of the truth values of one element.
+        shape: Vec<u64>,
+    },
     /// Text that ends at its first NUL.
     Text,
     /// Text whose trailing blanks do not count.
     Trimmed,
     /// A number written as text, with this number of decimals if it has no point: `int16`, `int32`, `int64` or `float64`. A blank
     /// text is 0.
-    Written { scale: f64, offset: f64, decimals: i32, into: Datatype },
+    Written {
+        /// The factor of the number in the text.
+        scale: f64,
+        /// The summand after the multiplication.
+        offset: f64,
+        /// Number of decimals of a text without a point.
+        decimals: i32,
+        /// The type of the result.
+        into: Datatype,
+    },
 }
 
 /// The declarations of a file about an array, or about one field of its structures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Meaning {
+    /// The conversion of a stored element.
     pub reading: Reading,
+    /// The marks of missing stored elements.
     pub missing: Vec<Missing>,
 }
 

@@ -17,16 +17,14 @@ mod element;
 mod encode;
 mod fetch;
 mod gather;
-#[doc(hidden)]
-pub mod grid;
+mod grid;
 mod handle;
 mod index;
 mod kept;
 mod literal;
 mod manifest;
 mod mask;
-#[doc(hidden)]
-pub mod meaning;
+mod meaning;
 mod npy;
 mod number;
 mod pages;
@@ -34,8 +32,7 @@ mod program;
 mod ragged;
 mod scalar;
 mod shape;
-#[doc(hidden)]
-pub mod small;
+mod small;
 mod stack;
 mod structure;
 #[cfg(test)]
@@ -55,6 +52,8 @@ pub use fetch::RowBlocks;
 pub use fetch::announce_all;
 #[doc(hidden)]
 pub use fetch::read_all;
+#[doc(hidden)]
+pub use grid::{ChunkedSource, Chunks, Cut, from_columns};
 pub use handle::Array;
 pub use index::Index;
 #[doc(hidden)]
@@ -64,6 +63,8 @@ pub use literal::Literal;
 #[doc(hidden)]
 pub use manifest::Manifest;
 pub use mask::Mask;
+#[doc(hidden)]
+pub use meaning::{Declared, Meaning, Missing, Reading};
 #[cfg(feature = "gzip")]
 #[doc(hidden)]
 pub use npy::npy_header_len;
@@ -78,6 +79,8 @@ use scalar::float_text;
 pub use scalar::{FloatText, Nested, Precision, complex_text, json_text};
 #[doc(hidden)]
 pub use shape::{c_strides, element_count, extent, fortran_strides, stream_rows, unravel};
+#[doc(hidden)]
+pub use small::SmallFloat;
 #[doc(hidden)]
 pub use structure::FIELD_COST;
 pub use structure::{Field, StructType};

@@ -76,28 +76,32 @@ impl SmallFloat {
         // Exact: a 64-bit number has room for each of them.
         sign * (mantissa * 2f64.powi(power - self.bias)) as f32
     }
-}
 
-/// The array whose elements are the bits of such numbers, as one of 32-bit floats; elements are widened as they are read.
-///
-/// # Errors
-/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an array of another datatype.
-pub fn widened(array: &Array, float: SmallFloat) -> Result<Array> {
-    if *array.datatype() != float.bits() {
-        return Err(Error::invalid_input(format!("an array of {}, expected {}, to be widened", array.datatype(), float.bits())));
-    }
-    let (inner, start, order) = match array.is_c_contiguous() {
-        true => (array.source().clone(), array.offset(), array.byteorder()),
-        false => {
-            let bytes = array.read_bytes(Byteorder::Little)?;
-            (Arc::new(MemorySource::new(bytes, array.source().name())) as SourceRef, 0, Byteorder::Little)
+    /// Returns an array of the bits of such numbers as one of 32-bit floats. Elements are widened as they are read.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an array of another datatype.
+    pub fn widened(self, array: &Array) -> Result<Array> {
+        if *array.datatype() != self.bits() {
+            return Err(Error::invalid_input(format!(
+                "an array of {}, expected {}, to be widened",
+                array.datatype(),
+                self.bits()
+            )));
         }
-    };
-    let size = float.bits().item_size();
-    let len = array.nbytes() / size;
-    let wide = Widened { inner, start, len, size, order, float };
-    let made = Array::new(Arc::new(wide), 0, Datatype::Float32, Byteorder::Little, array.shape().to_vec())?;
-    Ok(made.with_limits(array.limits().clone()))
+        let (inner, start, order) = match array.is_c_contiguous() {
+            true => (array.source().clone(), array.offset(), array.byteorder()),
+            false => {
+                let bytes = array.read_bytes(Byteorder::Little)?;
+                (Arc::new(MemorySource::new(bytes, array.source().name())) as SourceRef, 0, Byteorder::Little)
+            }
+        };
+        let size = self.bits().item_size();
+        let len = array.nbytes() / size;
+        let wide = Widened { inner, start, len, size, order, float: self };
+        let made = Array::new(Arc::new(wide), 0, Datatype::Float32, Byteorder::Little, array.shape().to_vec())?;
+        Ok(made.with_limits(array.limits().clone()))
+    }
 }
 
 /// The elements as little-endian 32-bit floats.
@@ -231,7 +235,7 @@ mod tests {
                 numbers.iter().flat_map(|n| if order == Byteorder::Big { n.to_be_bytes() } else { n.to_le_bytes() }).collect();
             let source = Arc::new(MemorySource::new(bytes, "x")) as SourceRef;
             let array = Array::new(source, 0, Datatype::Uint16, order, vec![200, 200]).unwrap();
-            let wide = widened(&array, SmallFloat::named("BF16").unwrap()).unwrap();
+            let wide = SmallFloat::named("BF16").unwrap().widened(&array).unwrap();
             let wanted: Vec<f32> = numbers.iter().map(|n| f32::from_bits(u32::from(*n) << 16)).collect();
             assert_eq!(wide.load::<f32>().unwrap(), wanted);
             let whole: Vec<u8> = wanted.iter().flat_map(|n| n.to_le_bytes()).collect();
@@ -243,10 +247,10 @@ mod tests {
             assert!(wide.source().read_at(159_999, &mut [0; 2]).is_err());
             let turned =
                 Array::strided(array.source().clone(), 0, Datatype::Uint16, order, vec![200, 200], vec![2, 400]).unwrap();
-            let turned = widened(&turned, SmallFloat::named("BF16").unwrap()).unwrap();
+            let turned = SmallFloat::named("BF16").unwrap().widened(&turned).unwrap();
             assert_eq!(turned.load::<f32>().unwrap()[1], wanted[200]);
         }
         let other = Array::from_slice(&[1.0f32], &[1]).unwrap();
-        assert!(widened(&other, SmallFloat::named("BF16").unwrap()).is_err());
+        assert!(SmallFloat::named("BF16").unwrap().widened(&other).is_err());
     }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
-use trilith::error::counted;
+use trilith_io::error::counted;
 use trilith::asdf::append_rows;
 use trilith::bytes::{path_of, retried};
 use trilith::dudley::{DudleyFile, LayoutOrigin, Signature, StreamOptions, append_variables};

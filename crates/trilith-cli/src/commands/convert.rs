@@ -4,10 +4,10 @@ use std::path::{Component, Path};
 
 use clap::Args;
 use serde_json::json;
-use trilith::asdf::{AsdfFile, chain};
+use trilith::asdf::{self, AsdfFile};
 use trilith::bytes::{Base, Basis, name_of, path_of};
 use trilith::convert::{self, Coordinates, ConvertOptions, Converted, To};
-use trilith::error::counted;
+use trilith_io::error::counted;
 use trilith::file::{Series, open_fits_file};
 use trilith::{Error, ErrorKind, File, Result};
 
@@ -176,7 +176,7 @@ impl Convert {
         }
         if let Some(text) = &self.encode {
             // The chain is the caller's: what is wrong with it is no fault of a file.
-            let steps = chain::parse(text, &options.limits()?).map_err(|error| match error.kind() {
+            let steps = asdf::parse_chain(text, &options.limits()?).map_err(|error| match error.kind() {
                 ErrorKind::Malformed => Error::invalid_input(error.message()).context("--encode"),
                 _ => error,
             })?;

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use trilith::bytes::Basis;
 use trilith::convert::{ConvertOptions, Coordinates};
-use trilith::threads::in_order;
+use trilith_io::threads::in_order;
 use trilith::wcs::{Points, Size, position};
 use trilith::{CutoutImage, CutoutOptions, Edge, Error, Result};
 use trilith_view::glance::{Glance, How};

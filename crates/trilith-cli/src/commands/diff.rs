@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 use trilith::Result;
 use trilith::bytes::read_vec;
-use trilith::diff::{self, DiffOptions, Difference, DifferenceKind};
+use trilith::check::{DiffOptions, Difference, DifferenceKind, ignored};
 use trilith::file::FileKind;
 
 use crate::Outcome;
@@ -46,7 +46,7 @@ impl Diff {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let mut how = DiffOptions::default();
         (how.rtol, how.atol) = (self.rtol, self.atol);
-        how.ignore = self.ignore.iter().map(|path| diff::ignored(path)).collect::<Result<_>>()?;
+        how.ignore = self.ignore.iter().map(|path| ignored(path)).collect::<Result<_>>()?;
         let (under_a, under_b) = self.layouts(options)?;
         let (a, b) = (options.open_under(&self.a, under_a)?, options.open_under(&self.b, under_b)?);
         let found = a.diff(&b, &how)?;

@@ -3,7 +3,8 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 use trilith::array::Array;
-use trilith::digest::{Digest as Sums, hex};
+use trilith::check::Digest as Sums;
+use trilith_io::spelling::hex;
 use trilith::{ErrorKind, Result};
 
 use crate::Outcome;

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 use trilith::asdf::AsdfFile;
 use trilith::bytes::{private_file, read_text};
-use trilith::change::Change;
+use trilith::Change;
 use trilith::schema::Validator;
 use trilith::tree::{Origin, Tree};
 use trilith::{Diagnostic, Error, Result, Severity};

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use trilith::error::counted;
-use trilith::asdf::{AsdfFile, walk};
+use trilith_io::error::counted;
+use trilith::asdf::{self, AsdfFile};
 use trilith::assemble::{self, ExplodedFiles};
 use trilith::bytes::{Base, name_of, path_of};
 use trilith::convert::standing_alone;
@@ -107,8 +107,8 @@ pub fn one_array(file: &AsdfFile, item: &Item) -> Result<Option<trilith::tree::N
     match &item.path {
         None => Ok(None),
         Some(path) => {
-            let found = walk::find(file, path)?;
-            if !std::ptr::eq(found.file(file), file) || !trilith::asdf::ndarray::is_ndarray(found.node(file)) {
+            let found = asdf::find(file, path)?;
+            if !std::ptr::eq(found.file(file), file) || !asdf::is_ndarray(found.node(file)) {
                 return Err(Error::invalid_input("this is not an ndarray of the file").at_path(path.as_str()));
             }
             Ok(Some(found.node(file).id()))

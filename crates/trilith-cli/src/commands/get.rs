@@ -10,7 +10,7 @@ use serde_json::json;
 use trilith::array::Array;
 use trilith::bytes::{self, Backing, Base, Basis, Cost, path_of, stored_ranges, verify_backing};
 use trilith::dudley::Omission;
-use trilith::error::counted;
+use trilith_io::error::counted;
 use trilith::file::{Item, ItemKind};
 use trilith::wcs::{self, Size};
 use trilith::{Error, File, Result};

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use trilith::error::counted;
+use trilith_io::error::counted;
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
 use trilith::bytes::{Basis, name_of, path_of};
 use trilith::{Result, assemble};

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use clap::Args;
 use serde_json::json;
 use trilith::bytes::{is_url, shown_name};
-use trilith::error::counted;
+use trilith_io::error::counted;
 use trilith::hierarchy::{Hierarchy, ReferenceOptions, References, stored_name};
 use trilith::{Error, Result};
 

@@ -3,8 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use trilith::Result;
-use trilith::asdf::walk::{self, Found};
-use trilith::asdf::{AsdfFile, ndarray};
+use trilith::asdf::{self, AsdfFile, Found};
 use trilith::bytes::Base;
 
 use crate::Outcome;
@@ -34,7 +33,7 @@ fn one(job: &mut Job<'_>) -> Result<Outcome> {
     let root = Found::root(&file);
     for (path, node) in file.tree().references(file.limits())? {
         let reference = node.reference_text().unwrap_or_default();
-        let problem = walk::follow(&file, &root.with(node)).err().map(|error| clean(&said(&error)).into_owned());
+        let problem = asdf::follow(&file, &root.with(node)).err().map(|error| clean(&said(&error)).into_owned());
         let (uri, fragment) = reference.split_at(reference.find('#').unwrap_or(reference.len()));
         let target = absolute(&file, &job.name, uri, fragment);
         references.push(json!({
@@ -62,7 +61,7 @@ fn external_sources(file: &AsdfFile) -> Result<Vec<(String, String)>> {
     let mut walk = file.tree().root().walk(file.limits()).as_written();
     while let Some(visit) = walk.step()? {
         if !visit.node.is_alias()
-            && ndarray::is_ndarray(visit.node)
+            && asdf::is_ndarray(visit.node)
             && let Some(source) = visit.node.get("source")
             && source.as_i64().is_none()
             && !source.text().starts_with("fits:")

@@ -2,11 +2,11 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use trilith::error::counted;
-use trilith::asdf::{WriteOptions, walk};
+use trilith_io::error::counted;
+use trilith::asdf::{self, WriteOptions};
 use trilith::assemble::{Order, Packed};
 use trilith::bytes::Basis;
-use trilith::codec::{self, Blosc};
+use trilith_codec::codec::{self, Blosc};
 use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
@@ -92,7 +92,7 @@ impl Repack {
         let written = target.commit_checked(Some(&file), options)?;
         report_losses(&self.input, &losses);
         let dropped = file.sections().all_blocks()?.len() - packed.len();
-        let unnamed = if self.drop_unused { 0 } else { walk::unnamed(&file)?.len() };
+        let unnamed = if self.drop_unused { 0 } else { asdf::unnamed(&file)?.len() };
         let kept = match unnamed {
             0 => format!("{} dropped", counted(dropped, "unused block")),
             1 => "1 block that no array names is kept; --drop-unused drops it".to_owned(),

@@ -2,11 +2,11 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use trilith::error::counted;
+use trilith_io::error::counted;
 use trilith::bytes::{self, Base, Basis, Source};
-use trilith::codec::stream_source;
+use trilith_codec::codec::stream_source;
 use trilith::file::FileKind;
-use trilith::repair::{ArrayFate, Fate, Report, salvage, salvage_stream};
+use trilith::check::{ArrayFate, Fate, RepairReport, salvage, salvage_stream};
 use trilith::{Error, Result};
 
 use crate::Outcome;
@@ -61,7 +61,7 @@ impl Repair {
     }
 
     /// Puts the written file into place, and describes it.
-    fn save(&self, source: &dyn Source, written: &dyn Source, report: &Report, options: &Options) -> Result<Outcome> {
+    fn save(&self, source: &dyn Source, written: &dyn Source, report: &RepairReport, options: &Options) -> Result<Outcome> {
         let mut target = Target::create(&self.output, Basis::Read(source), options)?;
         let out = target.writer();
         stream_source(written, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("writing", e)))?;
@@ -73,7 +73,7 @@ impl Repair {
         Ok(if report.is_whole() { Outcome::Yes } else { Outcome::No })
     }
 
-    fn text(&self, report: &Report, out: &mut Out) -> Result<()> {
+    fn text(&self, report: &RepairReport, out: &mut Out) -> Result<()> {
         for note in &report.notes {
             out.line(note)?;
         }
@@ -110,7 +110,7 @@ impl Repair {
         out.line(&format!("{}: {all}{whole} of {} whole", self.output, counted(report.blocks.len(), "block")))
     }
 
-    fn json(&self, report: &Report) -> Value {
+    fn json(&self, report: &RepairReport) -> Value {
         let tree = report
             .tree
             .as_ref()

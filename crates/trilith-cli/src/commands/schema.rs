@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use trilith::error::counted;
+use trilith_io::error::counted;
 use trilith::bytes::read_text;
 use trilith::schema::{Examination, Example, Schemas, examine_all};
 use trilith::{Error, ErrorKind, Limits, Result};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Args;
 use serde_json::{Value, json};
 use trilith::file::{Item, ItemKind};
-use trilith::search::Search as Conditions;
+use trilith::Search as Conditions;
 use trilith::{Error, Result};
 
 use super::tree::scalar_json;

@@ -1,8 +1,8 @@
 //! `trilith set FILE#/p VALUE`: one value of the tree changed, every other byte of it kept; or an array with its block.
 
 use clap::Args;
-use trilith::asdf::ndarray::is_ndarray;
-use trilith::error::counted;
+use trilith::asdf::is_ndarray;
+use trilith_io::error::counted;
 use trilith::tree::Tree;
 use trilith::{Error, Result, TreePath};
 

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use trilith::array::Array;
 use trilith::bytes::Basis;
-use trilith::error::{Context as _, counted};
+use trilith_io::error::{Context as _, counted};
 use trilith::wcs::{self, Found, Inverse, Options as Choices, Points, Wcs, from_wcs};
 use trilith::{Error, ErrorKind, Result};
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use trilith::asdf::{ArrayOptions, Target, datatype_named};
-use trilith::change::{Added, RowOptions, RowWriter, finalise};
-use trilith::limits::parse_size;
+use trilith::{Added, RowOptions, RowWriter, finalise};
+use trilith_io::limits::parse_size;
 use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;

@@ -258,7 +258,7 @@ fn lines(out: &mut dyn Write, table: &Found) -> Result<()> {
 }
 
 fn cell_json(cell: &Cell) -> String {
-    use trilith::yaml::Scalar;
+    use trilith::tree::Scalar;
     match cell {
         Cell::Bool(value) => value.to_string(),
         Cell::Int(value) => value.to_string(),

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
 use trilith::bytes::Base;
-use trilith::asdf::{AsdfFile, ExpandOptions, Expansion, Part, expand_value, ndarray, outline, walk};
+use trilith::asdf::{AsdfFile, ExpandOptions, Expansion, Found, Part, expand_value, inline_node, is_chunked, is_ndarray};
 use trilith::tree::{PrintOptions, Value, print_document};
 use trilith::{Error, Limits, Result};
 
@@ -63,10 +63,10 @@ impl ToYaml {
         // core/integer stays a separate node, only its words are written out.
         let key_name = datatype_key(file);
         let mut elements = Elements::new(file);
-        let root = expand_value(file, &walk::Found::root(file), how, &mut Expansion::of(file), &mut |part, _| match part {
+        let root = expand_value(file, &Found::root(file), how, &mut Expansion::of(file), &mut |part, _| match part {
             Part::Array(node, array) => {
                 elements.add(array)?;
-                Ok(Some(with_tag(outline::node(array, key_name, &complex_tag(file))?, node.tag())))
+                Ok(Some(with_tag(inline_node(array, key_name, &complex_tag(file))?, node.tag())))
             }
             Part::Integer(node, _) => integer(file, *node).map(Some),
             _ => Ok(None),
@@ -85,12 +85,12 @@ fn inlined(file: &AsdfFile) -> Result<String> {
     let mut walk = tree.root().walk(file.limits());
     while let Some(visit) = walk.step()? {
         let node = visit.node;
-        if ndarray::is_ndarray(node) && !node.is_alias() {
+        if is_ndarray(node) && !node.is_alias() {
             let array = file.stored_array(node).map_err(|e| e.context(walk.path().to_string()))?;
             elements.add(&array)?;
-            let value = outline::node(&array, datatype_key(file), &complex_tag(file))?;
-            if ndarray::is_chunked(node) {
-                let target = trilith::change::target_of(file);
+            let value = inline_node(&array, datatype_key(file), &complex_tag(file))?;
+            if is_chunked(node) {
+                let target = trilith::target_of(file);
                 edit.set(&walk.path(), &value.tagged(format!("{}{}", target.tree.prefix, target.tree.ndarray)))?;
             } else if node.is_sequence() {
                 // A list of items in block style cannot become a mapping in place.
@@ -143,7 +143,7 @@ fn integer(file: &AsdfFile, node: trilith::tree::Node<'_>) -> Result<Value> {
     let others = file.opened();
     let owner = others.iter().find(|other| std::ptr::eq(other.tree(), node.tree())).map_or(file, |other| &**other);
     let array = owner.array(words)?;
-    value.set("words", with_tag(outline::node(&array, datatype_key(file), &complex_tag(file))?, words.tag()));
+    value.set("words", with_tag(inline_node(&array, datatype_key(file), &complex_tag(file))?, words.tag()));
     Ok(value)
 }
 

@@ -9,7 +9,7 @@ use trilith::array::FloatText;
 use trilith::bytes::Base;
 use trilith::file::{Description, ExpandOptions, Item as Node, ItemKind, Notes, Part};
 use trilith::tree::{Data, Value};
-use trilith::yaml::Scalar;
+use trilith::tree::Scalar;
 use trilith::{Error, Result};
 
 use crate::Outcome;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use trilith::bytes::{Base, read_text};
-use trilith::change::Change;
+use trilith::Change;
 use trilith::tree::Tree;
 use trilith::{Error, Result};
 

@@ -2,9 +2,9 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use trilith::asdf::checksum::ChecksumOf;
-use trilith::verify::Report;
-use trilith::error::counted;
+use trilith::asdf::ChecksumOf;
+use trilith::check::Report;
+use trilith_io::error::counted;
 use trilith::{ErrorKind, Result};
 
 use crate::Outcome;

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trilith::Result;
-use trilith::threads::Turn;
+use trilith_io::threads::Turn;
 
 use crate::output::{Stdout, failed};
 

@@ -326,5 +326,5 @@ fn of_four_writers_at_once_no_success_is_lost() {
     common::say(&format!("four writers at once: {} of 160 changes were said to be done, {there} are there", said.len()));
     assert!(lost.is_empty() && there == said.len(), "lost: {lost:?}");
     assert!(!said.is_empty());
-    assert!(trilith::verify::verify(&file, true, trilith::Progress::default()).unwrap().is_ok());
+    assert!(trilith::check::verify(&file, true, trilith::Progress::default()).unwrap().is_ok());
 }

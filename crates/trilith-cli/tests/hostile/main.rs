@@ -27,7 +27,7 @@ use trilith::file;
 use trilith::fits::FitsFile;
 use trilith::layout::Layout;
 use trilith::schema::{Schemas, Validator};
-use trilith::{Error, ErrorKind, Limits, digest};
+use trilith::{Error, ErrorKind, Limits, check};
 
 /// Address space of a child, in KiB, with that of its threads. What is asked of it is far less; this stops what is not.
 const MEMORY_KIB: u64 = (2 << 20) + (1 << 18);
@@ -210,7 +210,7 @@ fn any(path: &Path, limits: &Limits, errors: &mut Vec<Error>) -> trilith::Result
 }
 
 fn stream(file: &DudleyFile, errors: &mut Vec<Error>) -> trilith::Result<()> {
-    for entry in digest::of(file)? {
+    for entry in check::digest(file)? {
         errors.extend(entry.digest.err());
     }
     Ok(())

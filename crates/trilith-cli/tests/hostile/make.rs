@@ -1,7 +1,7 @@
 //! What hostile files are made of.
 
 use trilith::ErrorKind;
-use trilith::codec::{CodecId, EncodeOptions, encode};
+use trilith_codec::codec::{CodecId, EncodeOptions, encode};
 
 /// What must come of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trilith::bytes::{self, LocalOptions, MemorySource, Resolve, SourceRef, gunzip, percent_decode};
-use trilith::digest::{self, Entry};
+use trilith::check::{self, Entry};
 use trilith::layout::Layout;
 use trilith::tree::NodeKind;
 use trilith::{Array, AsdfFile, Error, Limits, Node, OpenOptions};
@@ -73,7 +73,7 @@ pub struct Digest {
 
 impl Digest {
     pub fn of(array: &Array) -> Self {
-        let sha256 = digest::Digest::of(array).expect("an array of the tests can be read").sha256;
+        let sha256 = check::Digest::of(array).expect("an array of the tests can be read").sha256;
         Self { shape: array.shape().to_vec(), datatype: format!("{:?}", array.datatype()), sha256 }
     }
 }
@@ -144,12 +144,12 @@ fn read(path: &Path, layout: Option<&Path>, folder: &Path) -> trilith::Result<Co
 
 fn of_tree(file: &AsdfFile, content: &mut Content) -> trilith::Result<()> {
     content.form.generation = file.sections().generation_name().to_owned();
-    let report = trilith::verify::verify(file, false, trilith::Progress::default())?;
+    let report = check::verify(file, false, trilith::Progress::default())?;
     content.faults = (!report.is_ok()).then(|| format!("{report:?}"));
     if file.sections().tree().is_some() {
         values(file.tree().root(), String::new(), &mut content.values);
     }
-    content.arrays = arrays(digest::of(file)?)?;
+    content.arrays = arrays(check::digest(file)?)?;
     let mut named: Vec<i64> = numbers(file.tree().root(), "source");
     for map in numbers(file.tree().root(), "chunk_block_map") {
         // asdf-zarr: int32 in the byte order of most machines, -1 for a chunk that was never written.
@@ -179,7 +179,7 @@ fn arrays(entries: Vec<Entry>) -> trilith::Result<BTreeMap<String, Digest>> {
 }
 
 fn values(node: Node<'_>, path: String, found: &mut Vec<(String, String)>) {
-    if trilith::asdf::ndarray::is_ndarray(node) {
+    if trilith::asdf::is_ndarray(node) {
         return;
     }
     if node.kind() != NodeKind::Scalar && node.is_empty() {

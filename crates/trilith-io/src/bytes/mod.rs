@@ -7,8 +7,7 @@
 mod annexed;
 mod backing;
 mod base;
-#[doc(hidden)]
-pub mod base64;
+mod base64;
 mod before;
 mod checked;
 mod cursor;

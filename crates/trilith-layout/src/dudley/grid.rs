@@ -12,8 +12,8 @@ use super::datatype::datatype_of;
 use super::mapped::{Mapped, Slab};
 use super::strings::Strings;
 use super::table::{Column, Piece, Places, Table};
-use crate::array::grid::{ChunkedSource, Chunks, Cut, from_columns};
 use crate::array::{Array, Byteorder, Datatype, fortran_strides};
+use crate::array::{ChunkedSource, Chunks, Cut, from_columns};
 #[cfg(feature = "zlib")]
 use crate::bytes::Window;
 use crate::bytes::{SourceRef, Step, read_vec};

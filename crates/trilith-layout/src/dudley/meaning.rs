@@ -10,8 +10,8 @@ use std::borrow::Cow;
 
 use super::outline::{OutlineId, Thing};
 use super::read::DudleyFile;
-use crate::array::meaning::{Declared, Meaning, Missing, Reading};
 use crate::array::{Array, Datatype, Field, StructType, physical};
+use crate::array::{Declared, Meaning, Missing, Reading};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 use crate::layout::{Attribute, Entry, FACTORS, ItemId, Literal, MISSING, read_value};

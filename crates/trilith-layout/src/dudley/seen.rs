@@ -6,8 +6,7 @@
 //! `safetensors_dtype="BF16"` or `hdf5_type="bfloat16"`: the elements are the bits of floats that no datatype of a
 //! layout has. They are widened on request.
 
-use crate::array::Array;
-use crate::array::small::{self, SmallFloat};
+use crate::array::{Array, SmallFloat};
 use crate::error::{Error, Result};
 use crate::layout::{Attribute, COLUMN, ItemId, Layout, Literal};
 
@@ -26,7 +25,7 @@ pub fn widened<'a>(array: Array, attributes: impl IntoIterator<Item = (&'a str, 
     });
     let Some(named) = named else { return Ok(array) };
     let unknown = || Error::unsupported(format!("elements of the type {named} are not widened to float32"));
-    small::widened(&array, SmallFloat::named(named).ok_or_else(unknown)?)
+    SmallFloat::named(named).ok_or_else(unknown)?.widened(&array)
 }
 
 /// The array of an item as its attributes say.

@@ -17,14 +17,13 @@
 //! assert_eq!(t.datatype, "{a:<f8@0, b:<i4(2)@8}");
 //! ```
 //!
-//! Uncertain points of the language are collected in [`decision`].
+//! Uncertain points of the language are collected in `decision.rs`.
 
 mod alike;
 mod code;
 mod compare;
 mod correct;
-#[doc(hidden)]
-pub mod decision;
+mod decision;
 mod detect;
 mod diagnostic;
 mod entries;

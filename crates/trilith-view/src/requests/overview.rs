@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use trilith::bytes::shown_name;
-use trilith::digest::hex;
 use trilith::file::ArrayEntry;
 use trilith::{File, Result};
+use trilith_io::spelling::hex;
 
 use super::items::datatype_text;
 use super::{Request, Session};

@@ -60,9 +60,8 @@ pub(crate) fn yaml(block: &Block, stored: &dyn Source, limits: &Limits) -> Resul
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it is no list of steps.
 ///
 /// ```
-/// use trilith::asdf::chain;
-/// use trilith::codec::chain::Step;
-/// let steps = chain::parse("[[tile, {shape: [2, 3]}], zlib]", &trilith::Limits::default())?;
+/// use trilith::asdf::{Step, parse_chain};
+/// let steps = parse_chain("[[tile, {shape: [2, 3]}], zlib]", &trilith::Limits::default())?;
 /// assert_eq!(steps[1], Step::Zlib);
 /// # Ok::<(), trilith::Error>(())
 /// ```

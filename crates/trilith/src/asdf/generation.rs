@@ -331,7 +331,7 @@ const TAG_PREFIXES: [&str; 3] = [FINF.prefix, ASDF_DEV.prefix, ASDF_1.prefix];
 /// A tag of the standard taken apart: its name as in the newest dialect, and its version ("" before 2015-08).
 ///
 /// ```
-/// use trilith::asdf::generation::tag_parts;
+/// use trilith::asdf::tag_parts;
 /// assert_eq!(tag_parts("tag:stsci.edu:finf/0.1.0/ndarray"), Some(("core/ndarray", "")));
 /// assert_eq!(tag_parts("tag:stsci.edu:asdf/core/asdf-1.1.0"), Some(("core/asdf", "1.1.0")));
 /// assert_eq!(tag_parts("tag:example.org:a/b-1.0.0"), None);

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use memchr::memmem;
 
 use crate::bytes::{Source, read_vec};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::limits::Limits;
 
 /// First line of the index.
@@ -199,12 +199,6 @@ pub fn print(offsets: &[u64]) -> String {
     }
     text.push_str("...\n");
     text
-}
-
-/// The error for an index that must be right but is not.
-#[cold]
-pub fn wrong(problem: &str, at: u64) -> Error {
-    Error::malformed(format!("the block index is wrong: {problem}")).at_byte(at)
 }
 
 #[cfg(test)]

@@ -5,54 +5,50 @@
 //! writes one from front to back.
 
 mod append;
-#[doc(hidden)]
-pub mod block;
-#[doc(hidden)]
-pub mod builder;
-#[doc(hidden)]
-pub mod chain;
-#[doc(hidden)]
-pub mod checksum;
-#[doc(hidden)]
-pub mod deviation;
+pub(crate) mod block;
+pub(crate) mod builder;
+pub(crate) mod chain;
+pub(crate) mod checksum;
+pub(crate) mod deviation;
 pub(crate) mod expand;
-#[doc(hidden)]
-pub mod generation;
-#[doc(hidden)]
-pub mod header;
-#[doc(hidden)]
-pub mod index;
+pub(crate) mod generation;
+pub(crate) mod header;
+pub(crate) mod index;
 mod inline;
 mod marks;
 pub(crate) mod md5;
-#[doc(hidden)]
-pub mod ndarray;
-#[doc(hidden)]
-pub mod outline;
+pub(crate) mod ndarray;
+pub(crate) mod outline;
 mod read;
 pub(crate) mod reserved;
 mod sections;
 mod stored;
 mod unit;
-#[doc(hidden)]
-pub mod update;
-#[doc(hidden)]
-pub mod uris;
-#[doc(hidden)]
-pub mod walk;
+pub(crate) mod update;
+pub(crate) mod uris;
+pub(crate) mod walk;
 mod write;
 pub(crate) mod zarr;
 mod zarray;
 
+pub use crate::codec::chain::Step;
 pub use append::append_rows;
 pub(crate) use append::{StreamEnd, row_bytes};
 pub use block::Block;
 #[doc(hidden)]
 pub use block::codec_name;
 pub use builder::{ArrayOptions, Builder};
+#[doc(hidden)]
+pub use chain::{parse as parse_chain, print as print_chain};
+#[doc(hidden)]
+pub use checksum::{ChecksumOf, md5_of};
+#[doc(hidden)]
+pub use deviation::of as deviations;
 pub use expand::ExpandOptions;
 #[doc(hidden)]
 pub use expand::{Expansion, Part, expand, expand_value, key_name};
+#[doc(hidden)]
+pub use generation::{BlockFields, Slot, TreeDialect};
 pub use generation::{GENERATIONS, Generation, TARGETS, Target};
 pub use header::Header;
 pub use index::BlockIndex;
@@ -62,7 +58,9 @@ pub use inline::complex;
 pub(crate) use marks::is_as_documented;
 pub(crate) use marks::next_block;
 #[doc(hidden)]
-pub use ndarray::{Ndarray, datatype_named};
+pub use ndarray::{Dim, Ndarray, datatype_named, is_chunked, is_ndarray};
+#[doc(hidden)]
+pub use outline::{nested, node as inline_node};
 pub use read::AsdfFile;
 pub(crate) use read::For;
 #[doc(hidden)]
@@ -75,5 +73,9 @@ pub use stored::BlockOptions;
 #[doc(hidden)]
 pub use stored::StoredBlock;
 #[doc(hidden)]
-pub use walk::{Found, Listed};
+pub use update::tree_in_place;
+#[doc(hidden)]
+pub use uris::{Notes, Uri, uris};
+#[doc(hidden)]
+pub use walk::{Found, Listed, arrays, find, follow, unnamed};
 pub use write::{BlockWriter, FileWriter, WriteOptions, Written};

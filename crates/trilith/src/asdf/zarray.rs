@@ -1,6 +1,6 @@
 //! The nodes of the extension asdf-zarr: their tag, their keys, and the metadata of an array of Zarr v2.
 
-use crate::array::grid::Cut;
+use crate::array::Cut;
 use crate::array::{Byteorder, Datatype, ElementValue, Literal, Precision, numpy_datatype, numpy_descr};
 use crate::bytes::{from_base64, to_usize};
 use crate::codec::filter::Filters;
@@ -27,7 +27,7 @@ pub(super) fn is_tag(tag: &str) -> bool {
 /// Returns `true` if a node is an array in chunks, by its tag.
 ///
 /// ```
-/// use trilith::asdf::ndarray::{is_chunked, is_ndarray};
+/// use trilith::asdf::{is_chunked, is_ndarray};
 /// let tree = trilith::Tree::parse("!<asdf://asdf-format.org/zarr/tags/zarr-1.0.0> {store: x.zarr}", &Default::default())?;
 /// assert!(is_chunked(tree.root()) && is_ndarray(tree.root()));
 /// # Ok::<(), trilith::Error>(())

@@ -17,9 +17,9 @@ impl Change<'_> {
     /// ```
     /// # let text = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n--- {a: 1}\n...\n";
     /// let file = trilith::open_asdf_bytes(text.to_vec())?;
-    /// let mut change = trilith::change::Change::new(&file);
+    /// let mut change = trilith::Change::new(&file);
     /// change.add_history("dark subtracted")?;
-    /// let entries = trilith::change::history(change.tree()?);
+    /// let entries = trilith::history(change.tree()?);
     /// assert_eq!(entries[0].get("description").unwrap().text(), "dark subtracted");
     /// # Ok::<(), trilith::Error>(())
     /// ```

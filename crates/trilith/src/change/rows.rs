@@ -66,7 +66,7 @@ pub struct Added {
 /// ```
 /// use trilith::OpenOptions;
 /// use trilith::array::{Byteorder, Datatype};
-/// use trilith::change::{RowOptions, RowWriter};
+/// use trilith::{RowOptions, RowWriter};
 /// # let folder = std::env::temp_dir().join(format!("trilith-rows-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder).unwrap();
 /// # let path = folder.join("run.asdf");

@@ -19,7 +19,7 @@ use crate::tree::Tree;
 /// Options for saving a change.
 ///
 /// ```
-/// let mut options = trilith::change::SaveOptions::default();
+/// let mut options = trilith::SaveOptions::default();
 /// options.in_place = true;
 /// ```
 #[derive(Default)]
@@ -86,7 +86,7 @@ impl Change<'_> {
     /// [`AtomicFile::create`](crate::bytes::AtomicFile::create).
     ///
     /// ```
-    /// use trilith::change::{Change, SaveOptions};
+    /// use trilith::{Change, SaveOptions};
     /// # use trilith::{Builder, Target, TreePath, Value};
     /// # let folder = std::env::temp_dir().join(format!("trilith-save-{}", std::process::id()));
     /// # std::fs::create_dir_all(&folder).unwrap();

@@ -27,7 +27,7 @@ impl Change<'_> {
     /// Returns the value that a typed text is, for a place in the tree.
     ///
     /// ```
-    /// use trilith::change::Syntax;
+    /// use trilith::Syntax;
     /// use trilith::{TreePath, Value};
     /// let file = trilith::OpenOptions::new().open_bytes(b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: 1}\n...\n".to_vec())?;
     /// let (mut change, path) = (file.edit()?, TreePath::parse("/a")?);

@@ -102,7 +102,7 @@ impl Document {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that there are.
     ///
     /// ```
-    /// use trilith::conform::Document;
+    /// use trilith::check::Document;
     /// assert_eq!(Document::named("finf-0.1")?.title, "FINF 0.1.0, file layout");
     /// assert!(Document::named("asdf-2").is_err());
     /// # Ok::<(), trilith::Error>(())
@@ -139,7 +139,7 @@ pub struct ConformOptions {
 /// ```
 /// use std::sync::Arc;
 /// use trilith::bytes::{NoReferences, MemorySource};
-/// use trilith::conform::{ConformOptions, Document, conform};
+/// use trilith::check::{ConformOptions, Document, conform};
 /// let text = "#ASDF 1.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\na: 1\n...\n";
 /// let source = Arc::new(MemorySource::new(text.into(), "x.asdf"));
 /// let limits = trilith::Limits::default();

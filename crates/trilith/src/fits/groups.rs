@@ -9,7 +9,7 @@ use super::hdu::{Hdu, axes, bitpix, required};
 use super::header::Header;
 use super::image;
 use super::scale::Linear;
-use crate::array::meaning::Meaning;
+use crate::array::Meaning;
 use crate::array::physical;
 use crate::array::{Array, Byteorder, Datatype, Field, StructType};
 use crate::bytes::SourceRef;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::hdu::{Hdu, required};
 use super::read::FitsFile;
 use super::table::{Column, columns, rows_of};
-use crate::array::meaning::Reading;
+use crate::array::Reading;
 use crate::array::physical;
 use crate::array::{Array, Byteorder, Datatype, Field, StructType};
 use crate::bytes::{Cursor, read_vec, to_usize};

@@ -7,9 +7,9 @@ use super::read::meant_of;
 use super::scale::{Linear, Number};
 use super::tree::{card_of, given};
 use super::{image, table};
-use crate::array::meaning::{Declared, Meaning, Missing};
 use crate::array::physical as physical_of;
 use crate::array::{Array, Datatype};
+use crate::array::{Declared, Meaning, Missing};
 use crate::error::Result;
 use crate::tree::Node;
 

@@ -6,8 +6,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::array::meaning::{Declared, Meaning, Missing, Reading};
 use crate::array::{Array, Byteorder, Datatype};
+use crate::array::{Declared, Meaning, Missing, Reading};
 use crate::bytes::{Source, SourceOrigin, SourcePieces, SourceRef, copy, end_in, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;

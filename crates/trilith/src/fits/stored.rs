@@ -10,7 +10,7 @@ use super::read::FitsFile;
 use super::scale::{Linear, Number};
 use super::{image, tiles};
 use crate::array::Array;
-use crate::array::meaning::Reading;
+use crate::array::Reading;
 use crate::error::{Context, Error, Result};
 
 /// The stored elements of an image, and the header of its HDU without compression. The two belong together: without the cards

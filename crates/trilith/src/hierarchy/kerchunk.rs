@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::numcodecs::numcodec;
 use super::{Hierarchy, Json, Node};
-use crate::array::meaning::Declared;
+use crate::array::Declared;
 use crate::array::{Array, Byteorder, Datatype, ElementValue, Field, Manifest, number_descr, unravel};
 use crate::bytes::{base64, public_name};
 use crate::dudley::s1_bytes;

@@ -16,8 +16,8 @@ use std::io::Cursor;
 
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
 use trilith::assemble;
+use trilith::check::{DiffOptions, Difference};
 use trilith::convert::{ConvertOptions, To};
-use trilith::diff::{DiffOptions, Difference};
 use trilith::tree::{TreePath, Value};
 use trilith::{File, OpenOptions, Progress};
 

@@ -66,7 +66,7 @@ fn write(what: &str, path: &str, megabytes: usize) -> Outcome<(f64, f64)> {
     let bytes = MemorySource::new(bytes, "memory");
     time(4, || {
         if what == "md5" {
-            return Ok(usize::from(trilith::asdf::checksum::md5_of(&bytes)?[0]));
+            return Ok(usize::from(trilith::asdf::md5_of(&bytes)?[0]));
         }
         let mut options = WriteOptions::default();
         options.checksums = what == "write-md5";

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use trilith::Limits;
 use trilith::bytes::{MemorySource, SourceRef};
-use trilith::codec::{CodecId, EncodeOptions, decoder, encode};
-use trilith::threads::{each, set_threads};
+use trilith_codec::codec::{CodecId, EncodeOptions, decoder, encode};
+use trilith_io::threads::{each, set_threads};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use trilith::asdf::walk;
+use trilith::asdf;
 use trilith::{Array, ArrayOptions, Builder, Target, Value};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -51,7 +51,7 @@ fn time(runs: usize, mut work: impl FnMut() -> Outcome<usize>) -> Outcome<(f64, 
 fn list(path: &str) -> Outcome<usize> {
     let file = trilith::file::open_asdf(path)?;
     let mut text = String::new();
-    for listed in walk::arrays(&file)? {
+    for listed in asdf::arrays(&file)? {
         let found = listed.found?;
         let array = found.file(&file).array(found.node(&file))?;
         writeln!(text, "{} {} {:?}", listed.path, array.datatype(), array.shape())?;
@@ -97,7 +97,7 @@ fn list_safetensors(path: &str) -> Outcome<usize> {
 /// One array of an open file: the middle one.
 fn read_one(path: &str) -> Outcome<(f64, f64)> {
     let file = trilith::file::open_asdf(path)?;
-    let listed = walk::arrays(&file)?;
+    let listed = asdf::arrays(&file)?;
     let path = listed.get(listed.len() / 2).ok_or("no arrays")?.path.clone();
     let (cpu, wall) = time(5, || {
         let mut sum = 0;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use trilith::array::{Array, FloatText};
-use trilith::asdf::outline;
+use trilith::asdf::nested;
 use trilith::file::{ExpandOptions, Item, ItemKind};
 use trilith::tree::{PrintOptions, print_document};
 use trilith::{Error, Result};
@@ -74,7 +74,7 @@ pub fn array(array: &Array, format: Format, out: &mut dyn Write) -> Result<()> {
             array.write_json(&mut Escaped::new(&mut *out), FloatText::Shortest)
         }
         Format::Yaml => {
-            let nested = outline::nested(array, "tag:stsci.edu:asdf/core/complex-1.0.0")?;
+            let nested = nested(array, "tag:stsci.edu:asdf/core/complex-1.0.0")?;
             out.write_all(print_document(&nested.flow(), &PrintOptions::default()).as_bytes()).map_err(failed)
         }
         Format::Npy => array.write_npy(out),

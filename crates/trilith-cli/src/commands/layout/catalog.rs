@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 use trilith::bytes::{Basis, name_of, path_of};
 use trilith::dudley::{Catalog, DudleyFile, Listing, Mismatch, StreamOptions, folder_of, native_order, place_of};
-use trilith::error::counted;
+use trilith_io::error::counted;
 use trilith::file::Gather;
 use trilith::layout::{Byteorder, Layout};
 use trilith::{Error, Limits, Result, bytes};

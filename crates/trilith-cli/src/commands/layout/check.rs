@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use trilith::{Diagnostic, Severity};
 use trilith::Result;
-use trilith::error::counted;
+use trilith_io::error::counted;
 use trilith::layout::{Code, Correction, Dialect, Fault, Options as Evaluate, Supply};
 
 use super::{Input, diagnostic};

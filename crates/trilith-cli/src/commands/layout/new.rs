@@ -7,8 +7,8 @@ use serde_json::json;
 use trilith::array::Array;
 use trilith::bytes::{Basis, name_of, path_of, read_vec};
 use trilith::dudley::{Draft, native_order};
-use trilith::foreign::npz_arrays;
-use trilith::glob::natural;
+use trilith_layout::foreign::npz_arrays;
+use trilith_io::glob::natural;
 use trilith::layout::{Dialect, Kind, Layout, ParseOptions, parse};
 use trilith::{Error, Limits, Result};
 

@@ -148,7 +148,7 @@ impl Drawing {
             Self::Bars(bars, _) => format!("{what}, histogram from {} to {}{unit}", figure(bars.low), figure(bars.high)),
             Self::Columns(all, _) => {
                 let rows = all.first().map_or(0, |(_, array, _)| array.shape().first().copied().unwrap_or(0));
-                format!("{} of {}", trilith::error::counted(all.len(), "column"), trilith::error::counted(rows as usize, "row"))
+                format!("{} of {}", trilith_io::error::counted(all.len(), "column"), trilith_io::error::counted(rows as usize, "row"))
             }
         }
     }

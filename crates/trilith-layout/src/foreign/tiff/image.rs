@@ -5,7 +5,7 @@
 use super::directory::{Directory, Tiff, Values};
 use super::id;
 use super::stack::{self, Axis};
-use crate::array::grid::Cut;
+use crate::array::Cut;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
 use crate::foreign::text::{LayoutText, Said, hexadecimal, integer, placed, placed_bytes};

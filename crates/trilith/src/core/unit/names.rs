@@ -37,15 +37,6 @@ pub(super) fn is_name(name: &str) -> bool {
 }
 
 /// The names of units: those of VOUnit, and the ones defined since.
-///
-/// ```
-/// use trilith::core::unit::{Unit, Units};
-/// let mut units = Units::standard();
-/// assert!(units.knows("km") && !units.knows("furlong"));
-/// units.define("furlong", Some(&Unit::parse("201.168m")?))?;
-/// assert!(units.check(&Unit::parse("furlong/s")?).is_empty());
-/// # Ok::<(), trilith::Error>(())
-/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Units {
     defined: BTreeSet<String>,
