@@ -8,11 +8,11 @@ use std::process::Command;
 
 use crate::files;
 use crate::interop::environment;
-use crate::shell::{build_seeds, cargo, output, root, run, target};
+use crate::shell::{build_seeds, nightly_tool, output, root, run, target};
 use crate::suite::{Done, Share};
 
 /// Builds every target and runs each for five seconds.
-pub fn smoke(_: Share) -> Result<Done, String> {
+pub(crate) fn smoke(_: Share) -> Result<Done, String> {
     let cargo_fuzz = match cargo_fuzz() {
         Ok(path) => path,
         Err(reason) => return Ok(Done::Skipped(reason)),
@@ -23,7 +23,7 @@ pub fn smoke(_: Share) -> Result<Done, String> {
 }
 
 /// Builds every target at a low priority and without a word, for [`smoke`] to find them built: that says what is wrong.
-pub fn build_beside() {
+pub(crate) fn build_beside() {
     let Ok(cargo_fuzz) = cargo_fuzz() else { return };
     let build = command(&cargo_fuzz, &["build"]);
     let mut calm = Command::new("nice");
@@ -44,7 +44,7 @@ fn command(cargo_fuzz: &Path, words: &[&str]) -> Command {
 }
 
 /// `cargo xtask fuzz [--minutes N] [TARGET…]`: the minutes are shared by the targets.
-pub fn fuzz(arguments: &[String]) -> Result<(), String> {
+pub(crate) fn fuzz(arguments: &[String]) -> Result<(), String> {
     let mut minutes = 10.0;
     let mut chosen = Vec::new();
     let mut words = arguments.iter();
@@ -130,20 +130,6 @@ fn targets() -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// The program `cargo-fuzz`, installed under `target/tools` where it is missing. It needs a nightly compiler.
 fn cargo_fuzz() -> Result<PathBuf, String> {
-    output(Command::new("rustc").arg("+nightly").arg("--version")).map_err(|e| {
-        let reason = e.lines().next().unwrap_or_default().to_owned();
-        format!("no nightly compiler (`rustup toolchain install nightly`): {reason}")
-    })?;
-    if let Ok(place) = output(Command::new("sh").args(["-c", "command -v cargo-fuzz"])) {
-        return Ok(PathBuf::from(place.trim()));
-    }
-    let tools = target().join("tools");
-    let program = tools.join("bin/cargo-fuzz");
-    if !program.exists() {
-        let mut install = cargo(["install", "--locked", "--quiet", "cargo-fuzz", "--version", "^0.13", "--root"]);
-        run(install.arg(&tools)).map_err(|e| format!("cargo-fuzz could not be installed: {e}"))?;
-    }
-    Ok(program)
+    nightly_tool("cargo-fuzz", "^0.13")
 }

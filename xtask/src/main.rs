@@ -14,6 +14,7 @@ mod emulate;
 mod english;
 mod files;
 mod fuzz;
+mod interface;
 mod interop;
 mod package;
 mod peers;

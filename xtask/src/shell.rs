@@ -5,45 +5,45 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The crates of the library, each after those that it depends on.
-pub const LIBRARY_CRATES: [&str; 6] =
+pub(crate) const LIBRARY_CRATES: [&str; 6] =
     ["trilith-io", "trilith-yaml", "trilith-array", "trilith-codec", "trilith-layout", "trilith"];
 
 /// The repository's root.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap_or_else(|_| PathBuf::from("."))
 }
 
 /// Returns the folder of build outputs: `CARGO_TARGET_DIR`, or `target` in the repository.
-pub fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |set| root().join(set))
 }
 
 /// The material next to the repository that some tests use: `TRILITH_SHARED` or `../shared`.
-pub fn shared() -> Option<PathBuf> {
+pub(crate) fn shared() -> Option<PathBuf> {
     let set = std::env::var_os("TRILITH_SHARED").map(PathBuf::from);
     let above = root().ancestors().skip(1).map(|folder| folder.join("shared")).collect::<Vec<_>>();
     set.into_iter().chain(above).find(|folder| folder.join("corpus").is_dir())
 }
 
 /// Returns `true` in continuous integration, where nothing may be skipped: `CI` is set.
-pub fn in_ci() -> bool {
+pub(crate) fn in_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false" && value != "0")
 }
 
 /// Builds the command line program.
-pub fn build_program() -> Result<PathBuf, String> {
+pub(crate) fn build_program() -> Result<PathBuf, String> {
     build()?;
     Ok(program("debug"))
 }
 
 /// Builds the program that writes seeds for the fuzz targets.
-pub fn build_seeds() -> Result<PathBuf, String> {
+pub(crate) fn build_seeds() -> Result<PathBuf, String> {
     build()?;
     Ok(target().join("debug/examples").join(format!("fuzz_seeds{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// Builds the libraries for other languages, and gives their folder.
-pub fn build_libraries() -> Result<PathBuf, String> {
+pub(crate) fn build_libraries() -> Result<PathBuf, String> {
     build()?;
     Ok(target().join("debug"))
 }
@@ -67,26 +67,26 @@ fn build() -> Result<(), String> {
 }
 
 /// The profile of what is published. That of who installs from source is `release`, which is built sooner.
-pub const PUBLISHED: &str = "dist";
+pub(crate) const PUBLISHED: &str = "dist";
 
 /// The command line program, as a profile builds it.
-pub fn program(profile: &str) -> PathBuf {
+pub(crate) fn program(profile: &str) -> PathBuf {
     target().join(profile).join(format!("trilith{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// The Python that environments are made with: `TRILITH_PYTHON` or `python3`.
-pub fn base_python() -> String {
+pub(crate) fn base_python() -> String {
     std::env::var("TRILITH_PYTHON").unwrap_or_else(|_| "python3".to_owned())
 }
 
 /// The variable with the seed of samples. Tests run complete matrices if it is [`COMPLETE`], and always the same samples without it.
-pub const SAMPLE: &str = "TRILITH_SAMPLE";
+pub(crate) const SAMPLE: &str = "TRILITH_SAMPLE";
 
 /// The value of [`SAMPLE`] for complete matrices.
-pub const COMPLETE: &str = "all";
+pub(crate) const COMPLETE: &str = "all";
 
 /// `cargo` with these arguments, in the repository's root. Tests run complete matrices.
-pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
+pub(crate) fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root()).args(arguments).env(SAMPLE, COMPLETE);
     // The cargo that runs this task tells it of this package. Build scripts of dependencies that look at these variables would run
@@ -103,7 +103,7 @@ pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
 const CLIPPY: &str = "clippy-driver";
 
 /// Returns `true` if Clippy is installed.
-pub fn has_clippy() -> bool {
+pub(crate) fn has_clippy() -> bool {
     static FOUND: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *FOUND.get_or_init(|| Command::new(CLIPPY).arg("--version").output().is_ok_and(|output| output.status.success()))
 }
@@ -111,7 +111,7 @@ pub fn has_clippy() -> bool {
 /// `cargo` with these arguments, for what the tests run: Clippy's driver compiles the crates of the workspace, so that they are
 /// linted on the way, and a warning is an error. `cargo clippy` by itself would check some hundred dependencies that are compiled
 /// for the tests anyway, which takes minutes. The driver does not optimize as the compiler does: not for what is measured.
-pub fn linting_cargo<const N: usize>(arguments: [&str; N]) -> Command {
+pub(crate) fn linting_cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = cargo(arguments);
     if has_clippy() {
         command.env("RUSTC_WORKSPACE_WRAPPER", CLIPPY).env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__");
@@ -121,8 +121,26 @@ pub fn linting_cargo<const N: usize>(arguments: [&str; N]) -> Command {
     command
 }
 
+/// A program for cargo that needs a nightly compiler, installed under `target/tools` where it is missing.
+pub(crate) fn nightly_tool(name: &str, version: &str) -> Result<PathBuf, String> {
+    output(Command::new("rustc").arg("+nightly").arg("--version")).map_err(|e| {
+        let reason = e.lines().next().unwrap_or_default().to_owned();
+        format!("no nightly compiler (`rustup toolchain install nightly`): {reason}")
+    })?;
+    if let Ok(place) = output(Command::new("sh").args(["-c", &format!("command -v {name}")])) {
+        return Ok(PathBuf::from(place.trim()));
+    }
+    let tools = target().join("tools");
+    let program = tools.join("bin").join(name);
+    if !program.exists() {
+        let mut install = cargo(["install", "--locked", "--quiet", name, "--version", version, "--root"]);
+        run(install.arg(&tools)).map_err(|e| format!("{name} could not be installed: {e}"))?;
+    }
+    Ok(program)
+}
+
 /// Shows a command (on the standard error: the output may be a document), runs it and fails where it fails.
-pub fn run(command: &mut Command) -> Result<(), String> {
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     let _ = std::io::stdout().flush();
     eprintln!("$ {}", shown(command));
     let status = command.status().map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))?;
@@ -130,7 +148,7 @@ pub fn run(command: &mut Command) -> Result<(), String> {
 }
 
 /// Runs a command for what it prints.
-pub fn output(command: &mut Command) -> Result<String, String> {
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))?;
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())

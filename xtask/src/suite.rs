@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use crate::shell::{
     COMPLETE, LIBRARY_CRATES, SAMPLE, cargo, has_clippy, in_ci, linting_cargo, output, root, run, shared, target,
 };
-use crate::{c, english, files, fuzz, interop, programs, python, remote, site, wasm, web};
+use crate::{c, english, files, fuzz, interface, interop, programs, python, remote, site, wasm, web};
 
 /// The result of a part that did not fail.
-pub enum Done {
+pub(crate) enum Done {
     Passed,
     /// Could not be run here. In continuous integration this is a failure.
     Skipped(String),
@@ -23,7 +23,7 @@ pub enum Done {
 
 /// The share of a part that is run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Share {
+pub(crate) enum Share {
     /// `cargo xtask test`: the first tier, with random samples of the matrices.
     First,
     /// `cargo xtask test --rest`: what the first tier left out, and the complete matrices.
@@ -61,6 +61,7 @@ const PARTS: &[Part] = &[
     Part { name: "documentation", tier: Tier::Rest, run: documentation },
     Part { name: "site", tier: Tier::Rest, run: site::site },
     Part { name: "features", tier: Tier::Rest, run: features },
+    Part { name: "interface", tier: Tier::Rest, run: interface::interface },
     Part { name: "interop", tier: Tier::Rest, run: interop::interop },
     Part { name: "python", tier: Tier::Both("tests with other packages, those of Ctrl-C, and with asdf 5"), run: python::python },
     Part { name: "remote", tier: Tier::Rest, run: remote::remote },
@@ -176,7 +177,7 @@ impl Asked {
 }
 
 /// Runs the first tier, the rest, all, or the parts that are named, and says at the end what passed, failed and was skipped.
-pub fn test(arguments: &[String]) -> Result<(), String> {
+pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
     let asked = Asked::parse(arguments)?;
     let sampled = asked.share == Share::First;
     let seed = asked.seed.unwrap_or_else(seed_of_the_commit);
@@ -377,7 +378,7 @@ fn documentation(_: Share) -> Result<Done, String> {
 }
 
 /// Writes the pages of the library into `target/doc`.
-pub fn reference_of_the_library() -> Result<(), String> {
+pub(crate) fn reference_of_the_library() -> Result<(), String> {
     // The command has the library's name, so their pages would overwrite each other: library only.
     run(cargo(["doc", "--locked", "--package", "trilith", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
@@ -428,11 +429,12 @@ fn feature_names(manifest: &str) -> Vec<String> {
 }
 
 /// Writes the expected outputs of the cases again, and the tables of what is refused and of what conforms.
-pub fn bless(_: &[String]) -> Result<(), String> {
+pub(crate) fn bless(_: &[String]) -> Result<(), String> {
     let mut tests = cargo(["test", "--workspace", "--no-fail-fast"]);
-    tests.args(["cases", "compatibility", "writes", "conformance", "interface"].iter().flat_map(|program| ["--test", program]));
+    tests.args(["cases", "compatibility", "writes", "conformance"].iter().flat_map(|program| ["--test", program]));
     run(tests.env("BLESS", "1"))?;
-    println!("the expected outputs are written; `git diff tests/cases docs crates/trilith/interface.txt` shows what changed");
+    interface::bless()?;
+    println!("the expected outputs are written; `git diff tests/cases docs crates/*/interface.txt` shows what changed");
     Ok(())
 }
 

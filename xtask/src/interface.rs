@@ -1,0 +1,147 @@
+//! The public interface of each crate of the library as a list, `crates/NAME/interface.txt`, so that a diff shows a change of it.
+//!
+//! `cargo public-api` makes the list from the data of rustdoc, for which it needs a nightly compiler. Items with `#[doc(hidden)]`
+//! serve our own crates alone and are not in the list.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use crate::files;
+use crate::shell::{LIBRARY_CRATES, cargo, nightly_tool, output, root, target};
+use crate::suite::{Done, Share};
+
+/// The most modules that the crate `trilith` shows: a newcomer reads through them.
+const MODULES: usize = 12;
+
+/// Types that may not grow, since callers build them or match them completely. Each has its reason.
+const CLOSED: &[(&str, &str)] = &[
+    ("Byteorder", "there are two"),
+    ("Span", "two numbers"),
+    ("CodecId", "four bytes"),
+    ("NodeKind", "YAML has three kinds of nodes"),
+    ("Scalar", "a writer of another format must have a word for each kind"),
+    ("Dialect", "a caller must treat each"),
+    ("LayoutOrigin", "a caller that opens a file again must know each"),
+    ("Colors", "a caller must treat each"),
+    ("Expected", "built by callers of the decoder"),
+    ("ChecksumOf", "the stored bytes or the decoded ones"),
+    ("Container", "built by callers that open the file around a file"),
+    ("Loss", "built by every conversion"),
+    ("Fault", "a fault of the text or any other error"),
+    ("ArrayEntry", "a pair"),
+    ("Part", "a writer of a tree must treat each part"),
+    ("Described", "built by encoders of chains"),
+    ("Value", "built by writers of trees"),
+    ("Child", "built by backends of other families"),
+    ("Destination", "built by backends of other families"),
+    ("Description", "built by backends of other families"),
+    ("ListedArray", "built by backends of other families"),
+    ("Act", "for tests"),
+    ("Answer", "for tests"),
+];
+
+/// Compares the interface of each crate with the one on record.
+pub(crate) fn interface(_: Share) -> Result<Done, String> {
+    let tool = match nightly_tool("cargo-public-api", "^0.52") {
+        Ok(path) => path,
+        Err(reason) => return Ok(Done::Skipped(reason)),
+    };
+    let (mut faults, mut lower) = (String::new(), String::new());
+    for package in LIBRARY_CRATES {
+        let found = list(&tool, package)?;
+        let known = files::read(&record(package)).unwrap_or_default();
+        faults += &changes(package, &known, &found);
+        faults += &unable_to_grow(&found);
+        if package == "trilith" {
+            let shown = modules(&found, &lower);
+            if shown.len() > MODULES {
+                faults += &format!("{} public modules, {MODULES} are allowed: {}\n", shown.len(), shown.join(" "));
+            }
+        }
+        lower += &found;
+    }
+    if faults.is_empty() { Ok(Done::Passed) } else { Err(faults) }
+}
+
+/// Writes the lists again.
+pub(crate) fn bless() -> Result<(), String> {
+    let tool = nightly_tool("cargo-public-api", "^0.52")?;
+    for package in LIBRARY_CRATES {
+        files::write(&record(package), &list(&tool, package)?)?;
+    }
+    Ok(())
+}
+
+fn record(package: &str) -> PathBuf {
+    root().join("crates").join(package).join("interface.txt")
+}
+
+/// The interface of a crate with all of its features, one item on a line, without what follows from a derive or holds for all types.
+fn list(tool: &PathBuf, package: &str) -> Result<String, String> {
+    let mut command = cargo([]);
+    let cargo = command.get_program().to_owned();
+    command = std::process::Command::new(tool);
+    command
+        .current_dir(root())
+        .env("CARGO", cargo)
+        .env("RUSTUP_TOOLCHAIN", "nightly")
+        .env("CARGO_TARGET_DIR", target().join("interface"));
+    command.args(["public-api", "--package", package, "--all-features", "-sss", "--color", "never"]);
+    output(&mut command)
+}
+
+/// The lines that a list lost, and its new ones.
+fn changes(package: &str, known: &str, found: &str) -> String {
+    let (old, new): (BTreeSet<&str>, BTreeSet<&str>) = (known.lines().collect(), found.lines().collect());
+    if known == found {
+        return String::new();
+    }
+    let gone = old.difference(&new).map(|line| format!("- {line}\n"));
+    let added = new.difference(&old).map(|line| format!("+ {line}\n"));
+    let lines: String = gone.chain(added).collect();
+    format!("the interface of {package} changed (`cargo xtask bless` records it, CHANGELOG.md tells it):\n{lines}")
+}
+
+/// Enums and structs with public fields that break callers when they grow, and that [`CLOSED`] does not name.
+fn unable_to_grow(list: &str) -> String {
+    let mut faults = String::new();
+    for line in list.lines() {
+        let Some((kind, path)) = ["pub enum ", "pub struct "].iter().find_map(|kind| Some((kind, line.strip_prefix(kind)?)))
+        else {
+            continue;
+        };
+        let path: &str = path.split(['<', '(', ' ']).next().unwrap_or_default();
+        let name = path.rsplit("::").next().unwrap_or_default();
+        let has_fields = list.lines().any(|line| line.starts_with(&format!("pub {path}::")));
+        if (*kind == "pub enum " || has_fields) && !CLOSED.iter().any(|(closed, _)| *closed == name) {
+            faults += &format!("without #[non_exhaustive], and not in CLOSED of xtask/src/interface.rs: {line}\n");
+        }
+    }
+    faults
+}
+
+/// The modules of the facade, its own and those of lower crates, whose lists follow.
+fn modules<'l>(facade: &'l str, lower: &str) -> Vec<&'l str> {
+    let is_module = |name: &str| {
+        let mut modules = lower.lines().filter_map(|line| line.strip_prefix("pub mod "));
+        modules.any(|path| path.split_once("::").is_some_and(|(_, module)| module == name))
+    };
+    let own = facade.lines().filter_map(|line| line.strip_prefix("pub mod trilith::")).filter(|name| !name.contains("::"));
+    let shown = facade.lines().filter_map(|line| line.strip_prefix("pub use trilith::")).filter(|name| is_module(name));
+    own.chain(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_that_cannot_grow_is_found() {
+        let list = "pub mod trilith\npub mod trilith::fits\npub use trilith::half\npub use trilith::bytes\npub struct trilith::Open\npub struct trilith::Pair\n\
+                    pub trilith::Pair::left: u8\n#[non_exhaustive] pub enum trilith::Kind\npub enum trilith::Span\npub enum trilith::Mode\n";
+        let faults = unable_to_grow(list);
+        assert_eq!(faults.lines().count(), 2, "{faults}");
+        assert!(faults.contains("trilith::Pair") && faults.contains("trilith::Mode"), "{faults}");
+        assert_eq!(modules(list, "pub mod trilith_io::bytes\npub mod trilith_io::error\n"), ["fits", "bytes"]);
+    }
+}
