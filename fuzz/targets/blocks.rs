@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use trilith::asdf::{GENERATIONS, Generation, Sections, block, index};
+use trilith::asdf::{GENERATIONS, Generation, Sections, magic_len, print_index};
 use trilith::bytes::Window;
 use trilith_fuzz::{limits, memory};
 
@@ -51,7 +51,7 @@ fuzz_target!(|file: File| {
         assert_eq!(found.index, number);
         let mut mark = [0; 4];
         source.read_at(found.offset, &mut mark).expect("a block lies inside the file");
-        assert!(block::magic_len(&mark).is_some() || mark[1..] == *b"BFF");
+        assert!(magic_len(&mark).is_some() || mark[1..] == *b"BFF");
         assert!(number == 0 || blocks[number - 1].offset < found.offset);
         assert_eq!(sections.block(number as i64).expect("a listed block is found").offset, found.offset);
         let _ = found.stored(&source);
@@ -121,7 +121,7 @@ fn build(file: &File, row: &'static Generation) -> (Vec<u8>, Vec<u64>, bool) {
                 let list: Vec<u64> = list.iter().map(|at| u64::from(*at)).collect();
                 honest &= !ended && row.major == 1 && !offsets.is_empty();
                 ended = true;
-                bytes.extend_from_slice(index::print(&list).as_bytes());
+                bytes.extend_from_slice(print_index(&list).as_bytes());
             }
             Part::NearIndex { at, by } => {
                 let mut list = offsets.clone();
@@ -131,7 +131,7 @@ fn build(file: &File, row: &'static Generation) -> (Vec<u8>, Vec<u64>, bool) {
                 }
                 honest &= !ended && row.major == 1 && !offsets.is_empty();
                 ended = true;
-                bytes.extend_from_slice(index::print(&list).as_bytes());
+                bytes.extend_from_slice(print_index(&list).as_bytes());
             }
         }
     }

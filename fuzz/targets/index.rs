@@ -4,7 +4,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use trilith::asdf::{BlockIndex, index};
+use trilith::asdf::{BlockIndex, find_index, print_index};
 use trilith_fuzz::{limits, memory};
 
 #[derive(Arbitrary, Debug)]
@@ -22,9 +22,9 @@ fuzz_target!(|input: Input| {
     let mut bytes = input.before.clone();
     bytes.push(0xff);
     let at = bytes.len() as u64;
-    bytes.extend_from_slice(index::print(&input.offsets).as_bytes());
+    bytes.extend_from_slice(print_index(&input.offsets).as_bytes());
     bytes.resize(bytes.len() + usize::from(input.zeros), 0);
-    let found = index::find(&*memory(bytes), 0, &limits).expect("memory can be read").expect("an index stands there");
+    let found = find_index(&*memory(bytes), 0, &limits).expect("memory can be read").expect("an index stands there");
     assert_eq!((found.offset, found.entries.clone()), (at, Ok(input.offsets.clone())));
     check(&found, input.first);
     if let Some(first) = input.offsets.first() {
@@ -34,7 +34,7 @@ fuzz_target!(|input: Input| {
     for head in [&b""[..], b"#ASDF BLOCK INDEX\n", b"\xff#ASDF BLOCK INDEX\n%YAML 1.1\n---\n", b"\xd3IDX # ASDF BLOCK INDEX\n"] {
         let bytes = [head, &input.text].concat();
         let len = bytes.len() as u64;
-        if let Some(found) = index::find(&*memory(bytes), input.first.min(len), &limits).expect("memory can be read") {
+        if let Some(found) = find_index(&*memory(bytes), input.first.min(len), &limits).expect("memory can be read") {
             assert!(found.offset < len);
             check(&found, input.first);
         }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use trilith::schema::{Schemas, Validator};
+use trilith::check::{Schemas, Validator};
 use trilith::tree::{PrintOptions, Tree, Value, print_document};
 use trilith_fuzz::{AnyValue, key, limits, text};
 

@@ -55,7 +55,7 @@ enum By {
 }
 
 /// Builds both, measures, prints, and fails where the ratio is less than was asked for.
-pub fn against(arguments: &[String]) -> Result<(), String> {
+pub(crate) fn against(arguments: &[String]) -> Result<(), String> {
     let asked = Asked::parse(arguments)?;
     let folder = target().join("against");
     files::create(&folder)?;

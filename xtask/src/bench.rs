@@ -12,7 +12,7 @@ use crate::python::wheel_into;
 use crate::shell::{PUBLISHED, base_python, cargo, program, root, run, target};
 
 /// Builds the command as it is published and hands the arguments on.
-pub fn bench(arguments: &[String]) -> Result<(), String> {
+pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
     // Nothing is built, nor installed, for this.
     if arguments.iter().any(|word| word == "-h" || word == "--help") {
         println!(

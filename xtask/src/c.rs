@@ -8,14 +8,14 @@ use crate::shell::{build_libraries, output, root, run, target};
 use crate::suite::{Done, Share};
 
 /// Output of each of the short programs, but for points and spaces.
-pub const TOUR: &str = "3 4 masked 01 60 5";
+pub(crate) const TOUR: &str = "3 4 masked 01 60 5";
 
 /// Output of the program with the coordinates for `roman.asdf`.
 const SKY: &str = "lon -89.934053407 deg\nlat 65.183226744 deg\npixel 2.000000 1.000000, inside 1, corner -89.934242 65.183270\n\
     WCSAXES =                    2";
 
 /// Builds the library and runs the programs with it: first that in C, then those in C++ and Fortran and the one that misuses it.
-pub fn c(share: Share) -> Result<Done, String> {
+pub(crate) fn c(share: Share) -> Result<Done, String> {
     let compilers: &[&str] = if share == Share::First { &["cc"] } else { &["cc", "c++", "gfortran"] };
     for compiler in compilers {
         if let Err(reason) = output(Command::new(compiler).arg("--version")) {
@@ -70,6 +70,6 @@ pub fn c(share: Share) -> Result<Done, String> {
 }
 
 /// Returns the output of a program, without the parts that the languages print differently.
-pub fn plain(said: &str) -> String {
+pub(crate) fn plain(said: &str) -> String {
     said.replace(['.', ','], " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -54,7 +54,7 @@ const CAMPAIGNS: &[Campaign] = &[
 const USAGE: &str = "campaign takes NAME [--cases N] [--seed N]";
 
 /// Runs a campaign, and writes its report below `target/campaigns`.
-pub fn campaign(arguments: &[String]) -> Result<(), String> {
+pub(crate) fn campaign(arguments: &[String]) -> Result<(), String> {
     let Some((name, options)) = arguments.split_first() else {
         for Campaign { name, subject, cases, .. } in CAMPAIGNS {
             println!("{name:<8} {cases:>7} {subject}");

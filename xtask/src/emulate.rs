@@ -40,7 +40,7 @@ const MACHINES: &[Machine] = &[
 const AT_ONCE: usize = 40;
 
 /// Tests and digests on the processors that are named.
-pub fn emulate(names: &[String]) -> Result<(), String> {
+pub(crate) fn emulate(names: &[String]) -> Result<(), String> {
     let known: Vec<&str> = MACHINES.iter().map(|machine| machine.triple).collect();
     if names.is_empty() {
         return Err(format!("name one or more of {}", known.join(", ")));

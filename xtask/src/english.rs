@@ -63,7 +63,7 @@ const WORDS: &[(&str, &str)] = &[
 ];
 
 /// Fails if an area has more of a habit than it had.
-pub fn check() -> Result<(), String> {
+pub(crate) fn check() -> Result<(), String> {
     let mut faults = String::new();
     for (area, first, words) in AREAS {
         let text = text_of(area)?;

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use crate::shell::{root, shared};
 
 /// A folder, with those above it.
-pub fn create(folder: &Path) -> Result<(), String> {
+pub(crate) fn create(folder: &Path) -> Result<(), String> {
     std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
 }
 
 /// A folder with nothing in it.
-pub fn empty(folder: &Path) -> Result<(), String> {
+pub(crate) fn empty(folder: &Path) -> Result<(), String> {
     let _ = std::fs::remove_dir_all(folder); // whatever an earlier run left
     create(folder)
 }
 
 /// A file at another place, in a folder that is made.
-pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), String> {
     if let Some(folder) = to.parent() {
         create(folder)?;
     }
@@ -24,12 +24,12 @@ pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
 }
 
 /// The text of a file.
-pub fn read(path: &Path) -> Result<String, String> {
+pub(crate) fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Writes the text of a file, in a folder that is made.
-pub fn write(path: &Path, text: &str) -> Result<(), String> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
     if let Some(folder) = path.parent() {
         create(folder)?;
     }
@@ -37,7 +37,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), String> {
 }
 
 /// The files that come with the project, and those of `../shared/corpus` where it is: good and broken ones of every kind.
-pub fn samples() -> Result<Vec<PathBuf>, String> {
+pub(crate) fn samples() -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
     collect(&root().join("tests/conformance"), &mut files)?;
     if let Some(shared) = shared() {

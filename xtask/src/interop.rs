@@ -8,7 +8,7 @@ use crate::shell::{base_python, build_program, output, root, run, shared, target
 use crate::suite::{Done, Share};
 
 /// Python writes and Trilith reads, Trilith writes and Python reads.
-pub fn interop(_: Share) -> Result<Done, String> {
+pub(crate) fn interop(_: Share) -> Result<Done, String> {
     let python = match environment() {
         Ok(python) => python,
         Err(reason) => return Ok(Done::Skipped(reason)),
@@ -24,14 +24,14 @@ pub fn interop(_: Share) -> Result<Done, String> {
 }
 
 /// Tests in an environment that has pytest-xdist, one process for each core.
-pub fn pytest_on_all_cores(python: &Path) -> Command {
+pub(crate) fn pytest_on_all_cores(python: &Path) -> Command {
     let mut tests = pytest(python);
     tests.args(["-n", "auto", "--dist", "worksteal", "-o", "verbosity_subtests=0"]);
     tests
 }
 
 /// Tests in an environment that has pytest, with a line for each that is skipped.
-pub fn pytest(python: &Path) -> Command {
+pub(crate) fn pytest(python: &Path) -> Command {
     let mut tests = Command::new(python);
     tests.args(["-m", "pytest", "--quiet", "-rs", "-p", "no:cacheprovider"]);
     // Gigabytes of temporary files otherwise stay of three runs.
@@ -44,7 +44,7 @@ pub fn pytest(python: &Path) -> Command {
 }
 
 /// Tests of the Python package: numpy, asdf and pytest.
-pub const CORE: &str = "crates/trilith-py/tests/requirements.txt";
+pub(crate) const CORE: &str = "crates/trilith-py/tests/requirements.txt";
 
 /// Packages that build on ours, the peers of the formats, servers, and the builder of the documentation.
 const OTHERS: [&str; 4] = [
@@ -58,17 +58,17 @@ const OTHERS: [&str; 4] = [
 const OLDER: [&str; 2] = ["crates/trilith-py/tests/requirements-asdf5.txt", "tests/asdf-zarr/requirements.txt"];
 
 /// Returns the Python of the environment with [`CORE`] alone, or with more if that was installed before.
-pub fn core_environment() -> Result<PathBuf, String> {
+pub(crate) fn core_environment() -> Result<PathBuf, String> {
     environment_for("python-venv", &[CORE])
 }
 
 /// Returns the Python of the environment with everything that tests need, but for old versions.
-pub fn environment() -> Result<PathBuf, String> {
+pub(crate) fn environment() -> Result<PathBuf, String> {
     environment_for("python-venv", &[&[CORE], &OTHERS[..]].concat())
 }
 
 /// Returns the Python of the environment with old versions of asdf and zarr.
-pub fn older_environment() -> Result<PathBuf, String> {
+pub(crate) fn older_environment() -> Result<PathBuf, String> {
     environment_for("python-older-venv", &OLDER)
 }
 
@@ -78,7 +78,7 @@ pub fn older_environment() -> Result<PathBuf, String> {
 ///
 /// # Errors
 /// Returns the reason why there is no environment.
-pub fn environment_for(name: &str, lists: &[&str]) -> Result<PathBuf, String> {
+pub(crate) fn environment_for(name: &str, lists: &[&str]) -> Result<PathBuf, String> {
     let (base, version) = new_enough()?;
     let folder = target().join(name);
     let python = folder.join("bin/python");

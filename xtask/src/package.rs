@@ -46,7 +46,7 @@ struct Place {
 }
 
 /// Makes the parts that are named, or all, and tries them.
-pub fn package(arguments: &[String]) -> Result<(), String> {
+pub(crate) fn package(arguments: &[String]) -> Result<(), String> {
     let names: Vec<&String> = arguments.iter().filter(|word| *word != "--no-try").collect();
     if let Some(unknown) = names.iter().find(|name| PARTS.iter().all(|part| part.name != name.as_str())) {
         let known: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
@@ -86,7 +86,7 @@ pub fn package(arguments: &[String]) -> Result<(), String> {
 }
 
 /// Prints what the changelog says of a version, as the notes of its release, after comparing all places that name one.
-pub fn notes(arguments: &[String]) -> Result<(), String> {
+pub(crate) fn notes(arguments: &[String]) -> Result<(), String> {
     let [wanted] = arguments else {
         return Err("one version: cargo xtask notes 0.1.0".to_owned());
     };

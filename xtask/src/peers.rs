@@ -10,7 +10,7 @@ use crate::python::wheel_into;
 use crate::shell::{root, run, target};
 
 /// Makes the environment, installs the wheel as it is released, and hands the arguments on.
-pub fn peers(arguments: &[String]) -> Result<(), String> {
+pub(crate) fn peers(arguments: &[String]) -> Result<(), String> {
     let scripts = root().join("xtask/peers");
     let python = environment_for("peers-venv", &["xtask/peers/requirements.txt"])?;
     wheel_into(&python)?;

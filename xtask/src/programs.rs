@@ -23,7 +23,7 @@ struct Program {
 }
 
 /// Builds all test programs, runs them without the tests whose name holds one of `skipped`, and then the documentation tests.
-pub fn run_all(skipped: &[&str], environment: &[(&str, String)]) -> Result<(), String> {
+pub(crate) fn run_all(skipped: &[&str], environment: &[(&str, String)]) -> Result<(), String> {
     let programs = build()?;
     let (queue, failures) = (Mutex::new(programs.iter()), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {

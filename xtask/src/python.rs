@@ -13,7 +13,7 @@ const CORE_TESTS: [&str; 4] = ["test_asdf.py", "test_reading.py", "test_seeing.p
 
 /// Builds the package, installs it and runs its tests: first the modules of [`CORE_TESTS`], then the others, and those of
 /// `trilith.asdf` with the older asdf too.
-pub fn python(share: Share) -> Result<Done, String> {
+pub(crate) fn python(share: Share) -> Result<Done, String> {
     let package = root().join("crates/trilith-py");
     let tests = package.join("tests");
     let python = match if share == Share::First { core_environment() } else { environment() } {
@@ -39,13 +39,13 @@ pub fn python(share: Share) -> Result<Done, String> {
 }
 
 /// Builds the wheel as it is released and installs it into the environment of a Python.
-pub fn wheel_into(python: &Path) -> Result<(), String> {
+pub(crate) fn wheel_into(python: &Path) -> Result<(), String> {
     let package = root().join("crates/trilith-py");
     install(python, &build(&maturin()?, &package)?)
 }
 
 /// The Python of the environment that builds wheels.
-pub fn maturin() -> Result<PathBuf, String> {
+pub(crate) fn maturin() -> Result<PathBuf, String> {
     environment_for("maturin-venv", &["crates/trilith-py/benches/requirements.txt"])
 }
 
@@ -58,7 +58,7 @@ fn install(python: &Path, wheel: &Path) -> Result<(), String> {
 
 /// Puts the package into the environment of a Python, built with the rest of the workspace: a wheel is built by itself, for
 /// which cargo compiles most crates again. `cargo xtask package` tries the wheel.
-pub fn develop(python: &Path) -> Result<(), String> {
+pub(crate) fn develop(python: &Path) -> Result<(), String> {
     let (before, after) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let library = build_libraries()?.join(format!("{before}_trilith{after}"));
     run(Command::new(python).arg(root().join("xtask/develop.py")).arg(root().join("crates/trilith-py")).arg(library))
@@ -75,7 +75,7 @@ fn run_tests(python: &Path, package: &Path, what: &[PathBuf], only: &[String]) -
 }
 
 /// The wheel, as it is released.
-pub fn build(python: &Path, package: &Path) -> Result<PathBuf, String> {
+pub(crate) fn build(python: &Path, package: &Path) -> Result<PathBuf, String> {
     let folder = target().join("wheels");
     let _ = std::fs::remove_dir_all(&folder); // whatever an earlier run left
     let mut maturin = Command::new(python);
@@ -90,7 +90,7 @@ pub fn build(python: &Path, package: &Path) -> Result<PathBuf, String> {
 }
 
 /// Runs a command on the package while its stub has the documentation of the sources.
-pub fn documented(python: &Path, package: &Path, command: &mut Command) -> Result<(), String> {
+pub(crate) fn documented(python: &Path, package: &Path, command: &mut Command) -> Result<(), String> {
     let stub = package.join("python/trilith/_trilith.pyi");
     let plain = read(&stub)?;
     let script = root().join("xtask/document_stubs.py");

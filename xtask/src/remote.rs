@@ -10,7 +10,7 @@ use crate::suite::{Done, Share};
 
 /// Runs the tests of `tests/remote` against nginx, or our own server if that is missing, a proxy that breaks
 /// answers, and emulators of object stores: moto, Azurite, gcp-storage-emulator.
-pub fn remote(_: Share) -> Result<Done, String> {
+pub(crate) fn remote(_: Share) -> Result<Done, String> {
     let python = match environment() {
         Ok(python) => python,
         Err(reason) => return Ok(Done::Skipped(reason)),

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::shell::{COMPLETE, SAMPLE, output, root, run};
 
 /// `cargo xtask sanitize [FILTER…]`: the tests of maps, files and codecs under AddressSanitizer.
-pub fn sanitize(arguments: &[String]) -> Result<(), String> {
+pub(crate) fn sanitize(arguments: &[String]) -> Result<(), String> {
     let said = output(Command::new("rustc").args(["+nightly", "-vV"])).map_err(|e| format!("no nightly compiler: {e}"))?;
     let host = said.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("the compiler does not say its host")?;
     let mut tests = Command::new("cargo");
@@ -20,7 +20,7 @@ pub fn sanitize(arguments: &[String]) -> Result<(), String> {
 
 /// The C of zstd is compiled by gcc, whose instrumentation does not fit the sanitizer of LLVM: it reported
 /// reads of a constant table as reads of a dead stack.
-pub fn set_c_flags(command: &mut Command) {
+pub(crate) fn set_c_flags(command: &mut Command) {
     if !output(Command::new("cc").arg("--version")).is_ok_and(|said| said.contains("clang")) {
         command.env("CFLAGS", "-fno-sanitize=all");
     }

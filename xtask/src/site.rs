@@ -28,7 +28,7 @@ const BESIDE: &[&str] = &[
 ];
 
 /// `cargo xtask docs`.
-pub fn docs(_: &[String]) -> Result<(), String> {
+pub(crate) fn docs(_: &[String]) -> Result<(), String> {
     match site(Share::Whole)? {
         Done::Skipped(reason) => Err(reason),
         _ => {
@@ -39,7 +39,7 @@ pub fn docs(_: &[String]) -> Result<(), String> {
 }
 
 /// Builds the site, and fails where a link leads nowhere.
-pub fn site(_: Share) -> Result<Done, String> {
+pub(crate) fn site(_: Share) -> Result<Done, String> {
     links_of_sources()?;
     let python = match environment() {
         Ok(python) => python,
@@ -170,7 +170,7 @@ fn contents(text: &str, folder: &str) -> String {
 }
 
 /// Looks at every link of the Markdown files: the file must be there, and so must the heading.
-pub fn links_of_sources() -> Result<(), String> {
+pub(crate) fn links_of_sources() -> Result<(), String> {
     let mut headings: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
     let mut faults = String::new();
     for page in pages() {
@@ -197,7 +197,7 @@ pub fn links_of_sources() -> Result<(), String> {
 }
 
 /// The lines of a page that are not code.
-pub fn prose(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     text.lines().filter(move |line| {
         let is_fence = line.trim_start().starts_with("```");
@@ -291,7 +291,7 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// All files in a folder and below it, in order.
-pub fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let (mut folders, mut found) = (vec![folder.to_path_buf()], Vec::new());
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -304,7 +304,7 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Copies a folder with all below it into another.
-pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), String> {
     for path in files(from) {
         let Ok(name) = path.strip_prefix(from) else { continue };
         crate::files::copy(&path, &to.join(name))?;

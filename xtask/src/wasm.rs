@@ -11,10 +11,10 @@ use crate::shell::{cargo, in_ci, output, root, run, target};
 use crate::suite::{Done, Share};
 
 /// The target of modules.
-pub const TARGET: &str = "wasm32-unknown-unknown";
+pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Builds the module and runs it.
-pub fn wasm(_: Share) -> Result<Done, String> {
+pub(crate) fn wasm(_: Share) -> Result<Done, String> {
     if let Err(reason) = output(Command::new("node").arg("--version")) {
         return Ok(Done::Skipped(format!("no Node: {reason}")));
     }
@@ -29,7 +29,7 @@ pub fn wasm(_: Share) -> Result<Done, String> {
 }
 
 /// The origin of the target's standard library.
-pub enum Library {
+pub(crate) enum Library {
     /// It is in the toolchain.
     Installed,
     /// Its sources are, and it is compiled with the module.
@@ -38,7 +38,7 @@ pub enum Library {
 
 impl Library {
     /// A build for the target with this standard library.
-    pub fn on<'c>(&self, build: &'c mut Command) -> &'c mut Command {
+    pub(crate) fn on<'c>(&self, build: &'c mut Command) -> &'c mut Command {
         match self {
             Self::Installed => build,
             Self::Source => build.env("RUSTC_BOOTSTRAP", "1").args(["-Z", "build-std=std,panic_abort"]),
@@ -47,7 +47,7 @@ impl Library {
 }
 
 /// Returns the available standard library. Continuous integration obtains it.
-pub fn standard_library() -> Result<Library, String> {
+pub(crate) fn standard_library() -> Result<Library, String> {
     let rustlib = Path::new(output(Command::new("rustc").args(["--print", "sysroot"]))?.trim()).join("lib/rustlib");
     let is_installed = || rustlib.join(TARGET).join("lib").is_dir();
     let is_source = || rustlib.join("src/rust/library/Cargo.lock").is_file();

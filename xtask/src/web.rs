@@ -16,7 +16,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; 
      img-src 'self' blob: data:; connect-src *; base-uri 'none'; form-action 'none'";
 
 /// `cargo xtask web`: the folder of static files.
-pub fn web(arguments: &[String]) -> Result<(), String> {
+pub(crate) fn web(arguments: &[String]) -> Result<(), String> {
     let folder = match arguments {
         [] => target().join("viewer"),
         [folder] => PathBuf::from(folder),
@@ -57,7 +57,7 @@ const FIRST: &str = "the tree is walked";
 
 /// Runs `tests/browser` in a browser without a window, in the first tier one test of them; pictures of the pages are kept in `browser` below the target. With `BLESS`
 /// set, one of them becomes that of the README.
-pub fn browser(share: Share) -> Result<Done, String> {
+pub(crate) fn browser(share: Share) -> Result<Done, String> {
     if let Err(reason) = output(Command::new("node").arg("--version")) {
         return Ok(Done::Skipped(format!("no Node: {reason}")));
     }

@@ -8,7 +8,7 @@ use trilith::{Limits, asdf};
 use trilith_codec::codec;
 
 /// The values of an option, by the command it belongs to and its id; none if it takes anything.
-pub fn of(path: &str, id: &str) -> Vec<String> {
+pub(crate) fn of(path: &str, id: &str) -> Vec<String> {
     let owned = |names: &mut dyn Iterator<Item = &'static str>| names.map(str::to_owned).collect();
     match (path, id) {
         ("convert", "codec") => owned(&mut codec::names().chain(["auto"])),
@@ -23,7 +23,7 @@ pub fn of(path: &str, id: &str) -> Vec<String> {
 }
 
 /// Returns the values of [`of`], and those that only completions offer: names that need a value after them.
-pub fn completed(path: &str, id: &str) -> Vec<String> {
+pub(crate) fn completed(path: &str, id: &str) -> Vec<String> {
     let assigned = |names: &[&str]| names.iter().map(|name| format!("{name}=")).collect();
     match id {
         "limits" => assigned(Limits::NAMES),

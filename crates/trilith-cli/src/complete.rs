@@ -21,7 +21,7 @@ const MOST: usize = 1000;
 
 /// The candidates for a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// The name of a file.
     Files,
     /// One of these, each with a few words about it.
@@ -31,12 +31,12 @@ pub enum Answer {
 }
 
 /// Returns `true` for a request of completions.
-pub fn is_asked(words: &[OsString]) -> bool {
+pub(crate) fn is_asked(words: &[OsString]) -> bool {
     words.get(1).is_some_and(|word| word == ASK)
 }
 
 /// Answers on standard output.
-pub fn answer(words: &[OsString]) {
+pub(crate) fn answer(words: &[OsString]) {
     let words: Vec<String> = words.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
     let is_bash = words.first().is_some_and(|shell| shell == "bash");
     let typed: Vec<String> = words.into_iter().skip_while(|word| word != "--").skip(1).collect();

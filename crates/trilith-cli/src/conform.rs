@@ -10,7 +10,7 @@ use crate::options::Options;
 use crate::output::{Out, clean};
 
 /// Prints what in each file departs from the document of this name.
-pub fn run(document: &str, files: &Files, options: &Options) -> Result<Outcome> {
+pub(crate) fn run(document: &str, files: &Files, options: &Options) -> Result<Outcome> {
     let document = Document::named(document)?;
     files.run(options, |job| one(job, document))
 }

@@ -1,7 +1,7 @@
 //! The command as people see it: subcommands in groups, examples below each, common options out of the way, and
 //! lists of choices from the library's own tables.
 
-pub mod examples;
+pub(crate) mod examples;
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command, CommandFactory};
@@ -15,7 +15,7 @@ const DUDLEY_ONLY: &[&str] = &["under", "stream_order"];
 const OPENING: &[&str] = &["threads", "no_mmap", "limits", "allow", "remote", "download", "under", "stream_order"];
 
 /// The command with groups, examples, choices and without the options that a subcommand refuses.
-pub fn command() -> Command {
+pub(crate) fn command() -> Command {
     let command = crate::Cli::command();
     let globals: Vec<Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
     let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
@@ -141,7 +141,7 @@ const MEANT: &[(&str, &str)] = &[
 ];
 
 /// The command that somebody means who types another program's name for it.
-pub fn meant(word: &str) -> Option<&'static str> {
+pub(crate) fn meant(word: &str) -> Option<&'static str> {
     MEANT.iter().find(|(typed, _)| *typed == word).map(|(_, command)| *command)
 }
 

@@ -20,10 +20,10 @@ use trilith::file::Gather;
 use trilith::{Error, ErrorKind, File, Limits, Result};
 use trilith_io::threads::{Turn, in_order};
 
-pub use self::held::Held;
+pub(crate) use self::held::Held;
 use self::held::Shared;
 use self::names::{Input, Names};
-pub use self::part::{Parts, run_each};
+pub(crate) use self::part::{Parts, run_each};
 use crate::Outcome;
 use crate::item::Item;
 use crate::json::{error_json, error_problem, whole};
@@ -34,7 +34,7 @@ use crate::words::said;
 
 /// Sources of a command's files, besides its arguments.
 #[derive(Debug, Args)]
-pub struct Many {
+pub(crate) struct Many {
     /// Also the files in this list, one name a line; - for standard input
     #[arg(long, value_name = "LIST")]
     files_from: Option<String>,
@@ -48,7 +48,7 @@ pub struct Many {
 
 /// The files of a command that reads any number of them.
 #[derive(Debug, Args)]
-pub struct Files {
+pub(crate) struct Files {
     /// Files, folders, patterns and URLs, or - for standard input
     #[arg(value_name = "FILE", required_unless_present = "files_from")]
     pub files: Vec<String>,
@@ -58,14 +58,14 @@ pub struct Files {
 
 impl Files {
     /// Does `work` on each, as [`run`].
-    pub fn run(&self, options: &Options, work: impl Fn(&mut Job<'_>) -> Result<Outcome> + Sync) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options, work: impl Fn(&mut Job<'_>) -> Result<Outcome> + Sync) -> Result<Outcome> {
         run(&self.files, Form::Files, &self.many, options, work)
     }
 }
 
 /// The interpretation of the arguments of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// `FILE`
     Files,
     /// `FILE#/path`
@@ -73,7 +73,7 @@ pub enum Form {
 }
 
 /// One file that a command works on.
-pub struct Job<'o> {
+pub(crate) struct Job<'o> {
     /// The file; `-` is standard input.
     pub name: String,
     /// The part after `#`.
@@ -103,7 +103,7 @@ struct Done {
 /// # Errors
 /// Returns the error of `work` if there is one plain FILE. Otherwise returns an error if nothing is found or if
 /// standard output fails.
-pub fn run(
+pub(crate) fn run(
     arguments: &[String],
     form: Form,
     many: &Many,
@@ -115,12 +115,12 @@ pub fn run(
 
 /// The first argument, which may begin with a hyphen (`-#/path`), and those after it, which may not: options are among
 /// them.
-pub fn joined(first: Option<&String>, more: &[String]) -> Vec<String> {
+pub(crate) fn joined(first: Option<&String>, more: &[String]) -> Vec<String> {
     first.into_iter().chain(more).cloned().collect()
 }
 
 /// Returns `true` if there may be several files, so that each result names its file.
-pub fn is_several(arguments: &[String], form: Form, many: &Many) -> bool {
+pub(crate) fn is_several(arguments: &[String], form: Form, many: &Many) -> bool {
     match (arguments, &many.files_from) {
         ([argument], None) => Gather::is_several(&item_of(argument, form).file),
         _ => true,
@@ -128,14 +128,14 @@ pub fn is_several(arguments: &[String], form: Form, many: &Many) -> bool {
 }
 
 /// A check of each item, in their order. If it fails, no work is done.
-pub type Admit<'a> = &'a mut (dyn FnMut(&Item) -> Result<()> + Send);
+pub(crate) type Admit<'a> = &'a mut (dyn FnMut(&Item) -> Result<()> + Send);
 
 /// Does the same as [`run`], for a command that writes a file for each: `admit` checks all of them before any work
 /// begins, and none of them may be overwritten.
 ///
 /// # Errors
 /// Returns the errors of [`run`] and of `admit`.
-pub fn run_with(
+pub(crate) fn run_with(
     arguments: &[String],
     form: Form,
     many: &Many,
@@ -255,7 +255,7 @@ impl<'o> Job<'o> {
     }
 
     /// Opens the file, whatever its family.
-    pub fn open(&mut self) -> Result<File> {
+    pub(crate) fn open(&mut self) -> Result<File> {
         if !self.several {
             return self.options.open_file(&self.name);
         }
@@ -265,7 +265,7 @@ impl<'o> Job<'o> {
     }
 
     /// Opens the file as one of the ASDF family.
-    pub fn open_asdf(&mut self) -> Result<AsdfFile> {
+    pub(crate) fn open_asdf(&mut self) -> Result<AsdfFile> {
         if !self.several {
             return self.options.open_asdf(&self.name);
         }
@@ -275,17 +275,17 @@ impl<'o> Job<'o> {
     }
 
     /// Returns the limits on the cost of reading the file.
-    pub fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &Limits {
         &self.limits
     }
 
     /// The path after `#`, or the root.
-    pub fn item_path(&self) -> &str {
+    pub(crate) fn item_path(&self) -> &str {
         self.path.as_deref().unwrap_or("")
     }
 
     /// The file with the path after it.
-    pub fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         match &self.path {
             Some(path) => format!("{}#{path}", self.name),
             None => self.name.clone(),
@@ -293,19 +293,19 @@ impl<'o> Job<'o> {
     }
 
     /// A path in the file; of several, after the name of the file.
-    pub fn labelled(&self, path: &str) -> String {
+    pub(crate) fn labelled(&self, path: &str) -> String {
         if self.several { format!("{}#{path}", self.name) } else { path.to_owned() }
     }
 
     /// The reason why an item cannot be read, after its path.
-    pub fn reason(&self, path: &str, error: &Error) -> String {
+    pub(crate) fn reason(&self, path: &str, error: &Error) -> String {
         let text = said(error);
         let reason = text.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&text);
         format!("{}: {reason}", self.labelled(path))
     }
 
     /// Returns the prefix of a message: the name of the file if there are several, unless the message has it.
-    pub fn prefix(&self, text: &str) -> String {
+    pub(crate) fn prefix(&self, text: &str) -> String {
         if self.several && !text.contains(&*shown_name(&self.name)) && !text.contains(&self.name) {
             format!("{}: ", self.name)
         } else {
@@ -314,7 +314,7 @@ impl<'o> Job<'o> {
     }
 
     /// One JSON document that `write` writes; of several files under a name, with the file and the path.
-    pub fn json_value(&mut self, name: &str, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    pub(crate) fn json_value(&mut self, name: &str, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         if self.several {
             let (file, path) = (json_text(&self.name), json_text(self.item_path()));
             self.out.raw(&format!("{{\"file\":{file},\"path\":{path},\"{name}\":"))?;
@@ -324,7 +324,7 @@ impl<'o> Job<'o> {
     }
 
     /// Says what was written for the file: JSON on stdout, or a line on stderr.
-    pub fn told(&mut self, output: &str, mut json: Value, line: &str) -> Result<()> {
+    pub(crate) fn told(&mut self, output: &str, mut json: Value, line: &str) -> Result<()> {
         if !self.several {
             return told(output, &json, line, self.options);
         }
@@ -339,7 +339,7 @@ impl<'o> Job<'o> {
     }
 
     /// Before text that takes several lines: which file of several it is of.
-    pub fn heading(&mut self) -> Result<()> {
+    pub(crate) fn heading(&mut self) -> Result<()> {
         if !self.several {
             return Ok(());
         }
@@ -351,24 +351,24 @@ impl<'o> Job<'o> {
     }
 
     /// Between what is said of several files.
-    pub fn gap(&mut self) -> Result<()> {
+    pub(crate) fn gap(&mut self) -> Result<()> {
         if self.several && self.index > 0 { self.out.line("") } else { Ok(()) }
     }
 
     /// Prints a line on stderr.
-    pub fn note(&mut self, text: &str) {
+    pub(crate) fn note(&mut self, text: &str) {
         if self.several { self.notes.push(text.to_owned()) } else { note(text) }
     }
 
     /// Prints a warning on stderr, unless `--quiet`.
-    pub fn warn(&mut self, text: &str) {
+    pub(crate) fn warn(&mut self, text: &str) {
         if !self.options.quiet {
             self.note(&format!("warning: {}{text}", self.prefix(text)));
         }
     }
 
     /// Says that the file is malformed, if that is an answer.
-    pub fn invalid(&mut self, error: &Error) -> Result<Outcome> {
+    pub(crate) fn invalid(&mut self, error: &Error) -> Result<Outcome> {
         if self.options.json {
             self.out.json(&json!({"file": self.name, "valid": false, "problems": [error_problem(error, None, None)]}))?;
         } else {
@@ -378,12 +378,12 @@ impl<'o> Job<'o> {
     }
 
     /// Prints warnings on stderr, unless `--quiet`.
-    pub fn warn_all(&mut self, warnings: impl IntoIterator<Item = String>) {
+    pub(crate) fn warn_all(&mut self, warnings: impl IntoIterator<Item = String>) {
         warnings.into_iter().for_each(|warning| self.warn(&warning));
     }
 
     /// Returns the target of a path, or reports that there is none and returns None.
-    pub fn found<T>(&mut self, item: Result<T>) -> Result<Option<T>> {
+    pub(crate) fn found<T>(&mut self, item: Result<T>) -> Result<Option<T>> {
         let error = match item {
             Ok(item) => return Ok(Some(item)),
             Err(error) if is_no(&error) => error,

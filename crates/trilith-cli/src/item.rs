@@ -4,7 +4,7 @@ use trilith::bytes::{is_url, path_of};
 
 /// The target of an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub(crate) struct Item {
     /// The file; `-` is standard input.
     pub file: String,
     /// The part after `#`, or None if there is no `#`.
@@ -14,7 +14,7 @@ pub struct Item {
 impl Item {
     /// Splits at the last `#` that is followed by `/` or ends the argument; a file that exists under
     /// the whole name is that file.
-    pub fn parse(argument: &str) -> Self {
+    pub(crate) fn parse(argument: &str) -> Self {
         let split =
             argument.rfind("#/").or_else(|| argument.ends_with('#').then(|| argument.len() - 1)).or_else(|| argument.rfind('#'));
         match split {
@@ -28,13 +28,13 @@ impl Item {
     }
 
     /// The path, or the root.
-    pub fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         self.path.as_deref().unwrap_or("")
     }
 }
 
 /// Returns `true` if a word names a file: an existing one, a URL, or an item of a file.
-pub fn is_file(word: &str) -> bool {
+pub(crate) fn is_file(word: &str) -> bool {
     word == "-" || path_of(word).exists() || is_url(word) || word.contains('#')
 }
 

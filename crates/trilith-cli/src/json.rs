@@ -13,13 +13,13 @@ use crate::output::clean;
 use crate::words::{advice, said};
 
 /// Writes a document that `write` writes, once it is complete: if that fails, nothing is written.
-pub fn whole(out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+pub(crate) fn whole(out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let document = set_aside("a document", |out| write(out))?;
     stream_source(&*document, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("writing", e)))
 }
 
 /// A codec id as text, or null if it is zero.
-pub fn codec(id: [u8; 4]) -> Value {
+pub(crate) fn codec(id: [u8; 4]) -> Value {
     if id == [0; 4] {
         return Value::Null;
     }
@@ -27,7 +27,7 @@ pub fn codec(id: [u8; 4]) -> Value {
 }
 
 /// A datatype as the tree of ASDF 1.6 writes it, without byteorder.
-pub fn datatype(datatype: &Datatype) -> Value {
+pub(crate) fn datatype(datatype: &Datatype) -> Value {
     match datatype {
         Datatype::Ascii(n) | Datatype::Ucs4(n) | Datatype::Utf8(n) | Datatype::Ucs2(n) => json!([datatype.name(), n]),
         Datatype::Struct(structure) => Value::Array(structure.fields().iter().map(field).collect()),
@@ -49,7 +49,7 @@ fn field(field: &Field) -> Value {
 }
 
 /// Adds the metadata of a layout about an item and the members of its structs.
-pub fn tell(facts: &mut Value, found: &Description) {
+pub(crate) fn tell(facts: &mut Value, found: &Description) {
     let Some(facts) = facts.as_object_mut() else { return };
     let words = |doc: &Option<String>, unit: &Option<String>| {
         let pairs = [("doc", doc), ("unit", unit)].into_iter();
@@ -68,7 +68,7 @@ pub fn tell(facts: &mut Value, found: &Description) {
 }
 
 /// A datatype in a tree for people: as [`datatype_text`], or the fields of a structure.
-pub fn fields_text(datatype: &Datatype) -> String {
+pub(crate) fn fields_text(datatype: &Datatype) -> String {
     if let Some(structure) = datatype.as_struct() {
         let text = |(at, field): (usize, &Field)| {
             let shape = if field.shape.is_empty() { String::new() } else { format!(" {:?}", field.shape) };
@@ -81,7 +81,7 @@ pub fn fields_text(datatype: &Datatype) -> String {
 }
 
 /// A datatype for people: the name alone, or the JSON of what has no name.
-pub fn datatype_text(datatype: &Datatype) -> String {
+pub(crate) fn datatype_text(datatype: &Datatype) -> String {
     match self::datatype(datatype) {
         Value::String(name) => name,
         other => other.to_string(),
@@ -89,7 +89,7 @@ pub fn datatype_text(datatype: &Datatype) -> String {
 }
 
 /// Returns a finding in a file, as JSON.
-pub fn diagnostic_json(found: &Diagnostic) -> Value {
+pub(crate) fn diagnostic_json(found: &Diagnostic) -> Value {
     let place = if found.line == 0 { (None, None) } else { (Some(found.line), Some(found.column)) };
     let message = match found.rule.as_str() {
         "" => found.message.clone(),
@@ -105,7 +105,7 @@ pub fn diagnostic_json(found: &Diagnostic) -> Value {
 }
 
 /// Returns the place of an error, as JSON.
-pub fn where_json(error: &Error, path: Option<&str>, block: Option<usize>) -> Value {
+pub(crate) fn where_json(error: &Error, path: Option<&str>, block: Option<usize>) -> Value {
     let (mut line, mut column, mut byte) = (None, None, None);
     let mut path = path.map(str::to_owned);
     match error.location() {
@@ -118,7 +118,7 @@ pub fn where_json(error: &Error, path: Option<&str>, block: Option<usize>) -> Va
 }
 
 /// An error as a problem of `verify` and `validate`.
-pub fn error_problem(error: &Error, path: Option<&str>, block: Option<usize>) -> Value {
+pub(crate) fn error_problem(error: &Error, path: Option<&str>, block: Option<usize>) -> Value {
     json!({
         "severity": "error", "where": where_json(error, path, block), "message": clean(&said(error)), "schema": null,
         "hint": advice(error),
@@ -126,7 +126,7 @@ pub fn error_problem(error: &Error, path: Option<&str>, block: Option<usize>) ->
 }
 
 /// An error as JSON.
-pub fn error_json(error: &Error) -> Value {
+pub(crate) fn error_json(error: &Error) -> Value {
     json!({
         "kind": error.kind().name(), "message": clean(&said(error)), "where": where_json(error, None, None),
         "hint": advice(error).as_deref().map(clean),

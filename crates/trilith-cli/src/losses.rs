@@ -10,7 +10,7 @@ use crate::output::{Out, note};
 
 /// Permission for losses.
 #[derive(Debug, Clone, Copy, Args)]
-pub struct AllowLoss {
+pub(crate) struct AllowLoss {
     /// Write OUT even if it cannot hold everything, or holds damaged blocks; losses are reported
     #[arg(long)]
     pub allow_loss: bool,
@@ -18,13 +18,13 @@ pub struct AllowLoss {
 
 impl AllowLoss {
     /// Returns `true` if the file is not to be written.
-    pub fn refuses(self, losses: &[Diagnostic]) -> bool {
+    pub(crate) fn refuses(self, losses: &[Diagnostic]) -> bool {
         !losses.is_empty() && !self.allow_loss
     }
 }
 
 /// Lists what would be lost, on stderr or as JSON; nothing is written.
-pub fn refuse(input: &str, output: &str, losses: &[Diagnostic], options: &Options) -> Result<Outcome> {
+pub(crate) fn refuse(input: &str, output: &str, losses: &[Diagnostic], options: &Options) -> Result<Outcome> {
     for loss in losses {
         note(&format!("trilith: {input}: loss: {loss}"));
     }
@@ -36,13 +36,13 @@ pub fn refuse(input: &str, output: &str, losses: &[Diagnostic], options: &Option
 }
 
 /// Says on stderr what was lost.
-pub fn report(input: &str, losses: &[Diagnostic]) {
+pub(crate) fn report(input: &str, losses: &[Diagnostic]) {
     for loss in losses {
         note(&format!("trilith: {input}: lost: {loss}"));
     }
 }
 
 /// Losses as `--json` shows them.
-pub fn listed(losses: &[Diagnostic]) -> Vec<Value> {
+pub(crate) fn listed(losses: &[Diagnostic]) -> Vec<Value> {
     losses.iter().map(|loss| json!({ "path": loss.path, "message": loss.message })).collect()
 }

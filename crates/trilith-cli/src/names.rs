@@ -41,17 +41,17 @@ const FILES: &[&str] = &[
 ];
 
 /// Returns `true` for an argument whose value names a file.
-pub fn is_file(arg: &Arg) -> bool {
+pub(crate) fn is_file(arg: &Arg) -> bool {
     arg.get_value_names().and_then(<[_]>::first).is_some_and(|name| FILES.contains(&name.as_str()))
 }
 
 /// Returns `true` for a word that every argument can take: its name is the word itself.
-pub fn is_text(word: &OsStr) -> bool {
+pub(crate) fn is_text(word: &OsStr) -> bool {
     matches!(name_of(Path::new(word)), Cow::Borrowed(_))
 }
 
 /// The command, with every argument that names a file taking any name.
-pub fn taken(command: Command) -> Command {
+pub(crate) fn taken(command: Command) -> Command {
     let is_text = |arg: &Arg| arg.get_value_parser().type_id() == ValueParser::string().type_id();
     command.mut_args(|arg| if is_file(&arg) && is_text(&arg) { arg.value_parser(Name) } else { arg }).mut_subcommands(taken)
 }

@@ -21,7 +21,7 @@ use crate::output::Out;
 /// Options shared by all commands.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Common options")]
-pub struct Options {
+pub(crate) struct Options {
     /// Print JSON instead of text: one document, or one line for each of several files
     #[arg(long, global = true, hide_short_help = true)]
     pub json: bool,
@@ -105,7 +105,7 @@ pub struct Options {
 
 /// A byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Order {
+pub(crate) enum Order {
     /// Least significant byte first.
     Little,
     /// Most significant byte first.
@@ -114,7 +114,7 @@ pub enum Order {
 
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Color {
+pub(crate) enum Color {
     /// On a terminal, unless NO_COLOR, CLICOLOR=0 or TERM=dumb is set; anywhere with CLICOLOR_FORCE.
     Auto,
     /// Always.
@@ -125,7 +125,7 @@ pub enum Color {
 
 impl Options {
     /// Applies what is set once for the whole process.
-    pub fn prepare(&self) -> Result<()> {
+    pub(crate) fn prepare(&self) -> Result<()> {
         if let Some(threads) = self.threads.or_else(trilith_io::threads::threads_from_env) {
             trilith_io::threads::set_threads(Some(threads));
         }
@@ -139,13 +139,13 @@ impl Options {
     }
 
     /// Prints to stdout: with `--json` a document, else what `text` writes.
-    pub fn print(&self, json: impl FnOnce() -> Value, text: impl FnOnce(&mut Out) -> Result<()>) -> Result<()> {
+    pub(crate) fn print(&self, json: impl FnOnce() -> Value, text: impl FnOnce(&mut Out) -> Result<()>) -> Result<()> {
         if self.json { Out::print_json(&json()) } else { Out::print(text) }
     }
 
     /// The limits: defaults, environment, then `--limit`. They have one budget, which counts everything that the command
     /// reads and writes.
-    pub fn limits(&self) -> Result<Limits> {
+    pub(crate) fn limits(&self) -> Result<Limits> {
         if let Some(limits) = self.budget.get() {
             return Ok(limits.clone());
         }
@@ -154,7 +154,7 @@ impl Options {
     }
 
     /// The limits without the budget: for a command that runs as long as it gets requests.
-    pub fn limits_of_each(&self) -> Result<Limits> {
+    pub(crate) fn limits_of_each(&self) -> Result<Limits> {
         let mut limits = Limits::from_env()?;
         for assignment in &self.limits {
             limits.set(assignment)?;
@@ -163,7 +163,7 @@ impl Options {
     }
 
     /// Returns the options for remote files: defaults, environment, then the options.
-    pub fn remote(&self) -> Result<RemoteOptions> {
+    pub(crate) fn remote(&self) -> Result<RemoteOptions> {
         let mut remote = RemoteOptions::from_env()?;
         for assignment in &self.remote {
             remote.set(assignment)?;
@@ -179,12 +179,12 @@ impl Options {
     }
 
     /// Opens a file to read; `-` is standard input.
-    pub fn open(&self, path: &str) -> Result<SourceRef> {
+    pub(crate) fn open(&self, path: &str) -> Result<SourceRef> {
         self.open_with(path, &self.limits()?).map(|(source, _)| source)
     }
 
     /// Opens a file to read, and gives what opens the files that it refers to.
-    pub fn open_with(&self, path: &str, limits: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+    pub(crate) fn open_with(&self, path: &str, limits: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         self.add_input(path.to_owned());
         let (source, resolve) = self.reach(path, limits).map_err(|error| match Item::parse(path) {
             Item { file, path: Some(_) } if bytes::path_of(&file).exists() => {
@@ -208,7 +208,7 @@ impl Options {
     }
 
     /// Returns the library's options for opening files, as the command line sets them.
-    pub fn opening(&self) -> Result<OpenOptions> {
+    pub(crate) fn opening(&self) -> Result<OpenOptions> {
         // A file that another process truncates under a map would kill the command, and the commands
         // go through their files from front to back, where a map gains nothing.
         let mut files = self.of_catalog.as_deref().map(Selection::parse).transpose()?.unwrap_or_default();
@@ -219,14 +219,14 @@ impl Options {
     }
 
     /// Opens a file of any family, under `--layout` if that is given; `-` is standard input.
-    pub fn open_file(&self, path: &str) -> Result<File> {
+    pub(crate) fn open_file(&self, path: &str) -> Result<File> {
         let file = self.open_one(path, &self.limits()?)?;
         self.watch_file(&file);
         Ok(file)
     }
 
     /// Opens one file of several, under `--layout` if that is given; what is read of it counts towards `limits`.
-    pub fn open_one(&self, path: &str, limits: &Limits) -> Result<File> {
+    pub(crate) fn open_one(&self, path: &str, limits: &Limits) -> Result<File> {
         let layout = match (&self.under, self.layout.get()) {
             (None, _) => None,
             (Some(_), Some(known)) => Some(known.clone()),
@@ -239,7 +239,7 @@ impl Options {
     }
 
     /// Opens a file of any family, under a layout if one is named.
-    pub fn open_under(&self, path: &str, layout: Option<&str>) -> Result<File> {
+    pub(crate) fn open_under(&self, path: &str, layout: Option<&str>) -> Result<File> {
         let limits = self.limits()?;
         let layout = layout.map(|path| self.read_layout(path, &limits)).transpose()?;
         let file = self.open_by(path, &self.opening()?.layout(layout), &limits)?;
@@ -249,18 +249,18 @@ impl Options {
 
     /// Opens the files that a catalog lists as one file. `layout` is the layout of these files, which have no signature
     /// if they are `raw`.
-    pub fn open_family(&self, catalog: &str, layout: Option<Layout>, raw: bool) -> Result<File> {
+    pub(crate) fn open_family(&self, catalog: &str, layout: Option<Layout>, raw: bool) -> Result<File> {
         self.open_by(catalog, &self.opening()?.catalog_itself(false).family(layout).raw(raw), &self.limits()?)
     }
 
     /// Opens one of the files of a set by its path.
-    pub fn open_member(&self, path: &str, set: &Series) -> Result<File> {
+    pub(crate) fn open_member(&self, path: &str, set: &Series) -> Result<File> {
         let opening = self.opening()?.files(Selection::default()).byteorder(self.order().or(set.order()));
         self.open_by(path, &opening.layout(set.template().clone()), &self.limits()?)
     }
 
     /// Opens a catalog as the file that it is.
-    pub fn open_catalog(&self, catalog: &str) -> Result<DudleyFile> {
+    pub(crate) fn open_catalog(&self, catalog: &str) -> Result<DudleyFile> {
         self.open_by(catalog, &self.opening()?.catalog_itself(true), &self.limits()?)?.into_dudley()
     }
 
@@ -276,7 +276,7 @@ impl Options {
     }
 
     /// The byte order that `--byteorder` gives.
-    pub fn order(&self) -> Option<Byteorder> {
+    pub(crate) fn order(&self) -> Option<Byteorder> {
         self.stream_order.map(|order| match order {
             Order::Little => Byteorder::Little,
             Order::Big => Byteorder::Big,
@@ -284,12 +284,12 @@ impl Options {
     }
 
     /// The text of the layout that `--layout` names.
-    pub fn layout_text(&self, limits: &Limits) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn layout_text(&self, limits: &Limits) -> Result<Option<Vec<u8>>> {
         self.under.as_deref().map(|path| self.read_text(path, limits)).transpose()
     }
 
     /// Reads a text, in at most as many bytes as the limit `text` allows.
-    pub fn read_text(&self, path: &str, limits: &Limits) -> Result<Vec<u8>> {
+    pub(crate) fn read_text(&self, path: &str, limits: &Limits) -> Result<Vec<u8>> {
         let source = self.open(path)?;
         if source.len() > limits.text {
             return Err(Limits::exceeded("text", limits.text, format_args!("{path} has {} bytes", source.len())));
@@ -298,21 +298,21 @@ impl Options {
     }
 
     /// Reads a layout; the error has the place of the fault.
-    pub fn read_layout(&self, path: &str, limits: &Limits) -> Result<Layout> {
+    pub(crate) fn read_layout(&self, path: &str, limits: &Limits) -> Result<Layout> {
         let text = self.read_text(path, limits)?;
         Layout::read(&text).map_err(|error| error.context(path.to_owned()))
     }
 
     /// Opens a file like [`Options::open_asdf`] whose text is written to `output`. Its references are converted so
     /// that they have the same targets from there.
-    pub fn open_asdf_for(&self, path: &str, output: &str) -> Result<AsdfFile> {
+    pub(crate) fn open_asdf_for(&self, path: &str, output: &str) -> Result<AsdfFile> {
         let file = self.open_asdf(path)?;
         if path == output { Ok(file) } else { self.for_output(file.into(), &Base::of(output))?.into_asdf() }
     }
 
     /// The same file as its text must read where references begin at `base`. A warning says which of them lead out
     /// of the folder there, since they are opened only if that is allowed.
-    pub fn for_output(&self, file: File, base: &Base) -> Result<File> {
+    pub(crate) fn for_output(&self, file: File, base: &Base) -> Result<File> {
         let is_moved = file.as_asdf().is_some_and(|asdf| asdf.base() != *base);
         let file = file.moved_to(base)?;
         let Some(asdf) = file.as_asdf() else { return Ok(file) };
@@ -327,14 +327,14 @@ impl Options {
     }
 
     /// Opens a file of the ASDF family; its references may lead into its folder and those below.
-    pub fn open_asdf(&self, path: &str) -> Result<AsdfFile> {
+    pub(crate) fn open_asdf(&self, path: &str) -> Result<AsdfFile> {
         let file = self.open_one_asdf(path, &self.limits()?)?;
         self.watch(&file);
         Ok(file)
     }
 
     /// Opens one file of several like [`Options::open_asdf`]. The bytes read count towards `limits`.
-    pub fn open_one_asdf(&self, path: &str, limits: &Limits) -> Result<AsdfFile> {
+    pub(crate) fn open_one_asdf(&self, path: &str, limits: &Limits) -> Result<AsdfFile> {
         if self.under.is_some() {
             return Err(Error::unsupported("this command does not read files under a Dudley layout").hint(self.instead));
         }
@@ -344,7 +344,7 @@ impl Options {
     }
 
     /// Refuses a native Dudley file, and names the command for it.
-    pub fn check_not_dudley(&self, source: &dyn Source) -> Result<()> {
+    pub(crate) fn check_not_dudley(&self, source: &dyn Source) -> Result<()> {
         let start = bytes::read_vec(source, 0, source.len().min(80), &self.limits()?)?;
         if FileKind::detect(&start) != Some(FileKind::Dudley) {
             return Ok(());
@@ -359,7 +359,7 @@ impl Options {
 
     /// Adds the targets of a tree's references to the inputs, because overwriting them would break the tree.
     /// Returns the references as they are written.
-    pub fn add_references(&self, file: &AsdfFile, tree: &Tree) -> Result<BTreeSet<String>> {
+    pub(crate) fn add_references(&self, file: &AsdfFile, tree: &Tree) -> Result<BTreeSet<String>> {
         let uris: BTreeSet<String> = uris(tree, file.limits())?.into_iter().map(|found| found.uri).collect();
         for path in uris.iter().filter_map(|uri| file.absolute(uri).as_deref().and_then(bytes::local_path)) {
             self.add_input(bytes::name_of(&path).into_owned());
@@ -368,45 +368,45 @@ impl Options {
     }
 
     /// A file that the command reads, which it does not write over.
-    pub fn add_input(&self, path: String) {
+    pub(crate) fn add_input(&self, path: String) {
         self.inputs.lock().unwrap_or_else(PoisonError::into_inner).push(path);
     }
 
     /// Adds the files that a list at `path` names, relative to it, to the inputs.
-    pub fn add_inputs_beside(&self, path: &str, names: &[String]) {
+    pub(crate) fn add_inputs_beside(&self, path: &str, names: &[String]) {
         let path = bytes::path_of(path);
         let folder = path.parent().unwrap_or(Path::new(""));
         names.iter().for_each(|name| self.add_input(bytes::name_of(&folder.join(name)).into_owned()));
     }
 
     /// Every file that was opened so far, or that a file which is written refers to.
-    pub fn inputs(&self) -> Vec<String> {
+    pub(crate) fn inputs(&self) -> Vec<String> {
         let mut all = self.inputs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         all.extend(self.notes.lock().unwrap_or_else(PoisonError::into_inner).iter().flat_map(Notes::files));
         all
     }
 
     /// Prints on stderr what came up while references were followed, once the command is done.
-    pub fn warn_of_references(&self) {
+    pub(crate) fn warn_of_references(&self) {
         let files: Vec<Notes> = std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
         let all: BTreeSet<String> = files.iter().flat_map(Notes::remarks).collect();
         self.warn_all(all.into_iter().collect());
     }
 
     /// Prints on stderr what is odd about a file, unless `--quiet`.
-    pub fn warn_about(&self, file: &AsdfFile) {
+    pub(crate) fn warn_about(&self, file: &AsdfFile) {
         self.warn_all(file.warnings());
     }
 
     /// Prints warnings on stderr, unless `--quiet`.
-    pub fn warn_all(&self, warnings: Vec<String>) {
+    pub(crate) fn warn_all(&self, warnings: Vec<String>) {
         for warning in warnings {
             self.warn(&warning);
         }
     }
 
     /// Prints a warning on stderr, unless `--quiet`.
-    pub fn warn(&self, message: &str) {
+    pub(crate) fn warn(&self, message: &str) {
         if !self.quiet {
             crate::output::note(&format!("warning: {message}"));
         }

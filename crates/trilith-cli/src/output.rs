@@ -17,17 +17,17 @@ use crate::progress::suspended;
 static LIMITS: Mutex<Option<Limits>> = Mutex::new(None);
 
 /// Counts what is written from now on for a command with these limits.
-pub fn count_for(limits: Limits) {
+pub(crate) fn count_for(limits: Limits) {
     *LIMITS.lock().unwrap_or_else(PoisonError::into_inner) = Some(limits);
 }
 
 /// The limits of the command that runs.
-pub fn limits() -> Limits {
+pub(crate) fn limits() -> Limits {
     LIMITS.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
 }
 
 /// Prints a line on stderr; control characters of a file never pass through.
-pub fn note(message: &str) {
+pub(crate) fn note(message: &str) {
     let message = clean(message);
     let inks = [("trilith: ", Ink::Bad), ("warning: ", Ink::Warning)];
     let painted = inks.into_iter().find_map(|(lead, ink)| Some(format!("{}{}", err(ink, lead), message.strip_prefix(lead)?)));
@@ -37,7 +37,7 @@ pub fn note(message: &str) {
 }
 
 /// Buffered stdout, or what one file of several has to say there.
-pub struct Out(Sink);
+pub(crate) struct Out(Sink);
 
 enum Sink {
     Stdout(io::BufWriter<Metered<Stdout>>),
@@ -45,14 +45,14 @@ enum Sink {
 }
 
 /// Standard output without the line buffer of the standard library.
-pub enum Stdout {
+pub(crate) enum Stdout {
     Direct(std::fs::File),
     Lines(io::Stdout),
 }
 
 impl Stdout {
     /// Takes it.
-    pub fn open() -> Self {
+    pub(crate) fn open() -> Self {
         Self::direct().map_or_else(|_| Self::Lines(io::stdout()), Self::Direct)
     }
 
@@ -87,29 +87,29 @@ impl Write for Stdout {
 
 impl Out {
     /// Takes stdout.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Sink::Stdout(io::BufWriter::with_capacity(64 << 10, Metered::new(Stdout::open(), limits()))))
     }
 
     /// Prints what `say` writes to stdout.
-    pub fn print(say: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    pub(crate) fn print(say: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let mut out = Self::new();
         say(&mut out)?;
         out.finish()
     }
 
     /// Prints a JSON document to stdout.
-    pub fn print_json(value: &Value) -> Result<()> {
+    pub(crate) fn print_json(value: &Value) -> Result<()> {
         Self::print(|out| out.json(value))
     }
 
     /// Returns the output of one file of several, which is printed when it is its turn. JSON is on one line.
-    pub fn held(held: Held, limits: Limits) -> Self {
+    pub(crate) fn held(held: Held, limits: Limits) -> Self {
         Self(Sink::Held(Metered::new(held, limits)))
     }
 
     /// Returns the output that is still held back.
-    pub fn into_held(self) -> Option<Held> {
+    pub(crate) fn into_held(self) -> Option<Held> {
         match self.0 {
             Sink::Stdout(_) => None,
             Sink::Held(held) => Some(held.into_inner()),
@@ -117,38 +117,38 @@ impl Out {
     }
 
     /// Writes a line of text, control characters made visible.
-    pub fn line(&mut self, text: &str) -> Result<()> {
+    pub(crate) fn line(&mut self, text: &str) -> Result<()> {
         writeln!(self, "{}", clean(text)).map_err(failed)
     }
 
     /// Writes facts, each a name and a value in columns.
-    pub fn facts<S: Display>(&mut self, facts: impl IntoIterator<Item = (&'static str, S)>) -> Result<()> {
+    pub(crate) fn facts<S: Display>(&mut self, facts: impl IntoIterator<Item = (&'static str, S)>) -> Result<()> {
         facts.into_iter().try_for_each(|(fact, value)| self.line(&format!("{fact:<12} {value}")))
     }
 
     /// Writes a verdict on a file: `NAME: OK (2 blocks)`, the word painted.
-    pub fn verdict(&mut self, name: &str, ink: Ink, word: &str, more: &str) -> Result<()> {
+    pub(crate) fn verdict(&mut self, name: &str, ink: Ink, word: &str, more: &str) -> Result<()> {
         self.raw(&format!("{}: {}{}\n", clean(name), paint(ink, word), clean(more)))
     }
 
     /// Writes text of several lines, control characters made visible.
-    pub fn lines(&mut self, text: &str) -> Result<()> {
+    pub(crate) fn lines(&mut self, text: &str) -> Result<()> {
         self.raw(&clean_text(text))?;
         self.raw("\n")
     }
 
     /// Writes text that was made here and may hold line breaks and colours.
-    pub fn raw(&mut self, text: &str) -> Result<()> {
+    pub(crate) fn raw(&mut self, text: &str) -> Result<()> {
         self.write_all(text.as_bytes()).map_err(failed)
     }
 
     /// Writes text of a file unchanged, except for control characters on a terminal.
-    pub fn text(&mut self, text: &str) -> Result<()> {
+    pub(crate) fn text(&mut self, text: &str) -> Result<()> {
         if io::stdout().is_terminal() { self.raw(&clean_text(text)) } else { self.raw(text) }
     }
 
     /// Writes bytes, but never to a terminal.
-    pub fn binary(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn binary(&mut self, bytes: &[u8]) -> Result<()> {
         if io::stdout().is_terminal() {
             return Err(Error::invalid_input("this is binary data and stdout is a terminal")
                 .hint("write it to a file with -o FILE, or pipe it on"));
@@ -157,7 +157,7 @@ impl Out {
     }
 
     /// Writes one JSON document.
-    pub fn json(&mut self, value: &Value) -> Result<()> {
+    pub(crate) fn json(&mut self, value: &Value) -> Result<()> {
         let written = match &mut self.0 {
             Sink::Stdout(out) => serde_json::to_writer_pretty(Escaped(out), value),
             Sink::Held(out) => serde_json::to_writer(Escaped(out), value),
@@ -167,7 +167,7 @@ impl Out {
     }
 
     /// Makes sure that everything is out.
-    pub fn finish(mut self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
         self.flush().map_err(failed)
     }
 }
@@ -189,28 +189,28 @@ impl Write for Out {
 }
 
 /// Writing to stdout failed.
-pub fn failed(error: io::Error) -> Error {
+pub(crate) fn failed(error: io::Error) -> Error {
     Error::io("writing to stdout", error)
 }
 
 /// Returns `true` if an error answers the question of a command with no: a path leads to nothing, or what is asked of an item
 /// cannot be. Every other error means that the command could not tell.
-pub fn is_no(error: &Error) -> bool {
+pub(crate) fn is_no(error: &Error) -> bool {
     error.kind().is_request()
 }
 
 /// Returns `true` if the reader of our output went away.
-pub fn is_broken_pipe(error: &Error) -> bool {
+pub(crate) fn is_broken_pipe(error: &Error) -> bool {
     error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// Writes JSON with control characters and marks of direction as escapes. JSON itself requires escapes only for
 /// those below a space. They occur in strings alone, so that an escape means the same.
-pub struct Escaped<W>(W);
+pub(crate) struct Escaped<W>(W);
 
 impl<W: Write> Escaped<W> {
     /// JSON goes through here to `out`.
-    pub fn new(out: W) -> Self {
+    pub(crate) fn new(out: W) -> Self {
         Self(out)
     }
 }
@@ -236,12 +236,12 @@ impl<W: Write> Write for Escaped<W> {
 }
 
 /// A text as JSON, without a character that drives a terminal.
-pub fn json_text(text: &str) -> String {
+pub(crate) fn json_text(text: &str) -> String {
     json_value(&text.into())
 }
 
 /// A value as JSON on one line, without a character that drives a terminal.
-pub fn json_value(value: &Value) -> String {
+pub(crate) fn json_value(value: &Value) -> String {
     let mut out = Vec::new();
     let _ = Escaped(&mut out).write_all(value.to_string().as_bytes());
     String::from_utf8_lossy(&out).into_owned()
@@ -254,12 +254,12 @@ fn is_bad(c: char) -> bool {
 
 /// Returns a line of text. Control characters, which could drive a terminal, become their escapes, and so do line
 /// ends, after which a name could write its own lines.
-pub fn clean(text: &str) -> Cow<'_, str> {
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     cleaned(text, |c| is_bad(c) || c == '\n')
 }
 
 /// Text of several lines, control characters made visible.
-pub fn clean_text(text: &str) -> Cow<'_, str> {
+pub(crate) fn clean_text(text: &str) -> Cow<'_, str> {
     cleaned(text, is_bad)
 }
 
@@ -283,7 +283,7 @@ fn cleaned(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
 }
 
 /// A size for people: `512 B`, `80.3 kB`, `1.07 GB` (powers of 1000, as disks and networks count).
-pub fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
     if bytes < 1000 {
         return format!("{bytes} B");
@@ -305,30 +305,30 @@ pub fn size(bytes: u64) -> String {
 }
 
 /// Rows of text in aligned columns.
-pub struct Table {
+pub(crate) struct Table {
     rows: Vec<Vec<String>>,
     right: Vec<bool>,
 }
 
 impl Table {
     /// A table whose columns are named; a name that begins with `>` is set flush right.
-    pub fn new(names: &[&str]) -> Self {
+    pub(crate) fn new(names: &[&str]) -> Self {
         let right = names.iter().map(|n| n.starts_with('>')).collect();
         Self { rows: vec![names.iter().map(|n| n.trim_start_matches('>').to_owned()).collect()], right }
     }
 
     /// Adds a row.
-    pub fn row(&mut self, cells: Vec<String>) {
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells.into_iter().map(|cell| clean(&cell).into_owned()).collect());
     }
 
     /// The lines of the table. On a terminal columns of text that make it too wide are shortened.
-    pub fn print(&self, out: &mut Out) -> Result<()> {
+    pub(crate) fn print(&self, out: &mut Out) -> Result<()> {
         self.lines().iter().try_for_each(|line| out.line(line))
     }
 
     /// The lines of the table as [`Table::print`] prints them, each with its end.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.lines().iter().map(|line| format!("{line}\n")).collect()
     }
 
@@ -374,7 +374,7 @@ impl Table {
 
 /// Returns the number of columns of the terminal that standard output is, or None if it is no terminal, since other
 /// programs need whole lines.
-pub fn columns() -> Option<usize> {
+pub(crate) fn columns() -> Option<usize> {
     terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
 }
 
@@ -390,7 +390,7 @@ fn middle_cut(text: &str, width: usize) -> Cow<'_, str> {
 }
 
 /// The beginning of a text in N characters, `…` after it if it is longer.
-pub fn cut(text: &str, width: usize) -> Cow<'_, str> {
+pub(crate) fn cut(text: &str, width: usize) -> Cow<'_, str> {
     match text.char_indices().nth(width) {
         None => text.into(),
         Some(_) => text.chars().take(width.saturating_sub(1)).chain(['…']).collect::<String>().into(),

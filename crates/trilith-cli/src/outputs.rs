@@ -6,10 +6,10 @@ mod names;
 use std::path::{Path, PathBuf};
 use trilith::bytes::shown_path;
 
-pub use self::names::{Claims, Outputs, last_part, named};
+pub(crate) use self::names::{Claims, Outputs, last_part, named};
 use serde_json::Value;
 use trilith::bytes::{is_one_file, is_url, path_of};
-pub use trilith::file::{Form, check_name, is_stream};
+pub(crate) use trilith::file::{Form, check_name, is_stream};
 use trilith::{Error, ErrorKind, Result};
 
 use crate::options::Options;
@@ -22,7 +22,7 @@ impl Options {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it is an input.
-    pub fn check_inputs(&self, path: &str, rewritten: &[&str]) -> Result<()> {
+    pub(crate) fn check_inputs(&self, path: &str, rewritten: &[&str]) -> Result<()> {
         let there = &*path_of(path);
         let lost = || Error::invalid_input(format!("{path} is read by this command, and would be lost"));
         if is_url(path) {
@@ -47,7 +47,7 @@ impl Options {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it is such a file.
-    pub fn check_replaced(&self, path: &str, rewritten: &[&str]) -> Result<()> {
+    pub(crate) fn check_replaced(&self, path: &str, rewritten: &[&str]) -> Result<()> {
         let there = &*path_of(path);
         let is_input = || rewritten.iter().any(|input| is_one_file(there, &path_of(input)));
         if self.overwrite || is_url(path) || is_stream(path) || !there.is_file() || is_input() {
@@ -67,7 +67,7 @@ impl Options {
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) with the first of them that exists.
-pub fn check_absent<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, overwrite: bool) -> Result<()> {
+pub(crate) fn check_absent<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, overwrite: bool) -> Result<()> {
     if overwrite {
         return Ok(());
     }
@@ -81,7 +81,7 @@ pub fn check_absent<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, overwrite:
 ///
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`](trilith::ErrorKind::Unsupported) for a URL, since several objects cannot appear together.
-pub fn make_folder(folder: &Path) -> Result<()> {
+pub(crate) fn make_folder(folder: &Path) -> Result<()> {
     if folder.to_str().is_some_and(is_url) {
         let message =
             format!("cannot write several files to {}: only single objects appear whole or not at all", shown_path(folder));
@@ -96,7 +96,7 @@ pub fn make_folder(folder: &Path) -> Result<()> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](trilith::ErrorKind::Io) if writing fails.
-pub fn told(output: &str, json: &Value, line: &str, options: &Options) -> Result<()> {
+pub(crate) fn told(output: &str, json: &Value, line: &str, options: &Options) -> Result<()> {
     if output == "-" {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 /// The role of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ink {
+pub(crate) enum Ink {
     /// An error, or the verdict that something is wrong.
     Bad,
     /// A warning.
@@ -39,7 +39,7 @@ impl Ink {
 static FORCED: OnceLock<bool> = OnceLock::new();
 
 /// Looks for `--color` before the words are parsed, since the parser prints in colour itself.
-pub fn early(words: &[OsString]) -> clap::ColorChoice {
+pub(crate) fn early(words: &[OsString]) -> clap::ColorChoice {
     let words: Vec<Cow<'_, str>> = words.iter().take_while(|word| *word != "--").map(|word| word.to_string_lossy()).collect();
     let behind = words.windows(2).filter_map(|pair| (pair.first()? == "--color").then(|| pair.last()).flatten());
     let joined = words.iter().filter_map(|word| word.strip_prefix("--color="));
@@ -51,7 +51,7 @@ pub fn early(words: &[OsString]) -> clap::ColorChoice {
 }
 
 /// Sets the value of `--color`; None leaves it to the terminal and the environment.
-pub fn force(colored: Option<bool>) {
+pub(crate) fn force(colored: Option<bool>) {
     if let Some(colored) = colored {
         let _ = FORCED.set(colored);
     }
@@ -78,7 +78,7 @@ fn decide(variable: &dyn Fn(&str) -> Option<String>, is_terminal: bool) -> bool 
 }
 
 /// Returns `true` if standard output is coloured.
-pub fn out_is_colored() -> bool {
+pub(crate) fn out_is_colored() -> bool {
     static OUT: OnceLock<bool> = OnceLock::new();
     *OUT.get_or_init(|| is_colored(std::io::stdout().is_terminal()))
 }
@@ -89,12 +89,12 @@ fn err_is_colored() -> bool {
 }
 
 /// Text for standard output. It must be free of control characters.
-pub fn out(ink: Ink, text: &str) -> Cow<'_, str> {
+pub(crate) fn out(ink: Ink, text: &str) -> Cow<'_, str> {
     painted(ink, text, out_is_colored())
 }
 
 /// Text for standard error. It must be free of control characters.
-pub fn err(ink: Ink, text: &str) -> Cow<'_, str> {
+pub(crate) fn err(ink: Ink, text: &str) -> Cow<'_, str> {
     painted(ink, text, err_is_colored())
 }
 

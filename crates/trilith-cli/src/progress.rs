@@ -27,11 +27,11 @@ static TO_DO: AtomicU64 = AtomicU64::new(0);
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// A bar for the time of a command.
-pub struct Shown(Option<(Arc<AtomicBool>, std::thread::JoinHandle<()>)>);
+pub(crate) struct Shown(Option<(Arc<AtomicBool>, std::thread::JoinHandle<()>)>);
 
 impl Shown {
     /// Shows how far a command is, if it takes a while and somebody looks.
-    pub fn start(doing: &str, quiet: bool) -> Self {
+    pub(crate) fn start(doing: &str, quiet: bool) -> Self {
         if quiet || !std::io::stderr().is_terminal() {
             return Self(None);
         }
@@ -106,7 +106,7 @@ fn styled(bar: &ProgressBar, total: u64) {
 }
 
 /// Does something that writes to the terminal without a bar in between.
-pub fn suspended<T>(write: impl FnOnce() -> T) -> T {
+pub(crate) fn suspended<T>(write: impl FnOnce() -> T) -> T {
     match bar().as_ref() {
         Some(bar) => bar.suspend(write),
         None => write(),
@@ -114,31 +114,31 @@ pub fn suspended<T>(write: impl FnOnce() -> T) -> T {
 }
 
 /// Announces the number of bytes that will be read.
-pub fn expect(bytes: u64) {
+pub(crate) fn expect(bytes: u64) {
     EXPECTED.fetch_add(bytes, Ordering::Relaxed);
 }
 
 /// A part of the work whose size is known.
-pub struct Progress {
+pub(crate) struct Progress {
     at: AtomicU64,
 }
 
 impl Progress {
     /// Adds to the bytes that are to be done.
-    pub fn bytes(total: u64) -> Self {
+    pub(crate) fn bytes(total: u64) -> Self {
         TO_DO.fetch_add(total, Ordering::Relaxed);
         Self { at: AtomicU64::new(0) }
     }
 
     /// Adds to the bytes that are done.
-    pub fn add(&self, bytes: u64) {
+    pub(crate) fn add(&self, bytes: u64) {
         self.at.fetch_add(bytes, Ordering::Relaxed);
         DONE.fetch_add(bytes, Ordering::Relaxed);
     }
 }
 
 /// Counts what comes from servers.
-pub fn watch(quiet: bool) -> Option<Watch> {
+pub(crate) fn watch(quiet: bool) -> Option<Watch> {
     if quiet || !std::io::stderr().is_terminal() {
         return None;
     }

@@ -25,7 +25,7 @@ use crate::words::said;
 
 /// Options for saving a changed file.
 #[derive(Debug, Args)]
-pub struct Save {
+pub(crate) struct Save {
     /// Overwrite the tree in place (with a rollback journal) if the new one fits
     #[arg(long)]
     in_place: bool,
@@ -36,12 +36,12 @@ pub struct Save {
 
 impl Save {
     /// The file that is written, where `name` was opened.
-    pub fn output<'a>(&'a self, name: &'a str) -> &'a str {
+    pub(crate) fn output<'a>(&'a self, name: &'a str) -> &'a str {
         self.output.as_deref().unwrap_or(name)
     }
 
     /// Saves a change of the file that was opened from `name`; `again` rewrites every block.
-    pub fn save(&self, change: &mut Change<'_>, name: &str, anew: bool, options: &Options) -> Result<()> {
+    pub(crate) fn save(&self, change: &mut Change<'_>, name: &str, anew: bool, options: &Options) -> Result<()> {
         let source = change.file().sections().source();
         progress::expect(source.len());
         let mut how = SaveOptions::default();
@@ -80,7 +80,7 @@ impl Save {
 }
 
 /// Says which parts of an exploded file are gone.
-pub fn tell_removed(parts: &[PathBuf]) {
+pub(crate) fn tell_removed(parts: &[PathBuf]) {
     for part in parts {
         note(&format!("removed {}, which the tree no longer names", part.display()));
     }
@@ -88,7 +88,7 @@ pub fn tell_removed(parts: &[PathBuf]) {
 
 /// An array that is put into a file instead of a value.
 #[derive(Debug, Args)]
-pub struct FromArray {
+pub(crate) struct FromArray {
     /// Put an array there instead of a value: a .npy file, or FILE#/path
     #[arg(long, value_name = "X.npy")]
     from: Option<String>,
@@ -99,7 +99,7 @@ pub struct FromArray {
 
 impl FromArray {
     /// The array and how to store it; None if none was asked for.
-    pub fn array(&self, options: &Options) -> Result<Option<(Array, ArrayOptions)>> {
+    pub(crate) fn array(&self, options: &Options) -> Result<Option<(Array, ArrayOptions)>> {
         let Some(from) = &self.from else { return Ok(None) };
         let item = Item::parse(from);
         let array = match &item.path {
@@ -116,7 +116,7 @@ const HELD: &str = "\u{1}";
 
 /// Marks the negative numbers of a command line, so that they do not look like options. Any other word with a minus sign is an
 /// option, unless it follows `--`; it is never taken for a value.
-pub fn hold_numbers(words: &mut [OsString]) {
+pub(crate) fn hold_numbers(words: &mut [OsString]) {
     let is_dashed = |at: usize| words.get(at).and_then(|word| word.to_str()).is_some_and(|word| word.starts_with('-'));
     // Options before the command may have values.
     let command = (1..words.len()).find(|at| !is_dashed(*at) && (!is_dashed(at - 1) || takes_numbers(words.get(*at))));
@@ -148,13 +148,13 @@ fn is_negative(word: &str) -> bool {
 
 /// Returns a word of the command line as it was given.
 #[allow(clippy::unnecessary_wraps, reason = "a parser of arguments may fail")]
-pub fn taken(word: &str) -> std::result::Result<String, Infallible> {
+pub(crate) fn taken(word: &str) -> std::result::Result<String, Infallible> {
     Ok(word.strip_prefix(HELD).unwrap_or(word).to_owned())
 }
 
 /// A value from the command line.
 #[derive(Debug, Args)]
-pub struct Typed {
+pub(crate) struct Typed {
     /// The value. A FITS card takes FITS syntax: 3, 1.5D3, T, or any text. A tree takes YAML with the numbers of JSON: 3, 1.5e5,
     /// text, '[1, 2]', '{a: 1}'
     ///
@@ -177,7 +177,7 @@ pub struct Typed {
 
 impl Typed {
     /// The value for a path under the file's `%TAG` handles; nothing that ASDF forbids to write.
-    pub fn value(&self, change: &mut Change<'_>, path: &TreePath) -> Result<Value> {
+    pub(crate) fn value(&self, change: &mut Change<'_>, path: &TreePath) -> Result<Value> {
         let Some(text) = &self.value else { return Err(Error::invalid_input("neither a value nor --from")) };
         let syntax = match (self.yaml, self.string) {
             (true, _) => Syntax::Yaml,
@@ -199,7 +199,7 @@ impl Typed {
 }
 
 /// Opens the file of an item and makes an edit; a path that leads nowhere is a No, not a failure.
-pub fn edit(
+pub(crate) fn edit(
     argument: &str,
     options: &Options,
     save: &Save,
@@ -212,7 +212,7 @@ pub fn edit(
 }
 
 /// Opens the file of an item and changes it, arrays and all; a path that leads nowhere is a No, not a failure.
-pub fn change(
+pub(crate) fn change(
     argument: &str,
     options: &Options,
     save: &Save,

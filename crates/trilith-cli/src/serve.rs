@@ -38,7 +38,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
      base-uri 'none'; form-action 'none'";
 
 /// The served files, and the URL.
-pub struct Site {
+pub(crate) struct Site {
     session: Session,
     secret: String,
     port: u16,
@@ -48,7 +48,7 @@ pub struct Site {
 
 /// The answer to a request.
 #[derive(Debug)]
-pub enum Route {
+pub(crate) enum Route {
     /// A file of the page: what it is, and its content.
     Asset(&'static str, &'static [u8]),
     /// An answer about the files.
@@ -59,23 +59,23 @@ pub enum Route {
 
 impl Site {
     /// A site at this port of this machine.
-    pub fn new(session: Session, secret: String, port: u16) -> Self {
+    pub(crate) fn new(session: Session, secret: String, port: u16) -> Self {
         Self { session, secret, port, embedded: false }
     }
 
     /// The same site, which others may show in a frame: a notebook, to which the address was given.
     #[must_use]
-    pub fn embedded(self, embedded: bool) -> Self {
+    pub(crate) fn embedded(self, embedded: bool) -> Self {
         Self { embedded, ..self }
     }
 
     /// The address of the page.
-    pub fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         format!("http://127.0.0.1:{}/{}/", self.port, self.secret)
     }
 
     /// Returns the answer to a request.
-    pub fn route(&self, method: &Method, path: &str, query: &str, headers: &HeaderMap) -> Route {
+    pub(crate) fn route(&self, method: &Method, path: &str, query: &str, headers: &HeaderMap) -> Route {
         let refused = Route::Refused;
         // Another name that leads to this machine is how pages elsewhere would come past the rules of the browser.
         if !header_text(headers, header::HOST).is_some_and(|host| self.is_own(host)) {
@@ -130,14 +130,14 @@ fn is_same(given: &str, secret: &str) -> bool {
 }
 
 /// Returns a secret that cannot be guessed: 128 random bits.
-pub fn secret() -> Result<String> {
+pub(crate) fn secret() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| Error::unsupported(format!("the system gives no random numbers: {error}")))?;
     Ok(hex(&bytes))
 }
 
 /// Serves until the process ends.
-pub fn run(listener: TcpListener, site: Site) -> Result<()> {
+pub(crate) fn run(listener: TcpListener, site: Site) -> Result<()> {
     let embedded = site.embedded;
     let fail = |error| Error::io("serving the page", error);
     listener.set_nonblocking(true).map_err(fail)?;

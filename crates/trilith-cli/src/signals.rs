@@ -9,7 +9,7 @@ use signal_hook::{flag, low_level};
 /// Removes temporary files if a signal ends the process, and makes a file that is larger than allowed (`ulimit -f`) an error.
 ///
 /// Without the thread that waits for them, signals end the process as they do any other.
-pub fn watch() {
+pub(crate) fn watch() {
     static ONCE: Once = Once::new();
     ONCE.call_once(start);
 }

@@ -16,7 +16,7 @@ const LEVELS: [u32; 3] = [6, 7, 6];
 const ROWS: usize = 6;
 
 /// Returns a picture as sixel text. Pixels that are not opaque are left out.
-pub fn encode(picture: &Picture) -> String {
+pub(crate) fn encode(picture: &Picture) -> String {
     let rgba = picture.rgba();
     let pixels = rgba.as_chunks::<4>().0;
     let colour = |[r, g, b, alpha]: &[u8; 4]| (*alpha > 127).then_some([*r, *g, *b]);

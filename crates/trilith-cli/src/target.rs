@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use trilith::asdf::AsdfFile;
-pub use trilith::bytes::WriteSeek;
+pub(crate) use trilith::bytes::WriteSeek;
 use trilith::bytes::{Basis, NewFile, WritePath, path_of};
 use trilith::file::check_written;
 use trilith::{Error, Result};
@@ -12,12 +12,12 @@ use crate::options::Options;
 use crate::output::limits;
 
 /// A file being written.
-pub struct Target(NewFile);
+pub(crate) struct Target(NewFile);
 
 impl Target {
     /// Starts a file at a path or a URL, or on standard output (`-`), which is refused if that is a terminal. `basis` says
     /// what it is made from.
-    pub fn create(path: &str, basis: Basis<'_>, options: &Options) -> Result<Self> {
+    pub(crate) fn create(path: &str, basis: Basis<'_>, options: &Options) -> Result<Self> {
         if path != "-" {
             return NewFile::create(WritePath::from(path_of(path)).remote(options.remote()?), basis)
                 .map(|new| Self(new.with_limits(&limits())));
@@ -29,20 +29,20 @@ impl Target {
     }
 
     /// Writes a text as a file that is made from no other, and returns its size.
-    pub fn write_text(path: &str, text: &str, options: &Options) -> Result<u64> {
+    pub(crate) fn write_text(path: &str, text: &str, options: &Options) -> Result<u64> {
         let mut target = Self::create(path, Basis::Nothing, options)?;
         target.writer().write_all(text.as_bytes()).map_err(|error| Error::io(format!("writing {path}"), error))?;
         target.commit(options)
     }
 
     /// Returns the destination to write to.
-    pub fn writer(&mut self) -> &mut dyn WriteSeek {
+    pub(crate) fn writer(&mut self) -> &mut dyn WriteSeek {
         self.0.writer()
     }
 
     /// Does the same as [`Target::commit`], after checking that the output can be opened; `from` is the file that
     /// it was made of.
-    pub fn commit_checked(mut self, from: Option<&AsdfFile>, options: &Options) -> Result<u64> {
+    pub(crate) fn commit_checked(mut self, from: Option<&AsdfFile>, options: &Options) -> Result<u64> {
         if let Some(written) = self.0.written()? {
             check_written(written, from, &options.limits()?)?;
         }
@@ -50,14 +50,14 @@ impl Target {
     }
 
     /// Puts the file into place, prints its warnings, and returns its size.
-    pub fn commit(self, options: &Options) -> Result<u64> {
+    pub(crate) fn commit(self, options: &Options) -> Result<u64> {
         let written = self.0.commit()?;
         options.warn_all(written.warnings);
         Ok(written.size)
     }
 
     /// The file itself, for the library.
-    pub fn into_inner(self) -> NewFile {
+    pub(crate) fn into_inner(self) -> NewFile {
         self.0
     }
 }

@@ -13,7 +13,7 @@ use crate::{output, paint};
 
 /// The output of a picture on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Graphics {
+pub(crate) enum Graphics {
     /// The protocol that the terminal supports; characters if the output is not a terminal.
     Auto,
     /// The graphics of kitty, Ghostty and others.
@@ -38,13 +38,13 @@ const PIECE: usize = 4096;
 const SHADES: [char; 10] = [' ', '.', ':', '-', '=', '+', '*', '#', '%', '@'];
 
 /// Characters in a line.
-pub fn columns() -> usize {
+pub(crate) fn columns() -> usize {
     output::columns().map_or(COLUMNS, |columns| columns.max(20))
 }
 
 impl Graphics {
     /// Returns the choice for `auto` here and now.
-    pub fn settled(self) -> Self {
+    pub(crate) fn settled(self) -> Self {
         if self != Self::Auto {
             return self;
         }
@@ -57,7 +57,7 @@ impl Graphics {
     }
 
     /// Returns the default width of a picture in pixels. A character counts as one pixel.
-    pub fn across(self) -> usize {
+    pub(crate) fn across(self) -> usize {
         match self {
             Self::Kitty | Self::Iterm | Self::Sixel => PIXELS,
             _ => columns(),
@@ -65,7 +65,7 @@ impl Graphics {
     }
 
     /// The picture as it is printed.
-    pub fn drawn(self, picture: &Picture) -> Result<String> {
+    pub(crate) fn drawn(self, picture: &Picture) -> Result<String> {
         match self {
             Self::Kitty => Ok(kitty(&picture.to_png()?)),
             Self::Iterm => Ok(iterm(&picture.to_png()?)),

@@ -4,12 +4,12 @@ use trilith::Error;
 use trilith::Setting;
 
 /// The text of an error, with the options that would help.
-pub fn said(error: &Error) -> String {
+pub(crate) fn said(error: &Error) -> String {
     error.text_in(&option)
 }
 
 /// Returns the remedy for an error.
-pub fn advice(error: &Error) -> Option<String> {
+pub(crate) fn advice(error: &Error) -> Option<String> {
     error.advice_in(&option)
 }
 

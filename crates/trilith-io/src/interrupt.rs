@@ -117,7 +117,7 @@ pub(crate) fn shared() -> Shared {
 
 impl Shared {
     /// Does a helper's part of the work.
-    pub fn help<R>(self, work: impl FnOnce() -> R) -> R {
+    pub(crate) fn help<R>(self, work: impl FnOnce() -> R) -> R {
         with(self.0.map(|over| Work { over, question: None }), work)
     }
 }

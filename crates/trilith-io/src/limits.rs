@@ -12,6 +12,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result, Setting};
 
+#[doc(hidden)]
+pub use budget::Call;
+
 macro_rules! limits {
     ($($(#[$doc:meta])* $name:ident : $default:expr),+ $(,)?) => {
         /// Limits on the cost of a file. Beyond them reading is refused with

@@ -40,19 +40,19 @@ use crate::show;
 /// >>> a.sum(), (a[0] + 1).tolist(), (a > 8).any()
 /// (np.int64(66), [1, 2, 3, 4], np.True_)
 #[pyclass(frozen, weakref, module = "trilith")]
-pub struct Array {
+pub(crate) struct Array {
     pub array: Described,
     way: Option<Way>,
 }
 
 impl Array {
     /// An array, and the way to it.
-    pub fn new(array: Described, way: Option<Way>) -> Self {
+    pub(crate) fn new(array: Described, way: Option<Way>) -> Self {
         Self { array, way }
     }
 
     /// The item that the array is, if it is not a part of one.
-    pub fn whole(&self) -> Option<&Item<'static>> {
+    pub(crate) fn whole(&self) -> Option<&Item<'static>> {
         self.way.as_ref().filter(|way| way.is_whole()).map(|way| &way.place.item)
     }
 
@@ -81,7 +81,7 @@ fn strings<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny
 }
 
 /// A copy of the elements: a fresh array in C order and this machine's byte order.
-pub fn load<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn load<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
     if array.is_padded() {
         return strings(py, array);
     }
@@ -96,7 +96,7 @@ pub fn load<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAn
 }
 
 /// The bytes of a C-contiguous numpy array that has some.
-pub fn memory<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+pub(crate) fn memory<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<u8>>> {
     let py = array.py();
     let flat = array.call_method1(intern!(py, "reshape"), (-1,))?;
     Ok(flat.call_method1(intern!(py, "view"), (intern!(py, "u1"),))?.cast_into()?)
@@ -121,7 +121,7 @@ fn lend_plain<'py>(py: Python<'py>, array: &Described) -> PyResult<Option<Bound<
 
 /// The elements in place, read-only; nothing if they are compressed, of the other byte order,
 /// or not in memory. `aligned` asks for addresses that any program can use.
-pub fn lend<'py>(py: Python<'py>, array: &Described, aligned: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
+pub(crate) fn lend<'py>(py: Python<'py>, array: &Described, aligned: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
     if array.nbytes() == 0 || !is_native(array.datatype(), array.byteorder()) {
         return Ok(None);
     }
@@ -147,7 +147,7 @@ pub fn lend<'py>(py: Python<'py>, array: &Described, aligned: bool) -> PyResult<
 }
 
 /// The elements with their mask, if there is one.
-pub fn masked<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn masked<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
     with_mask(array, load(py, array)?)
 }
 
@@ -164,12 +164,12 @@ fn with_mask<'py>(array: &Described, data: Bound<'py, PyAny>) -> PyResult<Bound<
 }
 
 /// Reads an array as a numpy array, masked if it has a mask.
-pub fn read<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn read<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
     if array.mask().is_some() { masked(py, array) } else { load(py, array) }
 }
 
 /// The meaning of an index.
-pub enum Wanted {
+pub(crate) enum Wanted {
     /// One field, by its name.
     Field(String),
     /// Parts of axes; whether an axis may be left (`...`), so that the result stays an array.
@@ -188,7 +188,7 @@ fn bound(given: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     }
 }
 
-pub fn wanted(index: &Bound<'_, PyAny>) -> PyResult<Wanted> {
+pub(crate) fn wanted(index: &Bound<'_, PyAny>) -> PyResult<Wanted> {
     if let Ok(name) = index.cast::<PyString>() {
         return Ok(Wanted::Field(name.to_string()));
     }

@@ -25,13 +25,13 @@ use crate::nodes::Place;
 /// >>> f.asdf.standard, f.asdf.history, f.asdf.text.splitlines()[-2:]
 /// ('1.6.0', [], ['a: 1', '...'])
 #[pyclass(frozen, module = "trilith")]
-pub struct Asdf {
+pub(crate) struct Asdf {
     pub held: Arc<Held>,
     pub home: Option<Arc<Home>>,
 }
 
 /// The file as one of the ASDF family.
-pub fn asdf_of(file: &trilith::File) -> PyResult<&AsdfFile> {
+pub(crate) fn asdf_of(file: &trilith::File) -> PyResult<&AsdfFile> {
     let wrong = || {
         let (name, family) = (file.source().name(), file.family());
         PyNotImplementedError::new_err(format!(
@@ -43,7 +43,7 @@ pub fn asdf_of(file: &trilith::File) -> PyResult<&AsdfFile> {
 
 impl Asdf {
     /// Adds header and standard to what `info` says, and returns the place of the tree and the blocks.
-    pub fn described<'py>(
+    pub(crate) fn described<'py>(
         &self,
         py: Python<'py>,
         dict: &Bound<'py, PyDict>,
@@ -83,22 +83,22 @@ impl Asdf {
 impl Asdf {
     /// The YAML text of the tree, byte for byte.
     #[getter]
-    pub fn text(&self) -> PyResult<String> {
+    pub(crate) fn text(&self) -> PyResult<String> {
         Ok(asdf_of(&self.held.opened()?)?.tree().text().to_owned())
     }
 
     /// The version of the ASDF standard that the file states, or None.
     #[getter]
-    pub fn standard(&self) -> PyResult<Option<String>> {
+    pub(crate) fn standard(&self) -> PyResult<Option<String>> {
         Ok(asdf_of(&self.held.opened()?)?.sections().header().standard().map(str::to_owned))
     }
 
     /// The entries of the history, the oldest first, each a dictionary with a `description` and a `time`.
     #[getter]
-    pub fn history<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    pub(crate) fn history<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let file = self.held.opened()?;
         let top = Place::root(&file, self.home.as_ref());
-        let entries = trilith::history(asdf_of(&file)?.tree()).into_iter();
+        let entries = trilith::change::history(asdf_of(&file)?.tree()).into_iter();
         entries.map(|node| top.to(top.item.at(At::Node(node.id().index()))).copied(py)).collect()
     }
 
@@ -125,7 +125,7 @@ impl Asdf {
     /// >>> with trilith.open(path) as f:
     /// ...     f.asdf.history[0]["description"]
     /// 'flat field done'
-    pub fn add_history_entry(&self, py: Python<'_>, description: String) -> PyResult<()> {
+    pub(crate) fn add_history_entry(&self, py: Python<'_>, description: String) -> PyResult<()> {
         crate::edit::add_history(py, &self.held, description)
     }
 
@@ -151,7 +151,7 @@ impl Asdf {
     /// >>> f = trilith.open(trilith.dumps({"a": numpy.arange(3, dtype="u1")}))
     /// >>> f.asdf.block(0).tolist()
     /// [0, 1, 2]
-    pub fn block(&self, py: Python<'_>, number: i64) -> PyResult<array::Array> {
+    pub(crate) fn block(&self, py: Python<'_>, number: i64) -> PyResult<array::Array> {
         let file = self.held.opened()?;
         let file = asdf_of(&file)?;
         let made = py.detach(|| {

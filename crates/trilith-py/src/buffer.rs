@@ -13,7 +13,7 @@ use crate::errors::{About, Raise};
 
 /// Bytes that a source holds in memory, kept alive as long as anybody uses them; read-only.
 #[pyclass(frozen, module = "trilith", name = "_Lent")]
-pub struct Lent {
+pub(crate) struct Lent {
     source: SourceRef,
     offset: u64,
     len: u64,
@@ -23,7 +23,7 @@ pub struct Lent {
 
 impl Lent {
     /// These bytes of the source, if it has them in memory.
-    pub fn new(source: &SourceRef, offset: u64, len: u64) -> Option<Self> {
+    pub(crate) fn new(source: &SourceRef, offset: u64, len: u64) -> Option<Self> {
         source.view(offset, len)?;
         let ranges = || stored_ranges(&**source, offset..offset.saturating_add(len)).ok();
         let shown = source.backing().and_then(Backing::local_file).and_then(|local| Some(local.show(ranges()?)));
@@ -31,7 +31,7 @@ impl Lent {
     }
 
     /// The address of the first byte, for the alignment.
-    pub fn address(&self) -> Option<usize> {
+    pub(crate) fn address(&self) -> Option<usize> {
         Some(self.source.view(self.offset, self.len)?.as_ptr() as usize)
     }
 }
@@ -55,7 +55,7 @@ impl Lent {
 ///
 /// # Errors
 /// Returns `FormatError` if the block is damaged.
-pub fn check_lent(array: &Bound<'_, PyAny>) -> PyResult<()> {
+pub(crate) fn check_lent(array: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = array.py();
     let mut at = array.clone();
     loop {
@@ -75,7 +75,7 @@ pub fn check_lent(array: &Bound<'_, PyAny>) -> PyResult<()> {
 ///
 /// # Safety
 /// `view` is what the buffer protocol handed to `__getbuffer__`.
-pub unsafe fn forward(to: &Bound<'_, PyAny>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+pub(crate) unsafe fn forward(to: &Bound<'_, PyAny>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
     // SAFETY: both are what the protocol says; the exporter noted in the view is `to`, which it keeps alive.
     let done = unsafe { ffi::PyObject_GetBuffer(to.as_ptr(), view, flags) };
     if done == 0 { Ok(()) } else { Err(PyErr::fetch(to.py())) }

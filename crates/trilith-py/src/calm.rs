@@ -10,7 +10,7 @@ use trilith::interrupt;
 ///
 /// # Errors
 /// Returns the exception of a signal handler, `KeyboardInterrupt` as a rule.
-pub fn calm<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
+pub(crate) fn calm<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
     let (done, raised) = py.detach(|| {
         let raised = Rc::new(RefCell::new(None));
         let heard = raised.clone();

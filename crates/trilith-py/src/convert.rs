@@ -69,7 +69,7 @@ use crate::source::{order, origin};
 #[pyfunction]
 #[pyo3(signature = (source, target, *, to=None, codec=None, level=None, rows=None, chunks=None, stack=false, allow_loss=false, skip_unreadable=false, overwrite=false, layout=None, byteorder=None, allow=Vec::new(), remote=None, storage_options=None), text_signature = "(source, target, *, to=None, codec=None, level=None, rows=None, chunks=None, stack=False, allow_loss=False, skip_unreadable=False, overwrite=False, layout=None, byteorder=None, allow=(), remote=None, storage_options=None)")]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
-pub fn convert(
+pub(crate) fn convert(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
     target: &Bound<'_, PyAny>,

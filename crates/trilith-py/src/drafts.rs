@@ -18,7 +18,7 @@ use crate::value::{Collector, Ready};
 
 /// Returns one array of Python's, with its mask. A caller without a place for a mask refuses it. No caller has a
 /// place for a unit.
-pub fn array(given: &Bound<'_, PyAny>) -> PyResult<Array> {
+pub(crate) fn array(given: &Bound<'_, PyAny>) -> PyResult<Array> {
     let mut collector = Collector::new(Target::newest(), 0);
     let numpy = crate::dtype::numpy(given.py())?;
     if given.hasattr("to_value")? && given.hasattr("unit")? {
@@ -35,7 +35,7 @@ pub fn array(given: &Bound<'_, PyAny>) -> PyResult<Array> {
 }
 
 /// Returns one array of Python's, or the space that a `trilith.Reserved` reserves.
-pub fn array_or_space(given: &Bound<'_, PyAny>) -> PyResult<Array> {
+pub(crate) fn array_or_space(given: &Bound<'_, PyAny>) -> PyResult<Array> {
     let kind = given.py().import("trilith._values")?.getattr("Reserved")?;
     if !given.is_instance(&kind)? {
         return array(given);
@@ -49,7 +49,7 @@ pub fn array_or_space(given: &Bound<'_, PyAny>) -> PyResult<Array> {
 impl Ready<'_> {
     /// Returns the items of a stream: integers are fixed parameters, other numbers and strings are arrays without
     /// axes. Below a list, if parameters are not seen again, integers are arrays as well.
-    pub fn draft(&self, value: &Value) -> Result<Draft> {
+    pub(crate) fn draft(&self, value: &Value) -> Result<Draft> {
         self.item(value, 0, false)
     }
 
@@ -97,19 +97,19 @@ fn unseen() -> Error {
 }
 
 /// The dialect that a version names, if it is one of Dudley's.
-pub fn dialect(version: &str) -> Option<Dialect> {
+pub(crate) fn dialect(version: &str) -> Option<Dialect> {
     version.strip_prefix("dudley-").and_then(Dialect::named)
 }
 
 /// A native file, as its bytes.
-pub fn to_bytes(ready: &Ready<'_>, value: &Value, dialect: Dialect) -> Result<Vec<u8>> {
+pub(crate) fn to_bytes(ready: &Ready<'_>, value: &Value, dialect: Dialect) -> Result<Vec<u8>> {
     let mut out = Cursor::new(Vec::new());
     ready.draft(value)?.write_as(dialect, native_order(), &Limits::from_env()?, &mut out)?;
     Ok(out.into_inner())
 }
 
 /// A native file, at a path.
-pub fn write(ready: &Ready<'_>, value: &Value, dialect: Dialect, place: WritePath) -> Result<()> {
+pub(crate) fn write(ready: &Ready<'_>, value: &Value, dialect: Dialect, place: WritePath) -> Result<()> {
     let draft = ready.draft(value)?;
     let mut file = AtomicFile::create(place, Basis::Nothing)?;
     draft.write_as(dialect, native_order(), &Limits::from_env()?, &mut file)?;
@@ -120,7 +120,7 @@ pub fn write(ready: &Ready<'_>, value: &Value, dialect: Dialect, place: WritePat
 ///
 /// # Errors
 /// Returns `ValueError` for an unknown codec.
-pub fn array_options(codec: Option<&str>, level: Option<i32>) -> PyResult<ArrayOptions> {
+pub(crate) fn array_options(codec: Option<&str>, level: Option<i32>) -> PyResult<ArrayOptions> {
     let mut options = match codec {
         None => ArrayOptions::default(),
         Some(name) => known(name)?,

@@ -9,12 +9,12 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use trilith::array::{Byteorder, Datatype, Field, StructType};
 
 /// The module `numpy`, imported once.
-pub fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+pub(crate) fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import(intern!(py, "numpy"))
 }
 
 /// The dtype of an array's elements as they are read: in the order of this machine, structures packed.
-pub fn to_numpy<'py>(py: Python<'py>, datatype: &Datatype) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn to_numpy<'py>(py: Python<'py>, datatype: &Datatype) -> PyResult<Bound<'py, PyAny>> {
     let described = describe(py, datatype)?;
     numpy(py)?.call_method1(intern!(py, "dtype"), (described,))
 }
@@ -52,7 +52,7 @@ fn struct_description<'py>(py: Python<'py>, fields: &StructType) -> PyResult<Bou
 }
 
 /// Returns `True` if an array in memory already has the form of [`to_numpy`].
-pub fn is_native(datatype: &Datatype, order: Byteorder) -> bool {
+pub(crate) fn is_native(datatype: &Datatype, order: Byteorder) -> bool {
     match datatype {
         // Any byte but 0 is true here, which numpy does not expect.
         Datatype::Bool8 => false,
@@ -68,7 +68,7 @@ pub fn is_native(datatype: &Datatype, order: Byteorder) -> bool {
 }
 
 /// Returns the alignment of elements in memory.
-pub fn alignment(datatype: &Datatype) -> u64 {
+pub(crate) fn alignment(datatype: &Datatype) -> u64 {
     match datatype {
         Datatype::Struct(_) | Datatype::Ascii(_) | Datatype::Utf8(_) | Datatype::Bool8 => 1,
         Datatype::Ucs4(_) => 4,
@@ -78,7 +78,7 @@ pub fn alignment(datatype: &Datatype) -> u64 {
 }
 
 /// The datatype and byteorder of a numpy dtype, as its bytes are.
-pub fn from_numpy(dtype: &Bound<'_, PyAny>) -> PyResult<(Datatype, Byteorder)> {
+pub(crate) fn from_numpy(dtype: &Bound<'_, PyAny>) -> PyResult<(Datatype, Byteorder)> {
     let py = dtype.py();
     let order = match dtype.getattr(intern!(py, "byteorder"))?.extract::<String>()?.as_str() {
         ">" => Byteorder::Big,
@@ -119,7 +119,7 @@ fn struct_from(dtype: &Bound<'_, PyAny>, size: u64) -> PyResult<Datatype> {
 }
 
 /// Keyword arguments from names and values.
-pub fn keywords<'py>(py: Python<'py>, pairs: &[(&str, Bound<'py, PyAny>)]) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn keywords<'py>(py: Python<'py>, pairs: &[(&str, Bound<'py, PyAny>)]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (name, value) in pairs {
         dict.set_item(name, value)?;

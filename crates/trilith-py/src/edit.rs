@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use trilith::asdf::{WriteOptions, append_rows};
 use trilith::bytes::Backing;
+use trilith::change::{Change, Output, SaveOptions, target_of};
 use trilith::tree::{Edit, TreePath, Value};
-use trilith::{Change, Output, SaveOptions, target_of};
 use trilith::{Error, File};
 
 use crate::calm::calm;
@@ -21,7 +21,7 @@ use crate::value::Collector;
 use crate::write::write_all;
 
 /// Sets a value.
-pub fn set(
+pub(crate) fn set(
     py: Python<'_>,
     file: &Held,
     path: &str,
@@ -49,24 +49,24 @@ pub fn set(
 }
 
 /// Removes a key or an item.
-pub fn delete(py: Python<'_>, file: &Held, path: &str) -> PyResult<()> {
+pub(crate) fn delete(py: Python<'_>, file: &Held, path: &str) -> PyResult<()> {
     let path = TreePath::parse(path).or_raise(About::Key)?;
     change(py, file, vec![Step::Delete(path)])
 }
 
 /// Gives a key another name.
-pub fn rename(py: Python<'_>, file: &Held, path: &str, name: String) -> PyResult<()> {
+pub(crate) fn rename(py: Python<'_>, file: &Held, path: &str, name: String) -> PyResult<()> {
     let path = TreePath::parse(path).or_raise(About::Key)?;
     change(py, file, vec![Step::Rename(path, name)])
 }
 
 /// Adds an entry to the history.
-pub fn add_history(py: Python<'_>, file: &Held, text: String) -> PyResult<()> {
+pub(crate) fn add_history(py: Python<'_>, file: &Held, text: String) -> PyResult<()> {
     change(py, file, vec![Step::History(text)])
 }
 
 /// The key of `f[key] = value` as a path.
-pub fn path(key: &Bound<'_, PyAny>) -> PyResult<String> {
+pub(crate) fn path(key: &Bound<'_, PyAny>) -> PyResult<String> {
     let text = key
         .cast::<PyString>()
         .map_err(|_| PyTypeError::new_err("the name of an item to set must be a string: a key or a path"))?;
@@ -104,7 +104,7 @@ fn change(py: Python<'_>, file: &Held, steps: Vec<Step>) -> PyResult<()> {
 }
 
 /// Adds rows to a streamed array and opens the file again.
-pub fn append(py: Python<'_>, file: &Held, path: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
+pub(crate) fn append(py: Python<'_>, file: &Held, path: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
     file.opened()?;
     let own = file.own_path()?;
     let array = crate::drafts::array(rows)?;
@@ -137,7 +137,7 @@ fn changed(file: &File, steps: Vec<Step>) -> trilith::Result<Change<'_>> {
 }
 
 /// Writes the file with its changes somewhere else, to a path or a file object; the file itself stays unchanged.
-pub fn write_to(
+pub(crate) fn write_to(
     py: Python<'_>,
     file: &Held,
     target: &Bound<'_, PyAny>,
@@ -172,7 +172,7 @@ pub fn write_to(
 }
 
 /// Passes on what a written file could not keep.
-pub fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
+pub(crate) fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
     for warning in warnings {
         let text = CString::new(warning.replace('\0', "")).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
@@ -181,7 +181,7 @@ pub fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
 }
 
 /// Writes the changes and opens the file again.
-pub fn update(py: Python<'_>, file: &Held, in_place: bool) -> PyResult<()> {
+pub(crate) fn update(py: Python<'_>, file: &Held, in_place: bool) -> PyResult<()> {
     file.opened()?;
     let path = file.own_path()?;
     let done = calm(py, || {

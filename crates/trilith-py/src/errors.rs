@@ -16,7 +16,7 @@ create_exception!(trilith, LimitError, PyValueError, "The file exceeds a safety 
 
 /// The subject of a usage error, which decides its exception in Python.
 #[derive(Debug, Clone, Copy)]
-pub enum About {
+pub(crate) enum About {
     /// A key or a path.
     Key,
     /// An index.
@@ -26,7 +26,7 @@ pub enum About {
 }
 
 /// An error of the library as the exception that Python expects.
-pub fn raise(error: &Error, about: About) -> PyErr {
+pub(crate) fn raise(error: &Error, about: About) -> PyErr {
     let message = shown_name(&error.text_in(&keyword)).into_owned();
     match error.kind() {
         ErrorKind::Io => os_error(error, message),
@@ -63,7 +63,7 @@ fn keyword(setting: &Setting) -> String {
 const IS_A_DIRECTORY: i32 = 21;
 
 /// The same for an error about a path: of a folder Python has its own to say.
-pub fn raise_at(error: &Error, path: Option<&Path>) -> PyErr {
+pub(crate) fn raise_at(error: &Error, path: Option<&Path>) -> PyErr {
     match path {
         Some(path) if error.kind() == ErrorKind::InvalidInput && path.is_dir() => {
             PyIsADirectoryError::new_err((IS_A_DIRECTORY, error.to_string()))
@@ -81,7 +81,7 @@ fn os_error(error: &Error, message: String) -> PyErr {
 }
 
 /// Turns the errors of a result into exceptions.
-pub trait Raise<T> {
+pub(crate) trait Raise<T> {
     /// The value, or the exception for an error about this.
     fn or_raise(self, about: About) -> PyResult<T>;
 }

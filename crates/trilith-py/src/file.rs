@@ -88,7 +88,7 @@ use crate::{array, drafts, parts, scalar, show, tagged};
 #[pyfunction]
 #[pyo3(signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None, storage_options=None, raw=false, stored=false, files=None, r#where=None), text_signature = "(source, *, memmap=True, layout=None, family=None, byteorder=None, allow=(), remote=None, storage_options=None, raw=False, stored=False, files=None, where=None)")]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
-pub fn open(
+pub(crate) fn open(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
     memmap: bool,
@@ -189,18 +189,18 @@ fn choose(files: &Bound<'_, PyAny>, selection: &mut Selection) -> PyResult<()> {
 /// ...     f["t"][1], f["run/n"], list(f), f.search(value=4)
 /// (np.float64(1.0), 4, ['t', 'run'], {'/run/n': 4})
 #[pyclass(frozen, mapping, weakref, module = "trilith")]
-pub struct File {
+pub(crate) struct File {
     held: Arc<Held>,
     home: Option<Arc<Home>>,
 }
 
 impl File {
-    pub fn opened(&self) -> PyResult<trilith::File> {
+    pub(crate) fn opened(&self) -> PyResult<trilith::File> {
         self.held.opened()
     }
 
     /// The parts that only a file of the ASDF family has.
-    pub fn sections(&self) -> Asdf {
+    pub(crate) fn sections(&self) -> Asdf {
         Asdf { held: self.held.clone(), home: self.home.clone() }
     }
 

@@ -12,7 +12,7 @@ use trilith::{File, OpenOptions};
 
 /// A change that waits for the next update.
 #[derive(Clone)]
-pub enum Step {
+pub(crate) enum Step {
     Set(TreePath, Value),
     Array(TreePath, Array, ArrayOptions),
     Delete(TreePath),
@@ -21,7 +21,7 @@ pub enum Step {
 }
 
 /// An open file, how it is opened again, and its changes.
-pub struct Held {
+pub(crate) struct Held {
     pub path: Option<PathBuf>,
     opening: OpenOptions,
     state: Mutex<State>,
@@ -31,7 +31,7 @@ pub struct Held {
 
 /// State that changes while a file is open.
 #[derive(Default)]
-pub struct State {
+pub(crate) struct State {
     file: Option<File>,
     /// The tree with the changes that were not written yet.
     pub edited: Option<Arc<Tree>>,
@@ -47,12 +47,12 @@ impl State {
 
 impl Held {
     /// A file that was just opened.
-    pub fn new(file: File, path: Option<PathBuf>, opening: OpenOptions) -> Self {
+    pub(crate) fn new(file: File, path: Option<PathBuf>, opening: OpenOptions) -> Self {
         Self { path, opening, state: Mutex::new(State::new(file)), turn: Mutex::new(()) }
     }
 
     /// The open file.
-    pub fn opened(&self) -> PyResult<File> {
+    pub(crate) fn opened(&self) -> PyResult<File> {
         self.state().file.clone().ok_or_else(|| PyValueError::new_err("this file is closed"))
     }
 
@@ -60,41 +60,41 @@ impl Held {
     ///
     /// # Errors
     /// Returns `ValueError` if it was not opened by its path.
-    pub fn own_path(&self) -> PyResult<&Path> {
+    pub(crate) fn own_path(&self) -> PyResult<&Path> {
         let refused = || PyValueError::new_err("only a file that was opened by its path can be changed");
         self.path.as_deref().ok_or_else(refused)
     }
 
     /// Returns `True` if it was closed.
-    pub fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.state().file.is_none()
     }
 
     /// Closes it and drops changes that were not written.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         let old = std::mem::take(&mut *self.state());
         drop(old);
     }
 
     /// Held for moments only: nothing is read under it.
-    pub fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The open file, and its tree with the changes that were not written yet.
-    pub fn current(&self) -> trilith::Result<(File, Option<Arc<Tree>>)> {
+    pub(crate) fn current(&self) -> trilith::Result<(File, Option<Arc<Tree>>)> {
         let state = self.state();
         let file = state.file.clone().ok_or_else(|| trilith::Error::invalid_input("this file is closed"))?;
         Ok((file, state.edited.clone()))
     }
 
     /// Waits until no other thread changes the file. The interpreter must not be held.
-    pub fn turn(&self) -> MutexGuard<'_, ()> {
+    pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens the file again after it was written.
-    pub fn reopen(&self, path: &Path) -> trilith::Result<()> {
+    pub(crate) fn reopen(&self, path: &Path) -> trilith::Result<()> {
         let file = opened(self.opening.open(path)?)?;
         *self.state() = State::new(file);
         Ok(())
@@ -105,7 +105,7 @@ impl Held {
 ///
 /// # Errors
 /// Returns an error if the items of a layout cannot be found.
-pub fn opened(file: File) -> trilith::Result<File> {
+pub(crate) fn opened(file: File) -> trilith::Result<File> {
     if let Some(file) = file.as_dudley() {
         file.outline()?;
     }

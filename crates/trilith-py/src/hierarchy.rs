@@ -66,7 +66,7 @@ fn python<'py>(py: Python<'py>, value: &Json) -> PyResult<Bound<'py, PyAny>> {
 
 /// The nodes of an open file, and what cannot be reached with the reason.
 #[pyfunction]
-pub fn _hierarchy<'py>(opened: &Bound<'py, PyAny>) -> PyResult<Found<'py>> {
+pub(crate) fn _hierarchy<'py>(opened: &Bound<'py, PyAny>) -> PyResult<Found<'py>> {
     let found = with_backend(opened, Hierarchy::of_backend)?;
     let rows = found.nodes.into_iter().map(|node| row(opened.py(), node)).collect::<PyResult<_>>()?;
     Ok((rows, found.problems.into_iter().map(|(path, error)| (path, error.to_string())).collect()))
@@ -75,7 +75,7 @@ pub fn _hierarchy<'py>(opened: &Bound<'py, PyAny>) -> PyResult<Found<'py>> {
 /// The names that the arrays of these keys and numbers of axes have by what their group says; None if nothing says them.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
-pub fn _conventions(group: &Bound<'_, Keyed>, arrays: Vec<(String, usize)>) -> PyResult<Vec<Option<Vec<String>>>> {
+pub(crate) fn _conventions(group: &Bound<'_, Keyed>, arrays: Vec<(String, usize)>) -> PyResult<Vec<Option<Vec<String>>>> {
     let place = &group.get().0;
     calm(group.py(), || {
         let found = Conventions::of(&place.item);
@@ -85,14 +85,14 @@ pub fn _conventions(group: &Bound<'_, Keyed>, arrays: Vec<(String, usize)>) -> P
 
 /// Compares names of files in natural order: negative if the first is before the other.
 #[pyfunction]
-pub fn _natural(one: &str, other: &str) -> i8 {
+pub(crate) fn _natural(one: &str, other: &str) -> i8 {
     trilith_io::glob::natural(one, other) as i8
 }
 
 /// Names of the axes of arrays in a group and the groups below it.
 #[pyclass(name = "_AxisNames", module = "trilith._trilith")]
 #[derive(Default)]
-pub struct Axes(AxisNames);
+pub(crate) struct Axes(AxisNames);
 
 #[pymethods]
 impl Axes {
@@ -117,7 +117,7 @@ impl Axes {
 
 /// Returns the name of an open file, a word for its version when it was opened, and whether it has changed since.
 #[pyfunction]
-pub fn _state(opened: &Bound<'_, PyAny>) -> PyResult<(String, Option<String>, bool)> {
+pub(crate) fn _state(opened: &Bound<'_, PyAny>) -> PyResult<(String, Option<String>, bool)> {
     with_backend(opened, |backend| {
         let source = backend.source();
         Ok((
@@ -133,7 +133,7 @@ pub fn _state(opened: &Bound<'_, PyAny>) -> PyResult<(String, Option<String>, bo
 /// element that was never written, and the byte order if there is one.
 #[pyfunction]
 #[pyo3(signature = (array, rows=None))]
-pub fn _manifest<'py>(array: &Bound<'py, Array>, rows: Option<u64>) -> PyResult<Bound<'py, PyTuple>> {
+pub(crate) fn _manifest<'py>(array: &Bound<'py, Array>, rows: Option<u64>) -> PyResult<Bound<'py, PyTuple>> {
     let py = array.py();
     let described = &array.get().array;
     let found = calm(py, || described.manifest(rows))?.or_raise(About::Argument)?;
@@ -151,7 +151,7 @@ pub fn _manifest<'py>(array: &Bound<'py, Array>, rows: Option<u64>) -> PyResult<
 /// For each array the lengths of parts of about `bytes` bytes that can be decoded with little waste.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
-pub fn _tiles(py: Python<'_>, arrays: Vec<Bound<'_, Array>>, bytes: u64) -> PyResult<Vec<Vec<u64>>> {
+pub(crate) fn _tiles(py: Python<'_>, arrays: Vec<Bound<'_, Array>>, bytes: u64) -> PyResult<Vec<Vec<u64>>> {
     let described: Vec<_> = arrays.iter().map(|array| array.get().array.clone()).collect();
     calm(py, || trilith::Array::tiles_of_all(&described, bytes))?.or_raise(About::Argument)
 }
@@ -159,7 +159,7 @@ pub fn _tiles(py: Python<'_>, arrays: Vec<Bound<'_, Array>>, bytes: u64) -> PyRe
 /// Reads parts of arrays, each into a C-contiguous array of its shape and dtype: their bytes are requested together.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "they come from Python")]
-pub fn _read_together(py: Python<'_>, parts: Vec<(Bound<'_, Array>, Bound<'_, PyAny>)>) -> PyResult<()> {
+pub(crate) fn _read_together(py: Python<'_>, parts: Vec<(Bound<'_, Array>, Bound<'_, PyAny>)>) -> PyResult<()> {
     let parts: Vec<_> = parts.iter().map(|(part, out)| (&part.get().array, out)).filter(|(part, _)| part.nbytes() > 0).collect();
     let outs = parts.iter().map(|(_, out)| memory(out)).collect::<PyResult<Vec<_>>>()?;
     let mut outs = outs.iter().map(|out| Ok(out.try_readwrite()?)).collect::<PyResult<Vec<_>>>()?;

@@ -13,7 +13,7 @@ use crate::scalar::helper;
 
 /// A file of this machine, as it was opened.
 #[derive(Debug)]
-pub struct Home {
+pub(crate) struct Home {
     /// Absolute.
     pub path: PathBuf,
     pub memmap: bool,
@@ -37,7 +37,7 @@ pub struct Home {
 
 impl Home {
     /// The keywords of `trilith.open`, other than the defaults.
-    pub fn keywords<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    pub(crate) fn keywords<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         if !self.memmap {
             dict.set_item("memmap", false)?;
@@ -87,7 +87,7 @@ impl Home {
 ///
 /// # Errors
 /// Returns `TypeError` if it was not opened by its path.
-pub fn reduce<'py>(home: Option<&Home>, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn reduce<'py>(home: Option<&Home>, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
     let Some(home) = home else {
         return Err(PyTypeError::new_err("only a file that was opened by its path can be pickled"));
     };
@@ -96,30 +96,30 @@ pub fn reduce<'py>(home: Option<&Home>, py: Python<'py>) -> PyResult<Bound<'py, 
 }
 
 /// A way to an array: the item that it is, and the parts that were taken one of the other.
-pub struct Way {
+pub(crate) struct Way {
     pub place: Place,
     parts: Vec<Py<PyAny>>,
 }
 
 impl Way {
     /// To an item.
-    pub fn to(place: Place) -> Self {
+    pub(crate) fn to(place: Place) -> Self {
         Self { place, parts: Vec::new() }
     }
 
     /// Returns `True` if it leads to a whole array, not to a part.
-    pub fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.parts.is_empty()
     }
 
     /// On to a part of the array there.
-    pub fn part(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> Self {
+    pub(crate) fn part(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> Self {
         let parts = self.parts.iter().map(|part| part.clone_ref(py)).chain([index.clone().unbind()]).collect();
         Self { place: self.place.clone(), parts }
     }
 
     /// Path, keywords of `open`, tree path and parts; nothing if no path leads there.
-    pub fn words<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+    pub(crate) fn words<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let Some((home, at)) = self.place.address() else { return Ok(None) };
         let parts = PyTuple::new(py, &self.parts)?;
         let words = (home.path.as_os_str(), home.keywords(py)?, at, parts);

@@ -32,7 +32,7 @@ use crate::parallel::{ParallelWriter, absolute};
 /// them, and `catalog` lists many.
 #[pyclass(frozen, weakref, module = "trilith")]
 #[derive(Clone)]
-pub struct Layout(pub Parsed, pub Option<PathBuf>);
+pub(crate) struct Layout(pub Parsed, pub Option<PathBuf>);
 
 /// Reads the text of a layout; the error is the first that was found, with its place.
 fn read(text: &[u8]) -> trilith::Result<Parsed> {
@@ -319,7 +319,7 @@ impl Layout {
     /// >>> import trilith
     /// >>> trilith.Layout("N : <i4  x = <f8[N]").items()
     /// [('N', 'param'), ('x', 'data')]
-    pub fn items(&self) -> Vec<(String, &'static str)> {
+    pub(crate) fn items(&self) -> Vec<(String, &'static str)> {
         let ids = (1..self.0.item_count()).filter_map(|at| self.0.item_at(at));
         let named = ids.filter_map(|id| {
             let kind = match self.0.kind(id) {
@@ -398,7 +398,7 @@ fn is_path(text: &str) -> bool {
 }
 
 /// A layout that was handed in: as such, as the path of its file, or as its text.
-pub fn given(layout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Parsed>> {
+pub(crate) fn given(layout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Parsed>> {
     let Some(layout) = layout else { return Ok(None) };
     if let Ok(layout) = layout.cast::<Layout>() {
         return Ok(Some(layout.get().0.clone()));

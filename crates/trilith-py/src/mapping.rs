@@ -11,7 +11,7 @@ use crate::{scalar, show};
 
 /// The common base of the mappings of a tree.
 #[pyclass(frozen, mapping, subclass, weakref, module = "trilith", name = "_Keyed")]
-pub struct Keyed(pub Place);
+pub(crate) struct Keyed(pub Place);
 
 /// A mapping of the tree, which behaves like a dictionary that cannot be changed.
 ///
@@ -24,7 +24,7 @@ pub struct Keyed(pub Place);
 /// >>> "meta" in f["roman"], len(f["roman"]), f["roman"].get("nothing", 0)
 /// (True, 1, 0)
 #[pyclass(frozen, mapping, extends = Keyed, module = "trilith")]
-pub struct Mapping;
+pub(crate) struct Mapping;
 
 /// A table of astropy in the tree: a mapping with its `columns`, which other libraries take as the table.
 ///
@@ -40,7 +40,7 @@ pub struct Mapping;
 /// >>> polars.DataFrame(f["stars"]).equals(stars)
 /// True
 #[pyclass(frozen, mapping, extends = Keyed, module = "trilith")]
-pub struct Columns;
+pub(crate) struct Columns;
 
 #[pymethods]
 impl Columns {
@@ -114,7 +114,7 @@ impl Keyed {
         Ok(text.to_str().is_ok_and(|text| is_here(text) || matches!(self.0.find(py, text), Ok(Some(_)))))
     }
 
-    pub fn __len__(&self) -> PyResult<usize> {
+    pub(crate) fn __len__(&self) -> PyResult<usize> {
         self.0.len()
     }
 

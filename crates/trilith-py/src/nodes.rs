@@ -19,30 +19,30 @@ use crate::{scalar, show, tagged};
 
 /// An item of an open file, and the file on this machine that it is in.
 #[derive(Clone)]
-pub struct Place {
+pub(crate) struct Place {
     pub item: Item<'static>,
     home: Option<Arc<Home>>,
 }
 
 impl Place {
     /// The root of a file.
-    pub fn root(file: &trilith::File, home: Option<&Arc<Home>>) -> Self {
+    pub(crate) fn root(file: &trilith::File, home: Option<&Arc<Home>>) -> Self {
         Self { item: file.shared_root(), home: home.cloned() }
     }
 
     /// The file and the path in it by which another process finds the item.
-    pub fn address(&self) -> Option<(Arc<Home>, String)> {
+    pub(crate) fn address(&self) -> Option<(Arc<Home>, String)> {
         Some((self.home.clone()?, self.item.path()?))
     }
 
     /// Another item, of this file or one that it refers to.
-    pub fn to(&self, item: Item<'static>) -> Self {
+    pub(crate) fn to(&self, item: Item<'static>) -> Self {
         let home = self.home.clone().filter(|_| item.is_beside(&self.item));
         Self { item, home }
     }
 
     /// The item itself, or what it refers to.
-    pub fn followed(self, py: Python<'_>) -> PyResult<Self> {
+    pub(crate) fn followed(self, py: Python<'_>) -> PyResult<Self> {
         if self.item.kind() != ItemKind::Reference {
             return Ok(self);
         }
@@ -51,23 +51,23 @@ impl Place {
     }
 
     /// The item that a key or a path leads to from here.
-    pub fn find(&self, py: Python<'_>, path: &str) -> PyResult<Option<Self>> {
+    pub(crate) fn find(&self, py: Python<'_>, path: &str) -> PyResult<Option<Self>> {
         let found = py.detach(|| self.item.find(path)).or_raise(About::Key)?;
         Ok(found.map(|item| self.to(item)))
     }
 
     /// The error for a path that leads nowhere.
-    pub fn key_error(&self, path: &str) -> PyErr {
+    pub(crate) fn key_error(&self, path: &str) -> PyErr {
         raise(&self.item.missing(path), About::Key)
     }
 
     /// The whole tag of the item.
-    pub fn tag(&self) -> Option<String> {
+    pub(crate) fn tag(&self) -> Option<String> {
         self.item.notes().tag.map(str::to_owned)
     }
 
     /// Returns the Python object for the item: an array, a scalar's value, a mapping or a sequence.
-    pub fn into_python<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn into_python<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.item.kind() {
             ItemKind::Array => Ok(Bound::new(py, self.array(py)?)?.into_any()),
             ItemKind::List => Ok(Bound::new(py, Sequence(self))?.into_any()),
@@ -93,7 +93,7 @@ impl Place {
     }
 
     /// A mapping, or a table of astropy.
-    pub fn into_mapping(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    pub(crate) fn into_mapping(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         let name = self.item.notes().tag.and_then(|tag| tag.rsplit('/').next());
         let is_table = name.is_some_and(|name| name.starts_with("table-"));
         if is_table && matches!(self.item.get("columns"), Ok(Some(columns)) if columns.kind() == ItemKind::List) {
@@ -103,13 +103,13 @@ impl Place {
     }
 
     /// Dictionaries and lists of it with the tags that are left, in which arrays were read.
-    pub fn tagged<'py>(&self, py: Python<'py>, classes: &tagged::Classes<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    pub(crate) fn tagged<'py>(&self, py: Python<'py>, classes: &tagged::Classes<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some((file, node)) = self.item.as_asdf() else { return Ok(None) };
         tagged::below(py, file, node, classes)
     }
 
     /// The object that the converters of the `asdf` package make of it.
-    pub fn converted<'py>(&self, py: Python<'py>, form: &str) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn converted<'py>(&self, py: Python<'py>, form: &str) -> PyResult<Bound<'py, PyAny>> {
         if form != "asdf" {
             return Err(PyValueError::new_err(format!("as_ is \"asdf\", not {form:?}")));
         }
@@ -124,25 +124,25 @@ impl Place {
     }
 
     /// The item and all below it as dictionaries and lists.
-    pub fn copied<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn copied<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Copier::new().copy(py, self.clone())
     }
 
     /// Returns the parent of the item, and its key there.
-    pub fn above<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, String)>> {
+    pub(crate) fn above<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, String)>> {
         let Some((above, key)) = self.item.parent() else { return Ok(None) };
         Ok(Some((self.to(above).into_python(py)?, key)))
     }
 
     /// Returns the storage of its array in the words of a listing, or the filter for a file without a tree.
-    pub fn storage(&self) -> trilith::Result<Option<String>> {
+    pub(crate) fn storage(&self) -> trilith::Result<Option<String>> {
         let found = self.item.describe()?;
         Ok(if self.item.as_asdf().is_some() { Some(found.storage) } else { found.filter })
     }
 
     /// Returns the description of the file: "tree", "layout", "derived" for the layout of another format, or "set"
     /// for a file set.
-    pub fn form(&self) -> &'static str {
+    pub(crate) fn form(&self) -> &'static str {
         let any: &dyn std::any::Any = self.item.backend();
         match any.downcast_ref::<DudleyFile>() {
             Some(file) if matches!(file.origin(), LayoutOrigin::Derived(_)) => "derived",
@@ -153,7 +153,7 @@ impl Place {
     }
 
     /// Pickles the item: as the path to it, or as its values if no path leads there.
-    pub fn reduced<'py>(&self, slf: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn reduced<'py>(&self, slf: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         match Way::to(self.clone()).words(py)? {
             Some(way) => Ok((scalar::helper(py, "found")?, way).into_pyobject(py)?.into_any()),
@@ -163,13 +163,13 @@ impl Place {
     }
 
     /// The pairs of a mapping, or the items of a sequence.
-    pub fn members(&self) -> PyResult<Vec<(Option<Scalar<'_>>, Self)>> {
+    pub(crate) fn members(&self) -> PyResult<Vec<(Option<Scalar<'_>>, Self)>> {
         let members = self.item.members().or_raise(About::Key)?;
         Ok(members.into_iter().map(|(key, item)| (key, self.to(item))).collect())
     }
 
     /// Returns the number of members.
-    pub fn len(&self) -> PyResult<usize> {
+    pub(crate) fn len(&self) -> PyResult<usize> {
         Ok(self.item.members().or_raise(About::Key)?.len())
     }
 
@@ -179,19 +179,19 @@ impl Place {
 }
 
 /// Copies what is below an item into dictionaries and lists; an item that several places refer to is one object.
-pub struct Copier {
+pub(crate) struct Copier {
     done: HashMap<(usize, usize), Py<PyAny>>,
     depth: u64,
 }
 
 impl Copier {
     /// Copies nothing yet.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { done: HashMap::new(), depth: 0 }
     }
 
     /// An item and what is below it.
-    pub fn copy<'py>(&mut self, py: Python<'py>, place: Place) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn copy<'py>(&mut self, py: Python<'py>, place: Place) -> PyResult<Bound<'py, PyAny>> {
         let kind = place.item.kind();
         if !kind.is_collection() || place.item.integer().or_raise(About::Key)?.is_some() {
             return place.into_python(py);
@@ -242,7 +242,7 @@ impl Copier {
 }
 
 /// A class of `collections.abc`.
-pub fn view<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
+pub(crate) fn view<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     Ok(py.import(intern!(py, "collections.abc"))?.getattr(name)?.cast_into()?)
 }
 
@@ -255,7 +255,7 @@ pub fn view<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
 /// >>> f["filters"][:2]
 /// ['F062', 'F087']
 #[pyclass(frozen, sequence, weakref, module = "trilith")]
-pub struct Sequence(pub Place);
+pub(crate) struct Sequence(pub Place);
 
 #[pymethods]
 impl Sequence {

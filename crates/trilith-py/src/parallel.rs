@@ -60,7 +60,12 @@ use crate::write::family;
 /// array([2., 2., 2.], dtype=float32)
 #[pyfunction]
 #[pyo3(signature = (path, tree, *, version=None))]
-pub fn create<'py>(py: Python<'py>, path: PathBuf, tree: &Bound<'py, PyAny>, version: Option<&str>) -> PyResult<ParallelWriter> {
+pub(crate) fn create<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    tree: &Bound<'py, PyAny>,
+    version: Option<&str>,
+) -> PyResult<ParallelWriter> {
     let path = absolute(path);
     let (form, dialect) = family(&path.to_string_lossy(), version)?;
     let options = array_options(None, None)?;
@@ -108,7 +113,7 @@ pub fn create<'py>(py: Python<'py>, path: PathBuf, tree: &Bound<'py, PyAny>, ver
 /// np.float32(6.0)
 #[pyfunction]
 #[pyo3(signature = (path, *, id=None))]
-pub fn resume(py: Python<'_>, path: PathBuf, id: Option<&str>) -> PyResult<ParallelWriter> {
+pub(crate) fn resume(py: Python<'_>, path: PathBuf, id: Option<&str>) -> PyResult<ParallelWriter> {
     let path = absolute(path);
     let opened = py.detach(|| match id {
         Some(id) => Writer::open_id(&path, id),
@@ -118,7 +123,7 @@ pub fn resume(py: Python<'_>, path: PathBuf, id: Option<&str>) -> PyResult<Paral
 }
 
 /// Another process may have another working directory.
-pub fn absolute(path: PathBuf) -> PathBuf {
+pub(crate) fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 
@@ -130,7 +135,7 @@ fn place(path: &str) -> String {
 /// A file that many processes write: see `trilith.create`. As a context manager it finishes the file at the end, and aborts
 /// it if an exception is raised.
 #[pyclass(frozen, module = "trilith")]
-pub struct ParallelWriter {
+pub(crate) struct ParallelWriter {
     pub writer: Writer,
 }
 

@@ -28,7 +28,7 @@ const PIECE: usize = 4 << 20;
 
 /// A block that is to be written: its bytes, or a file and the number of the block there, which is then copied as it is
 /// stored; its codec as the file names it, and the level of that.
-pub type Given<'py> = (Bound<'py, PyAny>, Option<[u8; 4]>, Option<i32>);
+pub(crate) type Given<'py> = (Bound<'py, PyAny>, Option<[u8; 4]>, Option<i32>);
 
 /// The source of the bytes of a block.
 enum Content<'py> {
@@ -80,7 +80,7 @@ impl Ready<'_> {
 #[pyfunction]
 #[pyo3(name = "_write_parts", signature = (target, version, comments, text, blocks, *, checksums=true, index=true))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "they are keywords, and lists of Python")]
-pub fn write_parts<'py>(
+pub(crate) fn write_parts<'py>(
     py: Python<'py>,
     target: &Bound<'py, PyAny>,
     version: &str,
@@ -150,7 +150,7 @@ fn put<W: Write + Seek>(
 ///
 /// # Errors
 /// Returns the errors of [`Change::save`].
-pub fn become_parts<'py>(
+pub(crate) fn become_parts<'py>(
     py: Python<'py>,
     file: &Held,
     text: &str,
@@ -191,7 +191,7 @@ pub fn become_parts<'py>(
 /// Compares the checksum of the block that a NumPy array is a view of: see [`check_lent`].
 #[pyfunction]
 #[pyo3(name = "_check_view")]
-pub fn check_view(array: &Bound<'_, PyAny>) -> PyResult<()> {
+pub(crate) fn check_view(array: &Bound<'_, PyAny>) -> PyResult<()> {
     check_lent(array)
 }
 
@@ -199,7 +199,7 @@ pub fn check_view(array: &Bound<'_, PyAny>) -> PyResult<()> {
 ///
 /// # Errors
 /// Returns `FormatError` if the block is damaged, and an error if it cannot be read.
-pub fn check_block(py: Python<'_>, file: &AsdfFile, number: i64) -> PyResult<()> {
+pub(crate) fn check_block(py: Python<'_>, file: &AsdfFile, number: i64) -> PyResult<()> {
     let checked = calm(py, || {
         let sections = file.sections();
         verify_backing(&*sections.block(number)?.stored(sections.source())?)
@@ -211,7 +211,7 @@ pub fn check_block(py: Python<'_>, file: &AsdfFile, number: i64) -> PyResult<()>
 ///
 /// # Errors
 /// Returns an error if the block cannot be read.
-pub fn is_same(py: Python<'_>, file: &AsdfFile, number: i64, memory: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(crate) fn is_same(py: Python<'_>, file: &AsdfFile, number: i64, memory: &Bound<'_, PyAny>) -> PyResult<bool> {
     let array = memory.cast::<PyArray1<u8>>().map_err(|_| PyTypeError::new_err("a block is an array of uint8"))?;
     let array = array.try_readonly()?;
     let bytes = array.as_slice()?;
@@ -244,7 +244,7 @@ fn pieces(data: &dyn Source, mut take: impl FnMut(usize, &[u8]) -> trilith::Resu
 /// Returns `True` if blocks of this codec, as the file names it, can be read.
 #[pyfunction]
 #[pyo3(name = "_decodes")]
-pub fn decodes(label: [u8; 4]) -> bool {
+pub(crate) fn decodes(label: [u8; 4]) -> bool {
     label == [0; 4] || codec::opt_codec(CodecId(label)).is_some()
 }
 
@@ -252,7 +252,7 @@ pub fn decodes(label: [u8; 4]) -> bool {
 /// its comments; None if that cannot be.
 #[pyfunction]
 #[pyo3(name = "_toward")]
-pub fn toward(py: Python<'_>, old: &str, new: &str) -> PyResult<Option<String>> {
+pub(crate) fn toward(py: Python<'_>, old: &str, new: &str) -> PyResult<Option<String>> {
     let made = py.detach(|| {
         let limits = Limits::from_env()?;
         text_toward(&Tree::parse(old, &limits)?, new, &limits)
@@ -265,7 +265,7 @@ pub fn toward(py: Python<'_>, old: &str, new: &str) -> PyResult<Option<String>> 
 ///
 /// # Errors
 /// Returns an error if the file was closed, and the exceptions of Python for the tree.
-pub fn tagged_toward<'py>(file: &AsdfFile, tree: &Bound<'py, PyAny>, classes: &Classes<'py>) -> PyResult<Option<String>> {
+pub(crate) fn tagged_toward<'py>(file: &AsdfFile, tree: &Bound<'py, PyAny>, classes: &Classes<'py>) -> PyResult<Option<String>> {
     let Some(value) = tagged::value(tree, classes)? else { return Ok(None) };
     let made = tree.py().detach(|| text_toward(file.tree(), &print_document(&value, &PrintOptions::default()), file.limits()));
     made.or_raise(About::Argument)

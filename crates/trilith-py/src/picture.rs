@@ -18,7 +18,7 @@ use crate::errors::{About, Raise, raise, raise_at};
 
 /// A picture of an array, as `show` returns it. A notebook draws it.
 #[pyclass(frozen, module = "trilith")]
-pub struct Picture {
+pub(crate) struct Picture {
     form: Form,
     what: String,
 }
@@ -141,7 +141,7 @@ impl Picture {
 #[pyfunction]
 #[pyo3(signature = (array, *, interval="zscale", range=None, stretch="linear", cmap="gray", resample="mean", width=None, origin="upper"))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
-pub fn show(
+pub(crate) fn show(
     py: Python<'_>,
     array: &Bound<'_, PyAny>,
     interval: &str,
@@ -194,7 +194,7 @@ fn described(array: &Bound<'_, PyAny>) -> PyResult<Described> {
 }
 
 /// A small picture of the image of a file.
-pub fn image_of(file: &trilith::File) -> Option<String> {
+pub(crate) fn image_of(file: &trilith::File) -> Option<String> {
     let path = file.image().ok()??;
     glance::html(&file.array(&path).ok()?)
 }

@@ -11,7 +11,7 @@ use trilith::file::Permissions;
 use trilith::{Error, ErrorKind, Limits, OpenOptions, Result};
 
 /// Returns the options for remote files: the environment, then those of the caller.
-pub fn options(allow: &[String], remote: Option<&Bound<'_, PyDict>>) -> PyResult<RemoteOptions> {
+pub(crate) fn options(allow: &[String], remote: Option<&Bound<'_, PyDict>>) -> PyResult<RemoteOptions> {
     let mut options = RemoteOptions::from_env().map_err(wrong)?;
     for prefix in Permissions::read(allow).map_err(wrong)?.addresses() {
         options.allow(prefix).map_err(wrong)?;
@@ -55,14 +55,14 @@ fn text_of(value: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// Returns the places that a caller allows references to lead to, in a form that means the same in every folder.
-pub fn allowed(allow: &[String]) -> PyResult<Vec<String>> {
+pub(crate) fn allowed(allow: &[String]) -> PyResult<Vec<String>> {
     let read = Permissions::read(allow).map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
     let folders = read.folders().iter().map(|folder| bytes::file_uri(folder));
     Ok(folders.chain(read.addresses().iter().cloned()).collect())
 }
 
 /// Returns the options for opening files: the environment, then those of the caller.
-pub fn opening(
+pub(crate) fn opening(
     memmap: bool,
     allow: &[String],
     remote: Option<&Bound<'_, PyDict>>,
@@ -74,7 +74,7 @@ pub fn opening(
 }
 
 /// Returns the options for servers and object stores: the environment, then those of the caller.
-pub fn servers(
+pub(crate) fn servers(
     allow: &[String],
     remote: Option<&Bound<'_, PyDict>>,
     storage: Option<&Bound<'_, PyDict>>,
@@ -85,7 +85,7 @@ pub fn servers(
 }
 
 /// Returns the place for a new file: a path, or a URL with the options of its store.
-pub fn place(
+pub(crate) fn place(
     target: &Bound<'_, PyAny>,
     overwrite: bool,
     remote: Option<&Bound<'_, PyDict>>,
@@ -142,7 +142,7 @@ fn direct(given: &Bound<'_, PyAny>, fs: &Bound<'_, PyAny>, path: &str) -> PyResu
 
 /// Returns the file of an fsspec handle (an open file, or the result of `fsspec.open`), read by ranges and not
 /// through the handle: by the URL itself if that is known, else by the file system. Returns None if it is no such handle.
-pub fn fsspec(given: &Bound<'_, PyAny>) -> PyResult<Option<SourceRef>> {
+pub(crate) fn fsspec(given: &Bound<'_, PyAny>) -> PyResult<Option<SourceRef>> {
     let (Ok(fs), Ok(path)) = (given.getattr("fs"), given.getattr("path")) else { return Ok(None) };
     if !fs.hasattr("cat_ranges")? || !fs.hasattr("cat_file")? || given.getattr("compression").is_ok_and(|c| !c.is_none()) {
         return Ok(None);
@@ -202,7 +202,7 @@ impl Parts for Filesystem {
 }
 
 /// The bytes of a `bytes` object, or of anything that lends its memory.
-pub fn copied(given: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+pub(crate) fn copied(given: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     if let Ok(bytes) = given.cast::<PyBytes>() {
         return Ok(bytes.as_bytes().to_vec());
     }

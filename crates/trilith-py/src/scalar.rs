@@ -14,12 +14,12 @@ use trilith::tree::{Data, Scalar, Value};
 use crate::errors::{About, FormatError, Raise};
 
 /// A class or function of the module `trilith._values`.
-pub fn helper<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn helper<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import(intern!(py, "trilith._values"))?.getattr(name)
 }
 
 /// The class of `trilith` that keeps a tag: `TaggedString`, `TaggedDict` or `TaggedList`.
-pub fn tagged_class<'py>(py: Python<'py>, name: &'static str) -> PyResult<&'py Bound<'py, PyType>> {
+pub(crate) fn tagged_class<'py>(py: Python<'py>, name: &'static str) -> PyResult<&'py Bound<'py, PyType>> {
     static CLASSES: [PyOnceLock<Py<PyType>>; 3] = [PyOnceLock::new(), PyOnceLock::new(), PyOnceLock::new()];
     let [text, mapping, sequence] = &CLASSES;
     let class = match name {
@@ -31,7 +31,7 @@ pub fn tagged_class<'py>(py: Python<'py>, name: &'static str) -> PyResult<&'py B
 }
 
 /// Returns the Python object for a scalar.
-pub fn to_python<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn to_python<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyAny>> {
     let foreign = item.notes().tag.filter(|tag| !tag.starts_with("tag:yaml.org,2002:"));
     let Some(tag) = foreign else {
         return written(py, item.value().or_raise(About::Key)?, || item.line_column());
@@ -46,7 +46,7 @@ pub fn to_python<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, P
 }
 
 /// Returns the Python object for a value that is written at this line and column.
-pub fn written<'py>(
+pub(crate) fn written<'py>(
     py: Python<'py>,
     read: Scalar<'_>,
     place: impl FnOnce() -> Option<(u32, u32)>,
@@ -60,7 +60,7 @@ pub fn written<'py>(
 }
 
 /// Returns the Python object for a value without a tag.
-pub fn value<'py>(py: Python<'py>, value: Scalar<'_>) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn value<'py>(py: Python<'py>, value: Scalar<'_>) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Scalar::Null => py.None().into_bound(py),
         Scalar::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
@@ -82,7 +82,7 @@ fn is_complex(tag: &str) -> bool {
 }
 
 /// An integer of any size from its decimal digits. Python refuses to read more than 4,300 at once.
-pub fn integer<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn integer<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
     const PIECE: usize = 4000;
     let class = py.get_type::<PyInt>();
     if digits.len() <= PIECE {
@@ -99,17 +99,17 @@ pub fn integer<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>
 }
 
 /// The attributes of an item as a dictionary; one that is only there is None.
-pub fn attributes<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn attributes<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyDict>> {
     dict(py, item.attributes().or_raise(About::Argument)?)
 }
 
 /// The words of the layout about an item as a dictionary.
-pub fn words<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn words<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyDict>> {
     dict(py, item.words().or_raise(About::Argument)?)
 }
 
 /// The names of the axes of an item, and whether it is a coordinate.
-pub fn axes(item: &Item<'_>) -> PyResult<(Vec<Option<String>>, bool)> {
+pub(crate) fn axes(item: &Item<'_>) -> PyResult<(Vec<Option<String>>, bool)> {
     let axes = item.axes().or_raise(About::Argument)?;
     Ok((axes.names, axes.is_coordinate))
 }

@@ -8,7 +8,7 @@ use crate::errors::{About, Raise};
 use crate::nodes::Place;
 
 /// Conditions of a search: regular expressions of keys and values, patterns of path and tag, datatype, shape.
-pub type Conditions = (Vec<String>, Vec<String>, Option<String>, Option<String>, Option<String>, Option<String>);
+pub(crate) type Conditions = (Vec<String>, Vec<String>, Option<String>, Option<String>, Option<String>, Option<String>);
 
 fn search((keys, values, path, tag, datatype, shape): &Conditions) -> trilith::Result<Search> {
     let mut all = Search::new();
@@ -34,7 +34,7 @@ fn search((keys, values, path, tag, datatype, shape): &Conditions) -> trilith::R
 }
 
 /// The paths, from a place on, of what meets the conditions: the place itself and what is below it.
-pub fn paths(py: Python<'_>, place: &Place, conditions: &Conditions) -> PyResult<Vec<String>> {
+pub(crate) fn paths(py: Python<'_>, place: &Place, conditions: &Conditions) -> PyResult<Vec<String>> {
     let found = calm(py, || {
         let mut paths = Vec::new();
         search(conditions)?.run(&place.item, |path, item| {

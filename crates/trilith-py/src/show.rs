@@ -16,19 +16,19 @@ const ROWS: usize = 400;
 const WIDTH: usize = 60;
 
 /// `float32 (2, 3), 24 B`
-pub fn array(array: &Array) -> String {
+pub(crate) fn array(array: &Array) -> String {
     format!("{}{}, {}", datatype(array.datatype()), shape(array.shape().iter().map(u64::to_string)), size(array.nbytes()))
 }
 
 /// The same as HTML.
-pub fn array_html(array: &Array, tag: Option<&str>) -> String {
+pub(crate) fn array_html(array: &Array, tag: Option<&str>) -> String {
     let mask = if array.mask().is_some() { ", masked" } else { "" };
     let tag = tag.map(|tag| format!(" <small>{}</small>", escaped(tag))).unwrap_or_default();
     format!("<div class=\"trilith\"><b>trilith.Array</b> {}{mask}{tag}</div>", escaped(&self::array(array)))
 }
 
 /// One line about a file.
-pub fn file(file: &File) -> String {
+pub(crate) fn file(file: &File) -> String {
     let standard = file.as_asdf().and_then(|file| file.sections().header().standard());
     let standard = standard.map(|standard| format!(", standard {standard}")).unwrap_or_default();
     let set = file.as_family().map(|set| format!(", {} files", set.catalog().len())).unwrap_or_default();
@@ -37,7 +37,7 @@ pub fn file(file: &File) -> String {
 }
 
 /// An item and what is below it, indented.
-pub fn tree(item: &Item<'_>, title: &str) -> String {
+pub(crate) fn tree(item: &Item<'_>, title: &str) -> String {
     let mut rows = Rows { rows: Vec::new(), most: LINES, cut: false };
     rows.below(item, 1);
     let mut text = format!("<{title} of {}>", len(item));
@@ -57,7 +57,7 @@ pub fn tree(item: &Item<'_>, title: &str) -> String {
 }
 
 /// An item and what is below it as HTML that folds.
-pub fn tree_html(item: &Item<'_>, title: &str) -> String {
+pub(crate) fn tree_html(item: &Item<'_>, title: &str) -> String {
     let mut rows = Rows { rows: Vec::new(), most: ROWS, cut: false };
     rows.below(item, 1);
     let mut html = format!("<div class=\"trilith\"><b>{}</b> of {}<ul>", escaped(title), len(item));

@@ -12,7 +12,7 @@ use trilith::layout::Byteorder;
 use trilith::{Error, File, OpenOptions, Result};
 
 /// The origin of a file.
-pub enum Origin {
+pub(crate) enum Origin {
     /// A file of this machine.
     Path(PathBuf),
     /// An address of a remote file.
@@ -23,7 +23,7 @@ pub enum Origin {
 
 impl Origin {
     /// Opens it.
-    pub fn open(self, opening: &OpenOptions) -> Result<File> {
+    pub(crate) fn open(self, opening: &OpenOptions) -> Result<File> {
         match self {
             Self::Url(url) => opening.open(url),
             Self::Path(path) => opening.open(path),
@@ -33,7 +33,7 @@ impl Origin {
 }
 
 /// Tells what was handed to `open`.
-pub fn origin(given: &Bound<'_, PyAny>) -> PyResult<Origin> {
+pub(crate) fn origin(given: &Bound<'_, PyAny>) -> PyResult<Origin> {
     if let Ok(bytes) = given.cast::<PyBytes>() {
         return Ok(Origin::Other(Arc::new(Held { bytes: bytes.clone().into() })));
     }
@@ -150,7 +150,7 @@ impl Source for FileObject {
 }
 
 /// The byte order that a keyword names.
-pub fn order(name: Option<&str>) -> PyResult<Option<Byteorder>> {
+pub(crate) fn order(name: Option<&str>) -> PyResult<Option<Byteorder>> {
     match name {
         None => Ok(None),
         Some("little") => Ok(Some(Byteorder::Little)),

@@ -24,7 +24,7 @@ type Columns = (Vec<String>, Vec<&'static str>, Vec<Py<PyList>>, Vec<(String, Py
 #[pyfunction]
 #[pyo3(signature = (files, columns, condition, covers, each, sort, hidden, layout, byteorder, allow, remote, storage_options))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
-pub fn _table(
+pub(crate) fn _table(
     py: Python<'_>,
     files: Vec<String>,
     columns: Vec<(String, String)>,

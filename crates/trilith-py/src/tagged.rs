@@ -20,7 +20,7 @@ use crate::{array, scalar};
 const CORE: &str = "tag:yaml.org,2002:";
 
 /// The classes that keep a tag: for mappings, sequences and strings.
-pub struct Classes<'py> {
+pub(crate) struct Classes<'py> {
     pub mapping: Bound<'py, PyAny>,
     pub sequence: Bound<'py, PyAny>,
     pub text: Bound<'py, PyAny>,
@@ -28,21 +28,21 @@ pub struct Classes<'py> {
 
 impl<'py> Classes<'py> {
     /// Returns those of a tuple: for mappings, sequences and strings.
-    pub fn of(given: &Bound<'py, PyAny>) -> PyResult<Self> {
+    pub(crate) fn of(given: &Bound<'py, PyAny>) -> PyResult<Self> {
         let (mapping, sequence, text) = given.extract()?;
         Ok(Self { mapping, sequence, text })
     }
 }
 
 /// Returns the content below a node, with its arrays read, or nothing if only `asdf` can decide.
-pub fn below<'py>(py: Python<'py>, file: &AsdfFile, node: Node<'_>, classes: &Classes<'py>) -> Made<'py> {
+pub(crate) fn below<'py>(py: Python<'py>, file: &AsdfFile, node: Node<'_>, classes: &Classes<'py>) -> Made<'py> {
     Copier { py, classes, done: HashMap::new(), arrays: Some(file) }.copy(node)
 }
 
 /// A YAML text as `asdf` parses it, or nothing if PyYAML has to read it (and to say what is wrong with it).
 #[pyfunction]
 #[pyo3(name = "_load_yaml")]
-pub fn load_yaml<'py>(py: Python<'py>, text: &[u8], classes: &Bound<'py, PyAny>) -> Made<'py> {
+pub(crate) fn load_yaml<'py>(py: Python<'py>, text: &[u8], classes: &Bound<'py, PyAny>) -> Made<'py> {
     let parsed = std::str::from_utf8(text).ok().and_then(|text| Tree::parse(text, &Limits::default()).ok());
     let classes = Classes::of(classes)?;
     let Some(tree) = parsed else { return Ok(None) };
@@ -50,7 +50,7 @@ pub fn load_yaml<'py>(py: Python<'py>, text: &[u8], classes: &Bound<'py, PyAny>)
 }
 
 /// The tree of a file, or nothing if `asdf` has to read it.
-pub fn tree<'py>(py: Python<'py>, file: &AsdfFile, classes: &Classes<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+pub(crate) fn tree<'py>(py: Python<'py>, file: &AsdfFile, classes: &Classes<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
     if file.sections().tree().is_none() {
         return Ok(None);
     }
@@ -194,7 +194,7 @@ impl<'py> Copier<'_, 'py> {
 }
 
 /// The value that `asdf` prints of a tagged tree, or nothing if only it can say: one object in several places, say.
-pub fn value<'py>(given: &Bound<'py, PyAny>, classes: &Classes<'py>) -> PyResult<Option<Value>> {
+pub(crate) fn value<'py>(given: &Bound<'py, PyAny>, classes: &Classes<'py>) -> PyResult<Option<Value>> {
     FromTagged { classes, seen: HashSet::new(), depth: 0 }.value(given)
 }
 
@@ -303,7 +303,7 @@ fn tag(given: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
 }
 
 /// The blocks of a file as `asdf` describes them: a dictionary of its header fields, and where header and data begin.
-pub fn blocks<'py>(py: Python<'py>, file: &AsdfFile) -> PyResult<Option<Bound<'py, PyList>>> {
+pub(crate) fn blocks<'py>(py: Python<'py>, file: &AsdfFile) -> PyResult<Option<Bound<'py, PyList>>> {
     let Ok(found) = py.detach(|| file.sections().blocks()) else { return Ok(None) };
     let list = PyList::empty(py);
     for block in found {

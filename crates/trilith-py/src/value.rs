@@ -65,7 +65,7 @@ enum Item<'py> {
 }
 
 /// Turns Python values into values of the tree and collects the arrays among them.
-pub struct Collector<'py> {
+pub(crate) struct Collector<'py> {
     target: &'static Target,
     inline: u64,
     items: Vec<Item<'py>>,
@@ -79,11 +79,11 @@ pub struct Collector<'py> {
 }
 
 /// An exception that waits to be raised, because the library knows none.
-pub type Failed = Arc<Mutex<Option<PyErr>>>;
+pub(crate) type Failed = Arc<Mutex<Option<PyErr>>>;
 
 impl<'py> Collector<'py> {
     /// Values for a file of this form; arrays of at most `inline` elements go into the tree, none if it is 0.
-    pub fn new(target: &'static Target, inline: u64) -> Self {
+    pub(crate) fn new(target: &'static Target, inline: u64) -> Self {
         Self {
             target,
             inline,
@@ -96,7 +96,7 @@ impl<'py> Collector<'py> {
     }
 
     /// Raises what Python raised while pieces were asked for, rather than what the library made of it.
-    pub fn raised<T>(&self, done: PyResult<T>) -> PyResult<T> {
+    pub(crate) fn raised<T>(&self, done: PyResult<T>) -> PyResult<T> {
         let waiting = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
         done.map_err(|error| waiting.unwrap_or(error))
     }
@@ -111,7 +111,7 @@ impl<'py> Collector<'py> {
     }
 
     /// A value of the tree.
-    pub fn value(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Value> {
+    pub(crate) fn value(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Value> {
         let py = given.py();
         if given.is_none() {
             return Ok(Value::null());
@@ -314,7 +314,7 @@ impl<'py> Collector<'py> {
     }
 
     /// Returns the arrays of a tree, whose top must be a dictionary.
-    pub fn ready_for(&self, tree: &Value) -> PyResult<Ready<'_>> {
+    pub(crate) fn ready_for(&self, tree: &Value) -> PyResult<Ready<'_>> {
         match tree.data {
             Data::Map(_) => self.ready(),
             _ => Err(PyTypeError::new_err("the top of a tree is a dictionary")),
@@ -322,7 +322,7 @@ impl<'py> Collector<'py> {
     }
 
     /// The arrays as they are needed without the interpreter.
-    pub fn ready(&self) -> PyResult<Ready<'_>> {
+    pub(crate) fn ready(&self) -> PyResult<Ready<'_>> {
         let mut arrays = Vec::with_capacity(self.items.len());
         for item in &self.items {
             arrays.push(match item {
@@ -407,11 +407,11 @@ enum Stored<'a> {
 }
 
 /// The arrays of a tree, without Python.
-pub struct Ready<'a>(Vec<Stored<'a>>);
+pub(crate) struct Ready<'a>(Vec<Stored<'a>>);
 
 impl<'a> Ready<'a> {
     /// Adds the arrays to a file, and puts their nodes into the tree.
-    pub fn place(&self, builder: &mut Builder<'a>, options: &ArrayOptions, mut value: Value) -> Result<Value> {
+    pub(crate) fn place(&self, builder: &mut Builder<'a>, options: &ArrayOptions, mut value: Value) -> Result<Value> {
         let mut nodes = vec![Value::null(); self.0.len()];
         // A streamed block is the last of its file.
         for last in [false, true] {
@@ -426,7 +426,7 @@ impl<'a> Ready<'a> {
     }
 
     /// The space of a placeholder, if it is one for elements that other processes write.
-    pub fn reserved(&self, value: &Value) -> Option<Result<Array>> {
+    pub(crate) fn reserved(&self, value: &Value) -> Option<Result<Array>> {
         match at_place(&self.0, value)?.ok()? {
             Stored::Reserved(form) => Some(trilith::dudley::reserved(form.datatype.clone(), form.order, form.shape.clone())),
             _ => None,
@@ -434,17 +434,17 @@ impl<'a> Ready<'a> {
     }
 
     /// The array of a placeholder.
-    pub fn stored(&self, value: &Value) -> Option<Result<Array>> {
+    pub(crate) fn stored(&self, value: &Value) -> Option<Result<Array>> {
         Some(at_place(&self.0, value)?.and_then(Stored::owned).map(|(array, _)| array))
     }
 
     /// The array that a value is.
-    pub fn whole(&self, value: &Value) -> Result<Array> {
+    pub(crate) fn whole(&self, value: &Value) -> Result<Array> {
         self.stored(value).ok_or_else(|| Error::invalid_input("this is not an array"))?
     }
 
     /// The value without the arrays that need blocks, and those with the paths where they belong.
-    pub fn split(&self, target: &'static Target, mut value: Value) -> Result<(Value, Placed)> {
+    pub(crate) fn split(&self, target: &'static Target, mut value: Value) -> Result<(Value, Placed)> {
         let mut found = Vec::new();
         self.take(target, &mut value, &mut Vec::new(), &mut found)?;
         Ok((value, found))
@@ -476,7 +476,7 @@ impl<'a> Ready<'a> {
 }
 
 /// Arrays and the keys that lead to them.
-pub type Placed = Vec<(Vec<String>, Array)>;
+pub(crate) type Placed = Vec<(Vec<String>, Array)>;
 
 /// A key as a path names it.
 fn key_text(key: &Value) -> String {

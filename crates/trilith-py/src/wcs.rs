@@ -17,7 +17,7 @@ use crate::file::File;
 
 /// Coordinates of a file, for columns of numbers.
 #[pyclass(frozen, name = "_Wcs", module = "trilith._trilith")]
-pub struct Wcs {
+pub(crate) struct Wcs {
     pub found: Found,
 }
 
@@ -153,7 +153,7 @@ impl Wcs {
 
 /// The coordinates of an array.
 #[pyfunction]
-pub fn _wcs_of_array(array: &Bound<'_, Array>) -> PyResult<Option<Wcs>> {
+pub(crate) fn _wcs_of_array(array: &Bound<'_, Array>) -> PyResult<Option<Wcs>> {
     let Some(item) = array.get().whole() else { return Ok(None) };
     let found = calm(array.py(), || item.coordinates())?.or_raise(About::Argument)?;
     Wcs::told(array.py(), found)
@@ -161,7 +161,7 @@ pub fn _wcs_of_array(array: &Bound<'_, Array>) -> PyResult<Option<Wcs>> {
 
 /// The coordinates at a path of an open file.
 #[pyfunction]
-pub fn _wcs_at(opened: &Bound<'_, File>, path: &str) -> PyResult<Option<Wcs>> {
+pub(crate) fn _wcs_at(opened: &Bound<'_, File>, path: &str) -> PyResult<Option<Wcs>> {
     let file = opened.get().opened()?;
     let found = calm(opened.py(), || file.wcs(path))?.or_raise(About::Key)?;
     Wcs::told(opened.py(), found)
@@ -170,7 +170,7 @@ pub fn _wcs_at(opened: &Bound<'_, File>, path: &str) -> PyResult<Option<Wcs>> {
 /// The pixels around a position, as the bytes of a file, and remarks about them; None if there is no cutout.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
-pub fn _cutout<'py>(
+pub(crate) fn _cutout<'py>(
     py: Python<'py>,
     opened: &Bound<'_, File>,
     path: &str,

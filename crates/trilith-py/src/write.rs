@@ -59,7 +59,7 @@ use crate::value::{Collector, Ready};
 #[pyfunction]
 #[pyo3(signature = (target, tree, *, codec=None, level=None, version=None, checksums=true, inline=None, overwrite=false, storage_options=None))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords")]
-pub fn write<'py>(
+pub(crate) fn write<'py>(
     py: Python<'py>,
     target: &Bound<'py, PyAny>,
     tree: &Bound<'py, PyAny>,
@@ -115,7 +115,7 @@ pub fn write<'py>(
 ///
 /// # Errors
 /// Returns the exceptions of its `write`, `BlockingIOError` if it returns None, and `OSError` if it takes nothing.
-pub fn write_all(target: &Bound<'_, PyAny>, bytes: &[u8]) -> PyResult<()> {
+pub(crate) fn write_all(target: &Bound<'_, PyAny>, bytes: &[u8]) -> PyResult<()> {
     let py = target.py();
     let all = PyBytes::new(py, bytes);
     let mut rest = all.clone().into_any();
@@ -162,7 +162,7 @@ fn to_bytes(
 }
 
 /// The target of a file of this name in a version, and the dialect of a Dudley file.
-pub fn family(name: &str, version: Option<&str>) -> PyResult<(&'static Target, Option<Dialect>)> {
+pub(crate) fn family(name: &str, version: Option<&str>) -> PyResult<(&'static Target, Option<Dialect>)> {
     let is_stream = name.to_ascii_lowercase().ends_with(".bd");
     let version = version.unwrap_or(if is_stream { "dudley-2025" } else { "1.6" });
     match drafts::dialect(version) {
@@ -172,7 +172,7 @@ pub fn family(name: &str, version: Option<&str>) -> PyResult<(&'static Target, O
 }
 
 /// The form of a version: `1.6`, `1.6.0` or `asdf-1.6`.
-pub fn form(version: &str) -> PyResult<&'static Target> {
+pub(crate) fn form(version: &str) -> PyResult<&'static Target> {
     let short = version.strip_suffix(".0").filter(|short| short.contains('.')).unwrap_or(version);
     let name = if short.starts_with(|c: char| c.is_ascii_digit()) { format!("asdf-{short}") } else { short.to_owned() };
     Target::named(&name).or_raise(About::Argument)

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use trilith::Limits;
-use trilith::schema::{Schemas, Validator};
+use trilith::check::{Schemas, Validator};
 use trilith::tree::Tree;
 
 fn main() {

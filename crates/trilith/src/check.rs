@@ -35,6 +35,12 @@ pub use crate::digest::{Digest, Entry};
 pub use crate::repair::{ArrayFate, BlockFate, Fate, Report as RepairReport, StreamSalvage, salvage_stream};
 pub use crate::repair::{Salvage, salvage};
 #[cfg(feature = "schema")]
+#[doc(hidden)]
+pub use crate::schema::{
+    Added as AddedSchema, Description, Examination, Example, Hints, Report as ValidationReport, Tagged, examine_all, kind_of,
+    package_of,
+};
+#[cfg(feature = "schema")]
 pub use crate::schema::{Schemas, Validator};
 pub use crate::verify::{BlockReport, Report};
 #[doc(hidden)]

@@ -112,7 +112,7 @@ impl File {
     /// `/t` is `/t#unit`.
     ///
     /// ```
-    /// use trilith::{OpenOptions, diff::DiffOptions};
+    /// use trilith::{OpenOptions, check::DiffOptions};
     /// let [a, b] = ["{a: 1, b: 2.5}", "{a: 3, b: 2.5}"].map(|tree| format!("#ASDF 1.0.0\n%YAML 1.1\n--- {tree}\n...\n"));
     /// let (a, b) = (OpenOptions::new().open_bytes(a.into())?, OpenOptions::new().open_bytes(b.into())?);
     /// let found = a.diff(&b, &DiffOptions::default())?;

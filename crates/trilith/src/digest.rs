@@ -36,7 +36,7 @@ impl Digest {
     /// Returns an error if the elements cannot be read or decoded.
     ///
     /// ```
-    /// use trilith::{array::Array, digest::Digest};
+    /// use trilith::{array::Array, check::Digest};
     /// let array = Array::from_slice(&[1i16, 2], &[2])?;
     /// assert_eq!(Digest::of(&array)?.sha256[..4], [0x7b, 0x11, 0xc1, 0x13]);
     /// # Ok::<(), trilith::Error>(())

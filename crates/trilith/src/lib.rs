@@ -156,8 +156,7 @@ pub use trilith_yaml::tree;
 mod condition;
 mod core;
 #[cfg(feature = "schema")]
-#[doc(hidden)]
-pub mod schema;
+mod schema;
 
 pub mod asdf;
 pub mod fits;
@@ -167,7 +166,8 @@ mod writer;
 
 #[doc(hidden)]
 pub mod assemble;
-mod change;
+#[doc(hidden)]
+pub mod change;
 pub mod check;
 mod conform;
 pub mod convert;
@@ -190,8 +190,6 @@ pub mod wcs;
 pub use array::{Array, Datatype, Index};
 pub use asdf::{ArrayOptions, AsdfFile, Builder, Target};
 pub use change::{Added, Change, Output, RowOptions, RowWriter, SaveOptions, Saved, Syntax};
-#[doc(hidden)]
-pub use change::{finalise, history, target_of};
 pub use codec::CodecId;
 pub use cutout::{Cutout, CutoutImage, CutoutOptions, Edge};
 pub use diagnostic::{Diagnostic, Severity};

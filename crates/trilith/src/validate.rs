@@ -15,7 +15,7 @@ impl File {
     /// `strict` warnings count as errors.
     ///
     /// ```
-    /// use trilith::schema::{Schemas, Validator};
+    /// use trilith::check::{Schemas, Validator};
     /// let file = trilith::OpenOptions::new().open_bytes(b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: 1}\n...\n".to_vec())?;
     /// let report = file.validate(&mut Validator::new(Schemas::bundled()), false)?;
     /// // The root has no tag.

@@ -176,7 +176,7 @@ fn verify_items(file: &File, deep: bool, progress: Progress<'_>) -> Result<Repor
 /// is read once. `progress` receives the number of bytes read.
 ///
 /// ```
-/// use trilith::{Array, ArrayOptions, Builder, Target, Value, open_asdf_bytes, verify::verify};
+/// use trilith::{Array, ArrayOptions, Builder, Target, Value, check::verify, open_asdf_bytes};
 /// let mut builder = Builder::new(Target::newest());
 /// let node = builder.array(&Array::from_slice(&[1u8; 100], &[100])?, &ArrayOptions::default())?;
 /// let mut bytes = std::io::Cursor::new(Vec::new());

@@ -203,7 +203,7 @@ proptest! {
         prop_assert!(deviations(&bytes, "asdf-0.1").is_empty());
         // Copied as bytes they are right for every array, or refused.
         let mut out = std::io::Cursor::new(Vec::new());
-        let target = trilith::asdf::Target::named("asdf-1.6").unwrap();
+        let target = asdf::Target::named("asdf-1.6").unwrap();
         let options = trilith::convert::ConvertOptions::default();
         match trilith::convert::convert_to(&file, target, &mut out, &options, trilith::Progress::default()) {
             Ok(_) => {
@@ -489,7 +489,7 @@ fn a_file_with_an_unknown_encoding_converts_without_what_is_in_it() {
         let mut options = trilith::convert::ConvertOptions::default();
         match to {
             "" => options.set_codec("zlib").unwrap(),
-            to => options.to = trilith::convert::To::Generation(trilith::asdf::Target::named(to).unwrap()),
+            to => options.to = trilith::convert::To::Generation(asdf::Target::named(to).unwrap()),
         }
         let mut out = std::io::Cursor::new(Vec::new());
         let refused = file.convert_into(&options, &mut out, trilith::Progress::default()).unwrap_err();
@@ -538,7 +538,7 @@ fn the_magic_number_of_a_document_is_kept() {
         let blocks: Vec<_> = file.sections().all_blocks().unwrap().into_iter().map(|block| (&file, block)).collect();
         for tree in [Some(file.tree().text()), None] {
             let mut out = std::io::Cursor::new(Vec::new());
-            let options = trilith::asdf::WriteOptions::default();
+            let options = asdf::WriteOptions::default();
             trilith::assemble::write(&file, tree, &blocks, &mut out, &options, None).unwrap();
             let out = out.into_inner();
             assert!(out.windows(4).any(|window| window == b"\x89BLK"), "{document}");

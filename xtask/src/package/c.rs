@@ -23,7 +23,7 @@ const FILES: &[(&str, &str)] = &[
     ("LICENSE-APACHE", "LICENSE-APACHE"),
 ];
 
-pub fn make(place: &Place) -> Result<Vec<PathBuf>, String> {
+pub(super) fn make(place: &Place) -> Result<Vec<PathBuf>, String> {
     let name = name_of(place);
     let folder = target().join("dist-made").join(&name);
     empty(&folder)?;
@@ -92,7 +92,7 @@ fn compatible(version: &str) -> String {
 }
 
 /// Compiles the short programs by what pkg-config says, with the shared and the static library, and runs them.
-pub fn try_out(place: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
+pub(super) fn try_out(place: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
     for file in files {
         untar(file, fresh)?;
     }

@@ -11,7 +11,7 @@ use crate::shell::{PUBLISHED, cargo, output, program, root, run, target};
 const TEXTS: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
 /// The archive: a tree to be copied over `/usr/local` or `~/.local`.
-pub fn archive(place: &Place) -> Result<Vec<PathBuf>, String> {
+pub(super) fn archive(place: &Place) -> Result<Vec<PathBuf>, String> {
     let name = name_of(place);
     let folder = target().join("dist-made").join(&name);
     empty(&folder)?;
@@ -25,7 +25,7 @@ pub fn archive(place: &Place) -> Result<Vec<PathBuf>, String> {
     Ok(vec![archive])
 }
 
-pub fn try_archive(place: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
+pub(super) fn try_archive(place: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
     for file in files {
         untar(file, fresh)?;
     }
@@ -63,7 +63,7 @@ fn desktop(prefix: &Path, work: &Path) -> Result<(), String> {
 }
 
 /// Makes the Debian package, if its tools are installed.
-pub fn deb(place: &Place) -> Result<Vec<PathBuf>, String> {
+pub(super) fn deb(place: &Place) -> Result<Vec<PathBuf>, String> {
     if cfg!(not(target_os = "linux")) {
         println!("packages of Debian are made on Linux: left out");
         return Ok(Vec::new());
@@ -98,7 +98,7 @@ pub fn deb(place: &Place) -> Result<Vec<PathBuf>, String> {
     Ok(vec![file])
 }
 
-pub fn try_deb(_: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
+pub(super) fn try_deb(_: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
     for file in files {
         print!("{}", output(Command::new("dpkg-deb").arg("--info").arg(file))?);
         run(Command::new("dpkg-deb").arg("--extract").arg(file).arg(fresh))?;

@@ -22,7 +22,7 @@ const WRITER: &str = "fn main() -> trilith::Result<()> {\n    let mut writer = t
      writer.slice(\"/roman/data\", &[1f32; 512 * 512], &[512, 512])?;\n    \
      writer.set(\"/roman/meta/filter\", \"F158\")?;\n    writer.write(\"image.asdf\")\n}\n";
 
-pub fn make(place: &Place) -> Result<Vec<PathBuf>, String> {
+pub(super) fn make(place: &Place) -> Result<Vec<PathBuf>, String> {
     // The tried crates are built from these files, so that nothing is compiled twice.
     let mut package = cargo(["package", "--locked", "--no-verify", "--allow-dirty", "--quiet"]);
     crates().iter().for_each(|name| {
@@ -40,7 +40,7 @@ pub fn make(place: &Place) -> Result<Vec<PathBuf>, String> {
 }
 
 /// A workspace of what the files hold, and a program that uses the library; the command is installed from it.
-pub fn try_out(place: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
+pub(super) fn try_out(place: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
     // Outside the repository, whose Cargo.toml would be found otherwise.
     let folder = std::env::temp_dir().join(format!("trilith-crates-{}", std::process::id()));
     empty(&folder)?;

@@ -15,7 +15,7 @@ fn package() -> PathBuf {
     root().join("crates/trilith-py")
 }
 
-pub fn wheel(place: &Place) -> Result<Vec<PathBuf>, String> {
+pub(super) fn wheel(place: &Place) -> Result<Vec<PathBuf>, String> {
     // `license-files` of pyproject.toml takes it into the wheel.
     third::licences("trilith-py", &package().join("LICENSE-THIRD-PARTY"))?;
     let wheel = build(&maturin()?, &package())?;
@@ -26,7 +26,7 @@ pub fn wheel(place: &Place) -> Result<Vec<PathBuf>, String> {
     kept(place, &wheel)
 }
 
-pub fn sdist(place: &Place) -> Result<Vec<PathBuf>, String> {
+pub(super) fn sdist(place: &Place) -> Result<Vec<PathBuf>, String> {
     let folder = target().join("dist-made/sdist");
     empty(&folder)?;
     let python = maturin()?;
@@ -43,7 +43,7 @@ fn kept(place: &Place, file: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 /// Installs it as pip does, which builds a source distribution outside the repository.
-pub fn try_out(_: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
+pub(super) fn try_out(_: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
     let environment = fresh.join("environment");
     run(Command::new(base_python()).args(["-m", "venv"]).arg(&environment))?;
     let bin = environment.join(if cfg!(windows) { "Scripts" } else { "bin" });

@@ -8,7 +8,7 @@ use crate::shell::{output, root};
 
 /// Runs the lines of the command in an empty folder, with the programs of `bin` first, and compares what they print
 /// with what README.md says.
-pub fn command_lines(bin: &Path, folder: &Path) -> Result<(), String> {
+pub(super) fn command_lines(bin: &Path, folder: &Path) -> Result<(), String> {
     create(folder)?;
     shell(bin, folder, "trilith --version && trilith tour . > tour.txt")?;
     let page = read(&root().join("README.md"))?;
@@ -24,7 +24,7 @@ pub fn command_lines(bin: &Path, folder: &Path) -> Result<(), String> {
 }
 
 /// Runs the program for Python in an empty folder.
-pub fn python(python: &Path, folder: &Path) -> Result<(), String> {
+pub(super) fn python(python: &Path, folder: &Path) -> Result<(), String> {
     create(folder)?;
     let program = block(&read(&root().join("README.md"))?, "python")?;
     println!("$ python -c (the program of README.md)");
@@ -32,7 +32,7 @@ pub fn python(python: &Path, folder: &Path) -> Result<(), String> {
 }
 
 /// The program for Rust.
-pub fn rust() -> Result<String, String> {
+pub(super) fn rust() -> Result<String, String> {
     block(&read(&root().join("README.md"))?, "rust,no_run")
 }
 

@@ -10,7 +10,7 @@ use crate::shell::{cargo, output};
 const NAMES: &[&str] = &["license", "licence", "copying", "notice", "unlicense"];
 
 /// Writes the licences of everything from elsewhere that a package of the workspace is linked with, each text once.
-pub fn licences(package: &str, file: &Path) -> Result<(), String> {
+pub(super) fn licences(package: &str, file: &Path) -> Result<(), String> {
     let mut tree = cargo(["tree", "--locked", "--edges", "normal", "--prefix", "none", "--no-dedupe"]);
     let list = output(tree.args(["--package", package, "--format", "{p}|{l}"]))?;
     let sources = sources()?;

@@ -10,6 +10,7 @@ use super::handle::Array;
 use crate::error::{Error, Result};
 
 mod sealed {
+    #[expect(unnameable_types, reason = "the trait `Element` is sealed")]
     pub trait Sealed {}
 }
 

@@ -192,8 +192,11 @@ fn resolve(start: Option<i64>, stop: Option<i64>, step: i64, len: u64) -> (u64, 
 /// The part of one axis that an index takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
+    /// The first index.
     pub first: u64,
+    /// Number of indices.
     pub count: u64,
+    /// The distance between two indices.
     pub step: i64,
     /// `true` if the part has the axis, too.
     pub stays: bool,

@@ -53,24 +53,24 @@ pub(super) struct Kept {
 
 impl Kept {
     /// Advances the clock: whatever is used from now on was used later than everything before.
-    pub fn tick(&mut self) {
+    pub(super) fn tick(&mut self) {
         self.clock += 1;
     }
 
     /// Returns `true` if this is asked for the first time.
-    pub fn is_new(&mut self) -> bool {
+    pub(super) fn is_new(&mut self) -> bool {
         !std::mem::replace(&mut self.is_known, true)
     }
 
     /// A chunk, which counts as used.
-    pub fn get(&mut self, number: u64) -> Option<Chunk> {
+    pub(super) fn get(&mut self, number: u64) -> Option<Chunk> {
         let (used, chunk) = self.chunks.get_mut(&number)?;
         *used = self.clock;
         Some(Arc::clone(chunk))
     }
 
     /// Keeps a chunk.
-    pub fn keep(&mut self, number: u64, chunk: Chunk) {
+    pub(super) fn keep(&mut self, number: u64, chunk: Chunk) {
         let size = (chunk.len() as u64).saturating_add(APART);
         if self.chunks.insert(number, (self.clock, chunk)).is_none() {
             self.bytes = self.bytes.saturating_add(size);
@@ -79,7 +79,7 @@ impl Kept {
     }
 
     /// Lets go of the chunks that were used longest ago, if there are more than this number of bytes.
-    pub fn shrink(&mut self, most: u64) {
+    pub(super) fn shrink(&mut self, most: u64) {
         if self.bytes <= most {
             return;
         }

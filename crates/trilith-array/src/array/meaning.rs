@@ -116,7 +116,7 @@ pub enum Reading {
     Logical,
     /// Truth values, the highest bit of a byte first.
     Flags {
-        /// The shape of the truth values of one element.
+        /// The shape of the booleans of one element.
         shape: Vec<u64>,
     },
     /// Text that ends at its first NUL.

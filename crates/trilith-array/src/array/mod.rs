@@ -47,6 +47,8 @@ mod view;
 pub use applied::physical;
 pub use datatype::{Byteorder, Datatype};
 pub use element::Element;
+#[doc(hidden)]
+pub use element::Value;
 pub use fetch::RowBlocks;
 #[doc(hidden)]
 pub use fetch::announce_all;
@@ -57,7 +59,7 @@ pub use grid::{ChunkedSource, Chunks, Cut, from_columns};
 pub use handle::Array;
 pub use index::Index;
 #[doc(hidden)]
-pub use index::taken;
+pub use index::{Taken, taken};
 #[doc(hidden)]
 pub use literal::Literal;
 #[doc(hidden)]
@@ -72,6 +74,7 @@ pub use npy::npy_header_len;
 pub use npy::{Named, NamedKind, Partly, npy_header, number_descr, numpy_datatype, numpy_descr, numpy_name};
 #[doc(hidden)]
 pub use pages::Pages;
+pub use ragged::Strings;
 pub use scalar::ElementValue;
 #[cfg(test)]
 use scalar::float_text;

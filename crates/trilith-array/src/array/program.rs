@@ -47,14 +47,14 @@ const BATCH: usize = 16 << 10;
 
 impl Program {
     /// Elements of `datatype` stored in `stored` order, made packed in `order`.
-    pub fn new(datatype: &Datatype, stored: Byteorder, order: Byteorder) -> Result<Self> {
+    pub(super) fn new(datatype: &Datatype, stored: Byteorder, order: Byteorder) -> Result<Self> {
         let mut steps = Vec::new();
         compile(datatype, stored, order, Place { from: 0, to: 0, count: 1 }, &mut steps)?;
         Ok(Self { stored: to_usize(datatype.item_size())?, packed: to_usize(datatype.packed_size())?, steps })
     }
 
     /// Returns the treatment of every byte, if it is the same for all of them and none is left out.
-    pub fn whole(&self) -> Option<How> {
+    pub(super) fn whole(&self) -> Option<How> {
         match self.steps[..] {
             [] if self.stored == 0 => Some(How::Copy),
             [Step::Move { from: 0, to: 0, len, how }] if len == self.stored && len == self.packed => Some(how),
@@ -63,14 +63,14 @@ impl Program {
     }
 
     /// The same for rows of `n` elements that are one after the other.
-    pub fn of_rows(&self, n: usize) -> Option<Self> {
+    pub(super) fn of_rows(&self, n: usize) -> Option<Self> {
         let how = self.whole()?;
         let len = self.stored.checked_mul(n)?;
         Some(Self { stored: len, packed: len, steps: vec![Step::Move { from: 0, to: 0, len, how }] })
     }
 
     /// Makes `n` elements. Runs past the end of either slice are cut short; callers have checked that there are none.
-    pub fn apply(&self, from: &[u8], source: Run, to: &mut [u8], target: Run, n: usize) {
+    pub(super) fn apply(&self, from: &[u8], source: Run, to: &mut [u8], target: Run, n: usize) {
         if let [Step::Move { .. }] = self.steps[..] {
             return apply(&self.steps, from, source, to, target, n);
         }
@@ -86,7 +86,7 @@ impl Program {
 
 impl Run {
     /// The run without its first `n` elements.
-    pub fn skip(self, n: usize) -> Self {
+    pub(super) fn skip(self, n: usize) -> Self {
         Self { at: self.at.wrapping_add_signed(self.stride.wrapping_mul(n as isize)), ..self }
     }
 }

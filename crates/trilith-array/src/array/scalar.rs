@@ -217,7 +217,7 @@ fn decode_text(datatype: &Datatype, bytes: &[u8]) -> Option<String> {
 }
 
 /// The text of a float: always with a point, an exponent, or letters (`NaN`, `inf`, `-inf`).
-pub fn float_text(x: f64, precision: Precision, floats: FloatText) -> String {
+pub(super) fn float_text(x: f64, precision: Precision, floats: FloatText) -> String {
     match (precision, floats) {
         (Precision::Single, FloatText::Shortest) => format!("{:?}", x as f32),
         (Precision::Half, FloatText::Shortest) if x.is_finite() => half_text(x),

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 pub use crate::index::unravel;
 
 /// Maximum number of axes of an array, the same as in numpy.
-pub const AXES: usize = 64;
+pub(super) const AXES: usize = 64;
 
 /// Returns the number of elements of a shape.
 ///
@@ -99,12 +99,12 @@ pub fn extent(offset: u64, shape: &[u64], strides: &[i64], item_size: u64, avail
 }
 
 /// Returns `true` if elements are one after the other in C order.
-pub fn is_c_contiguous(shape: &[u64], strides: &[i64], item_size: u64) -> bool {
+pub(super) fn is_c_contiguous(shape: &[u64], strides: &[i64], item_size: u64) -> bool {
     is_contiguous(shape.iter().zip(strides).rev(), item_size) || shape.contains(&0)
 }
 
 /// Returns `true` if elements are one after the other in Fortran order.
-pub fn is_fortran_contiguous(shape: &[u64], strides: &[i64], item_size: u64) -> bool {
+pub(super) fn is_fortran_contiguous(shape: &[u64], strides: &[i64], item_size: u64) -> bool {
     is_contiguous(shape.iter().zip(strides), item_size) || shape.contains(&0)
 }
 

@@ -22,7 +22,7 @@ use crate::outputs::told;
 /// NAME=ROWS.npy appends several variables, all or none of them: lists, the members of `"" = {…}[NREC]`, or (with the
 /// path of a list) the items of its elements. Several processes may append to one Dudley file: each waits for the others.
 #[derive(Debug, Args)]
-pub struct Append {
+pub(crate) struct Append {
     /// The file and the path of a streamed array; leave the path out if the rows have names
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
@@ -34,7 +34,7 @@ pub struct Append {
 
 impl Append {
     /// Adds the rows.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
         let file = retried(|| options.open_file(&item.file))?;
         if file.as_dudley().is_some() {

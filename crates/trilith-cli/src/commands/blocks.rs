@@ -17,14 +17,14 @@ use crate::output::Table;
 
 /// List the blocks of a file, or the items of a Dudley stream
 #[derive(Debug, Args)]
-pub struct Blocks {
+pub(crate) struct Blocks {
     #[command(flatten)]
     files: Files,
 }
 
 impl Blocks {
     /// Prints the list.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         self.files.run(options, |job| {
             let file = job.open()?;
             if !options.json {

@@ -27,7 +27,7 @@ use crate::words::said;
 /// Any other file with data is replaced only with --overwrite. The files of a catalog become
 /// one file, or one ASDF file each in the folder OUT/.
 #[derive(Debug, Clone, Args)]
-pub struct Convert {
+pub(crate) struct Convert {
     /// The file to read, or - for standard input
     #[arg(value_name = "IN")]
     input: String,
@@ -100,7 +100,7 @@ pub struct Convert {
 
 impl Convert {
     /// Writes the file.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         if let Some(base) = &self.embed {
             return self.put_into(base, options);
         }

@@ -24,7 +24,7 @@ const SYNCING: usize = 3;
 /// cutout has the images with headers that other programs read. NPY and PNG have the pixels of one image. Exit status 1 if a
 /// position is in no image.
 #[derive(Debug, Args)]
-pub struct Cutout {
+pub(crate) struct Cutout {
     /// Files, folders, patterns and URLs; after # the path of an image (default: the first image with coordinates)
     #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from", allow_hyphen_values = true)]
     file: Option<String>,
@@ -76,7 +76,7 @@ enum Kind {
 
 impl Cutout {
     /// Writes the cutouts.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let positions = self.positions(options)?;
         if positions.len() > 1 && !self.output.contains("{n}") {
             return Err(Error::invalid_input(format!("several cutouts cannot all be written to {}", self.output))

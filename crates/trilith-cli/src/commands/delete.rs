@@ -11,7 +11,7 @@ use crate::rewrite::{Save, change};
 ///
 /// With --in-place the space of such a block is kept for a later array; repack drops it.
 #[derive(Debug, Args)]
-pub struct Delete {
+pub(crate) struct Delete {
     /// The file and the path of the key or item to remove
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
@@ -21,7 +21,7 @@ pub struct Delete {
 
 impl Delete {
     /// Changes the file.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         change(&self.item, options, &self.save, |change, path| change.delete(path))
     }
 }

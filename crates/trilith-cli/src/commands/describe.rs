@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use trilith::Result;
-use trilith::schema::{Description, Validator, kind_of};
+use trilith::check::{Description, Validator, kind_of};
 use trilith::tree::TreePath;
 
 use super::schema::Sources;
@@ -14,7 +14,7 @@ use crate::output::note;
 
 /// Show the descriptions of a node in its schemas: title, description, rules
 #[derive(Debug, Args)]
-pub struct Describe {
+pub(crate) struct Describe {
     /// The file and the path of the node
     #[arg(value_name = "FILE#/PATH", allow_hyphen_values = true)]
     item: String,
@@ -24,7 +24,7 @@ pub struct Describe {
 
 impl Describe {
     /// Prints it.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
         let limits = options.limits()?;
         let file = options.open_asdf(&item.file)?;

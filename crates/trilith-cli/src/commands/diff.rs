@@ -17,7 +17,7 @@ use crate::output::{Out, clean};
 /// with an ASDF file as `convert --physical` would write it, or with --stored as `convert` does. --layout applies to
 /// both files, or to the one that is not an ASDF file. --layout-a and --layout-b apply to one each.
 #[derive(Debug, Args)]
-pub struct Diff {
+pub(crate) struct Diff {
     /// The first file, or - for standard input
     #[arg(value_name = "A")]
     a: String,
@@ -43,7 +43,7 @@ pub struct Diff {
 
 impl Diff {
     /// Prints the differences.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let mut how = DiffOptions::default();
         (how.rtol, how.atol) = (self.rtol, self.atol);
         how.ignore = self.ignore.iter().map(|path| ignored(path)).collect::<Result<_>>()?;

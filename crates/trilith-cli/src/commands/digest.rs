@@ -19,14 +19,14 @@ use crate::words::said;
 /// The digest is of the elements in C order, packed, little-endian: it does not depend on
 /// compression, byte order, strides or generation, so that two files can be compared.
 #[derive(Debug, Args)]
-pub struct Digest {
+pub(crate) struct Digest {
     #[command(flatten)]
     files: Files,
 }
 
 impl Digest {
     /// Prints the digests.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         self.files.run(options, one)
     }
 }

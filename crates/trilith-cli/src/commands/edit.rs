@@ -10,7 +10,7 @@ use serde_json::json;
 use trilith::asdf::AsdfFile;
 use trilith::bytes::{private_file, read_text};
 use trilith::Change;
-use trilith::schema::Validator;
+use trilith::check::Validator;
 use trilith::tree::{Origin, Tree};
 use trilith::{Diagnostic, Error, Result, Severity};
 
@@ -28,7 +28,7 @@ use crate::words::said;
 /// The editor starts without a shell. If the new text is not YAML, if its arrays do not fit their blocks, or if it
 /// breaks a schema that the old text did not break, the editor shows it again with the error.
 #[derive(Debug, Args)]
-pub struct Edit {
+pub(crate) struct Edit {
     /// The file to change
     #[arg(value_name = "FILE")]
     file: String,
@@ -47,7 +47,7 @@ enum Answer {
 
 impl Edit {
     /// Lets a person change the tree.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf_for(&self.file, self.save.output(&self.file))?;
         let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR")).unwrap_or_else(|_| "vi".to_owned());
         let fail = |e| Error::io("writing the draft", e);

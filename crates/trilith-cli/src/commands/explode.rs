@@ -26,7 +26,7 @@ use crate::rewrite::tell_removed;
 /// block. Blocks that no array names stay in the file with the tree. Existing files are replaced only with
 /// --overwrite.
 #[derive(Debug, Args)]
-pub struct Explode {
+pub(crate) struct Explode {
     /// The file, with an optional #/path of the one array to move
     #[arg(value_name = "FILE[#/path]", allow_hyphen_values = true)]
     item: String,
@@ -42,7 +42,7 @@ pub struct Explode {
 
 impl Explode {
     /// Writes the files.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
         let file = options.open_asdf(&item.file)?;
         let from_fits = file.container().is_some();
@@ -103,7 +103,7 @@ impl Explode {
 }
 
 /// The node of the one array that an item names; None for the whole file.
-pub fn one_array(file: &AsdfFile, item: &Item) -> Result<Option<trilith::tree::NodeId>> {
+pub(super) fn one_array(file: &AsdfFile, item: &Item) -> Result<Option<trilith::tree::NodeId>> {
     match &item.path {
         None => Ok(None),
         Some(path) => {

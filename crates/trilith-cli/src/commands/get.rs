@@ -30,7 +30,7 @@ use crate::target::Target;
 /// block that contain it. With --catalog the argument is only the path of an item.
 #[derive(Debug, Args)]
 #[command(visible_alias = "cat")]
-pub struct Get {
+pub(crate) struct Get {
     #[command(flatten)]
     parts: Parts,
     /// Take the pixels around this position on the sky, in degrees or as 12:30:00,-45:10:05.5; a box that reaches beyond
@@ -64,7 +64,7 @@ pub struct Get {
 
 impl Get {
     /// Prints or saves the item.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         if let Some(catalog) = &self.catalog {
             let items = self.parts.items();
             let [item] = items.as_slice() else {

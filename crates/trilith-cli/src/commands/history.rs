@@ -9,7 +9,7 @@ use crate::rewrite::{Save, change};
 
 /// Add to the history of a file
 #[derive(Debug, Args)]
-pub struct History {
+pub(crate) struct History {
     #[command(subcommand)]
     action: Action,
 }
@@ -31,7 +31,7 @@ enum Action {
 
 impl History {
     /// Changes the file.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let Action::Add { file, text, save } = &self.action;
         change(&format!("{file}#"), options, save, |change, _| change.add_history(text))
     }

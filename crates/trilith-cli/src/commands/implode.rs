@@ -17,7 +17,7 @@ use crate::target::Target;
 
 /// Join an exploded file: write its external blocks into one file
 #[derive(Debug, Args)]
-pub struct Implode {
+pub(crate) struct Implode {
     /// The file with the tree, with an optional #/path of the one array to take in
     #[arg(value_name = "FILE[#/path]", allow_hyphen_values = true)]
     item: String,
@@ -30,7 +30,7 @@ pub struct Implode {
 
 impl Implode {
     /// Writes the file.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
         let output = self.output.clone().unwrap_or_else(|| default_name(&item.file));
         let file = options.open_asdf_for(&item.file, &output)?;
@@ -64,7 +64,7 @@ fn default_name(file: &str) -> String {
 }
 
 /// The two parts of the name of a file, without its folder; `.gz` belongs to the ending.
-pub fn stem_and_ending(file: &str) -> (String, String) {
+pub(super) fn stem_and_ending(file: &str) -> (String, String) {
     if file == "-" {
         return ("stdin".to_owned(), "asdf".to_owned());
     }

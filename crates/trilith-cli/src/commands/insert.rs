@@ -9,7 +9,7 @@ use crate::rewrite::{FromArray, Save, Typed, change};
 
 /// Add a key to a mapping, or an item to a sequence: a value, or an array in a separate block
 #[derive(Debug, Args)]
-pub struct Insert {
+pub(crate) struct Insert {
     /// The file and the path of the addition: a new key, the number to insert before, or - for the end
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
@@ -23,7 +23,7 @@ pub struct Insert {
 
 impl Insert {
     /// Changes the file.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         change(&self.item, options, &self.save, |change, path| {
             if let Some((array, how)) = self.array.array(options)? {
                 return change.insert_array(path, &array, &how);

@@ -24,7 +24,7 @@ use crate::words::said;
 /// by Zarr, without Trilith and without a copy. With several files, each is a group with the name of the file without
 /// its extension. An array that Zarr cannot decode chunk by chunk is an error. --skip leaves it out.
 #[derive(Debug, Args)]
-pub struct Manifest {
+pub(crate) struct Manifest {
     /// Files, folders, patterns and URLs
     #[arg(value_name = "FILE", required_unless_present = "files_from")]
     files: Vec<String>,
@@ -54,7 +54,7 @@ struct One {
 
 impl Manifest {
     /// Writes the references.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let hint = "name it .json; for Parquet use Python: trilith.virtual.Parser, and to_kerchunk(..., format=\"parquet\") of virtualizarr";
         check_name(&self.output, Form::Json, hint)?;
         let several = is_several(&self.files, Names::Files, &self.many);

@@ -18,7 +18,7 @@ use crate::output::{Out, note};
 /// In bash, zsh and fish they complete commands, options, their values, files, and the items of a file after
 /// `FILE#/`, which they query from trilith.
 #[derive(Debug, Args)]
-pub struct Completions {
+pub(crate) struct Completions {
     /// The shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
@@ -26,7 +26,7 @@ pub struct Completions {
 
 impl Completions {
     /// Prints them.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let script = match self.shell {
             Shell::Bash => include_str!("manual/trilith.bash").to_owned(),
             Shell::Zsh => include_str!("manual/trilith.zsh").to_owned(),
@@ -44,7 +44,7 @@ impl Completions {
 
 /// Print a manual page, or install all of them
 #[derive(Debug, Args)]
-pub struct Man {
+pub(crate) struct Man {
     /// The command (default: trilith itself)
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
@@ -55,7 +55,7 @@ pub struct Man {
 
 impl Man {
     /// Prints it, or installs all.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let pages = pages()?;
         if let Some(folder) = &self.install {
             return install(&pages, folder, options);

@@ -14,14 +14,14 @@ use crate::words::said;
 
 /// List the references of a file ($ref and external sources), and whether they resolve
 #[derive(Debug, Args)]
-pub struct Refs {
+pub(crate) struct Refs {
     #[command(flatten)]
     files: Files,
 }
 
 impl Refs {
     /// Prints the list.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         self.files.run(options, one)
     }
 }

@@ -9,7 +9,7 @@ use crate::rewrite::{Save, edit};
 
 /// Give a key another name
 #[derive(Debug, Args)]
-pub struct Rename {
+pub(crate) struct Rename {
     /// The file and the path of the key
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
@@ -22,7 +22,7 @@ pub struct Rename {
 
 impl Rename {
     /// Changes the file.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         if self.name.contains('/') {
             let message = format!("cannot rename to {:?}: NAME is a key of the same mapping, not a path", self.name);
             return Err(Error::invalid_input(message).hint("set FILE#/path --from FILE#/path copies an array to another place"));

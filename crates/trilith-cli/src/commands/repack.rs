@@ -22,7 +22,7 @@ use crate::target::Target;
 /// part loses the rest. If no array names a block, something else may refer to it by number, so all blocks stay, under
 /// their numbers.
 #[derive(Debug, Args)]
-pub struct Repack {
+pub(crate) struct Repack {
     /// The file to read, or - for standard input
     #[arg(value_name = "IN")]
     input: String,
@@ -59,7 +59,7 @@ enum OrderOf {
 
 impl Repack {
     /// Writes the file.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf_for(&self.input, &self.output)?;
         let codec = match self.codec.as_deref().map(codec::named).transpose()? {
             None => None,

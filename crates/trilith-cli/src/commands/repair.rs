@@ -22,7 +22,7 @@ use crate::target::Target;
 /// --layout gives a lost one. The new file is verified as by `verify --deep`, and remaining problems are reported. The
 /// exit status is 1 if something was lost or is wrong. `verify --deep` shows whether a file needs repair.
 #[derive(Debug, Args)]
-pub struct Repair {
+pub(crate) struct Repair {
     /// The damaged file, or - for standard input; it is not changed
     #[arg(value_name = "FILE")]
     file: String,
@@ -33,7 +33,7 @@ pub struct Repair {
 
 impl Repair {
     /// Writes the readable parts and reports the losses.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let limits = options.limits()?;
         let (source, resolve) = options.open_with(&self.file, &limits)?;
         let start = bytes::read_vec(&*source, 0, source.len().min(80), &limits)?;

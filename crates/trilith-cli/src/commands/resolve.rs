@@ -15,7 +15,7 @@ use crate::target::Target;
 
 /// Replace each $ref by its target, including arrays of other files
 #[derive(Debug, Args)]
-pub struct Resolve {
+pub(crate) struct Resolve {
     /// The file to read, or - for standard input
     #[arg(value_name = "IN")]
     input: String,
@@ -28,7 +28,7 @@ pub struct Resolve {
 
 impl Resolve {
     /// Writes the file.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf_for(&self.input, &self.output)?;
         let plan = assemble::resolve(&file)?;
         let mut blocks: Vec<(&AsdfFile, &Block)> = file.sections().all_blocks()?.into_iter().map(|block| (&file, block)).collect();

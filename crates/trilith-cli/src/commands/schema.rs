@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use trilith_io::error::counted;
 use trilith::bytes::read_text;
-use trilith::schema::{Examination, Example, Schemas, examine_all};
+use trilith::check::{Examination, Example, Schemas, examine_all};
 use trilith::{Error, ErrorKind, Limits, Result};
 
 use crate::Outcome;
@@ -18,7 +18,7 @@ use crate::words::said;
 
 /// Work with schemas
 #[derive(Debug, Args)]
-pub struct Schema {
+pub(crate) struct Schema {
     #[command(subcommand)]
     command: SchemaCommand,
 }
@@ -32,7 +32,7 @@ enum SchemaCommand {
 ///
 /// Exit status 1 if one is wrong. Schemas of a folder may refer to each other and to the bundled ones.
 #[derive(Debug, Args)]
-pub struct CheckSchemas {
+pub(super) struct CheckSchemas {
     /// A folder of schemas (*.yaml, *.yml, *.json), or one schema
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -42,7 +42,7 @@ pub struct CheckSchemas {
 
 /// Sources of schemas, besides the bundled ones.
 #[derive(Debug, Args)]
-pub struct Sources {
+pub(super) struct Sources {
     /// Also use the schemas and manifests in this folder (also TRILITH_SCHEMA_PATH, several joined by `:`)
     #[arg(long = "schema-path", value_name = "DIR")]
     paths: Vec<PathBuf>,
@@ -53,7 +53,7 @@ pub struct Sources {
 
 impl Sources {
     /// The bundled schemas and all others that were asked for.
-    pub fn load(&self, limits: &Limits) -> Result<Schemas> {
+    pub(super) fn load(&self, limits: &Limits) -> Result<Schemas> {
         let mut schemas = Schemas::bundled();
         if self.schemas_from_python {
             add_from_python(&mut schemas, limits)?;
@@ -98,7 +98,7 @@ fn texts_in(folder: &Path, limits: &Limits) -> Result<Vec<(PathBuf, String)>> {
 }
 
 /// A text file as text.
-pub fn text_of(path: &Path, limits: &Limits) -> Result<String> {
+pub(super) fn text_of(path: &Path, limits: &Limits) -> Result<String> {
     let bytes = read_text(path, limits.text)?;
     String::from_utf8(bytes).map_err(|_| Error::malformed(format!("{} is not UTF-8", path.display())))
 }
@@ -160,7 +160,7 @@ fn add_from_python(schemas: &mut Schemas, limits: &Limits) -> Result<()> {
 
 impl Schema {
     /// Does it.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let SchemaCommand::Check(check) = &self.command;
         check.run(options)
     }

@@ -21,7 +21,7 @@ use crate::words::said;
 /// An item must meet all conditions. In a Dudley file, names, values of parameters, datatypes and shapes are
 /// searched.
 #[derive(Debug, Args)]
-pub struct Search {
+pub(crate) struct Search {
     #[command(flatten)]
     files: Files,
     /// The key matches this regular expression; if given several times, all must match
@@ -47,7 +47,7 @@ pub struct Search {
 
 impl Search {
     /// Prints what is found.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let conditions = self.conditions()?;
         let any = AtomicBool::new(false);
         let outcome = self.files.run(options, |job| {

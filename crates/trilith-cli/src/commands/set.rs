@@ -16,7 +16,7 @@ use crate::rewrite::{FromArray, Save, Typed, change};
 /// the replaced array is removed, unless another refers to it. With --in-place the remaining blocks are not copied:
 /// the new one takes the place of the old if it fits, else it is appended. A VALUE replaces no array unless --replace is given.
 #[derive(Debug, Args)]
-pub struct Set {
+pub(crate) struct Set {
     /// The file and the path of the value to set; a missing key is added
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
@@ -33,7 +33,7 @@ pub struct Set {
 
 impl Set {
     /// Changes the file.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         change(&self.item, options, &self.save, |change, path| {
             match self.array.array(options)? {
                 Some((array, how)) => change.set_array(path, &array, &how),

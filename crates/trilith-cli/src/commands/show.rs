@@ -26,7 +26,7 @@ use crate::terminal::Graphics;
 /// array of the file is shown. A terminal shows graphics or characters. -o writes an image as PNG and a plot as SVG. An
 /// array may be larger than the memory.
 #[derive(Debug, Args)]
-pub struct Show {
+pub(crate) struct Show {
     #[command(flatten)]
     parts: Parts,
     /// Take the image of several arrays, if no path chooses one: the array `data`, or the largest
@@ -68,7 +68,7 @@ pub struct Show {
 
 /// The kind of drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum What {
+pub(super) enum What {
     /// Two axes in a colour map.
     Image,
     /// Red, green and blue along the last axis.
@@ -96,7 +96,7 @@ enum Origin {
 
 impl Show {
     /// Shows the arrays.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         if let Some(width) = self.width.filter(|width| !(1..=MOST_WIDTH).contains(width)) {
             return Err(Error::invalid_input(format!("a width of {width}, from 1 to {MOST_WIDTH} are possible")));
         }

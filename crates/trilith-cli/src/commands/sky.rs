@@ -24,7 +24,7 @@ use crate::words::said;
 /// world coordinates, in degrees or as 12:30:00,-45:10:05.5 (hours and degrees), and the output is pixels. The exit status is 1
 /// if a point has no coordinates, because it is outside of the bounding box.
 #[derive(Debug, Args)]
-pub struct Sky {
+pub(crate) struct Sky {
     /// The file, and the path of an array or of its coordinates (default: the image of the file)
     #[arg(value_name = "FILE[#/PATH]", allow_hyphen_values = true)]
     item: String,
@@ -60,7 +60,7 @@ enum Kind {
 
 impl Sky {
     /// Prints what is asked for.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
         let file = options.open_file(&item.file)?;
         if let Err(error) = file.item(item.path()).map(drop)

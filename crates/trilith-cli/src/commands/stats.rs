@@ -20,7 +20,7 @@ use crate::outputs::Outputs;
 /// Minimum, maximum, mean, standard deviation and percentiles are those of the other elements. Complex numbers count
 /// by their magnitude. An array may be larger than the memory.
 #[derive(Debug, Args)]
-pub struct Stats {
+pub(crate) struct Stats {
     #[command(flatten)]
     parts: Parts,
     /// Percentiles, from 0 to 100
@@ -47,7 +47,7 @@ struct Entry {
 
 impl Stats {
     /// Prints the statistics.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         self.parts.run(Outputs::new(None), options, |job| self.one(job))
     }
 
@@ -220,7 +220,7 @@ fn end(number: Number) -> String {
 }
 
 /// A number of an array as JSON. Integers keep all digits.
-pub fn number(number: Number) -> Value {
+pub(super) fn number(number: Number) -> Value {
     match number {
         Number::Whole(n) => i64::try_from(n).map_or_else(|_| json!(n as u64), |n| json!(n)),
         other => json!(other.double()),
@@ -228,7 +228,7 @@ pub fn number(number: Number) -> Value {
 }
 
 /// A figure for people: seven digits.
-pub fn figure(x: f64) -> String {
+pub(super) fn figure(x: f64) -> String {
     if x == 0.0 || !x.is_finite() {
         return x.to_string();
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use trilith::asdf::{ArrayOptions, Target, datatype_named};
-use trilith::{Added, RowOptions, RowWriter, finalise};
+use trilith::change::{Added, RowOptions, RowWriter, finalise};
 use trilith_io::limits::parse_size;
 use trilith::{Error, ErrorKind, Result};
 
@@ -24,7 +24,7 @@ use crate::outputs::{Form, check_name, is_stream, told};
 /// or in one that has no streamed block yet. --finalise then gives its block sizes, a checksum and a place in the
 /// block index, for readers without support for streamed blocks.
 #[derive(Debug, Args)]
-pub struct Stream {
+pub(crate) struct Stream {
     /// The file, and the path of the array in its tree
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
@@ -59,7 +59,7 @@ pub struct Stream {
 
 impl Stream {
     /// Adds the rows.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
         let path = item.path.as_deref().filter(|path| !path.is_empty());
         let path = path.ok_or_else(|| Error::invalid_input("name the array: FILE#/path"))?;

@@ -29,7 +29,7 @@ use crate::target::Target;
 /// and floats has floats, one with any other mixture text. With --each there is a row for each item of a list. The
 /// rows are held in memory, the files are not.
 #[derive(Debug, Args)]
-pub struct Table {
+pub(crate) struct Table {
     #[command(flatten)]
     files: Files,
     /// A column: its name, and the path of its values; of an array also /data@shape, @dtype, @ndim, @size, @nbytes,
@@ -100,7 +100,7 @@ impl Format {
 
 impl Table {
     /// Writes the table.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let query = self.query()?;
         let format = self.format(options)?;
         let table = Mutex::new(Found::new(&query));

@@ -16,7 +16,7 @@ use crate::options::Options;
 /// Without options the text is that of the file, byte for byte.
 #[derive(Debug, Args)]
 #[command(visible_alias = "header")]
-pub struct ToYaml {
+pub(crate) struct ToYaml {
     /// The file, or - for standard input
     #[arg(value_name = "FILE")]
     file: String,
@@ -30,7 +30,7 @@ pub struct ToYaml {
 
 impl ToYaml {
     /// Prints the text.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let mut file = options.open_asdf(&self.file)?;
         if self.resolve {
             // The output belongs to no folder.
@@ -90,7 +90,7 @@ fn inlined(file: &AsdfFile) -> Result<String> {
             elements.add(&array)?;
             let value = inline_node(&array, datatype_key(file), &complex_tag(file))?;
             if is_chunked(node) {
-                let target = trilith::target_of(file);
+                let target = trilith::change::target_of(file);
                 edit.set(&walk.path(), &value.tagged(format!("{}{}", target.tree.prefix, target.tree.ndarray)))?;
             } else if node.is_sequence() {
                 // A list of items in block style cannot become a mapping in place.

@@ -22,7 +22,7 @@ use crate::outputs::{check_absent, make_folder};
 
 /// Make example files and show some commands on them
 #[derive(Debug, Args)]
-pub struct Tour {
+pub(crate) struct Tour {
     /// The folder to write into
     #[arg(value_name = "DIR", default_value = "trilith-tour")]
     folder: PathBuf,
@@ -52,7 +52,7 @@ impl Tour {
     }
 
     /// Does the tour.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let (sky_size, size) = if self.large { (&sky::LARGE, &family::LARGE) } else { (&sky::SMALL, &family::SMALL) };
         let file = |name: &str| self.folder.join(name);
         let observation = file("observation.asdf");

@@ -25,7 +25,7 @@ use crate::words::said;
 /// Arrays are shown with datatype, shape, codec and size; blocks are decoded only with --inline.
 #[derive(Debug, Args)]
 #[command(visible_alias = "ls")]
-pub struct Tree {
+pub(crate) struct Tree {
     /// Files, folders, patterns and URLs, or - for standard input; each with an optional #/path
     #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from", allow_hyphen_values = true)]
     item: Option<String>,
@@ -53,7 +53,7 @@ pub struct Tree {
 
 impl Tree {
     /// Prints the tree.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         if (self.inline || self.resolve) && !options.json {
             return Err(Error::invalid_input("--inline and --resolve apply to --json").hint("add --json, or take to-yaml"));
         }
@@ -85,7 +85,7 @@ impl Tree {
 }
 
 /// Writes an item and all below it as JSON.
-pub fn write_json(out: &mut dyn Write, item: &Node<'_>, mut how: ExpandOptions) -> Result<()> {
+pub(super) fn write_json(out: &mut dyn Write, item: &Node<'_>, mut how: ExpandOptions) -> Result<()> {
     how.unique_keys = true;
     let put = |text: &str, out: &mut dyn Write| out.write_all(text.as_bytes()).map_err(|e| Error::io("writing", e));
     // For each open collection: its closing bracket, and whether it has a member already.
@@ -139,14 +139,14 @@ pub fn write_json(out: &mut dyn Write, item: &Node<'_>, mut how: ExpandOptions) 
 }
 
 /// Attributes as a JSON object.
-pub fn attributes_json(attributes: &[(Cow<'_, str>, Value)]) -> String {
+pub(super) fn attributes_json(attributes: &[(Cow<'_, str>, Value)]) -> String {
     let pairs: Vec<String> =
         attributes.iter().map(|(name, value)| format!("{}:{}", json_text(name), attribute_json(value))).collect();
     format!("{{{}}}", pairs.join(","))
 }
 
 /// The value of an attribute as JSON; as deep as lists in it nest.
-pub fn attribute_json(value: &Value) -> String {
+pub(super) fn attribute_json(value: &Value) -> String {
     match &value.data {
         Data::Bool(value) => value.to_string(),
         Data::Int(value) => value.to_string(),
@@ -159,7 +159,7 @@ pub fn attribute_json(value: &Value) -> String {
 }
 
 /// A scalar as JSON: numbers in full, what JSON has no number for as text.
-pub fn scalar_json(scalar: &Scalar<'_>) -> String {
+pub(super) fn scalar_json(scalar: &Scalar<'_>) -> String {
     match scalar {
         Scalar::Null => "null".to_owned(),
         Scalar::Bool(value) => value.to_string(),

@@ -14,7 +14,7 @@ use crate::rewrite::Save;
 ///
 /// The text has the form that to-yaml prints; its ndarrays name the blocks of the file by number.
 #[derive(Debug, Args)]
-pub struct Update {
+pub(crate) struct Update {
     /// The file to change
     #[arg(value_name = "FILE")]
     file: String,
@@ -27,7 +27,7 @@ pub struct Update {
 
 impl Update {
     /// Changes the file.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf(&self.file)?;
         let text = match &self.from {
             None => file.tree().text().to_owned(),
@@ -53,7 +53,7 @@ impl Update {
 }
 
 /// The document alone: header line and comments in front of it are those of the file.
-pub fn without_header(text: &str) -> String {
+pub(super) fn without_header(text: &str) -> String {
     let mut rest = text;
     while rest.starts_with('#') || rest.starts_with("%FINF") || rest.starts_with("%ASDF") {
         rest = rest.split_once('\n').map_or("", |(_, rest)| rest);

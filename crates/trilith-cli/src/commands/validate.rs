@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use serde_json::json;
-use trilith::schema::{Report, Schemas, Validator};
+use trilith::check::{Schemas, ValidationReport, Validator};
 use trilith::{Diagnostic, Error, ErrorKind, File, Result, Severity};
 
 use super::schema::{Sources, text_of};
@@ -22,7 +22,7 @@ use crate::words::said;
 /// offsets can be found. Exit status 1 if a file is invalid or malformed. At most ten problems of a file are shown
 /// (all with --verbose). Warnings are about content that Python asdf would not write.
 #[derive(Debug, Args)]
-pub struct Validate {
+pub(crate) struct Validate {
     /// A schema that the whole tree must fit, in addition: a file, or the URI of a known one
     #[arg(long, value_name = "S")]
     schema: Option<PathBuf>,
@@ -37,7 +37,7 @@ pub struct Validate {
 
 impl Validate {
     /// Prints what is wrong.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let sources = self.sources.load(&options.limits()?)?;
         // Faults of the schemas hold for all files; and one thread after another takes a validator, in which
         // what it met is compiled.
@@ -104,7 +104,7 @@ impl Validate {
     }
 }
 
-fn print(out: &mut Out, name: &str, report: &Report, file: &File, options: &Options) -> Result<()> {
+fn print(out: &mut Out, name: &str, report: &ValidationReport, file: &File, options: &Options) -> Result<()> {
     for problem in &report.problems {
         if problem.severity != Severity::Error && options.quiet {
             continue;

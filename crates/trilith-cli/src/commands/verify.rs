@@ -24,7 +24,7 @@ use crate::words::said;
 /// layout. A catalog of a file set is checked with the files that it lists: each has the parameters that the catalog has for it,
 /// and all of its data. A checksum of the decoded bytes, as Python asdf wrote until 5.2, is accepted and reported.
 #[derive(Debug, Args)]
-pub struct Verify {
+pub(crate) struct Verify {
     /// Decode every block as well
     #[arg(long)]
     deep: bool,
@@ -37,7 +37,7 @@ pub struct Verify {
 
 impl Verify {
     /// Prints what is wrong.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         if let Some(document) = &self.conform {
             return conform::run(document, &self.files, options);
         }

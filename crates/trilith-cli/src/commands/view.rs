@@ -6,7 +6,7 @@ use clap::Args;
 ///
 /// Serves on localhost only, at a URL that contains a secret. It only reads. Press Ctrl-C to end it.
 #[derive(Debug, Args)]
-pub struct View {
+pub(crate) struct View {
     /// Files, folders, patterns and URLs; one may have a #/path to begin with. Default: the current folder
     #[arg(value_name = "FILE[#/path]")]
     files: Vec<String>,
@@ -50,7 +50,7 @@ use crate::serve::{self, Site};
 
 impl View {
     /// Serves until it is interrupted.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let session = session(options)?;
         let begin = self.gather(&session, options)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port))

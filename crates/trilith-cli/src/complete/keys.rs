@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Returns the candidates for a word that has a `#`, or that names a file, or None if the shell should complete
 /// file names.
-pub fn behind(typed: &str, layout: Option<&str>) -> Option<Vec<(String, String)>> {
+pub(super) fn behind(typed: &str, layout: Option<&str>) -> Option<Vec<(String, String)>> {
     let (file, path) = match typed.split_once('#') {
         Some((file, path)) => (file.to_owned(), path.to_owned()),
         None if is_local(typed) => (typed.to_owned(), String::new()),

@@ -2,7 +2,7 @@
 
 /// Command lines, in the order in which they can be run, and what each is for.
 #[rustfmt::skip]
-pub const EXAMPLES: &[(&str, &str)] = &[
+pub(crate) const EXAMPLES: &[(&str, &str)] = &[
     ("trilith info observation.asdf", "Print version, size, tree and blocks"),
     ("trilith info observation.asdf#/observation/data", "Print datatype, shape and size of one item"),
     ("trilith info observation.fits --json", "Print JSON, for any format"),
@@ -161,7 +161,7 @@ pub const EXAMPLES: &[(&str, &str)] = &[
 const SHOWN: usize = 3;
 
 /// The examples of a command, by what is typed to get there, under their heading; empty if there are none.
-pub fn text(path: &str) -> String {
+pub(crate) fn text(path: &str) -> String {
     let prefix = format!("trilith {path} ");
     let is_of = |line: &str| format!("{line} ").contains(&prefix);
     let shown: Vec<_> = EXAMPLES.iter().filter(|(line, _)| is_of(line)).take(SHOWN).collect();

@@ -17,7 +17,7 @@ const LINE: usize = 64 << 20;
 
 /// The stdout of all files.
 #[derive(Clone)]
-pub struct Shared(Arc<Mutex<io::BufWriter<Stdout>>>);
+pub(crate) struct Shared(Arc<Mutex<io::BufWriter<Stdout>>>);
 
 impl Default for Shared {
     fn default() -> Self {
@@ -31,13 +31,13 @@ impl Shared {
     }
 
     /// Makes sure that everything is out.
-    pub fn finish(&self) -> Result<()> {
+    pub(crate) fn finish(&self) -> Result<()> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).flush().map_err(failed)
     }
 }
 
 /// The output of one file.
-pub struct Held {
+pub(crate) struct Held {
     bytes: Vec<u8>,
     turn: Turn,
     shared: Shared,
@@ -48,18 +48,18 @@ pub struct Held {
 
 impl Held {
     /// Nothing so far.
-    pub fn new(turn: Turn, shared: Shared, is_json: bool) -> Self {
+    pub(crate) fn new(turn: Turn, shared: Shared, is_json: bool) -> Self {
         Self { bytes: Vec::new(), turn, shared, is_json, has_begun: false }
     }
 
     /// Puts everything out; it must be its turn.
-    pub fn release(self) -> Result<()> {
+    pub(crate) fn release(self) -> Result<()> {
         self.shared.write(&self.bytes).map_err(failed)?;
         if io::stdout().is_terminal() { self.shared.finish() } else { Ok(()) }
     }
 
     /// Discards output that is not written yet, and writes this instead.
-    pub fn replace(&mut self, line: &str) -> Result<()> {
+    pub(crate) fn replace(&mut self, line: &str) -> Result<()> {
         self.bytes.clear();
         if self.has_begun {
             self.bytes.push(b'\n');

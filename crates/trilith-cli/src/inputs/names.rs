@@ -18,7 +18,7 @@ const LONGEST: u64 = 64 << 10;
 const CONNECTIONS: usize = 8;
 
 /// A file to be worked on, or what kept it from being found.
-pub struct Input {
+pub(super) struct Input {
     /// The file, and the path after `#`.
     pub item: Item,
     /// The reason why it is missing.
@@ -26,7 +26,7 @@ pub struct Input {
 }
 
 /// All files, one after the other.
-pub struct Names {
+pub(super) struct Names {
     arguments: VecDeque<String>,
     /// The names of `--files-from`, which come last, and the byte that ends each.
     list: Option<(Box<dyn BufRead + Send>, u8)>,
@@ -43,7 +43,7 @@ impl Names {
     ///
     /// # Errors
     /// Returns an error if the list cannot be read, or if standard input is named twice.
-    pub fn new(arguments: &[String], form: Form, many: &Many, gather: Gather, options: &Options) -> Result<Self> {
+    pub(super) fn new(arguments: &[String], form: Form, many: &Many, gather: Gather, options: &Options) -> Result<Self> {
         let pipes = arguments.iter().filter(|argument| item_of(argument, form).file == "-").count();
         let is_list = many.files_from.as_deref() == Some("-");
         if pipes + usize::from(is_list) > 1 {
@@ -67,7 +67,7 @@ impl Names {
     }
 
     /// Returns the number of files, beyond the number of cores, that may be worked on.
-    pub fn waiting(&self) -> usize {
+    pub(super) fn waiting(&self) -> usize {
         self.waiting
     }
 
@@ -75,7 +75,7 @@ impl Names {
     ///
     /// # Errors
     /// Returns an error if there was no file at all.
-    pub fn report(&self, count: u64, options: &Options) -> Result<()> {
+    pub(super) fn report(&self, count: u64, options: &Options) -> Result<()> {
         let others = match self.others {
             0 => None,
             1 => Some("1 other file was skipped".to_owned()),

@@ -12,7 +12,7 @@ use crate::outputs::{Claims, Outputs};
 
 /// The items that a command works on, and the part of each array that it takes.
 #[derive(Debug, Args)]
-pub struct Parts {
+pub(crate) struct Parts {
     /// Files, folders, patterns and URLs; after # the path of an item
     #[arg(value_name = "FILE#/path", required_unless_present = "files_from", allow_hyphen_values = true)]
     item: Option<String>,
@@ -31,12 +31,12 @@ pub struct Parts {
 
 impl Parts {
     /// The arguments that name items.
-    pub fn items(&self) -> Vec<String> {
+    pub(crate) fn items(&self) -> Vec<String> {
         joined(self.item.as_ref(), &self.more)
     }
 
     /// Returns `true` if there may be several files.
-    pub fn is_several(&self) -> bool {
+    pub(crate) fn is_several(&self) -> bool {
         is_several(&self.items(), Form::Items, &self.many)
     }
 
@@ -44,12 +44,12 @@ impl Parts {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it is not one.
-    pub fn slice(&self) -> Result<Option<Vec<Index>>> {
+    pub(crate) fn slice(&self) -> Result<Option<Vec<Index>>> {
         self.slice.as_deref().map(Index::parse_list).transpose()
     }
 
     /// Returns `true` if only a part of an array is selected.
-    pub fn is_part(&self) -> bool {
+    pub(crate) fn is_part(&self) -> bool {
         self.slice.is_some() || self.field.is_some()
     }
 
@@ -57,7 +57,7 @@ impl Parts {
     ///
     /// # Errors
     /// Returns an error if the array has no such field, or no such elements.
-    pub fn of(&self, mut array: Array) -> Result<Array> {
+    pub(crate) fn of(&self, mut array: Array) -> Result<Array> {
         if let Some(name) = &self.field {
             array = array.field(name)?;
         }
@@ -73,7 +73,7 @@ impl Parts {
     /// # Errors
     /// Returns the errors of [`run_with`], and [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if several items
     /// have one output.
-    pub fn run(
+    pub(crate) fn run(
         &self,
         outputs: Outputs<'_>,
         options: &Options,
@@ -89,7 +89,7 @@ impl Parts {
 /// # Errors
 /// Returns the errors of [`run_with`], and [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if several items have
 /// one output.
-pub fn run_each(
+pub(crate) fn run_each(
     arguments: &[String],
     form: Form,
     many: &Many,

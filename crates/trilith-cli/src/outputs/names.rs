@@ -14,7 +14,7 @@ const MOST: usize = 1_000_000;
 
 /// The destination of each item's output, as `-o` gives it.
 #[derive(Debug, Clone, Copy)]
-pub struct Outputs<'o> {
+pub(crate) struct Outputs<'o> {
     pattern: Option<&'o str>,
     /// Number of outputs of each item.
     count: usize,
@@ -24,34 +24,34 @@ pub struct Outputs<'o> {
 
 impl<'o> Outputs<'o> {
     /// One output for each item, or none.
-    pub fn new(pattern: Option<&'o str>) -> Self {
+    pub(crate) fn new(pattern: Option<&'o str>) -> Self {
         Self { pattern, count: 1, finds: false }
     }
 
     /// The outputs of a command that finds the path of an item below the one that is given.
     #[must_use]
-    pub fn finding(self) -> Self {
+    pub(crate) fn finding(self) -> Self {
         Self { finds: true, ..self }
     }
 
     /// This number of outputs for each item.
     #[must_use]
-    pub fn numbered(self, count: usize) -> Self {
+    pub(crate) fn numbered(self, count: usize) -> Self {
         Self { count, ..self }
     }
 
     /// The file to write; None for standard output.
-    pub fn file(self) -> Option<&'o str> {
+    pub(crate) fn file(self) -> Option<&'o str> {
         self.pattern.filter(|path| *path != "-")
     }
 
     /// The file that is written for an item.
-    pub fn of(self, file: &str, path: &str) -> Option<String> {
+    pub(crate) fn of(self, file: &str, path: &str) -> Option<String> {
         Some(named(self.file()?, file, path))
     }
 
     /// The file with a number that is written for an item.
-    pub fn nth(self, number: usize, file: &str, path: &str) -> Option<String> {
+    pub(crate) fn nth(self, number: usize, file: &str, path: &str) -> Option<String> {
         Some(named(&self.file()?.replace("{n}", &number.to_string()), file, path))
     }
 
@@ -59,7 +59,7 @@ impl<'o> Outputs<'o> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it names one output for several items.
-    pub fn check_several(self) -> Result<()> {
+    pub(crate) fn check_several(self) -> Result<()> {
         match self.file() {
             Some(output) if !output.contains("{stem}") => {
                 Err(Error::invalid_input(format!("several files cannot all be written to {output}"))
@@ -80,7 +80,7 @@ impl<'o> Outputs<'o> {
 }
 
 /// The outputs that items have claimed.
-pub struct Claims<'o> {
+pub(crate) struct Claims<'o> {
     outputs: Outputs<'o>,
     /// The item of each output.
     taken: HashMap<PathBuf, String>,
@@ -90,7 +90,7 @@ pub struct Claims<'o> {
 
 impl<'o> Claims<'o> {
     /// Nothing is claimed yet.
-    pub fn new(outputs: Outputs<'o>) -> Self {
+    pub(crate) fn new(outputs: Outputs<'o>) -> Self {
         Self { outputs, taken: HashMap::new(), below: HashMap::new() }
     }
 
@@ -98,7 +98,7 @@ impl<'o> Claims<'o> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if another item may write one of them.
-    pub fn claim(&mut self, item: &Item) -> Result<()> {
+    pub(crate) fn claim(&mut self, item: &Item) -> Result<()> {
         let count = if self.outputs.keeps_numbers_apart() { self.outputs.count.min(1) } else { self.outputs.count };
         for number in 0..count {
             if self.taken.len() >= MOST && count > 1 {
@@ -153,7 +153,7 @@ fn text_of(path: &str) -> String {
 
 /// The last part of the name of a file, of a URL without its query. In the name of a file of this machine `?`, `#` and `\` are
 /// characters as any other.
-pub fn last_part(file: &str) -> String {
+pub(crate) fn last_part(file: &str) -> String {
     if is_url(file) {
         return file.split(['?', '#']).next().and_then(|path| path.rsplit('/').next()).unwrap_or(file).to_owned();
     }
@@ -162,7 +162,7 @@ pub fn last_part(file: &str) -> String {
 
 /// The name of a file that is written for an item: `{stem}` in `output` is the name of the file without its
 /// ending, `{item}` for the path.
-pub fn named(output: &str, file: &str, path: &str) -> String {
+pub(crate) fn named(output: &str, file: &str, path: &str) -> String {
     if !output.contains('{') {
         return output.to_owned();
     }

@@ -15,7 +15,7 @@ const NEW: usize = 16;
 
 /// The open connections, those that were used longest ago first.
 #[derive(Default)]
-pub struct Room(Arc<Shared>);
+pub(super) struct Room(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
@@ -32,14 +32,14 @@ struct Place {
 }
 
 /// A connection that has a place.
-pub struct Guest {
+pub(super) struct Guest {
     room: Arc<Shared>,
     /// Also tells which place is its own.
     away: Arc<Notify>,
 }
 
 /// A request that is being answered.
-pub struct Served<'g>(&'g Guest);
+pub(super) struct Served<'g>(&'g Guest);
 
 impl Shared {
     fn places(&self) -> MutexGuard<'_, Vec<Place>> {
@@ -68,7 +68,7 @@ impl Shared {
 
 impl Room {
     /// Returns a place for a new connection, after another one was sent away if there are too many.
-    pub async fn enter(&self) -> Guest {
+    pub(super) async fn enter(&self) -> Guest {
         while !self.0.make_place() {
             self.0.left.notified().await;
         }
@@ -80,12 +80,12 @@ impl Room {
 
 impl Guest {
     /// Returns when the place is needed for another connection.
-    pub async fn is_sent_away(&self) {
+    pub(super) async fn is_sent_away(&self) {
         self.away.notified().await;
     }
 
     /// Marks a request with the secret as being answered, until the result is dropped.
-    pub fn is_served(&self) -> Served<'_> {
+    pub(super) fn is_served(&self) -> Served<'_> {
         self.change(|place| {
             place.is_known = true;
             place.served += 1;

@@ -8,13 +8,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 #[allow(unused_imports, reason = "each test program uses a part of it")]
-pub use trilith_sample::{is_sampled, sample};
+pub(crate) use trilith_sample::{is_sampled, sample};
 
 /// No command of the tests has reason to take longer, however slow the machine.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 
 /// What a command said, and how it ended.
-pub struct Ended {
+pub(crate) struct Ended {
     pub stdout: Vec<u8>,
     pub stderr: String,
     /// `Err` where a signal or the time limit ended it.
@@ -22,7 +22,7 @@ pub struct Ended {
 }
 
 /// The command under test, with an environment that does not depend on the machine.
-pub fn trilith() -> Command {
+pub(crate) fn trilith() -> Command {
     let program = std::env::var_os("TRILITH_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_trilith").into());
     let mut command = Command::new(program);
     for name in ["TRILITH_LIMITS", "CLICOLOR_FORCE", "FORCE_COLOR"] {
@@ -36,7 +36,7 @@ pub fn trilith() -> Command {
 }
 
 /// Runs a command to its end, with `input` through a pipe if there is any.
-pub fn run(mut command: Command, input: Option<Vec<u8>>) -> Ended {
+pub(crate) fn run(mut command: Command, input: Option<Vec<u8>>) -> Ended {
     if input.is_some() {
         command.stdin(Stdio::piped());
     }
@@ -49,7 +49,7 @@ pub fn run(mut command: Command, input: Option<Vec<u8>>) -> Ended {
 }
 
 /// Waits for a command and takes what it says; kills it after the time limit.
-pub fn finish(mut child: Child) -> Ended {
+pub(crate) fn finish(mut child: Child) -> Ended {
     let stdout = reader(child.stdout.take());
     let stderr = reader(child.stderr.take());
     let start = Instant::now();
@@ -86,24 +86,24 @@ fn reader(stream: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle
 }
 
 /// Prints a figure that is worth seeing also where all tests pass: the harness keeps back what `println!` says.
-pub fn say(figure: &str) {
+pub(crate) fn say(figure: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{figure}\n").as_bytes());
 }
 
 /// The repository's root.
-pub fn repository() -> PathBuf {
+pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository is there")
 }
 
 /// The folder of material beside the repository: `TRILITH_SHARED`, or `shared` in a folder above.
-pub fn shared() -> Option<PathBuf> {
+pub(crate) fn shared() -> Option<PathBuf> {
     let set = std::env::var_os("TRILITH_SHARED").map(PathBuf::from);
     let above: Vec<PathBuf> = repository().ancestors().skip(1).map(|folder| folder.join("shared")).collect();
     set.into_iter().chain(above).find(|folder| folder.join("corpus").is_dir())
 }
 
 /// Every file below `folder`, sorted.
-pub fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut folders = vec![folder.to_path_buf()];
     let mut found = Vec::new();
     while let Some(folder) = folders.pop() {
@@ -117,7 +117,7 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Does `work` on every item, on as many threads as there are processors, and keeps the order.
-pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {

@@ -17,7 +17,7 @@ const SECTOR: u64 = 512;
 
 /// What was done to the folder; files go by number, since their names change.
 #[derive(Debug, Clone)]
-pub enum Event {
+pub(crate) enum Event {
     Write(usize, u64, Vec<u8>),
     Resize(usize, u64),
     Sync(usize),
@@ -28,7 +28,7 @@ pub enum Event {
 
 /// How an act is made to fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// No space left, at this act and all that follow.
     Full,
     /// The disk fails, at this act alone.
@@ -42,7 +42,7 @@ pub enum Fault {
 }
 
 /// Watches a folder, and lets an act fail where that is asked for.
-pub struct Recorder {
+pub(crate) struct Recorder {
     folder: PathBuf,
     inner: Mutex<Inner>,
 }
@@ -60,7 +60,7 @@ struct Inner {
 
 impl Recorder {
     /// Knows the files that are in `folder`.
-    pub fn new(folder: &Path, fault: Option<(usize, Fault)>) -> Self {
+    pub(crate) fn new(folder: &Path, fault: Option<(usize, Fault)>) -> Self {
         let mut inner = Inner { fault, ..Inner::default() };
         for (name, content) in read_folder(folder) {
             let number = inner.files.len();
@@ -71,13 +71,13 @@ impl Recorder {
     }
 
     /// How many acts that change something, and how many reads there were.
-    pub fn counts(&self) -> (usize, usize) {
+    pub(crate) fn counts(&self) -> (usize, usize) {
         let inner = self.inner.lock().expect("no thread panics");
         (inner.acts, inner.reads)
     }
 
     /// What happened, from which state.
-    pub fn story(&self, start: &BTreeMap<String, Vec<u8>>) -> Story {
+    pub(crate) fn story(&self, start: &BTreeMap<String, Vec<u8>>) -> Story {
         let inner = self.inner.lock().expect("no thread panics");
         let files: Vec<Vec<u8>> = inner.files.clone();
         let mut names = BTreeMap::new();
@@ -170,7 +170,7 @@ fn sectors(at: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
 }
 
 /// The files of a folder by name.
-pub fn read_folder(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn read_folder(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(folder).expect("the folder can be listed").flatten();
     let files = entries.filter(|entry| entry.path().is_file());
     files
@@ -179,7 +179,7 @@ pub fn read_folder(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// What happened to a folder.
-pub struct Story {
+pub(crate) struct Story {
     pub events: Vec<Event>,
     names: BTreeMap<String, usize>,
     files: Vec<Vec<u8>>,
@@ -187,7 +187,7 @@ pub struct Story {
 
 /// What is on the disk: which file each name leads to, and what each file holds.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct State {
+pub(crate) struct State {
     names: BTreeMap<String, usize>,
     files: Vec<Vec<u8>>,
 }
@@ -214,12 +214,12 @@ impl State {
     }
 
     /// The names that there are.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.names.keys().map(String::as_str)
     }
 
     /// Lays the state out in the folder, with new files: nothing depends on which ones they are.
-    pub fn lay_out(&self, folder: &Path) {
+    pub(crate) fn lay_out(&self, folder: &Path) {
         for entry in std::fs::read_dir(folder).expect("the folder can be listed").flatten() {
             std::fs::remove_file(entry.path()).expect("it can be removed");
         }
@@ -230,7 +230,7 @@ impl State {
 }
 
 /// What a crash leaves.
-pub struct Crash {
+pub(crate) struct Crash {
     /// Before which event.
     pub cut: usize,
     /// Whether this is more than the plain prefix: some of what was not synced is missing or torn.
@@ -240,7 +240,7 @@ pub struct Crash {
 
 impl Story {
     /// Hands over every state that a crash may leave, each once for each cut; the last cut is behind the end.
-    pub fn crashes(&self, mut take: impl FnMut(Crash)) {
+    pub(crate) fn crashes(&self, mut take: impl FnMut(Crash)) {
         let mut durable = State { names: self.names.clone(), files: self.files.clone() };
         let mut pending: Vec<Event> = Vec::new();
         for cut in 0..=self.events.len() {
@@ -266,7 +266,7 @@ impl Story {
     }
 
     /// What is not synced at the end.
-    pub fn left_pending(&self) -> bool {
+    pub(crate) fn left_pending(&self) -> bool {
         let mut last = None;
         self.crashes(|crash| {
             if crash.cut == self.events.len() {
@@ -334,7 +334,7 @@ fn variants(durable: &State, pending: &[Event]) -> Vec<(bool, State)> {
 }
 
 /// Numbers that look random and are the same in every run.
-pub fn random(seed: &mut u64) -> u64 {
+pub(crate) fn random(seed: &mut u64) -> u64 {
     *seed ^= *seed << 13;
     *seed ^= *seed >> 7;
     *seed ^= *seed << 17;

@@ -8,7 +8,7 @@ use super::{Files, leftovers, next_writer, read_folder, seen};
 use trilith::bytes::{DirectoryResolver, LocalOptions, Resolve};
 
 /// Folders beside that of the files, for readers who come another way.
-pub struct Readers {
+pub(crate) struct Readers {
     above: PathBuf,
     folder: PathBuf,
     /// On the same disk, and on another where there is one.
@@ -18,7 +18,7 @@ pub struct Readers {
 }
 
 #[derive(Default, Debug, Clone, Copy)]
-pub struct Counts {
+pub(crate) struct Counts {
     pub by_links: usize,
     pub by_references: usize,
     pub in_copies: usize,
@@ -26,7 +26,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    pub fn add(&mut self, more: Self) {
+    pub(crate) fn add(&mut self, more: Self) {
         self.by_links += more.by_links;
         self.by_references += more.by_references;
         self.in_copies += more.in_copies;
@@ -36,7 +36,7 @@ impl Counts {
 
 impl Readers {
     /// For files in `folder`, which lies in `above`.
-    pub fn new(above: &Path, folder: &Path) -> Self {
+    pub(crate) fn new(above: &Path, folder: &Path) -> Self {
         std::fs::create_dir(above.join("links")).expect("it can be made");
         let device = |path: &Path| path.metadata().expect("it is there").dev();
         let mut copies = vec![tempfile::tempdir_in(above).expect("it can be made")];
@@ -46,7 +46,7 @@ impl Readers {
     }
 
     /// Checks that the file `main` says the same to everybody.
-    pub fn check(&mut self, main: &str, where_: &dyn Fn() -> String) {
+    pub(crate) fn check(&mut self, main: &str, where_: &dyn Fn() -> String) {
         let content = seen(&self.folder, main);
         if content.is_none() {
             return;

@@ -8,10 +8,10 @@ use trilith::tree::Value;
 use trilith::{Array, ArrayOptions, Builder, Target};
 
 /// Lays out a folder.
-pub type Prepare = fn(&Path, &'static Target);
+pub(crate) type Prepare = fn(&Path, &'static Target);
 
 /// One operation: a name, what lies in the folder, the command, and the files that must be old or new.
-pub struct Work {
+pub(crate) struct Work {
     pub name: &'static str,
     pub prepare: Prepare,
     pub words: &'static [&'static str],
@@ -38,7 +38,7 @@ fn with_history(target: &Target) -> bool {
 }
 
 /// Every operation that writes.
-pub const ALL: &[Work] = &[
+pub(crate) const ALL: &[Work] = &[
     Work { name: "set", prepare: plain, words: &["set", "x.asdf#/name", "new"], main: "x.asdf", of: any },
     Work {
         name: "set --in-place",
@@ -281,7 +281,7 @@ pub const ALL: &[Work] = &[
 ];
 
 /// The operations on one folder, for two writers at once: what lies in it, and those that can be done there.
-pub fn groups() -> Vec<(Prepare, Vec<&'static Work>)> {
+pub(crate) fn groups() -> Vec<(Prepare, Vec<&'static Work>)> {
     let newest = Target::newest();
     let on = |prepare: &[Prepare]| -> Vec<&'static Work> {
         let is = |work: &&Work| (work.of)(newest) && prepare.iter().any(|other| std::ptr::fn_addr_eq(work.prepare, *other));

@@ -7,7 +7,7 @@ use super::make::{Block, Cases, Expect, HEAD, array, asdf};
 const CODECS: [&str; 6] = ["zlib", "bzp2", "lz4", "lz4f", "zstd", "blsc"];
 const SHAPE: &str = "datatype: uint8, shape: [1000]";
 
-pub fn all(cases: &mut Cases) {
+pub(crate) fn all(cases: &mut Cases) {
     headers(cases);
     sizes(cases);
     codecs(cases);

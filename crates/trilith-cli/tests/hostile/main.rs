@@ -22,11 +22,11 @@ use std::process::{Command, Stdio};
 
 use make::{Case, Cases, Expect, Role};
 use trilith::bytes::{self, LocalOptions};
+use trilith::check::{Schemas, Validator};
 use trilith::dudley::DudleyFile;
 use trilith::file;
 use trilith::fits::FitsFile;
 use trilith::layout::Layout;
-use trilith::schema::{Schemas, Validator};
 use trilith::{Error, ErrorKind, Limits, check};
 
 /// Address space of a child, in KiB, with that of its threads. What is asked of it is far less; this stops what is not.

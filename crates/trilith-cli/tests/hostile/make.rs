@@ -5,7 +5,7 @@ use trilith_codec::codec::{CodecId, EncodeOptions, encode};
 
 /// What must come of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expect {
+pub(crate) enum Expect {
     /// An error of this kind, and of no worse one.
     Fails(ErrorKind),
     /// One of these two: which one comes first is nobody's promise.
@@ -18,7 +18,7 @@ pub enum Expect {
 
 /// How a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub(crate) enum Role {
     /// Opened, listed, digested, verified, validated.
     File,
     /// As a schema, for a tree beside it.
@@ -28,7 +28,7 @@ pub enum Role {
 }
 
 /// One hostile file, with what lies beside it.
-pub struct Case {
+pub(crate) struct Case {
     pub name: String,
     pub bytes: Vec<u8>,
     pub expect: Expect,
@@ -41,10 +41,10 @@ pub struct Case {
 }
 
 /// Collects the cases of a group.
-pub struct Cases(pub Vec<Case>);
+pub(crate) struct Cases(pub Vec<Case>);
 
 impl Cases {
-    pub fn add(&mut self, name: impl Into<String>, bytes: impl Into<Vec<u8>>, expect: Expect) -> &mut Case {
+    pub(crate) fn add(&mut self, name: impl Into<String>, bytes: impl Into<Vec<u8>>, expect: Expect) -> &mut Case {
         let case = Case {
             name: name.into(),
             bytes: bytes.into(),
@@ -59,25 +59,25 @@ impl Cases {
     }
 
     /// A file that breaks the rules of its format.
-    pub fn malformed(&mut self, name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> &mut Case {
+    pub(crate) fn malformed(&mut self, name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> &mut Case {
         self.add(name, bytes, Expect::Fails(ErrorKind::Malformed))
     }
 
     /// A file that a policy refuses.
-    pub fn limit(&mut self, name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> &mut Case {
+    pub(crate) fn limit(&mut self, name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> &mut Case {
         self.add(name, bytes, Expect::Fails(ErrorKind::Limit))
     }
 
     /// A file that is right after all.
-    pub fn fine(&mut self, name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> &mut Case {
+    pub(crate) fn fine(&mut self, name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> &mut Case {
         self.add(name, bytes, Expect::Fine)
     }
 }
 
-pub const HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
+pub(crate) const HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
 
 /// A file with this tree (without its head and end) and these blocks.
-pub fn asdf(tree: &str, blocks: &[Block]) -> Vec<u8> {
+pub(crate) fn asdf(tree: &str, blocks: &[Block]) -> Vec<u8> {
     let mut bytes = format!("{HEAD}{tree}\n...\n").into_bytes();
     for block in blocks {
         bytes.extend_from_slice(&block.bytes());
@@ -86,13 +86,13 @@ pub fn asdf(tree: &str, blocks: &[Block]) -> Vec<u8> {
 }
 
 /// An ndarray of bytes in block 0.
-pub fn array(more: &str) -> String {
+pub(crate) fn array(more: &str) -> String {
     format!("a: !core/ndarray-1.1.0 {{source: 0, byteorder: big, {more}}}")
 }
 
 /// A block header, field by field, and data.
 #[derive(Debug, Clone)]
-pub struct Block {
+pub(crate) struct Block {
     pub header_size: u16,
     pub flags: u32,
     pub codec: [u8; 4],
@@ -104,19 +104,19 @@ pub struct Block {
 
 impl Block {
     /// An honest block.
-    pub fn of(data: &[u8]) -> Self {
+    pub(crate) fn of(data: &[u8]) -> Self {
         let size = data.len() as u64;
         Self { header_size: 48, flags: 0, codec: [0; 4], allocated: size, used: size, data_size: size, data: data.to_vec() }
     }
 
     /// An honest compressed block.
-    pub fn encoded(codec: &str, data: &[u8]) -> Self {
+    pub(crate) fn encoded(codec: &str, data: &[u8]) -> Self {
         let id = CodecId::named(codec).expect("four letters");
         let stored = encode(id, data, &EncodeOptions::default()).expect("any bytes can be encoded");
         Self { codec: id.0, data_size: data.len() as u64, ..Self::of(&stored) }
     }
 
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut bytes = b"\xd3BLK".to_vec();
         bytes.extend_from_slice(&self.header_size.to_be_bytes());
         bytes.extend_from_slice(&self.flags.to_be_bytes());
@@ -132,7 +132,7 @@ impl Block {
 }
 
 /// A FITS file of cards and data.
-pub fn fits(headers: &[(&[&str], &[u8])]) -> Vec<u8> {
+pub(crate) fn fits(headers: &[(&[&str], &[u8])]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let pad = |bytes: &mut Vec<u8>, with| bytes.resize(bytes.len().div_ceil(2880) * 2880, with);
     for (cards, data) in headers {
@@ -149,6 +149,6 @@ pub fn fits(headers: &[(&[&str], &[u8])]) -> Vec<u8> {
 }
 
 /// Cards `KEY = VALUE` at their columns.
-pub fn card(key: &str, value: &str) -> String {
+pub(crate) fn card(key: &str, value: &str) -> String {
     format!("{key:<8}= {value:>20}")
 }

@@ -4,7 +4,7 @@ use trilith::ErrorKind::{Limit, Malformed, Unsupported};
 
 use super::make::{Block, Cases, Expect, Role, array, asdf, card, fits};
 
-pub fn all(cases: &mut Cases) {
+pub(crate) fn all(cases: &mut Cases) {
     images(cases);
     layouts(cases);
     journals(cases);

@@ -4,7 +4,7 @@ use trilith::ErrorKind::{Io, Limit, Malformed};
 
 use super::make::{Block, Cases, Expect, HEAD, Role, asdf};
 
-pub fn all(cases: &mut Cases) {
+pub(crate) fn all(cases: &mut Cases) {
     yaml(cases);
     text(cases);
     references(cases);

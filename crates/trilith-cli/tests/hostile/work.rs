@@ -6,7 +6,7 @@ use super::make::{Block, Cases, Expect, HEAD, Role, array, asdf, card, fits};
 
 const ND: &str = "!core/ndarray-1.1.0";
 
-pub fn all(cases: &mut Cases) {
+pub(crate) fn all(cases: &mut Cases) {
     aliases(cases);
     paths(cases);
     doubles(cases);

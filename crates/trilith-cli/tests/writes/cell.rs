@@ -12,7 +12,7 @@ use trilith::bytes::LocalOptions;
 
 /// By which names a command meets its file, and where it writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
+pub(crate) enum Way {
     OwnName,
     Symlink,
     OtherFolder,
@@ -22,11 +22,11 @@ pub enum Way {
     StandardInput,
 }
 
-pub const WAYS: &[Way] =
+pub(crate) const WAYS: &[Way] =
     &[Way::OwnName, Way::Symlink, Way::OtherFolder, Way::OntoInput, Way::OntoSymlink, Way::HardLink, Way::StandardInput];
 
 impl Way {
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::OwnName => "its own name",
             Self::Symlink => "by a symlink",
@@ -41,7 +41,7 @@ impl Way {
 
 /// How a cell ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     Done,
     /// With the reason that was given.
     Refused(String),
@@ -196,7 +196,7 @@ fn words(operation: &Operation, kind: &Kind, plan: &Plan) -> Vec<String> {
 }
 
 /// Runs one cell; None where there is no such way.
-pub fn judge(operation: &Operation, kind: &Kind, way: Way) -> Option<Outcome> {
+pub(crate) fn judge(operation: &Operation, kind: &Kind, way: Way) -> Option<Outcome> {
     let plan = plan(operation, kind, way)?;
     let folder = place();
     let place = folder.path().canonicalize().expect("it is there");
@@ -232,14 +232,14 @@ fn start(kind: &Kind, plan: &Plan, place: &Path, words: &[String]) -> Ended {
 }
 
 /// A command that was run, with the files that it made or changed.
-pub struct Ran {
+pub(crate) struct Ran {
     pub words: Vec<String>,
     pub folder: tempfile::TempDir,
     pub changed: BTreeSet<PathBuf>,
 }
 
 /// Runs an operation with more words, and judges nothing; None where there is no such way.
-pub fn ran(operation: &Operation, kind: &Kind, way: Way, more: &[&str]) -> Option<Ran> {
+pub(crate) fn ran(operation: &Operation, kind: &Kind, way: Way, more: &[&str]) -> Option<Ran> {
     let plan = plan(operation, kind, way)?;
     let folder = place();
     lay_out(folder.path(), kind, way);
@@ -375,7 +375,7 @@ fn reason(stderr: &str, place: &Path) -> Option<String> {
 }
 
 /// Runs a reading command on a file: whether every file is as it was.
-pub fn reads_only(command: &str, kind: &Kind, by_link: bool) -> Result<(), String> {
+pub(crate) fn reads_only(command: &str, kind: &Kind, by_link: bool) -> Result<(), String> {
     let folder = place();
     let place = folder.path().canonicalize().expect("it is there");
     lay_out(&place, kind, Way::OwnName);

@@ -15,7 +15,7 @@ use trilith::{Array, AsdfFile, Error, Limits, Node, OpenOptions};
 
 /// Everything that must not be lost.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Content {
+pub(crate) struct Content {
     pub form: Form,
     /// Scalars by path, in the order of the tree; what describes an array is left out.
     pub values: Vec<(String, String)>,
@@ -31,7 +31,7 @@ pub struct Content {
 
 /// What kind of file it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Form {
+pub(crate) struct Form {
     pub family: Family,
     pub is_gzip: bool,
     /// Its first line, or the name of the generation.
@@ -39,7 +39,7 @@ pub struct Form {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Family {
+pub(crate) enum Family {
     #[default]
     Asdf,
     /// FITS with an ASDF file in it.
@@ -50,12 +50,12 @@ pub enum Family {
 }
 
 impl Family {
-    pub fn is_fits(self) -> bool {
+    pub(crate) fn is_fits(self) -> bool {
         matches!(self, Self::Fits | Self::Embedded)
     }
 
     /// Whether a name with this ending promises it.
-    pub fn is_named(self, ending: &str) -> bool {
+    pub(crate) fn is_named(self, ending: &str) -> bool {
         match self {
             Self::Asdf => matches!(ending, "asdf" | "finf"),
             Self::Embedded | Self::Fits => ending.starts_with("fits"),
@@ -65,28 +65,28 @@ impl Family {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Digest {
+pub(crate) struct Digest {
     pub shape: Vec<u64>,
     pub datatype: String,
     pub sha256: [u8; 32],
 }
 
 impl Digest {
-    pub fn of(array: &Array) -> Self {
+    pub(crate) fn of(array: &Array) -> Self {
         let sha256 = check::Digest::of(array).expect("an array of the tests can be read").sha256;
         Self { shape: array.shape().to_vec(), datatype: format!("{:?}", array.datatype()), sha256 }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hdu {
+pub(crate) struct Hdu {
     pub cards: Vec<Card>,
     pub data: Vec<u8>,
 }
 
 /// A card of a FITS header: a value that is quoted keeps its quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Card {
+pub(crate) struct Card {
     pub keyword: String,
     pub value: String,
     pub comment: String,
@@ -94,17 +94,17 @@ pub struct Card {
 
 impl Content {
     /// Reads a file; under a layout where there is one.
-    pub fn read(path: &Path, layout: Option<&Path>) -> Result<Self, String> {
+    pub(crate) fn read(path: &Path, layout: Option<&Path>) -> Result<Self, String> {
         let folder = path.canonicalize().map_err(|error| error.to_string())?;
         Self::read_from(path, layout, folder.parent().unwrap_or(Path::new(".")))
     }
 
     /// As [`Content::read`], where its references count from `folder`.
-    pub fn read_from(path: &Path, layout: Option<&Path>, folder: &Path) -> Result<Self, String> {
+    pub(crate) fn read_from(path: &Path, layout: Option<&Path>, folder: &Path) -> Result<Self, String> {
         read(path, layout, folder).map_err(|error| error.to_string())
     }
 
-    pub fn card(&mut self, keyword: &str) -> Option<&mut Card> {
+    pub(crate) fn card(&mut self, keyword: &str) -> Option<&mut Card> {
         self.hdus.first_mut()?.cards.iter_mut().find(|card| card.keyword == keyword)
     }
 }
@@ -218,7 +218,7 @@ impl Resolve for Beside {
 const BLOCK: usize = 2880;
 
 /// Cuts a FITS file up by the rules of the standard alone (sections 3 and 4.4.1).
-pub fn split(file: &[u8]) -> Result<Vec<Hdu>, String> {
+pub(crate) fn split(file: &[u8]) -> Result<Vec<Hdu>, String> {
     if !file.len().is_multiple_of(BLOCK) {
         return Err(format!("a FITS file of {} bytes, not a multiple of {BLOCK}", file.len()));
     }
@@ -269,7 +269,7 @@ fn parse(card: &str) -> Card {
 }
 
 /// The first thing in which a file is not what was expected, or None; a conversion may add HDUs for arrays.
-pub fn difference(expected: &Content, found: &Content, is_conversion: bool) -> Option<String> {
+pub(crate) fn difference(expected: &Content, found: &Content, is_conversion: bool) -> Option<String> {
     let (from, to) = (expected.form.family, found.form.family);
     if from == Family::Dudley || to == Family::Dudley {
         return arrays_lost(expected, found, from != to);

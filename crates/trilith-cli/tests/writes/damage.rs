@@ -12,7 +12,7 @@ use super::kinds::Kind;
 use super::operations::{Operation, Result as Judged};
 
 /// A kind with one flipped bit, and the digests of the arrays that it is in.
-pub struct Damaged {
+pub(crate) struct Damaged {
     pub kind: Kind,
     bad: BTreeSet<[u8; 32]>,
     /// The block that it is in, decoded.
@@ -20,7 +20,7 @@ pub struct Damaged {
 }
 
 /// How a cell ended.
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// Nothing was written, or nothing that holds damaged elements.
     Refused,
     /// The damaged elements were written, and the file does not verify.
@@ -30,7 +30,7 @@ pub enum Outcome {
 }
 
 /// Flips a bit of each block that states a checksum, one in each of the results; none for kinds without checksums.
-pub fn damaged(kind: &Kind) -> Vec<Damaged> {
+pub(crate) fn damaged(kind: &Kind) -> Vec<Damaged> {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let mut found = Vec::new();
     for (name, content) in &kind.files {
@@ -69,7 +69,7 @@ fn with_files(kind: &Kind, files: BTreeMap<String, Vec<u8>>, (flipped, number): 
 }
 
 /// Runs one operation; None if it does not apply.
-pub fn judge(operation: &Operation, damaged: &Damaged, way: Way, insists: bool) -> Option<Outcome> {
+pub(crate) fn judge(operation: &Operation, damaged: &Damaged, way: Way, insists: bool) -> Option<Outcome> {
     let insists: &[&str] = if insists { &["--allow-loss"] } else { &[] };
     let done = cell::ran(operation, &damaged.kind, way, insists)?;
     let (mut outcome, place) = (Outcome::Refused, done.folder.path());

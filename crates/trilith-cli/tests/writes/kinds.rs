@@ -13,7 +13,7 @@ use trilith::{Array, ArrayOptions, Builder, Target};
 use super::content::Content;
 
 /// A kind of file, ready to be laid out.
-pub struct Kind {
+pub(crate) struct Kind {
     pub name: String,
     /// The name of the main file.
     pub file: String,
@@ -28,7 +28,7 @@ pub struct Kind {
 
 /// Which places a kind has to set, and which commands it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kindred {
+pub(crate) enum Kindred {
     Asdf,
     Exploded,
     Embedded,
@@ -39,20 +39,20 @@ pub enum Kindred {
 }
 
 impl Kindred {
-    pub fn is_fits(self) -> bool {
+    pub(crate) fn is_fits(self) -> bool {
         matches!(self, Self::Embedded | Self::Fits)
     }
 }
 
 impl Kind {
     /// What stands behind the last dot, or `fits.gz`.
-    pub fn ending(&self) -> &str {
+    pub(crate) fn ending(&self) -> &str {
         self.file.split_once('.').map_or("", |(_, ending)| ending)
     }
 }
 
 /// Every kind, in the order of the table in the documentation.
-pub fn all() -> Vec<Kind> {
+pub(crate) fn all() -> Vec<Kind> {
     let mut kinds: Vec<Kind> = TARGETS.iter().rev().map(|target| plain(target, target.name)).collect();
     let newest = Target::newest();
     kinds.push(made("exploded", "x_exploded.asdf", Kindred::Exploded, |folder| {
@@ -92,7 +92,7 @@ pub fn all() -> Vec<Kind> {
 }
 
 /// The layout as a template, which a catalog needs.
-pub const TEMPLATE: &str = "#: dialect=2025\n{ N : <i8 }\na = <f8[40]\ntime = <f8[N, 2]\n";
+pub(crate) const TEMPLATE: &str = "#: dialect=2025\n{ N : <i8 }\na = <f8[40]\ntime = <f8[N, 2]\n";
 
 /// A layout with a stored parameter, and an array that grows with it.
 const LAYOUT: &str = "#: dialect=2025\nN : <i8\na = <f8[40]\ntime = <f8[N, 2]\n";
@@ -142,7 +142,7 @@ fn numbers(count: u16) -> Vec<f64> {
 }
 
 /// The table that rows are added to, as it is and with the rows of [`rows`].
-pub fn table(with_rows: bool) -> Array {
+pub(crate) fn table(with_rows: bool) -> Array {
     let mut values = numbers(40);
     if with_rows {
         values.extend(row_values());
@@ -151,12 +151,12 @@ pub fn table(with_rows: bool) -> Array {
 }
 
 /// What `append` adds, and `set --from` puts in.
-pub fn rows() -> Array {
+pub(crate) fn rows() -> Array {
     Array::from_slice(&row_values(), &[4, 2]).expect("eight elements")
 }
 
 /// Data for the items of [`LAYOUT`], by name.
-pub fn filling() -> [(&'static str, Array); 2] {
+pub(crate) fn filling() -> [(&'static str, Array); 2] {
     let numbers = |count: u16, shape: &[u64]| Array::from_slice(&numbers(count), shape).expect("as many elements");
     [("a", numbers(40, &[40])), ("time", numbers(4, &[2, 2]))]
 }

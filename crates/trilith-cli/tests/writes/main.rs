@@ -23,7 +23,7 @@ use kinds::Kind;
 use operations::{ALL, ENDLESS, Operation, READING, WITHOUT_FILE};
 
 /// One combination and how it ended.
-pub struct Cell<'t> {
+pub(crate) struct Cell<'t> {
     /// The use of a command.
     pub operation: &'t Operation,
     /// The kind of its file.

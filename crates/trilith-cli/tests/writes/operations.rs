@@ -4,7 +4,7 @@ use super::content::{Card, Content, Digest, Family};
 use super::kinds::{Kind, Kindred, filling, rows, table};
 
 /// The subcommands that only read: they leave every file as it is.
-pub const READING: &[&str] = &[
+pub(crate) const READING: &[&str] = &[
     "info",
     "tree",
     "blocks",
@@ -27,7 +27,7 @@ pub const READING: &[&str] = &[
 
 /// Where an operation writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
+pub(crate) enum Output {
     /// Into its file, or with `-o` into another.
     Own,
     /// Into its file alone.
@@ -44,7 +44,7 @@ pub enum Output {
 
 /// What the result is judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Result {
+pub(crate) enum Result {
     /// A file with the expected content.
     Content,
     /// The elements of the array as `.npy`.
@@ -54,7 +54,7 @@ pub enum Result {
 }
 
 /// One way of using a command.
-pub struct Operation {
+pub(crate) struct Operation {
     /// The name in the table: the command, and what tells it from its other uses.
     pub name: &'static str,
     pub command: &'static str,
@@ -201,7 +201,7 @@ fn fill(content: &mut Content, _: Kindred) {
 }
 
 /// Every use of every writing command.
-pub const ALL: &[Operation] = &[
+pub(crate) const ALL: &[Operation] = &[
     Operation {
         name: "set",
         command: "set",
@@ -568,13 +568,13 @@ pub const ALL: &[Operation] = &[
 ];
 
 /// The writing commands that are given no file: they have tests of their own.
-pub const WITHOUT_FILE: &[&str] = &["tour"];
+pub(crate) const WITHOUT_FILE: &[&str] = &["tour"];
 
 /// The reading commands that go on until they are interrupted.
-pub const ENDLESS: &[&str] = &["view"];
+pub(crate) const ENDLESS: &[&str] = &["view"];
 
 /// Brings what was found into the form that [`Operation::expect`] speaks of: a history as one value, a new card at the end.
-pub fn normalised(found: &Content, expected: &Content) -> Content {
+pub(crate) fn normalised(found: &Content, expected: &Content) -> Content {
     let mut found = found.clone();
     let expects = |path: &str| expected.values.iter().any(|(there, _)| there == path);
     if expects("/history") {

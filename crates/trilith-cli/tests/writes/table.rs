@@ -13,7 +13,7 @@ const END: &str = "<!-- refused: end -->\n";
 const PAGE: &str = "docs/updates.md";
 
 /// Says where the page is not what it should be; writes it anew where `BLESS` is set.
-pub fn compare(cells: &[Cell<'_>]) -> Result<(), String> {
+pub(crate) fn compare(cells: &[Cell<'_>]) -> Result<(), String> {
     let path = repository().join(PAGE);
     let page = std::fs::read_to_string(&path).expect("the page is there");
     let (before, rest) = page.split_once(BEGIN).expect("the page has the table");

@@ -24,7 +24,7 @@ pub(super) struct Saved {
 }
 
 impl Saved {
-    pub fn new(journal: File, path: PathBuf, record: Record) -> Self {
+    pub(super) fn new(journal: File, path: PathBuf, record: Record) -> Self {
         let places = record.places();
         Self { journal, path, record, places }
     }
@@ -33,7 +33,7 @@ impl Saved {
     ///
     /// # Errors
     /// Returns an error if the journal cannot be read, and the errors of `take`.
-    pub fn each_old(&self, mut take: impl FnMut(u64, &[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
+    pub(super) fn each_old(&self, mut take: impl FnMut(u64, &[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
         self.each(0, &mut take)
     }
 
@@ -41,7 +41,7 @@ impl Saved {
     ///
     /// # Errors
     /// Returns the errors of [`Saved::each_old`].
-    pub fn each_new(&self, mut take: impl FnMut(u64, &[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
+    pub(super) fn each_new(&self, mut take: impl FnMut(u64, &[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
         self.each(1, &mut take)
     }
 
@@ -69,7 +69,7 @@ pub(super) struct Before {
 }
 
 impl Before {
-    pub fn new(inner: SourceRef, saved: Saved, is_live: bool) -> Self {
+    pub(super) fn new(inner: SourceRef, saved: Saved, is_live: bool) -> Self {
         Self { inner, saved, is_live }
     }
 

@@ -20,7 +20,7 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    pub fn of(metadata: &Metadata) -> Self {
+    pub(super) fn of(metadata: &Metadata) -> Self {
         Self { len: metadata.len(), modified: metadata.modified().ok() }
     }
 }
@@ -93,7 +93,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Reader {
     /// Somebody has opened this file.
-    pub fn new(metadata: &Metadata) -> Arc<Self> {
+    pub(super) fn new(metadata: &Metadata) -> Arc<Self> {
         let mut open = lock(&OPEN);
         let entry = open.entry(identity(metadata)).or_default();
         let (changed, at_work) = (entry.now.clone().unwrap_or_default(), entry.now.is_some());
@@ -108,13 +108,13 @@ impl Reader {
     }
 
     /// Returns `true` if the file is as this process left it.
-    pub fn is_own(&self, file: &File) -> bool {
+    pub(super) fn is_own(&self, file: &File) -> bool {
         let state = lock(&self.0);
         state.at_work || file.metadata().is_ok_and(|now| Stamp::of(&now) == state.stamp)
     }
 
     /// Returns `true` if these bytes of the file are what they were when it was opened.
-    pub fn is_unchanged(&self, file: &File, range: Range<u64>) -> bool {
+    pub(super) fn is_unchanged(&self, file: &File, range: Range<u64>) -> bool {
         // Before the lock: an update that begins in between is one that this look did not see.
         let now = file.metadata().map(|metadata| Stamp::of(&metadata));
         let state = lock(&self.0);
@@ -139,7 +139,7 @@ pub(super) struct Changing {
 
 impl Changing {
     /// Announces that these bytes of a file, which has this stamp, will be changed.
-    pub fn begin(before: &Metadata, ranges: &[Range<u64>]) -> Self {
+    pub(super) fn begin(before: &Metadata, ranges: &[Range<u64>]) -> Self {
         let id = identity(before);
         let mut open = lock(&OPEN);
         let entry = open.entry(id).or_default();
@@ -159,7 +159,7 @@ impl Changing {
     }
 
     /// Reports that the update is made, or undone, and the new stamp of the file.
-    pub fn finish(self, after: &Metadata) {
+    pub(super) fn finish(self, after: &Metadata) {
         let mut open = lock(&OPEN);
         let late = open.get_mut(&self.id).map(|entry| {
             entry.now = None;

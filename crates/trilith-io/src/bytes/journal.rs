@@ -393,14 +393,14 @@ pub(super) mod tests {
     use crate::bytes::{AtomicFile, SourceRef, open, read_text};
 
     /// A folder with a file of this content.
-    pub fn file(content: &[u8]) -> (tempfile::TempDir, PathBuf) {
+    pub(crate) fn file(content: &[u8]) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.asdf");
         put(&path, content);
         (folder, path)
     }
 
-    pub fn put(path: &Path, content: &[u8]) {
+    pub(crate) fn put(path: &Path, content: &[u8]) {
         let mut new = AtomicFile::create(path, Basis::Nothing).unwrap();
         new.write_all(content).unwrap();
         new.commit().unwrap();

@@ -69,7 +69,7 @@ impl Lock {
     /// # Errors
     /// Returns [`ErrorKind::Io`] if another process writes or has changed the file, [`ErrorKind::InvalidInput`] for what
     /// cannot be written to: a folder, a device, a file that is read-only; [`ErrorKind::Unsupported`] for a URL.
-    pub fn acquire(given: &Path, basis: Basis<'_>) -> Result<Self> {
+    pub(super) fn acquire(given: &Path, basis: Basis<'_>) -> Result<Self> {
         if given.to_str().is_some_and(super::is_url) {
             return Err(Error::unsupported(format!(
                 "{} is not a file of this machine: an object is written as a whole",
@@ -137,7 +137,7 @@ impl Lock {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if it does not.
-    pub fn still_holds(&self) -> Result<()> {
+    pub(super) fn still_holds(&self) -> Result<()> {
         let holds = match &self.there {
             None => std::fs::symlink_metadata(&self.path).is_err(),
             Some((file, before)) => {

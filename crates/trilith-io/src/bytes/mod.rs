@@ -15,6 +15,7 @@ mod cursor;
 #[doc(hidden)]
 pub mod disk;
 #[cfg(not(feature = "fault-injection"))]
+#[expect(unreachable_pub, reason = "the feature makes it public")]
 mod disk;
 mod gzip;
 mod here;
@@ -93,7 +94,7 @@ pub use output::{NewFile, WriteSeek, Written};
 pub use pieces::{CodedPiece, SourceEncoding, SourcePieces, Step};
 #[cfg(feature = "remote")]
 #[doc(hidden)]
-pub use remote::{Allowed, Parts, Watch, by_parts, objects, requests, several};
+pub use remote::{Allowed, Parts, Several, Watch, by_parts, objects, requests, several};
 #[cfg(feature = "remote")]
 pub use remote::{RemoteOptions, open_url};
 #[doc(hidden)]

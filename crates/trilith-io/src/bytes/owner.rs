@@ -124,7 +124,7 @@ mod attributes {
     /// Longest list and longest value that Linux allows.
     const LONGEST: usize = 64 << 10;
 
-    pub fn names(file: &File) -> Vec<CString> {
+    pub(super) fn names(file: &File) -> Vec<CString> {
         // Nearly every file has none or a few, and room for the longest list is 16 pages. An empty buffer does not do:
         // what is asked for then is a length, and none is returned.
         let mut list = vec![0u8; 256];
@@ -140,7 +140,7 @@ mod attributes {
     }
 
     /// Copies an attribute; whether the new file has it now.
-    pub fn copy(name: &CStr, from: &File, to: &File) -> bool {
+    pub(super) fn copy(name: &CStr, from: &File, to: &File) -> bool {
         let get = |file: &File| {
             let mut value = vec![0u8; LONGEST];
             let len = fgetxattr(file, name, &mut value[..]).ok()?;
@@ -152,7 +152,7 @@ mod attributes {
     }
 
     /// Labels that the system gives to every file by its own rules.
-    pub fn is_of_the_system(name: &CStr) -> bool {
+    pub(super) fn is_of_the_system(name: &CStr) -> bool {
         name.to_bytes().starts_with(b"security.")
     }
 }

@@ -47,7 +47,7 @@ pub(super) struct Record {
 
 impl Record {
     /// The tables and numbers, as they are after the bytes; without the checksum.
-    pub fn print(&self) -> Vec<u8> {
+    pub(super) fn print(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let number = |n: u64, out: &mut Vec<u8>| out.extend_from_slice(&n.to_be_bytes());
         for range in self.regions.iter().chain(&self.samples) {
@@ -67,7 +67,7 @@ impl Record {
     }
 
     /// Reads the tables of a journal; None if it is none, or its tables would take more than `memory`.
-    pub fn read(journal: &File, memory: u64) -> Option<Self> {
+    pub(super) fn read(journal: &File, memory: u64) -> Option<Self> {
         let len = journal.metadata().ok()?.len();
         let mut mark = [0; MARK.len()];
         read_exact_at(journal, 0, &mut mark).ok()?;
@@ -112,7 +112,7 @@ impl Record {
     }
 
     /// Returns the start of the old bytes of each region in the journal; the new ones follow them.
-    pub fn places(&self) -> Vec<u64> {
+    pub(super) fn places(&self) -> Vec<u64> {
         let mut at = MARK.len() as u64;
         let place = |region: &Range<u64>| {
             let here = at;
@@ -132,7 +132,7 @@ impl Record {
 
     /// Returns `true` if the checksum at the end of the journal is that of the bytes before it, or None if it
     /// cannot be read.
-    pub fn is_whole(journal: &File) -> Option<bool> {
+    pub(super) fn is_whole(journal: &File) -> Option<bool> {
         let end = journal.metadata().ok()?.len().checked_sub(32)?;
         let mut hash = Sha256::new();
         pieces(0..end, |at, piece| {
@@ -146,7 +146,7 @@ impl Record {
     }
 
     /// Returns `true` if this is the journal of the current content of `file`, or None if that cannot be read.
-    pub fn fits(&self, journal: &File, file: &File) -> Option<bool> {
+    pub(super) fn fits(&self, journal: &File, file: &File) -> Option<bool> {
         let len = file.metadata().ok()?.len();
         if len < self.old_len || len > self.new_len {
             return Some(false);

@@ -351,7 +351,7 @@ pub(super) struct Expected(Vec<(u64, Vec<u8>)>);
 
 impl Expected {
     /// Returns `true` if they are.
-    pub fn is_in(&self, file: &File) -> bool {
+    pub(super) fn is_in(&self, file: &File) -> bool {
         self.0.iter().all(|(at, bytes)| {
             let mut there = vec![0; bytes.len()];
             read_exact_at(file, *at, &mut there).is_ok() && there == *bytes

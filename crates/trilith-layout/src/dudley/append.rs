@@ -116,7 +116,7 @@ pub(super) struct Native<'f> {
 }
 
 impl<'f> Native<'f> {
-    pub fn of(file: &'f DudleyFile) -> Result<Self> {
+    pub(super) fn of(file: &'f DudleyFile) -> Result<Self> {
         let Some(signature) = file.signature() else {
             return Err(Error::unsupported(format!("{} is not a native Dudley file", file.source().name()))
                 .hint("only a file with the Dudley signature can be appended to"));
@@ -167,7 +167,7 @@ pub(super) struct Change {
 
 impl Change {
     /// Makes it: `write` gives the data to the update. Returns the new size.
-    pub fn make(self, write: impl FnOnce(&mut Update) -> Result<()>) -> Result<u64> {
+    pub(super) fn make(self, write: impl FnOnce(&mut Update) -> Result<()>) -> Result<u64> {
         let mut update = Update::new();
         write(&mut update)?;
         let source = Arc::clone(&self.source);

@@ -55,14 +55,14 @@ pub(super) struct Record {
 type Column = Option<(Datatype, Vec<u64>, Vec<u8>)>;
 
 impl Record {
-    pub fn new(layout: &Layout) -> Self {
+    pub(super) fn new(layout: &Layout) -> Self {
         let summary = layout.summary_members().into_iter();
         let summary = summary.map(|(name, is_param)| (name.to_owned(), (!is_param).then_some(None))).collect();
         Self { text: layout.text().to_owned(), native: None, order: layout.order(), summary }
     }
 
     /// Takes one more file; returns what does not go together with the files before it.
-    pub fn admit(&mut self, file: &DudleyFile) -> Result<Option<String>> {
+    pub(super) fn admit(&mut self, file: &DudleyFile) -> Result<Option<String>> {
         let (native, order) = (file.signature().is_some(), file.byteorder());
         let is_first = self.native.is_none();
         let of = |native: bool| if native { "a signature" } else { "no signature" };
@@ -137,13 +137,13 @@ pub(super) struct Files {
 
 impl Files {
     /// Files of which none was opened yet.
-    pub fn new(names: Vec<String>) -> Self {
+    pub(super) fn new(names: Vec<String>) -> Self {
         Self { names, seen: Mutex::default() }
     }
 
     /// Fails if a file is opened again that holds something else by now: what was read of it before would not go together
     /// with what is read of it now.
-    pub fn check(&self, name: &str, source: &dyn Source) -> Result<()> {
+    pub(super) fn check(&self, name: &str, source: &dyn Source) -> Result<()> {
         let Some(version) = source.backing().and_then(Backing::version) else { return Ok(()) };
         let mut seen = lock(&self.seen);
         match seen.get(name) {

@@ -19,7 +19,7 @@ pub(super) enum How {
 
 impl How {
     /// The form of an item for a choice of files.
-    pub fn of(template: &Layout, item: &str, form: &Selection) -> Self {
+    pub(super) fn of(template: &Layout, item: &str, form: &Selection) -> Self {
         // A member of structs has the axes of its item before those that it names.
         let declared = if item.contains('.') { None } else { super::fill::declared(template, item) };
         let names = declared.map(|item| template.axis_names(item)).unwrap_or_default();
@@ -54,12 +54,12 @@ struct Group {
 
 impl Forms {
     /// Those of no files yet.
-    pub fn of(how: How) -> Self {
+    pub(super) fn of(how: How) -> Self {
         Self { how, ..Self::default() }
     }
 
     /// Takes the item of one more file.
-    pub fn admit(&mut self, item: &str, row: usize, file: &str, found: Option<Located>) {
+    pub(super) fn admit(&mut self, item: &str, row: usize, file: &str, found: Option<Located>) {
         let Some(found) = found else {
             self.together.push(row);
             return;
@@ -82,7 +82,7 @@ impl Forms {
     }
 
     /// The common form of the item, and whether it has no elements.
-    pub fn settle(self, item: &str) -> Result<(Located, bool)> {
+    pub(super) fn settle(self, item: &str) -> Result<(Located, bool)> {
         let is_empty = self.full.first.is_none();
         let form = if is_empty { self.empty } else { self.full };
         match (form.first, form.unlike) {

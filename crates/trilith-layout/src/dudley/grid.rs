@@ -79,7 +79,7 @@ pub(super) struct Collected {
 
 impl Collected {
     /// The annotated items of a layout.
-    pub fn of(layout: &Layout) -> Self {
+    pub(super) fn of(layout: &Layout) -> Self {
         let mut specs = HashMap::new();
         if may_be_in(layout) {
             for item in (0..layout.item_count()).filter_map(|at| layout.item_at(at)) {
@@ -94,7 +94,7 @@ impl Collected {
     }
 
     /// The path of the grid that an entry is a part of, and whether it is the first.
-    pub fn take(&mut self, entry: &Entry, layout: &Layout) -> Option<(String, bool)> {
+    pub(super) fn take(&mut self, entry: &Entry, layout: &Layout) -> Option<(String, bool)> {
         let parent = layout.parent(entry.item);
         let in_struct = !parent.is_some_and(|parent| matches!(layout.kind(parent), Kind::Dict | Kind::List));
         if self.specs.is_empty() || entry.kind != EntryKind::Data || in_struct {
@@ -120,7 +120,7 @@ impl Collected {
 
     /// The grids with their entries; why one cannot be read is in its place. `find` gives the items of the stream by
     /// their paths; `base` is the byte at which it begins, and `len` its number of bytes.
-    pub fn finish(
+    pub(super) fn finish(
         self,
         find: &dyn Fn(&str) -> Option<Entry>,
         (base, len): (u64, u64),

@@ -27,7 +27,7 @@ impl Form {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if its size does not fit.
-    pub fn of(entry: &Entry) -> Result<Self> {
+    pub(super) fn of(entry: &Entry) -> Result<Self> {
         let item = match &entry.typed {
             ResolvedType::Dynamic => None,
             typed => typed.size(),

@@ -29,7 +29,7 @@ impl Slab {
     ///
     /// # Errors
     /// Returns `Malformed` if they do not fit.
-    pub fn all(paths: Vec<String>, numbers: &[u64], rank: usize) -> Result<Vec<Self>> {
+    pub(super) fn all(paths: Vec<String>, numbers: &[u64], rank: usize) -> Result<Vec<Self>> {
         let wrong = || Error::malformed("grid_slabs does not fit grid_sources");
         let mut rest = numbers;
         let mut take = |count: usize| -> Result<&[u64]> {
@@ -162,7 +162,7 @@ pub(super) struct Mapped {
 
 impl Mapped {
     /// An array of a shape, without sources. `fill` is an element that no source has.
-    pub fn new(name: &str, shape: &[u64], fill: Vec<u8>) -> Result<Self> {
+    pub(super) fn new(name: &str, shape: &[u64], fill: Vec<u8>) -> Result<Self> {
         let item = fill.len() as u64;
         let len = element_count(shape)?.checked_mul(item).filter(|len| *len < 1 << 63);
         let len = len.ok_or_else(|| Error::malformed("an array of over 2^63 bytes"))?;
@@ -173,7 +173,7 @@ impl Mapped {
     ///
     /// # Errors
     /// Returns `Malformed` if the two selections have different numbers of elements, or elements that are not there.
-    pub fn push(&mut self, slab: &Slab, shape: &[u64], source: SourceRef, (offset, own): (u64, &[u64])) -> Result<()> {
+    pub(super) fn push(&mut self, slab: &Slab, shape: &[u64], source: SourceRef, (offset, own): (u64, &[u64])) -> Result<()> {
         let (to, from) = (Selection::new(&slab.to, shape)?, Selection::new(&slab.from, own)?);
         if to.count() != from.count() {
             let (to, from) = (to.count(), from.count());

@@ -69,7 +69,7 @@ pub use fill::{Filling, Mismatch};
 #[doc(hidden)]
 pub use gather::Omission;
 #[doc(hidden)]
-pub use grid::MEANING;
+pub use grid::{GridArray, MEANING};
 #[doc(hidden)]
 pub use joined::uri_of;
 #[doc(hidden)]
@@ -77,7 +77,7 @@ pub use listing::{Listing, Opener, folder_of, place_of};
 #[doc(hidden)]
 pub use meaning::is_applied;
 #[doc(hidden)]
-pub use origin::Notes;
+pub use origin::{Member, Named, Notes, Origin};
 #[doc(hidden)]
 pub use outline::{Children, Outline, OutlineId, Thing};
 #[doc(hidden)]

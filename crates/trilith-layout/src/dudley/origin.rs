@@ -17,6 +17,7 @@ pub struct Notes {
 pub struct Member {
     /// The names that lead to it.
     pub way: Vec<String>,
+    /// The notes of the file about the member.
     pub said: Option<Notes>,
     /// Its dimensions with the names of parameters; empty if these are numbers.
     pub shape: Vec<String>,
@@ -25,6 +26,7 @@ pub struct Member {
 /// A named type, which is written if items use it.
 #[derive(Debug, Clone, Default)]
 pub struct Named {
+    /// The notes of the file about the type.
     pub said: Notes,
     /// The datatype of the items that use it.
     pub sample: Option<(Datatype, Vec<Member>)>,

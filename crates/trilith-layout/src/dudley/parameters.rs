@@ -22,7 +22,7 @@ pub(super) struct Known {
 impl Known {
     /// Returns the bytes at the start of a file of at least this size that probably hold its parameters: they are read with
     /// the data.
-    pub fn extent(&self, row: usize, size: u64) -> Range<u64> {
+    pub(super) fn extent(&self, row: usize, size: u64) -> Range<u64> {
         let start = self.start(row);
         let summary = start.saturating_add(8 * self.template.summary_members().len() as u64);
         start..summary.max(start.saturating_add(USUAL).min(size))
@@ -35,7 +35,7 @@ impl Known {
     }
 
     /// Fails if the parameters in a file are not those that the catalog has for it. `order` is that of its signature.
-    pub fn check(&self, row: usize, source: &dyn Source, order: Option<Byteorder>) -> Result<()> {
+    pub(super) fn check(&self, row: usize, source: &dyn Source, order: Option<Byteorder>) -> Result<()> {
         let (start, size) = (self.start(row), source.len());
         let supply = |request: &ParamRequest| {
             let known = self.table.value(row, request.item, request.ordinal);
@@ -73,7 +73,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub fn value(&self, row: usize, item: ItemId, ordinal: u64) -> Option<i64> {
+    pub(super) fn value(&self, row: usize, item: ItemId, ordinal: u64) -> Option<i64> {
         if let Some(width) = self.width {
             let at = usize::try_from(ordinal).ok().filter(|at| *at < width)?;
             return self.all.get(row.checked_mul(width)?.checked_add(at)?).copied();

@@ -108,7 +108,7 @@ impl Lists {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a path that leads to no list, and if the variables
     /// of a list do not have the same number of records.
-    pub fn of(items: &Items<'_>, variables: &[(String, Array)]) -> Result<Self> {
+    pub(super) fn of(items: &Items<'_>, variables: &[(String, Array)]) -> Result<Self> {
         let layout = items.file().layout();
         let mut lists: Vec<List> = Vec::new();
         for (given, rows) in variables {
@@ -147,12 +147,12 @@ impl Lists {
     }
 
     /// Returns `true` if nothing is appended.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The list, if all records are of one, and how many they are.
-    pub fn only_list(&self) -> Option<(ItemId, u64)> {
+    pub(super) fn only_list(&self) -> Option<(ItemId, u64)> {
         match self.0.as_slice() {
             [list] => Some((list.item, list.count)),
             _ => None,
@@ -164,7 +164,7 @@ impl Lists {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for dicts in a list of 2026, which repeats
     /// none.
-    pub fn text(&self, layout: &Layout) -> Result<String> {
+    pub(super) fn text(&self, layout: &Layout) -> Result<String> {
         let mut text = String::new();
         for list in &self.0 {
             let way = list.path.trim_start_matches('/');
@@ -186,7 +186,7 @@ impl Lists {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if no records were given for it.
-    pub fn next(&mut self, entry: &Entry) -> Result<Array> {
+    pub(super) fn next(&mut self, entry: &Entry) -> Result<Array> {
         for list in &mut self.0 {
             let rest = entry.path.strip_prefix(list.path.as_str()).and_then(|rest| rest.strip_prefix('['));
             let Some((index, inner)) = rest.and_then(|rest| rest.split_once(']')) else { continue };
@@ -205,7 +205,7 @@ impl Lists {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if one has not.
-    pub fn all_used(&self) -> Result<()> {
+    pub(super) fn all_used(&self) -> Result<()> {
         for list in &self.0 {
             if let Some(column) = list.columns.iter().find(|column| column.used == 0 && !column.rows.is_empty()) {
                 return Err(Error::invalid_input(format!("the elements of {} have no item {}", list.path, column.inner)));

@@ -38,7 +38,7 @@ pub(super) struct Run {
 
 impl Spread {
     /// The bytes of the array from `offset` on, as far as one run of at most `most` bytes goes.
-    pub fn run(&self, offset: u64, most: u64) -> Result<Run> {
+    pub(super) fn run(&self, offset: u64, most: u64) -> Result<Run> {
         let after = || Error::malformed(format!("byte {offset} is after the last file"));
         let number = |at: u64| usize::try_from(at).map_err(|_| after());
         match self {
@@ -80,7 +80,7 @@ impl Spread {
     }
 
     /// The same arrangement of elements of one byte, each for an element (or what follows the last length that differs).
-    pub fn of_marks(&self, size: u64) -> Self {
+    pub(super) fn of_marks(&self, size: u64) -> Self {
         match self {
             Self::Stacked(_) => Self::Stacked(1),
             Self::Padded(boxes) => Self::Padded(Boxes { size: 1, ..boxes.clone() }),
@@ -96,7 +96,7 @@ impl Boxes {
     }
 
     /// Bytes of a box.
-    pub fn whole(&self) -> u64 {
+    pub(super) fn whole(&self) -> u64 {
         self.dims.iter().fold(self.size, |size, dim| size.saturating_mul(*dim)).max(1)
     }
 }

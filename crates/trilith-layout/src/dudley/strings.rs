@@ -57,7 +57,7 @@ impl Strings {
     ///
     /// # Errors
     /// Returns `Malformed` if they do not fit.
-    pub fn of(numbers: &[u64], words: &str, read: u64) -> Result<Self> {
+    pub(super) fn of(numbers: &[u64], words: &str, read: u64) -> Result<Self> {
         let wrong = || Error::malformed("grid_strings does not fit the elements");
         let Some(([stored, addresses, lengths, base], moves)) = numbers.split_first_chunk() else { return Err(wrong()) };
         let (stored, read) = (to_usize(*stored)?, to_usize(read)?);
@@ -92,12 +92,12 @@ impl Strings {
     }
 
     /// Returns the byte of the layout that is address 0.
-    pub fn base(&self) -> u64 {
+    pub(super) fn base(&self) -> u64 {
         self.base
     }
 
     /// Returns the number of stored bytes for a number of bytes after reading.
-    pub fn stored_size(&self, size: u64) -> u64 {
+    pub(super) fn stored_size(&self, size: u64) -> u64 {
         (size / (self.read as u64).max(1)).saturating_mul(self.stored as u64)
     }
 
@@ -105,7 +105,7 @@ impl Strings {
     ///
     /// # Errors
     /// Returns `Malformed` if there is no such string, `Limit`, and what reading returns.
-    pub fn read(&self, bytes: &[u8], size: u64, source: &SourceRef, limits: &Limits) -> Result<Vec<u8>> {
+    pub(super) fn read(&self, bytes: &[u8], size: u64, source: &SourceRef, limits: &Limits) -> Result<Vec<u8>> {
         limits.charge_memory(size, "a chunk")?;
         let mut out = vec![0; to_usize(size)?];
         for (from, to) in bytes.chunks_exact(self.stored).zip(out.chunks_exact_mut(self.read.max(1))) {

@@ -65,7 +65,7 @@ impl Column {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if nothing is called so.
-    pub fn named(said: &str, own: &Entry, find: &dyn Fn(&str) -> Option<Entry>, base: u64) -> Result<Self> {
+    pub(super) fn named(said: &str, own: &Entry, find: &dyn Fn(&str) -> Option<Entry>, base: u64) -> Result<Self> {
         let wrong = |why: &str| Error::malformed(format!("{said:?} names a column of the chunks, {why}"));
         let (found, member) = if said.starts_with('/') {
             match find(said) {
@@ -119,7 +119,7 @@ impl Places {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a table that does not fit, and an error if
     /// it cannot be read.
-    pub fn read(&self, source: &SourceRef, masks: &Arc<Vec<u64>>, limits: &Arc<Limits>) -> Result<Read> {
+    pub(super) fn read(&self, source: &SourceRef, masks: &Arc<Vec<u64>>, limits: &Arc<Limits>) -> Result<Read> {
         let table = match self {
             Self::Listed(pieces) => return Ok(Read { pieces: Arc::clone(pieces), masks: Arc::clone(masks) }),
             Self::Table(table) => table,

@@ -23,17 +23,17 @@ pub(super) struct HeaderReader<'s> {
 
 impl<'s> HeaderReader<'s> {
     /// A header that begins at a byte of the file.
-    pub fn at(source: &'s dyn Source, at: u64, limits: &'s Limits) -> Self {
+    pub(super) fn at(source: &'s dyn Source, at: u64, limits: &'s Limits) -> Self {
         Self { source, limits, window: Vec::new(), start: at, at, ahead: FIRST }
     }
 
     /// The byte of the file at which the next field begins.
-    pub fn position(&self) -> u64 {
+    pub(super) fn position(&self) -> u64 {
         self.at
     }
 
     /// Returns the number of bytes left in the file.
-    pub fn left(&self) -> u64 {
+    pub(super) fn left(&self) -> u64 {
         self.source.len().saturating_sub(self.at)
     }
 
@@ -42,7 +42,7 @@ impl<'s> HeaderReader<'s> {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the file ends before,
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are more than may be held.
-    pub fn take(&mut self, len: u64) -> Result<&[u8]> {
+    pub(super) fn take(&mut self, len: u64) -> Result<&[u8]> {
         if len > self.left() {
             return Err(
                 Error::malformed(format!("the header goes on for {len} bytes, but {} are left", self.left())).at_byte(self.at)
@@ -65,7 +65,7 @@ impl<'s> HeaderReader<'s> {
     ///
     /// # Errors
     /// Returns the errors of [`HeaderReader::take`].
-    pub fn skip(&mut self, len: u64) -> Result<()> {
+    pub(super) fn skip(&mut self, len: u64) -> Result<()> {
         self.take(len).map(|_| ())
     }
 
@@ -73,7 +73,7 @@ impl<'s> HeaderReader<'s> {
     ///
     /// # Errors
     /// Returns the errors of [`HeaderReader::take`].
-    pub fn big(&mut self, len: u64) -> Result<u64> {
+    pub(super) fn big(&mut self, len: u64) -> Result<u64> {
         Ok(self.take(len)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
@@ -81,7 +81,7 @@ impl<'s> HeaderReader<'s> {
     ///
     /// # Errors
     /// Returns the errors of [`HeaderReader::take`].
-    pub fn little(&mut self, len: u64) -> Result<u64> {
+    pub(super) fn little(&mut self, len: u64) -> Result<u64> {
         Ok(self.take(len)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
@@ -91,7 +91,7 @@ impl<'s> HeaderReader<'s> {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the file is too short for them, and
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded.
-    pub fn count(&self, count: u64, least: u64, what: &str) -> Result<usize> {
+    pub(super) fn count(&self, count: u64, least: u64, what: &str) -> Result<usize> {
         if count.checked_mul(least.max(1)).is_none_or(|bytes| bytes > self.left()) {
             return Err(
                 Error::malformed(format!("{count} {what} are declared, but {} bytes are left", self.left())).at_byte(self.at)

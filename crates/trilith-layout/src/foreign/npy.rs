@@ -68,7 +68,7 @@ impl Made {
     ///
     /// # Errors
     /// Returns `Unsupported` for dates in units that are not known, and for structs of too many parts.
-    pub fn of(array: &Array, named: &[Named]) -> Result<Self> {
+    pub(super) fn of(array: &Array, named: &[Named]) -> Result<Self> {
         let mut found = Vec::new();
         for named in named {
             if let Some((word, datatype)) = word(named)? {
@@ -100,7 +100,7 @@ impl Made {
     }
 
     /// Writes an array as a grid of one chunk, with the filters of that; `stored` are those that come after.
-    pub fn write(&self, array: &Array, named: &[Named], stored: &str, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write(&self, array: &Array, named: &[Named], stored: &str, text: &mut LayoutText) -> Result<()> {
         let (outer, bytes) = axes(array, named);
         text.grid(outer, outer)?;
         text.elements(&self.datatype, self.order, bytes)?;

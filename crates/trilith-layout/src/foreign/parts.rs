@@ -24,13 +24,13 @@ pub(super) enum Member {
 
 impl Member {
     /// Strings of a member, each made of as many bytes as it has.
-    pub fn strings(field: &Field, kind: u64) -> Self {
+    pub(super) fn strings(field: &Field, kind: u64) -> Self {
         let (datatype, shape) = (field.datatype.clone(), field.shape.clone());
         Self::Made { stored: datatype.item_size(), datatype, shape, kind, count: field.count() }
     }
 
     /// Numbers that a filter decodes, all at once.
-    pub fn numbers(datatype: Datatype, shape: Vec<u64>, filter: usize) -> Self {
+    pub(super) fn numbers(datatype: Datatype, shape: Vec<u64>, filter: usize) -> Self {
         Self::Made { datatype, shape, kind: NUMBERS + filter as u64, count: 1, stored: 0 }
     }
 }

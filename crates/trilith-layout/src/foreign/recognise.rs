@@ -56,7 +56,7 @@ pub(super) struct Marks {
 
 impl Marks {
     /// The marks that agree in a file, whose first record must hold something.
-    pub fn of(source: &dyn Source) -> Option<Self> {
+    pub(super) fn of(source: &dyn Source) -> Option<Self> {
         let enough = if source.access().cost == Cost::Random { ENOUGH } else { ENOUGH_REMOTE };
         let all = [(4, false), (4, true), (8, false), (8, true)].map(|(width, is_big)| Self { width, is_big });
         all.into_iter().find(|marks| {
@@ -69,7 +69,7 @@ impl Marks {
     }
 
     /// Their type in a layout.
-    pub fn spelled(self) -> &'static str {
+    pub(super) fn spelled(self) -> &'static str {
         match (self.width, self.is_big) {
             (4, false) => "<i4",
             (4, true) => ">i4",

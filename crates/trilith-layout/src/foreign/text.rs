@@ -31,7 +31,7 @@ pub(crate) struct LayoutText {
 #[allow(dead_code, reason = "no format uses all of it, and which formats there are is a choice of the build")]
 impl LayoutText {
     /// An empty layout of something: `a .npy file`.
-    pub fn new(what: &str, limits: &Limits) -> Self {
+    pub(super) fn new(what: &str, limits: &Limits) -> Self {
         Self {
             out: format!("# layout of {what}, from its own metadata\n"),
             limits: limits.clone(),
@@ -46,7 +46,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if dicts nest too deep, or the text grows too long.
-    pub fn enter(&mut self, name: &str) -> Result<()> {
+    pub(super) fn enter(&mut self, name: &str) -> Result<()> {
         let name = self.name(name);
         self.limits.charge_depth(self.open.len(), "the layout")?;
         self.line(&[&name, "/"])?;
@@ -59,7 +59,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn leave(&mut self) -> Result<()> {
+    pub(super) fn leave(&mut self) -> Result<()> {
         if self.open.len() > 1 {
             self.open.pop();
             self.at.pop();
@@ -74,7 +74,7 @@ impl LayoutText {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that layouts have not, and
     /// the errors of [`LayoutText::enter`].
-    pub fn array(&mut self, name: &str, datatype: &Datatype, order: Byteorder, shape: &[u64], offset: u64) -> Result<()> {
+    pub(super) fn array(&mut self, name: &str, datatype: &Datatype, order: Byteorder, shape: &[u64], offset: u64) -> Result<()> {
         let mut typed = String::new();
         spell(datatype, order, shape, &mut typed)?;
         self.item(name, &placed(&typed, offset))
@@ -84,7 +84,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn item(&mut self, name: &str, said: &str) -> Result<()> {
+    pub(super) fn item(&mut self, name: &str, said: &str) -> Result<()> {
         let name = self.name(name);
         self.line(&[&name, " = ", said])
     }
@@ -93,7 +93,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn named_type(&mut self, name: &str, members: &str, align: u64) -> Result<()> {
+    pub(super) fn named_type(&mut self, name: &str, members: &str, align: u64) -> Result<()> {
         self.line(&[&quoted_name(&own_name(name)), " ", members, " %", &align.to_string()])
     }
 
@@ -103,7 +103,7 @@ impl LayoutText {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the file could not be read at all, and the errors of
     /// [`LayoutText::enter`].
-    pub fn or_unreadable(&mut self, name: &str, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    pub(super) fn or_unreadable(&mut self, name: &str, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let before = self.mark();
         match write(self) {
             Err(error) if !error.kind().is_passing() => {
@@ -118,7 +118,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn unreadable(&mut self, name: &str, why: &Error) -> Result<()> {
+    pub(super) fn unreadable(&mut self, name: &str, why: &Error) -> Result<()> {
         self.item(name, "{}")?;
         self.attribute(UNREADABLE, Said(reason(why)))
     }
@@ -127,7 +127,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn damaged(&mut self, why: &Error) -> Result<()> {
+    pub(super) fn damaged(&mut self, why: &Error) -> Result<()> {
         self.attribute(UNREADABLE, Said(reason(why)))
     }
 
@@ -135,7 +135,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn list(&mut self, name: &str, items: impl Iterator<Item = String>) -> Result<()> {
+    pub(super) fn list(&mut self, name: &str, items: impl Iterator<Item = String>) -> Result<()> {
         let name = self.name(name);
         self.line(&[&name, " ["])?;
         for item in items {
@@ -146,7 +146,7 @@ impl LayoutText {
 
     /// Reserves a name for an item of the dict that is open, and returns it with its path. It is as given, or somewhat longer if
     /// another item has that name.
-    pub fn reserve(&mut self, name: &str) -> (String, String) {
+    pub(super) fn reserve(&mut self, name: &str) -> (String, String) {
         let mut name = name.to_owned();
         let is_taken = |name: &str| self.open.last().is_some_and(|names| names.contains_key(&*own_name(name)));
         while is_taken(&name) {
@@ -167,7 +167,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn files(&mut self, parts: &[(String, [u64; 3])]) -> Result<()> {
+    pub(super) fn files(&mut self, parts: &[(String, [u64; 3])]) -> Result<()> {
         let rest = self.out.split_off(self.out.find('\n').map_or(0, |end| end + 1));
         let open = std::mem::take(&mut self.open);
         let files: Vec<Literal> = parts.iter().map(|(file, _)| Literal::Text(file.clone())).collect();
@@ -182,7 +182,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn parameter(&mut self, name: &str, value: u64) -> Result<()> {
+    pub(super) fn parameter(&mut self, name: &str, value: u64) -> Result<()> {
         // An item may have the name, too.
         self.line(&[&quoted_name(&own_name(name)), " : ", &value.to_string()])
     }
@@ -192,7 +192,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::array`].
-    pub fn elements(&mut self, datatype: &Datatype, order: Byteorder, dims: &[u64]) -> Result<()> {
+    pub(super) fn elements(&mut self, datatype: &Datatype, order: Byteorder, dims: &[u64]) -> Result<()> {
         let mut typed = String::new();
         spell(datatype, order, dims, &mut typed)?;
         self.attribute("grid_type", typed.as_str())
@@ -202,7 +202,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn grid(&mut self, shape: &[u64], chunk: &[u64]) -> Result<()> {
+    pub(super) fn grid(&mut self, shape: &[u64], chunk: &[u64]) -> Result<()> {
         self.attribute("grid_shape", shape)?;
         self.attribute("grid_chunk", chunk)
     }
@@ -212,7 +212,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn factors<'n>(&mut self, typed: impl Iterator<Item = (&'n str, Datatype)>) -> Result<()> {
+    pub(super) fn factors<'n>(&mut self, typed: impl Iterator<Item = (&'n str, Datatype)>) -> Result<()> {
         let (mut singles, mut integers) = (Vec::new(), Vec::new());
         for (name, datatype) in typed.filter(|(name, _)| DECODING.contains(name)) {
             let name = Literal::Text(name.to_owned());
@@ -234,7 +234,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn own(&mut self, name: &str, value: impl Into<Said>) -> Result<()> {
+    pub(super) fn own(&mut self, name: &str, value: impl Into<Said>) -> Result<()> {
         self.attribute(&own_attribute(name), value)
     }
 
@@ -242,7 +242,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn attribute(&mut self, name: &str, value: impl Into<Said>) -> Result<()> {
+    pub(super) fn attribute(&mut self, name: &str, value: impl Into<Said>) -> Result<()> {
         let name = quoted_name(name);
         match value.into().0 {
             Attribute::Flag => self.line(&["  #: ", &name]),
@@ -255,7 +255,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn doc(&mut self, said: &str) -> Result<()> {
+    pub(super) fn doc(&mut self, said: &str) -> Result<()> {
         printable_lines(said).into_iter().try_for_each(|line| self.line(&["  ## ", &line]))
     }
 
@@ -263,18 +263,18 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn comment(&mut self, said: &str) -> Result<()> {
+    pub(super) fn comment(&mut self, said: &str) -> Result<()> {
         printable_lines(said).into_iter().try_for_each(|line| self.line(&["# ", &line]))
     }
 
     /// A place to go back to, before another dict is opened or closed.
-    pub fn mark(&mut self) -> usize {
+    pub(super) fn mark(&mut self) -> usize {
         self.since.clear();
         self.out.len()
     }
 
     /// Takes back what was written since a place was marked.
-    pub fn back_to(&mut self, mark: usize) {
+    pub(super) fn back_to(&mut self, mark: usize) {
         if let Some(names) = self.open.last_mut() {
             for (name, was_reserved) in self.since.drain(..) {
                 if was_reserved {
@@ -291,7 +291,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn finish(mut self) -> Result<String> {
+    pub(super) fn finish(mut self) -> Result<String> {
         while self.open.len() > 1 {
             self.leave()?;
         }

@@ -86,7 +86,7 @@ type Spelled = HashMap<TypeId, Range<usize>, Mixer>;
 
 impl Machine<'_> {
     /// Appends the presented dimensions: those of the array, then those of its typedefs.
-    pub fn shape(&self, what: Use, out: &mut Vec<u64>) {
+    pub(crate) fn shape(&self, what: Use, out: &mut Vec<u64>) {
         let mut what = what;
         loop {
             let dims = what.dims.of(&self.layout.dims).iter().map(|&dim: &Dim| self.dim(dim));
@@ -99,17 +99,17 @@ impl Machine<'_> {
     }
 
     /// Returns the type at the end of a chain of typedefs.
-    pub fn base(&self, ty: TypeId) -> TypeId {
+    pub(crate) fn base(&self, ty: TypeId) -> TypeId {
         self.layout.unfolded(ty)
     }
 
     /// Returns `true` if an array is of type `{}`.
-    pub fn is_null(&self, ty: TypeId) -> bool {
+    pub(crate) fn is_null(&self, ty: TypeId) -> bool {
         self.layout.ty(self.base(ty)).kind == TypeKind::Null
     }
 
     /// Appends a primitive with its byte order.
-    pub fn spell_primitive(&self, primitive: Primitive, own: Option<Byteorder>, out: &mut String) {
+    pub(crate) fn spell_primitive(&self, primitive: Primitive, own: Option<Byteorder>, out: &mut String) {
         if primitive.size() == 1 {
             out.push('|');
         } else if let Some(order) = self.order_of(primitive, own) {
@@ -119,7 +119,7 @@ impl Machine<'_> {
     }
 
     /// The datatype of an element, typedefs unfolded, in at most this number of bytes.
-    pub fn spell(&mut self, ty: TypeId, plain: bool, limit: u64) -> Result<String, Unspelled> {
+    pub(crate) fn spell(&mut self, ty: TypeId, plain: bool, limit: u64) -> Result<String, Unspelled> {
         let mut out = String::new();
         self.spell_into(&mut out, ty, plain, limit, &mut Spelled::default())?;
         Ok(out)

@@ -71,7 +71,7 @@ pub(crate) struct Token {
 
 impl Token {
     /// Returns `true` if it is a name, quoted or not.
-    pub fn is_name(self) -> bool {
+    pub(super) fn is_name(self) -> bool {
         matches!(self.kind, T::Symbol | T::Quoted)
     }
 }
@@ -124,12 +124,12 @@ pub(crate) struct Lexer<'t> {
 
 impl<'t> Lexer<'t> {
     /// A scanner at the beginning of `text`, which is at most 4 GiB long.
-    pub fn new(text: &'t str, dialect: Dialect) -> Self {
+    pub(super) fn new(text: &'t str, dialect: Dialect) -> Self {
         Self { text, at: 0, dialect, first: true, notes: Vec::new() }
     }
 
     /// A scanner for a part of `text`, such as the inside of a comment.
-    pub fn part(text: &'t str, span: Span, dialect: Dialect) -> Self {
+    pub(super) fn part(text: &'t str, span: Span, dialect: Dialect) -> Self {
         let text = text.get(..span.end as usize).unwrap_or(text);
         Self { text, at: span.start as usize, dialect, first: false, notes: Vec::new() }
     }
@@ -139,17 +139,17 @@ impl<'t> Lexer<'t> {
     }
 
     /// A scanner that is where this one is; comments on its way are not remembered.
-    pub fn fork(&self) -> Self {
+    pub(super) fn fork(&self) -> Self {
         Self { text: self.text, at: self.at, dialect: self.dialect, first: self.first, notes: Vec::new() }
     }
 
     /// The token after the one given last, without taking it.
-    pub fn peek(&self) -> Token {
+    pub(super) fn peek(&self) -> Token {
         self.fork().next()
     }
 
     /// The next token; [`T::End`] for ever after the last.
-    pub fn next(&mut self) -> Token {
+    pub(super) fn next(&mut self) -> Token {
         self.skip_blank();
         let start = self.at;
         let notes = self.notes.len() as u32;

@@ -38,7 +38,7 @@ pub(crate) struct Spot {
 }
 
 impl Spot {
-    pub const NOTHING: Spot = Spot { address: UNKNOWN, size: 0 };
+    pub(crate) const NOTHING: Spot = Spot { address: UNKNOWN, size: 0 };
 }
 
 /// The state of an evaluation.
@@ -66,7 +66,7 @@ pub(crate) struct Machine<'l> {
 pub(crate) struct Overflow;
 
 impl<'l> Machine<'l> {
-    pub fn new(layout: &'l Layout, options: &Options) -> Self {
+    pub(crate) fn new(layout: &'l Layout, options: &Options) -> Self {
         let values = layout.params.iter().map(|param| param.fixed.unwrap_or(0)).collect();
         Self {
             layout,
@@ -84,7 +84,7 @@ impl<'l> Machine<'l> {
     }
 
     /// Begins again at an address.
-    pub fn reset(&mut self, start: u64) {
+    pub(crate) fn reset(&mut self, start: u64) {
         self.cursor = start;
         self.total = start;
         self.age += 1;
@@ -92,17 +92,17 @@ impl<'l> Machine<'l> {
         self.ordinal = 0;
     }
 
-    pub fn known_total(&self) -> Option<u64> {
+    pub(crate) fn known_total(&self) -> Option<u64> {
         known(self.total)
     }
 
     /// The order of the bytes of a number of a type, if a number has one.
-    pub fn order_of(&self, primitive: Primitive, own: Option<Byteorder>) -> Option<Byteorder> {
+    pub(crate) fn order_of(&self, primitive: Primitive, own: Option<Byteorder>) -> Option<Byteorder> {
         if primitive.size() == 1 { None } else { own.or(self.order) }
     }
 
     /// Pays for one step of what cannot stay symbolic.
-    pub fn charge(&mut self) -> Ran<()> {
+    pub(crate) fn charge(&mut self) -> Ran<()> {
         match self.budget.checked_sub(1) {
             Some(rest) => {
                 self.budget = rest;
@@ -121,12 +121,12 @@ impl<'l> Machine<'l> {
 
     // Dimensions and sizes.
 
-    pub fn value(&self, param: ParamId) -> i64 {
+    pub(crate) fn value(&self, param: ParamId) -> i64 {
         self.values.get(param.0 as usize).copied().unwrap_or(0)
     }
 
     /// The length of a dimension: -1 if it is removed.
-    pub fn dim(&self, dim: Dim) -> i64 {
+    pub(crate) fn dim(&self, dim: Dim) -> i64 {
         match dim {
             Dim::Fixed(value) => value,
             Dim::Param { param, suffix } => suffixed(self.value(param), suffix),
@@ -135,7 +135,7 @@ impl<'l> Machine<'l> {
     }
 
     /// Returns the number of elements.
-    pub fn count(&self, dims: Run) -> std::result::Result<u64, Overflow> {
+    pub(crate) fn count(&self, dims: Run) -> std::result::Result<u64, Overflow> {
         let mut count = 1u64;
         for &dim in dims.of(&self.layout.dims) {
             // A later 0 makes up for any size before it.
@@ -149,7 +149,7 @@ impl<'l> Machine<'l> {
     }
 
     /// The size of an array.
-    pub fn use_size(&mut self, what: Use) -> std::result::Result<u64, Overflow> {
+    pub(crate) fn use_size(&mut self, what: Use) -> std::result::Result<u64, Overflow> {
         let size = self.type_size(what.ty)?;
         if what.dims.len == 0 || size == 0 {
             return Ok(size);
@@ -158,7 +158,7 @@ impl<'l> Machine<'l> {
     }
 
     /// The size of one instance of a type, if no stored parameter in it decides a length.
-    pub fn type_size(&mut self, ty: TypeId) -> std::result::Result<u64, Overflow> {
+    pub(crate) fn type_size(&mut self, ty: TypeId) -> std::result::Result<u64, Overflow> {
         let of = self.layout.ty(ty);
         if let Some(size) = of.size {
             return Ok(size);
@@ -190,7 +190,7 @@ impl<'l> Machine<'l> {
     }
 
     /// The size and the alignment of a member of a struct; None for a fixed parameter.
-    pub fn member_size(&mut self, what: MemberKind) -> std::result::Result<Option<(u64, u64)>, Overflow> {
+    pub(crate) fn member_size(&mut self, what: MemberKind) -> std::result::Result<Option<(u64, u64)>, Overflow> {
         let layout = self.layout;
         Ok(match what {
             MemberKind::Data(what) => Some((self.use_size(what)?, layout.ty(what.ty).align)),
@@ -202,7 +202,7 @@ impl<'l> Machine<'l> {
     // Steps.
 
     /// Runs the steps `from..to`.
-    pub fn run(&mut self, from: u32, to: u32, drop_at: bool, values: &mut Values<'_>) -> Ran<()> {
+    pub(crate) fn run(&mut self, from: u32, to: u32, drop_at: bool, values: &mut Values<'_>) -> Ran<()> {
         let mut at = from;
         while at < to {
             at = match self.layout.steps.get(at as usize) {
@@ -222,7 +222,7 @@ impl<'l> Machine<'l> {
     }
 
     /// Runs one step; of a list all its repetitions.
-    pub fn run_step(&mut self, at: u32, drop_at: bool, values: &mut Values<'_>) -> Ran<()> {
+    pub(crate) fn run_step(&mut self, at: u32, drop_at: bool, values: &mut Values<'_>) -> Ran<()> {
         match self.layout.steps.get(at as usize) {
             Some(&Step::Data(item)) => self.place_data(item, drop_at, values).map(drop),
             Some(&Step::Param(item)) => self.place_param(item, drop_at, values).map(drop),
@@ -242,7 +242,7 @@ impl<'l> Machine<'l> {
     }
 
     /// Returns the number of repetitions of a list, and E407 if it is negative.
-    pub fn repeats(&self, count: Count, span: crate::Span) -> Ran<u64> {
+    pub(crate) fn repeats(&self, count: Count, span: crate::Span) -> Ran<u64> {
         let count = match count {
             Count::Once => return Ok(1),
             Count::Fixed(count) => count,
@@ -291,7 +291,7 @@ impl<'l> Machine<'l> {
     ///
     /// Every item is rounded up to a power of two and none has an explicit address, so the cursor modulo the
     /// largest of these powers is the same after each repetition.
-    pub fn stride(&mut self, steps: (u32, u32), drop_at: bool, key: u32, values: &mut Values<'_>) -> Ran<u64> {
+    pub(crate) fn stride(&mut self, steps: (u32, u32), drop_at: bool, key: u32, values: &mut Values<'_>) -> Ran<u64> {
         let at = key as usize;
         if let Some(&(age, stride)) = self.strides.get(at)
             && age == self.age
@@ -325,7 +325,7 @@ impl<'l> Machine<'l> {
     }
 
     /// E406 at an item.
-    pub fn overflow(&self, item: ItemId) -> Fault {
+    pub(crate) fn overflow(&self, item: ItemId) -> Fault {
         let path = self.layout.static_path(item);
         self.layout.fault(Code::E406, self.layout.item(item).span, format!("the address or size of {path} does not fit 64 bits"))
     }
@@ -345,7 +345,7 @@ impl<'l> Machine<'l> {
     // Data.
 
     /// Places a data array.
-    pub fn place_data(&mut self, item: ItemId, drop_at: bool, values: &mut Values<'_>) -> Ran<Spot> {
+    pub(crate) fn place_data(&mut self, item: ItemId, drop_at: bool, values: &mut Values<'_>) -> Ran<Spot> {
         let layout = self.layout;
         let Some(data) = layout.data_of(item) else { return Ok(Spot::NOTHING) };
         let of = layout.ty(data.what.ty);
@@ -364,7 +364,13 @@ impl<'l> Machine<'l> {
     }
 
     /// An array after its stored length (2026): where the length is, and where the bytes.
-    pub fn place_compressed(&mut self, item: ItemId, data: &Data, drop_at: bool, values: &mut Values<'_>) -> Ran<(Spot, Spot)> {
+    pub(crate) fn place_compressed(
+        &mut self,
+        item: ItemId,
+        data: &Data,
+        drop_at: bool,
+        values: &mut Values<'_>,
+    ) -> Ran<(Spot, Spot)> {
         // The declared size only matters where it is 0, and may be too large to be stored plain.
         let empty = matches!(self.count(data.what.dims), Ok(0)) || matches!(self.type_size(data.what.ty), Ok(0));
         if empty && !decision::EMPTY_COMPRESSED_STORED {
@@ -410,7 +416,7 @@ impl<'l> Machine<'l> {
     }
 
     /// Returns the number and the struct of the instances that an array holds, with typedefs unfolded.
-    pub fn instances(&self, what: Use) -> std::result::Result<(u64, TypeId), Overflow> {
+    pub(crate) fn instances(&self, what: Use) -> std::result::Result<(u64, TypeId), Overflow> {
         let mut count = self.count(what.dims)?;
         let mut ty = what.ty;
         while let TypeKind::Alias(inner) = self.layout.ty(ty).kind {
@@ -423,7 +429,7 @@ impl<'l> Machine<'l> {
 
     /// Runs along instances of a struct from `base` on; how many bytes they take, the padding after
     /// each included.
-    pub fn run_instances(&mut self, ty: TypeId, count: u64, base: u64, item: ItemId, values: &mut Values<'_>) -> Ran<u64> {
+    pub(crate) fn run_instances(&mut self, ty: TypeId, count: u64, base: u64, item: ItemId, values: &mut Values<'_>) -> Ran<u64> {
         let align = self.layout.ty(ty).align;
         let mut size = 0u64;
         for _ in 0..count {
@@ -445,7 +451,7 @@ impl<'l> Machine<'l> {
     }
 
     /// Places the next member of an instance that begins at `base`.
-    pub fn member(
+    pub(crate) fn member(
         &mut self,
         members: &mut Members,
         member: &super::model::Member,
@@ -494,7 +500,7 @@ impl<'l> Machine<'l> {
     // Parameters.
 
     /// Places a stored parameter and reads it.
-    pub fn place_param(&mut self, item: ItemId, drop_at: bool, values: &mut Values<'_>) -> Ran<Spot> {
+    pub(crate) fn place_param(&mut self, item: ItemId, drop_at: bool, values: &mut Values<'_>) -> Ran<Spot> {
         let layout = self.layout;
         let super::model::ItemKind::Param(id) = layout.item(item).kind else { return Ok(Spot::NOTHING) };
         let param = layout.param(id);

@@ -60,9 +60,9 @@ pub(crate) use entries::Reached;
 pub use entries::{Condensed, Entries, LONG_LIST};
 pub use entry::{Entry, EntryKind};
 #[doc(hidden)]
-pub use find::Located;
-#[doc(hidden)]
 pub use find::canonical as canonical_path;
+#[doc(hidden)]
+pub use find::{Located, Missing};
 #[doc(hidden)]
 pub use lexer::quoted_name;
 pub use model::{Attribute, ItemId, Kind, Layout, Literal};
@@ -80,6 +80,8 @@ pub use request::{Fault, Options, ParamRequest, Supply};
 #[doc(hidden)]
 pub use resolve::Evaluation;
 pub(crate) use stack::{Stack, Stretch};
+#[doc(hidden)]
+pub use told::ToldMember;
 pub(crate) use told::length_of;
 #[doc(hidden)]
 pub use translate::{Packing, StoredAs, Translation};

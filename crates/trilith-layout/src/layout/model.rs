@@ -7,8 +7,8 @@
 
 use std::collections::HashMap;
 
-pub use super::primitive::{Dialect, Primitive, PrimitiveKind};
-pub use crate::array::Byteorder;
+pub(super) use super::primitive::{Dialect, Primitive, PrimitiveKind};
+pub(super) use crate::array::Byteorder;
 
 use super::diagnostic::Code;
 use super::names::{Mixer, Names, Scope, Symbol};
@@ -42,10 +42,10 @@ impl ItemId {
 pub(crate) struct TypeId(pub u32);
 
 impl TypeId {
-    pub const NONE: TypeId = TypeId(u32::MAX);
+    pub(crate) const NONE: TypeId = TypeId(u32::MAX);
 
     /// A primitive with the prefix that the text gave it: 0, `<`, `>` or `|`.
-    pub fn primitive(primitive: Primitive, prefix: u8) -> Self {
+    pub(crate) fn primitive(primitive: Primitive, prefix: u8) -> Self {
         let prefix = match prefix {
             b'<' => 1,
             b'>' => 2,
@@ -55,7 +55,7 @@ impl TypeId {
         TypeId(primitive.number() * 4 + prefix)
     }
 
-    pub fn is_primitive(self) -> bool {
+    pub(crate) fn is_primitive(self) -> bool {
         self.0 < Primitive::COUNT * 4
     }
 }
@@ -76,7 +76,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub fn of<T>(self, table: &[T]) -> &[T] {
+    pub(crate) fn of<T>(self, table: &[T]) -> &[T] {
         table.get(self.start as usize..(self.start + self.len) as usize).unwrap_or(&[])
     }
 }
@@ -145,7 +145,7 @@ pub(crate) struct Param {
 
 /// The content of a struct, in the order of the text.
 #[derive(Debug, Clone, Copy)]
-pub struct Member {
+pub(crate) struct Member {
     pub item: ItemId,
     pub what: MemberKind,
     pub placement: Placement,
@@ -714,7 +714,7 @@ pub enum Kind {
 
 impl Type {
     /// A type without members, whose size is not known.
-    pub fn new(kind: TypeKind, align: u64, depth: u32, item: ItemId) -> Self {
+    pub(crate) fn new(kind: TypeKind, align: u64, depth: u32, item: ItemId) -> Self {
         Self {
             kind,
             align,

@@ -9,7 +9,7 @@ pub(crate) struct Symbol(pub u32);
 
 impl Symbol {
     /// Of what has no name.
-    pub const NONE: Symbol = Symbol(u32::MAX);
+    pub(crate) const NONE: Symbol = Symbol(u32::MAX);
 }
 
 /// All names, in one string.
@@ -25,7 +25,7 @@ pub(crate) struct Names {
 
 impl Names {
     /// The number of `name`, new or known.
-    pub fn intern(&mut self, name: &str) -> Symbol {
+    pub(crate) fn intern(&mut self, name: &str) -> Symbol {
         if (self.ends.len() + 1) * 2 > self.table.len() {
             self.grow();
         }
@@ -42,7 +42,7 @@ impl Names {
     }
 
     /// The number of a name that is known.
-    pub fn find(&self, name: &str) -> Option<Symbol> {
+    pub(crate) fn find(&self, name: &str) -> Option<Symbol> {
         if self.table.is_empty() {
             return None;
         }
@@ -67,7 +67,7 @@ impl Names {
     }
 
     /// The name of a number, "" for [`Symbol::NONE`].
-    pub fn text(&self, symbol: Symbol) -> &str {
+    pub(crate) fn text(&self, symbol: Symbol) -> &str {
         let at = symbol.0 as usize;
         let start = if at == 0 { 0 } else { self.ends.get(at - 1).copied().unwrap_or(0) as usize };
         let end = self.ends.get(at).copied().unwrap_or(0) as usize;
@@ -75,12 +75,12 @@ impl Names {
     }
 
     /// Returns the number of names.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// Makes space for more names.
-    pub fn reserve(&mut self, more: usize) {
+    pub(crate) fn reserve(&mut self, more: usize) {
         self.ends.reserve(more);
         let size = ((self.ends.len() + more + 1) * 2).next_power_of_two();
         if size > self.table.len() {
@@ -195,7 +195,7 @@ impl<V> Default for Scope<V> {
 
 impl<V: Copy> Scope<V> {
     /// Returns the meaning of a name for an owner.
-    pub fn get(&self, key: &(u32, u32)) -> Option<&V> {
+    pub(crate) fn get(&self, key: &(u32, u32)) -> Option<&V> {
         match self.first.get(key.1 as usize) {
             Some(Some((owner, value))) if *owner == key.0 => Some(value),
             Some(Some(_)) => self.more.get(key),
@@ -204,7 +204,7 @@ impl<V: Copy> Scope<V> {
     }
 
     /// Lets a name mean something, or something else.
-    pub fn insert(&mut self, key: (u32, u32), value: V) {
+    pub(crate) fn insert(&mut self, key: (u32, u32), value: V) {
         let at = key.1 as usize;
         if at >= self.first.len() {
             // Names count up to the number of names; anything else is no name.
@@ -222,12 +222,12 @@ impl<V: Copy> Scope<V> {
     }
 
     /// Returns `true` if no name means anything.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Makes space for more names.
-    pub fn reserve(&mut self, more: usize) {
+    pub(crate) fn reserve(&mut self, more: usize) {
         self.first.reserve(more);
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub fn of(layout: &Layout) -> Self {
+    pub(crate) fn of(layout: &Layout) -> Self {
         let mut plan = Plan::default();
         let mut at = 0;
         while let Some(step) = layout.steps.get(at) {

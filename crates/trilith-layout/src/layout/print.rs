@@ -72,7 +72,7 @@ pub(super) struct Printer<'l> {
 
 impl<'l> Printer<'l> {
     /// A printer of `layout` in the dialect `to`.
-    pub fn new(layout: &'l Layout, to: Dialect) -> Self {
+    pub(super) fn new(layout: &'l Layout, to: Dialect) -> Self {
         Self {
             layout,
             to,
@@ -97,22 +97,22 @@ impl<'l> Printer<'l> {
     }
 
     /// The dict that is open.
-    pub fn current_dict(&self) -> ItemId {
+    pub(super) fn current_dict(&self) -> ItemId {
         self.current
     }
 
     /// Datatype, shape and placement of data that has a new name.
-    pub fn data_body(&mut self, data: &Data, item: ItemId) {
+    pub(super) fn data_body(&mut self, data: &Data, item: ItemId) {
         self.data_text(data, item);
     }
 
     /// Returns `true` if the text is of the other dialect than the layout.
-    pub fn translates(&self) -> bool {
+    pub(super) fn translates(&self) -> bool {
         self.to != self.layout.dialect
     }
 
     /// The whole text.
-    pub fn layout_text(&mut self) {
+    pub(super) fn layout_text(&mut self) {
         if let (Some(order), Dialect::D2025, false) = (self.layout.order, self.to, self.drop_order) {
             self.out.push(order.sign());
             self.out.push('\n');
@@ -213,7 +213,7 @@ impl<'l> Printer<'l> {
     }
 
     /// The name of an item, as the new text calls it.
-    pub fn item_name(&self, item: ItemId) -> String {
+    pub(super) fn item_name(&self, item: ItemId) -> String {
         let mut name = String::new();
         match self.renamed.get(&item) {
             Some(new) => push_name(&mut name, new),
@@ -222,7 +222,7 @@ impl<'l> Printer<'l> {
         name
     }
 
-    pub fn lose(&mut self, item: ItemId, harmless: bool, message: impl Into<String>) {
+    pub(super) fn lose(&mut self, item: ItemId, harmless: bool, message: impl Into<String>) {
         let path = self.layout.static_path(item);
         self.losses.push(if harmless {
             Diagnostic::new(Severity::Note, message).at_path(path)
@@ -598,7 +598,7 @@ impl<'l> Printer<'l> {
     }
 
     /// Gives an item a name that nothing has.
-    pub fn rename(&mut self, item: ItemId) {
+    pub(super) fn rename(&mut self, item: ItemId) {
         let name = self.layout.name(item).unwrap_or("").to_owned();
         let mut number = 2u64;
         let mut new = format!("{name}_{number}");
@@ -612,7 +612,7 @@ impl<'l> Printer<'l> {
     // Types.
 
     /// `T { … } %n`
-    pub fn named_type(&mut self, item: ItemId) {
+    pub(super) fn named_type(&mut self, item: ItemId) {
         let ItemKind::Type(ty) = self.layout.item(item).kind else { return };
         if self.translates() && !self.type_to(item, ty) {
             return;
@@ -709,7 +709,7 @@ impl<'l> Printer<'l> {
     }
 
     /// A datatype without its shape.
-    pub fn type_text(&mut self, ty: TypeId, item: ItemId) {
+    pub(super) fn type_text(&mut self, ty: TypeId, item: ItemId) {
         let layout = self.layout;
         if ty.is_primitive() {
             return self.primitive_text(ty, item);

@@ -69,7 +69,7 @@ pub(crate) struct Members {
 impl Members {
     /// The offset of the next member; `None` on overflow. Members without data go through here too,
     /// and have no effect; their offset means nothing.
-    pub fn next(&mut self, size: u64, placement: Placement, align: u64) -> Option<u64> {
+    pub(crate) fn next(&mut self, size: u64, placement: Placement, align: u64) -> Option<u64> {
         if size == 0 && decision::EMPTY_LEAVES_CURSOR {
             return Some(self.off);
         }
@@ -80,12 +80,12 @@ impl Members {
     }
 
     /// Returns the offset of the next member with data.
-    pub fn offset(&self, placement: Placement, align: u64) -> Option<u64> {
+    pub(crate) fn offset(&self, placement: Placement, align: u64) -> Option<u64> {
         place(self.off, placement, align)
     }
 
     /// The size of the struct.
-    pub fn size(&self, align: u64) -> Option<u64> {
+    pub(crate) fn size(&self, align: u64) -> Option<u64> {
         if decision::STRUCT_SIZE_PADDED { round_up(self.end, align) } else { Some(self.end) }
     }
 }

@@ -92,7 +92,7 @@ pub(crate) type Known = HashMap<TypeId, Arc<Structure>, Mixer>;
 impl Machine<'_> {
     /// The datatype of one element of a type under the parameters of the moment. If it is `plain`, stored parameters are members
     /// like any other.
-    pub fn typed(&mut self, ty: TypeId, plain: bool, known: &mut Known) -> Result<ResolvedType, Overflow> {
+    pub(crate) fn typed(&mut self, ty: TypeId, plain: bool, known: &mut Known) -> Result<ResolvedType, Overflow> {
         let ty = self.base(ty);
         let of = self.layout.ty(ty);
         Ok(match of.kind {

@@ -83,7 +83,7 @@ pub(crate) struct Walker<'e, 'l> {
 
 impl<'e, 'l> Walker<'e, 'l> {
     /// A walker before the first entry.
-    pub fn new(evaluation: &'e Evaluation<'l>, mut machine: Machine<'l>) -> Self {
+    pub(super) fn new(evaluation: &'e Evaluation<'l>, mut machine: Machine<'l>) -> Self {
         machine.reset(evaluation.begin());
         let to = evaluation.starts.len();
         Self {
@@ -104,23 +104,23 @@ impl<'e, 'l> Walker<'e, 'l> {
     }
 
     /// Walks only the top-level places `at..to`, as if those before had been walked.
-    pub fn seek(&mut self, at: usize, to: usize) {
+    pub(super) fn seek(&mut self, at: usize, to: usize) {
         self.stack = vec![Work::Top { at, to }];
         self.path.clear();
     }
 
     /// Skips the first `passed` repetitions of the next extension, as if they had been walked.
-    pub fn pass(&mut self, passed: u64) {
+    pub(super) fn pass(&mut self, passed: u64) {
         self.passed = passed;
     }
 
     /// Sets the number of elements that a list has before the next part of the walk.
-    pub fn set_length(&mut self, list: ItemId, length: u64) {
+    pub(super) fn set_length(&mut self, list: ItemId, length: u64) {
         self.lengths.insert(list, length);
     }
 
     /// The next entry.
-    pub fn advance(&mut self) -> Result<Option<Entry>, Fault> {
+    pub(super) fn advance(&mut self) -> Result<Option<Entry>, Fault> {
         while self.ready.is_empty() {
             if self.failed || self.stack.is_empty() {
                 return Ok(None);
@@ -301,7 +301,7 @@ impl<'e, 'l> Walker<'e, 'l> {
     }
 
     /// Adds elements to a list.
-    pub fn lengthen(&mut self, list: ItemId, more: u64) {
+    pub(super) fn lengthen(&mut self, list: ItemId, more: u64) {
         let length = self.lengths.entry(list).or_default();
         *length = length.saturating_add(more);
     }

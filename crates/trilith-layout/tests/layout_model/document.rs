@@ -4,28 +4,28 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// Numbers that look random, and are the same in every run.
-pub struct Dice(pub u64);
+pub(crate) struct Dice(pub u64);
 
 impl Dice {
-    pub fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % n
     }
 
-    pub fn of<T: Clone>(&mut self, all: &[T]) -> T {
+    pub(crate) fn of<T: Clone>(&mut self, all: &[T]) -> T {
         all[self.below(all.len() as u64) as usize].clone()
     }
 
     /// Returns `true` in one of `n` cases.
-    pub fn one_in(&mut self, n: u64) -> bool {
+    pub(crate) fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 }
 
 /// Name, size, and alignment in 2025 and 2026.
-pub type Primitive = (&'static str, u64, [u64; 2]);
+pub(crate) type Primitive = (&'static str, u64, [u64; 2]);
 
-pub const PRIMITIVES: [Primitive; 19] = [
+pub(crate) const PRIMITIVES: [Primitive; 19] = [
     ("u1", 1, [1, 1]),
     ("u2", 2, [2, 2]),
     ("u4", 4, [4, 4]),
@@ -49,7 +49,7 @@ pub const PRIMITIVES: [Primitive; 19] = [
 
 /// A primitive with everything decided: what stands in the text, its alignment and, if the layout says it, its order.
 #[derive(Clone)]
-pub struct Plain {
+pub(crate) struct Plain {
     pub name: &'static str,
     pub size: u64,
     pub align: u64,
@@ -58,18 +58,18 @@ pub struct Plain {
 }
 
 impl Plain {
-    pub fn is_text(&self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         self.name.starts_with(['S', 'U'])
     }
 
     /// Bytes of each number in it, which have an order.
-    pub fn unit(&self) -> u64 {
+    pub(crate) fn unit(&self) -> u64 {
         if self.name.starts_with('c') { self.size / 2 } else { self.size }
     }
 }
 
 #[derive(Clone)]
-pub enum Dim {
+pub(crate) enum Dim {
     Number(i64),
     /// Of a parameter, by its number.
     Param(usize, String, i64),
@@ -78,7 +78,7 @@ pub enum Dim {
 }
 
 #[derive(Clone)]
-pub enum Type {
+pub(crate) enum Type {
     Plain(Plain),
     Struct(Box<Struct>),
     /// A typedef: name, type, dimensions, alignment.
@@ -86,7 +86,7 @@ pub enum Type {
 }
 
 #[derive(Clone)]
-pub struct Struct {
+pub(crate) struct Struct {
     pub name: Option<String>,
     pub members: Vec<Member>,
     /// `%n` after the brace.
@@ -94,28 +94,28 @@ pub struct Struct {
 }
 
 #[derive(Clone)]
-pub struct Member {
+pub(crate) struct Member {
     pub name: String,
     pub what: What,
     pub place: Place,
 }
 
 #[derive(Clone)]
-pub enum What {
+pub(crate) enum What {
     Data(Type, Vec<Dim>),
     Fixed(usize, i64),
     Stored(usize, Plain),
 }
 
 #[derive(Clone)]
-pub enum Place {
+pub(crate) enum Place {
     Next,
     Align(u64),
     /// In a struct, at this offset; of an item, this number of bytes after the next address: where that is, is found later.
     At(Cell<u64>),
 }
 
-pub enum Step {
+pub(crate) enum Step {
     /// Data or a parameter.
     Item(Member),
     Dict(String, Vec<Step>),
@@ -128,32 +128,32 @@ pub enum Step {
 }
 
 #[derive(Clone)]
-pub struct List {
+pub(crate) struct List {
     pub elements: Vec<Element>,
     pub times: Count,
 }
 
 #[derive(Clone)]
-pub enum Count {
+pub(crate) enum Count {
     Number(u64),
     Param(usize, String),
 }
 
 #[derive(Clone)]
-pub enum Element {
+pub(crate) enum Element {
     Data(Type, Vec<Dim>, Place),
     Dict(std::rc::Rc<Vec<Step>>),
     List(List),
 }
 
 /// Returns a name as a layout and a path spell it.
-pub fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if !name.is_empty() && name.chars().all(is_plain) { name.to_owned() } else { format!("\"{name}\"") }
 }
 
 /// The text of a layout. Which of several spellings is taken is left to chance.
-pub struct Printer<'d> {
+pub(crate) struct Printer<'d> {
     pub is_old: bool,
     pub dice: &'d mut Dice,
     pub used: &'d mut BTreeMap<&'static str, u64>,
@@ -262,7 +262,7 @@ impl Printer<'_> {
     }
 
     /// Prints steps of which the first `block` are the summary block; paths lead from the top of the tree.
-    pub fn steps(&mut self, steps: &[Step], block: usize, at: &mut Vec<String>, is: &mut Vec<String>) {
+    pub(crate) fn steps(&mut self, steps: &[Step], block: usize, at: &mut Vec<String>, is: &mut Vec<String>) {
         for (number, step) in steps.iter().enumerate() {
             if number == 0 && block > 0 {
                 self.count("summary block");

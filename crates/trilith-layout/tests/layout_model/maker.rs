@@ -15,7 +15,7 @@ struct Scope {
     types: usize,
 }
 
-pub struct Maker<'d> {
+pub(crate) struct Maker<'d> {
     pub dice: &'d mut Dice,
     pub is_old: bool,
     /// Number of parameters so far, and those that may count repetitions.
@@ -40,7 +40,7 @@ pub struct Maker<'d> {
 }
 
 impl<'d> Maker<'d> {
-    pub fn new(dice: &'d mut Dice, is_old: bool) -> Self {
+    pub(crate) fn new(dice: &'d mut Dice, is_old: bool) -> Self {
         Self {
             dice,
             is_old,
@@ -430,12 +430,12 @@ impl<'d> Maker<'d> {
     }
 
     /// Steps at the root; of a new layout, the first of them may be the summary block, and a primitive may be another.
-    pub fn root(&mut self, most: u64) -> Vec<Step> {
+    pub(crate) fn root(&mut self, most: u64) -> Vec<Step> {
         (0..1 + self.dice.below(most)).map(|_| self.step(2)).collect()
     }
 
     /// The parameters and variables of a summary block.
-    pub fn block(&mut self) -> Vec<Step> {
+    pub(crate) fn block(&mut self) -> Vec<Step> {
         self.inside += 1;
         let steps = (0..1 + self.dice.below(4)).map(|_| Step::Item(if self.dice.one_in(2) { self.param() } else { self.data() }));
         let steps = steps.collect();
@@ -444,7 +444,7 @@ impl<'d> Maker<'d> {
     }
 
     /// Gives a primitive another alignment or order; the declaration.
-    pub fn redefine(&mut self) -> String {
+    pub(crate) fn redefine(&mut self) -> String {
         let (name, _, aligns) = self.dice.of(&PRIMITIVES[1..14]);
         let align = aligns[usize::from(!self.is_old)];
         if self.dice.one_in(2) {

@@ -7,7 +7,7 @@ use super::document::{Count, Dice, Dim, Element, Member, Place, Plain, Step, Str
 
 /// The kind of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub(crate) enum Kind {
     Data,
     Param,
     /// Structs with stored parameters, which are placed one by one.
@@ -16,7 +16,7 @@ pub enum Kind {
 
 /// An item at its place; an address of None is no data.
 #[derive(Clone)]
-pub struct Placed {
+pub(crate) struct Placed {
     pub path: String,
     pub kind: Kind,
     pub at: Option<u64>,
@@ -28,7 +28,7 @@ pub struct Placed {
     pub packed: Vec<u8>,
 }
 
-pub struct Walk<'d> {
+pub(crate) struct Walk<'d> {
     pub dice: &'d mut Dice,
     pub big: bool,
     pub cursor: u64,
@@ -48,7 +48,7 @@ fn up(at: u64, align: u64) -> u64 {
 }
 
 /// Returns `true` if a type has stored parameters in it.
-pub fn is_dynamic(ty: &Type) -> bool {
+pub(crate) fn is_dynamic(ty: &Type) -> bool {
     match ty {
         Type::Plain(_) => false,
         Type::Alias(_, ty, ..) => is_dynamic(ty),
@@ -60,7 +60,7 @@ pub fn is_dynamic(ty: &Type) -> bool {
     }
 }
 
-pub fn align(ty: &Type) -> u64 {
+pub(crate) fn align(ty: &Type) -> u64 {
     match ty {
         Type::Plain(plain) => plain.align,
         Type::Alias(_, ty, _, own) => {
@@ -339,7 +339,7 @@ impl Walk<'_> {
     }
 
     /// Steps below a dict, or a part of a list that is copied: then addresses are dropped.
-    pub fn steps(&mut self, dict: &str, steps: &[Step], copies: bool) {
+    pub(crate) fn steps(&mut self, dict: &str, steps: &[Step], copies: bool) {
         for step in steps {
             match step {
                 Step::Item(member) => {

@@ -21,7 +21,7 @@ pub(super) struct Column {
 
 impl Column {
     /// The type of its elements, for people.
-    pub fn type_text(&self) -> String {
+    pub(super) fn type_text(&self) -> String {
         let shape = self.array.shape().get(1..).unwrap_or_default();
         let shape = if shape.is_empty() { String::new() } else { format!(" {shape:?}") };
         format!("{}{shape}", datatype_text(self.array.datatype()))

@@ -7,13 +7,13 @@ use trilith_yaml::tree::{Data, Node, NodeKind, Scalar, Tree, Value};
 
 /// A place in a collection: the node that it holds, and whether that is written elsewhere.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub(crate) struct Place {
     pub node: usize,
     pub is_alias: bool,
 }
 
 #[derive(Debug, Clone)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// The type and the text.
     Scalar(String),
     Seq(Vec<Place>),
@@ -21,7 +21,7 @@ pub enum Kind {
 }
 
 #[derive(Debug, Clone)]
-pub struct Plain {
+pub(crate) struct Plain {
     pub kind: Kind,
     pub tag: Option<String>,
     /// What it goes by as a key.
@@ -32,20 +32,20 @@ pub struct Plain {
 
 /// The nodes of a tree.
 #[derive(Debug, Clone)]
-pub struct Model {
+pub(crate) struct Model {
     pub nodes: Vec<Plain>,
     pub root: usize,
 }
 
 /// Why the model has no result.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Refused {
+pub(crate) enum Refused {
     /// The place is not there, is there already, or is merged in.
     NoPlace,
 }
 
 impl Model {
-    pub fn of(tree: &Tree) -> Self {
+    pub(crate) fn of(tree: &Tree) -> Self {
         let mut model = Self { nodes: Vec::new(), root: 0 };
         let mut known = HashMap::new();
         model.root = model.take(tree.root(), &mut known).node;
@@ -74,7 +74,7 @@ impl Model {
     }
 
     /// The same for equal trees, whatever the numbers of their nodes.
-    pub fn canonical(&self) -> String {
+    pub(crate) fn canonical(&self) -> String {
         let mut out = String::new();
         self.write(Place { node: self.root, is_alias: false }, &mut HashMap::new(), &mut out);
         out
@@ -116,7 +116,7 @@ impl Model {
     }
 
     /// The places below a node that have a name: the key, or the number.
-    pub fn children(&self, node: usize) -> Vec<(String, Place)> {
+    pub(crate) fn children(&self, node: usize) -> Vec<(String, Place)> {
         match &self.nodes[node].kind {
             Kind::Scalar(_) => Vec::new(),
             Kind::Seq(items) => items.iter().enumerate().map(|(at, place)| (at.to_string(), *place)).collect(),
@@ -147,7 +147,7 @@ impl Model {
     }
 
     /// The node at a path.
-    pub fn find(&self, path: &[String]) -> Option<usize> {
+    pub(crate) fn find(&self, path: &[String]) -> Option<usize> {
         let mut at = self.root;
         for key in path {
             at = self.own(at, key).or_else(|| self.merged(at, key, 0))?.node;
@@ -217,7 +217,7 @@ impl Model {
         self.children(parent).iter().rposition(|(name, _)| name == key)
     }
 
-    pub fn set(mut self, path: &[String], value: &Value) -> Result<Self, Refused> {
+    pub(crate) fn set(mut self, path: &[String], value: &Value) -> Result<Self, Refused> {
         let Some((key, above)) = path.split_last() else {
             self.put(None, 0, value);
             return Ok(self);
@@ -230,7 +230,7 @@ impl Model {
         Ok(self)
     }
 
-    pub fn insert(mut self, path: &[String], value: &Value) -> Result<Self, Refused> {
+    pub(crate) fn insert(mut self, path: &[String], value: &Value) -> Result<Self, Refused> {
         let (key, above) = path.split_last().ok_or(Refused::NoPlace)?;
         let parent = self.find(above).ok_or(Refused::NoPlace)?;
         if self.nodes[parent].is_null {
@@ -254,7 +254,7 @@ impl Model {
         Ok(self)
     }
 
-    pub fn delete(mut self, path: &[String]) -> Result<Self, Refused> {
+    pub(crate) fn delete(mut self, path: &[String]) -> Result<Self, Refused> {
         let (key, above) = path.split_last().ok_or(Refused::NoPlace)?;
         let parent = self.find(above).ok_or(Refused::NoPlace)?;
         self.index(parent, key).ok_or(Refused::NoPlace)?;
@@ -271,7 +271,7 @@ impl Model {
         Ok(self)
     }
 
-    pub fn rename(mut self, path: &[String], new: &str) -> Result<Self, Refused> {
+    pub(crate) fn rename(mut self, path: &[String], new: &str) -> Result<Self, Refused> {
         let (key, above) = path.split_last().ok_or(Refused::NoPlace)?;
         let parent = self.find(above).ok_or(Refused::NoPlace)?;
         let is_map = matches!(self.nodes[parent].kind, Kind::Map(_));
@@ -304,6 +304,6 @@ fn scalar(scalar: &Scalar<'_>, text: &str) -> String {
 }
 
 /// The tree of a text, with the limits of every test here.
-pub fn parse(text: &str) -> trilith_yaml::Result<Tree> {
+pub(crate) fn parse(text: &str) -> trilith_yaml::Result<Tree> {
     Tree::parse(text, &Limits::default())
 }

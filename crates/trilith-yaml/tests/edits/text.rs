@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 /// A generator of numbers that is the same everywhere.
-pub struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
     }
 
-    pub fn roll(&mut self, sides: usize) -> usize {
+    pub(crate) fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.0;
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,17 +18,17 @@ impl Dice {
         ((x ^ (x >> 31)) % sides.max(1) as u64) as usize
     }
 
-    pub fn one_in(&mut self, n: usize) -> bool {
+    pub(crate) fn one_in(&mut self, n: usize) -> bool {
         self.roll(n) == 0
     }
 
-    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.roll(from.len())]
     }
 }
 
 /// What a document is made of, so that some are plain and some are wild.
-pub struct Writer<'d> {
+pub(crate) struct Writer<'d> {
     dice: &'d mut Dice,
     out: String,
     keys: usize,
@@ -61,7 +61,7 @@ const PLAIN: &[&str] = &[
 const FLOW: &[&str] = &["1", "x", "a b", "-2.5", "true", "null", "~", "http://e.org/", "-1", "é", "x:y"];
 const QUOTED: &[&str] = &["'it''s'", "\"q\\n\"", "''", "\"\"", "'# no'", "\"a: b\"", "'[x]'", "\"\\u00e9, }\"", "'1'", "\"{\""];
 
-pub fn document(dice: &mut Dice) -> String {
+pub(crate) fn document(dice: &mut Dice) -> String {
     let (json, comments, references, oddities) = (dice.one_in(6), dice.one_in(2), dice.one_in(2), dice.one_in(2));
     let mut writer = Writer { dice, out: String::new(), keys: 0, anchors: Vec::new(), json, comments, references, oddities };
     writer.whole();

@@ -53,7 +53,7 @@ impl StreamEnd {
     ///
     /// # Errors
     /// Returns the errors of [`append_rows`].
-    pub fn find(file: &AsdfFile, path: &str) -> Result<Self> {
+    pub(crate) fn find(file: &AsdfFile, path: &str) -> Result<Self> {
         let found = walk::find(file, path)?;
         let node = found.node(file);
         if !ndarray::is_ndarray(node) {
@@ -112,7 +112,7 @@ impl StreamEnd {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the rows do not fit.
-    pub fn check(&self, datatype: &Datatype, row_shape: Option<&[u64]>) -> Result<()> {
+    pub(crate) fn check(&self, datatype: &Datatype, row_shape: Option<&[u64]>) -> Result<()> {
         let array = &self.array;
         if array.datatype().means(datatype) && array.shape().get(1..) == row_shape {
             return Ok(());

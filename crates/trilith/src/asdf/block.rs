@@ -10,9 +10,9 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 /// Flag: the block is the last and extends to the end of the file.
-pub const STREAMED: u32 = 0x1;
+pub(crate) const STREAMED: u32 = 0x1;
 /// Flag (generation E only): the data begins with the YAML of an encoding chain.
-pub const ENCODED: u32 = 0x2;
+pub(crate) const ENCODED: u32 = 0x2;
 /// Flag of a file that is not finished: other processes write into the block, and the field of its checksum tells the
 /// file from every other. No file that was finished has it.
 pub(crate) const RESERVED: u32 = 0x8000_0000;
@@ -281,7 +281,7 @@ pub(super) fn row_of(
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if there is no mark or the header is too short.
-pub fn read(source: &dyn Source, rows: &[&'static Generation], offset: u64, index: usize) -> Result<Block> {
+pub(crate) fn read(source: &dyn Source, rows: &[&'static Generation], offset: u64, index: usize) -> Result<Block> {
     read_inner(source, rows, offset, index).map_err(|e| e.at_byte(offset).context(format!("block {index}")))
 }
 

@@ -476,7 +476,7 @@ fn size_of(datatype: &Datatype, shape: &[u64]) -> Result<u64> {
 }
 
 /// A datatype as the tree writes it; fields state their byteorder unless it is left out (inline data).
-pub fn datatype_value(datatype: &Datatype, order: Option<Byteorder>, key: &str) -> Value {
+pub(crate) fn datatype_value(datatype: &Datatype, order: Option<Byteorder>, key: &str) -> Value {
     // Structures nest no deeper than the library allows, so this recursion is bounded.
     match datatype {
         Datatype::Ascii(n) | Datatype::Ucs4(n) => Value::seq([Value::from(datatype.name()), Value::from(u64::from(*n))]).flow(),

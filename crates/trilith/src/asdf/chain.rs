@@ -17,7 +17,7 @@ use crate::tree::{Node, Origin, PrintOptions, Tree, Value, print_value};
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the YAML is broken.
-pub fn read(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<(Vec<Step>, u64)> {
+pub(crate) fn read(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<(Vec<Step>, u64)> {
     if !block.is_encoded() {
         let codes = block.codes.iter().take_while(|code| **code != 0);
         return Ok((codes.map(|code| Step::from_code(*code)).collect(), 0));
@@ -163,7 +163,7 @@ fn step(node: Node<'_>) -> Result<Step> {
 }
 
 /// The names of the steps; None for a block without a chain or with one that cannot be read.
-pub fn names(block: &Block, source: &SourceRef, limits: &Limits) -> Option<Vec<String>> {
+pub(crate) fn names(block: &Block, source: &SourceRef, limits: &Limits) -> Option<Vec<String>> {
     if !block.is_encoded() && block.codes == [0; 16] {
         return None;
     }
@@ -226,7 +226,7 @@ fn asks_array(steps: &[Step]) -> bool {
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) naming the first step that is unknown, and
 /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for steps in the wrong order or arguments that do not fit.
-pub fn decoder(
+pub(crate) fn decoder(
     block: &Block,
     stored: SourceRef,
     array: impl FnOnce() -> Option<Described>,

@@ -28,8 +28,8 @@ pub enum ChecksumOf {
 /// MD5 of a whole source, read in pieces.
 ///
 /// ```
-/// use trilith::{asdf::checksum, bytes::MemorySource};
-/// assert_eq!(checksum::md5_of(&MemorySource::new(b"abc".to_vec(), "example"))?[..2], [0x90, 0x01]);
+/// use trilith::{asdf::md5_of, bytes::MemorySource};
+/// assert_eq!(md5_of(&MemorySource::new(b"abc".to_vec(), "example"))?[..2], [0x90, 0x01]);
 /// # Ok::<(), trilith::Error>(())
 /// ```
 ///
@@ -101,7 +101,7 @@ pub(super) fn stated(stored: Window, sum: Sum) -> SourceRef {
 ///
 /// MD5 is one serial chain, which bounds writing. If only one thread is allowed ([`crate::threads::threads`]), it
 /// is computed at once.
-pub struct Md5Thread {
+pub(crate) struct Md5Thread {
     send: Option<SyncSender<Vec<u8>>>,
     back: Option<Receiver<Vec<u8>>>,
     thread: Option<JoinHandle<[u8; 16]>>,
@@ -123,12 +123,12 @@ impl Default for Md5Thread {
 
 impl Md5Thread {
     /// Nothing hashed yet; the thread starts only when there is a piece worth sending.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { send: None, back: None, thread: None, buffer: Vec::new(), begun: Md5::new() }
     }
 
     /// Hashes these bytes, too.
-    pub fn update(&mut self, mut bytes: &[u8]) {
+    pub(crate) fn update(&mut self, mut bytes: &[u8]) {
         if self.buffer.is_empty() && self.thread.is_none() && self.begun.len() + bytes.len() as u64 <= START {
             return self.begun.update(bytes);
         }
@@ -176,7 +176,7 @@ impl Md5Thread {
     }
 
     /// The digest of everything.
-    pub fn finish(mut self) -> [u8; 16] {
+    pub(crate) fn finish(mut self) -> [u8; 16] {
         if self.thread.is_some() && !self.buffer.is_empty() {
             self.send_piece();
         }

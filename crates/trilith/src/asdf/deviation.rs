@@ -60,7 +60,7 @@ pub fn of(file: &AsdfFile) -> Result<Vec<String>> {
 }
 
 /// Returns the problem with the tag of the root, which "must always be" that of `core/asdf` (0.1.0dev, 3.1 "Tags").
-pub fn of_root(file: &AsdfFile) -> Option<String> {
+pub(crate) fn of_root(file: &AsdfFile) -> Option<String> {
     file.sections().tree()?;
     let tag = file.tree().root().tag();
     if tag.and_then(tag_parts).is_some_and(|(name, _)| name == "core/asdf") {

@@ -307,7 +307,7 @@ pub fn key_name(key: Node<'_>) -> Cow<'_, str> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`] if words or sign are missing, [`ErrorKind::Limit`] for more than 4,096 words.
-pub fn integer(file: &AsdfFile, node: Node<'_>) -> Result<String> {
+pub(crate) fn integer(file: &AsdfFile, node: Node<'_>) -> Result<String> {
     const MOST: u64 = 4096;
     let words = file.array(node.require("words")?)?;
     if words.len() > MOST {

@@ -7,13 +7,13 @@
 use crate::error::{Error, Result};
 
 /// The mark that opens a block: what all code wrote, and the 0x89 that the documents said until 2015.
-pub const BLOCK_MAGIC: [u8; 4] = *b"\xd3BLK";
+pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"\xd3BLK";
 /// The mark of the documents before 2015-01-15; accepted when reading.
-pub const BLOCK_MAGIC_DOCUMENTED: [u8; 4] = *b"\x89BLK";
+pub(crate) const BLOCK_MAGIC_DOCUMENTED: [u8; 4] = *b"\x89BLK";
 /// The eight-byte mark of the first FINF draft.
-pub const DRAFT_MAGIC: [u8; 8] = *b"\xd3BFF\x0d\x0a\x20\x0a";
+pub(crate) const DRAFT_MAGIC: [u8; 8] = *b"\xd3BFF\x0d\x0a\x20\x0a";
 /// The same as its document spelt it.
-pub const DRAFT_MAGIC_DOCUMENTED: [u8; 8] = *b"\x89BFF\x0d\x0a\x1a\x0a";
+pub(crate) const DRAFT_MAGIC_DOCUMENTED: [u8; 8] = *b"\x89BFF\x0d\x0a\x1a\x0a";
 
 /// The version that each block of the draft of March 2014 held.
 pub(super) const VERSION: [u8; 3] = [0, 1, 0];
@@ -299,7 +299,7 @@ impl Target {
 /// [`TreeDialect`].
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TagName {
+pub(crate) struct TagName {
     /// Module and name: `core/complex`.
     pub name: &'static str,
     /// Its name in the flat FINF dialect, if it had one.
@@ -314,7 +314,7 @@ pub struct TagName {
 
 /// The tags that are translated, besides root and ndarray.
 #[rustfmt::skip]
-pub static TAGS: &[TagName] = &[
+pub(crate) static TAGS: &[TagName] = &[
     TagName { name: "core/complex", flat: Some("complex"), early: true, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
     TagName { name: "fits/fits", flat: Some("fits"), early: true, versions: &[("1.0.0", "1.0.0"), ("1.6.0", "1.1.0")], follows_ndarray: false },
     TagName { name: "unit/unit", flat: Some("unit"), early: true, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
@@ -329,14 +329,7 @@ pub static TAGS: &[TagName] = &[
 const TAG_PREFIXES: [&str; 3] = [FINF.prefix, ASDF_DEV.prefix, ASDF_1.prefix];
 
 /// A tag of the standard taken apart: its name as in the newest dialect, and its version ("" before 2015-08).
-///
-/// ```
-/// use trilith::asdf::tag_parts;
-/// assert_eq!(tag_parts("tag:stsci.edu:finf/0.1.0/ndarray"), Some(("core/ndarray", "")));
-/// assert_eq!(tag_parts("tag:stsci.edu:asdf/core/asdf-1.1.0"), Some(("core/asdf", "1.1.0")));
-/// assert_eq!(tag_parts("tag:example.org:a/b-1.0.0"), None);
-/// ```
-pub fn tag_parts(tag: &str) -> Option<(&str, &str)> {
+pub(crate) fn tag_parts(tag: &str) -> Option<(&str, &str)> {
     let name = TAG_PREFIXES.iter().find_map(|prefix| tag.strip_prefix(prefix))?;
     let (name, version) = match name.rsplit_once('-') {
         Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => (name, version),
@@ -388,14 +381,14 @@ impl Target {
 }
 
 /// The name of the branch of `asdf-0.1-hs44` that put codes into `encoding`; only the contents tell it apart.
-pub const CODES_NAME: &str = "asdf-0.1-hs44-codes";
+pub(crate) const CODES_NAME: &str = "asdf-0.1-hs44-codes";
 
 /// The rows that a header line may belong to.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a token that is none of the family's,
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a version that does not exist yet.
-pub fn candidates(token: &str, version: (u32, u32, u32)) -> Result<Vec<&'static Generation>> {
+pub(crate) fn candidates(token: &str, version: (u32, u32, u32)) -> Result<Vec<&'static Generation>> {
     let of_token: Vec<_> = GENERATIONS.iter().filter(|g| g.token == token).collect();
     if of_token.is_empty() {
         return Err(Error::malformed(format!("unknown header token {token:?}, expected %FINF, %ASDF or #ASDF")).at_byte(0));
@@ -416,7 +409,7 @@ pub(super) fn may_have(row: &Generation, magic_len: usize, header_size: u16) -> 
 /// The order in which rows are tried for a block whose header has `header_size` after magic bytes of
 /// `magic_len` bytes: the row of exactly this size, then those that it may be an enlarged form of,
 /// largest first.
-pub fn by_header_size(rows: &[&'static Generation], magic_len: usize, header_size: u16) -> Vec<&'static Generation> {
+pub(crate) fn by_header_size(rows: &[&'static Generation], magic_len: usize, header_size: u16) -> Vec<&'static Generation> {
     let mut fitting: Vec<_> = rows.iter().copied().filter(|row| may_have(row, magic_len, header_size)).collect();
     fitting.sort_by_key(|g| std::cmp::Reverse(g.fields.size));
     fitting
@@ -443,6 +436,13 @@ mod tests {
             }
             assert_eq!(end, f.size, "{}", row.name);
         }
+    }
+
+    #[test]
+    fn tags_of_each_era_have_a_name_and_a_version() {
+        assert_eq!(tag_parts("tag:stsci.edu:finf/0.1.0/ndarray"), Some(("core/ndarray", "")));
+        assert_eq!(tag_parts("tag:stsci.edu:asdf/core/asdf-1.1.0"), Some(("core/asdf", "1.1.0")));
+        assert_eq!(tag_parts("tag:example.org:a/b-1.0.0"), None);
     }
 
     #[test]

@@ -55,7 +55,7 @@ const LONGEST_LINE: u64 = 64 << 10;
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Returns `true` if these first bytes of a file are those of the family, a byte order mark aside.
-pub fn is_asdf(start: &[u8]) -> bool {
+pub(crate) fn is_asdf(start: &[u8]) -> bool {
     let start = start.strip_prefix(MARK).unwrap_or(start);
     generation::GENERATIONS.iter().any(|g| start.starts_with(g.token.as_bytes()))
 }
@@ -64,7 +64,7 @@ pub fn is_asdf(start: &[u8]) -> bool {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the first line is not one of the family's.
-pub fn read(source: &dyn Source, limits: &Limits) -> Result<Header> {
+pub(crate) fn read(source: &dyn Source, limits: &Limits) -> Result<Header> {
     let start = read_vec(source, 0, source.len().min(16), limits)?;
     if start.starts_with(MARK) && is_asdf(&start) {
         let found = "the file begins with a byte order mark (ef bb bf), expected the header line";
@@ -155,7 +155,7 @@ pub struct TreeExtent {
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if neither tree nor block follows,
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the tree is too long.
-pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Result<Option<(TreeExtent, Vec<u8>)>> {
+pub(crate) fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Result<Option<(TreeExtent, Vec<u8>)>> {
     let size = source.len();
     // Blank lines between header and tree are harmless.
     let mut start = header.end;

@@ -12,9 +12,9 @@ use crate::error::Result;
 use crate::limits::Limits;
 
 /// First line of the index.
-pub const INDEX_HEADER: &[u8] = b"#ASDF BLOCK INDEX";
+pub(crate) const INDEX_HEADER: &[u8] = b"#ASDF BLOCK INDEX";
 /// First line of the index on one branch in July 2015.
-pub const EARLY_HEADER: &[u8] = b"\xd3IDX # ASDF BLOCK INDEX";
+pub(crate) const EARLY_HEADER: &[u8] = b"\xd3IDX # ASDF BLOCK INDEX";
 
 /// An index as found, not yet verified.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -25,7 +25,7 @@ enum Value<'t> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the element that does not fit.
-pub fn read(data: Node<'_>, datatype: Option<&Datatype>, shape: Option<&[Option<u64>]>, limits: &Limits) -> Result<Array> {
+pub(super) fn read(data: Node<'_>, datatype: Option<&Datatype>, shape: Option<&[Option<u64>]>, limits: &Limits) -> Result<Array> {
     let structure = match datatype {
         Some(Datatype::Struct(structure)) => Some(structure.clone()),
         _ => None,

@@ -67,7 +67,7 @@ pub(super) fn is_block(source: &dyn Source, at: Option<u64>) -> bool {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
-pub fn next_block(source: &SourceRef, rows: &[&'static Generation], from: u64, limits: &Limits) -> Result<Option<u64>> {
+pub(crate) fn next_block(source: &SourceRef, rows: &[&'static Generation], from: u64, limits: &Limits) -> Result<Option<u64>> {
     find_magic(source, rows, from, source.len(), limits)
 }
 

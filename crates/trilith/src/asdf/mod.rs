@@ -36,7 +36,7 @@ pub use append::append_rows;
 pub(crate) use append::{StreamEnd, row_bytes};
 pub use block::Block;
 #[doc(hidden)]
-pub use block::codec_name;
+pub use block::{codec_name, magic_len};
 pub use builder::{ArrayOptions, Builder};
 #[doc(hidden)]
 pub use chain::{parse as parse_chain, print as print_chain};
@@ -50,15 +50,17 @@ pub use expand::{Expansion, Part, expand, expand_value, key_name};
 #[doc(hidden)]
 pub use generation::{BlockFields, Slot, TreeDialect};
 pub use generation::{GENERATIONS, Generation, TARGETS, Target};
-pub use header::Header;
+pub use header::{Header, TreeExtent};
 pub use index::BlockIndex;
+#[doc(hidden)]
+pub use index::{find as find_index, print as print_index};
 #[doc(hidden)]
 pub use inline::complex;
 #[doc(hidden)]
 pub(crate) use marks::is_as_documented;
 pub(crate) use marks::next_block;
 #[doc(hidden)]
-pub use ndarray::{Dim, Ndarray, datatype_named, is_chunked, is_ndarray};
+pub use ndarray::{Dim, Ndarray, Origin as ElementsOrigin, datatype_named, is_chunked, is_ndarray};
 #[doc(hidden)]
 pub use outline::{nested, node as inline_node};
 pub use read::AsdfFile;

@@ -29,7 +29,7 @@ pub fn is_ndarray(node: Node<'_>) -> bool {
 
 /// Returns `true` if a whole tag is that of an array: `…core/ndarray-1.1.0`, `…core/ndarray`, FINF's `…ndarray`,
 /// and `asdf://asdf-format.org/zarr/tags/zarr-1.0.0` of the extension asdf-zarr.
-pub fn is_ndarray_tag(tag: &str) -> bool {
+pub(crate) fn is_ndarray_tag(tag: &str) -> bool {
     let Some(name) = tag.strip_prefix("tag:stsci.edu:") else { return zarray::is_tag(tag) };
     // This runs for every node: from the end the last word is found in a few steps.
     let slash = name.bytes().rposition(|byte| byte == b'/');
@@ -371,7 +371,7 @@ fn origin<'t>(source: Node<'t>) -> Result<Origin<'t>> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for anything else.
-pub fn byteorder(node: Node<'_>) -> Result<Byteorder> {
+pub(crate) fn byteorder(node: Node<'_>) -> Result<Byteorder> {
     match &*node.text() {
         "big" => Ok(Byteorder::Big),
         "little" => Ok(Byteorder::Little),
@@ -422,7 +422,7 @@ pub fn datatype_named(text: &str, order: Option<Byteorder>, limits: &Limits) -> 
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the nearest known datatype.
-pub fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limits) -> Result<Datatype> {
+pub(crate) fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limits) -> Result<Datatype> {
     // Structures within structures: what is being read, and the fields found so far.
     struct Level<'t> {
         fields: Vec<Field>,

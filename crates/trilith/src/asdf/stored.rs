@@ -36,7 +36,7 @@ pub(super) struct Encoding {
 
 impl Encoding {
     /// Nothing encoded yet; `hashed` computes the checksum.
-    pub fn new(compression: [u8; 4], flags: u32, encoder: Option<Box<dyn Encode>>, hashed: bool) -> Self {
+    pub(super) fn new(compression: [u8; 4], flags: u32, encoder: Option<Box<dyn Encode>>, hashed: bool) -> Self {
         let md5 = hashed.then(Md5Thread::new);
         Self { compression, codes: [0; 16], flags, encoder, md5, used: 0, data_size: 0 }
     }
@@ -46,7 +46,7 @@ impl Encoding {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the row lacks the field for the codec, and the
     /// errors of [`codec::encoder`].
-    pub fn of(row: &Generation, options: &BlockOptions) -> Result<Self> {
+    pub(super) fn of(row: &Generation, options: &BlockOptions) -> Result<Self> {
         let hashed = row.fields.checksum.len == 16;
         let Some(id) = options.codec else { return Ok(Self::new([0; 4], 0, None, hashed)) };
         if row.fields.compression.is_none() {
@@ -56,17 +56,17 @@ impl Encoding {
     }
 
     /// Returns `true` if the checksum is computed.
-    pub fn is_hashed(&self) -> bool {
+    pub(super) fn is_hashed(&self) -> bool {
         self.md5.is_some()
     }
 
     /// Computes the checksum of what comes from now on.
-    pub fn hash(&mut self) {
+    pub(super) fn hash(&mut self) {
         self.md5.get_or_insert_default();
     }
 
     /// The same without a checksum.
-    pub fn unhashed(mut self) -> Self {
+    pub(super) fn unhashed(mut self) -> Self {
         self.md5 = None;
         self
     }
@@ -76,7 +76,7 @@ impl Encoding {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and the errors of
     /// the codec.
-    pub fn write(&mut self, bytes: &[u8], out: &mut dyn Write) -> Result<()> {
+    pub(super) fn write(&mut self, bytes: &[u8], out: &mut dyn Write) -> Result<()> {
         crate::interrupt::check()?;
         self.data_size += bytes.len() as u64;
         match self.encoder.take() {
@@ -90,7 +90,7 @@ impl Encoding {
     }
 
     /// Takes bytes as they are to be stored.
-    pub fn store(&mut self, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn store(&mut self, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
         if let Some(md5) = &mut self.md5 {
             md5.update(bytes);
         }
@@ -103,7 +103,7 @@ impl Encoding {
     ///
     /// # Errors
     /// Returns the errors of [`Encoding::write`].
-    pub fn finish(&mut self, out: &mut dyn Write) -> Result<Option<[u8; 16]>> {
+    pub(super) fn finish(&mut self, out: &mut dyn Write) -> Result<Option<[u8; 16]>> {
         if let Some(mut encoder) = self.encoder.take() {
             encoder.finish(&mut Tee { encoding: self, out })?;
         }

@@ -66,7 +66,7 @@ pub fn tree_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
-pub fn tree_in_copy<W: Write + ?Sized>(file: &AsdfFile, text: &str, out: &mut W) -> Result<bool> {
+pub(crate) fn tree_in_copy<W: Write + ?Sized>(file: &AsdfFile, text: &str, out: &mut W) -> Result<bool> {
     let (Some(tree), Some(room)) = (file.sections().tree(), room(file)?) else { return Ok(false) };
     if file.container().is_some() {
         return Ok(false);
@@ -103,7 +103,7 @@ fn copy_out<W: Write + ?Sized>(source: &dyn Source, part: Range<u64>, out: &mut 
 /// Places of the new blocks of a file, and the fate of those given up.
 #[derive(Debug, Default)]
 #[non_exhaustive]
-pub struct Placement<'b> {
+pub(crate) struct Placement<'b> {
     /// The number that each new block gets, in their order.
     pub numbers: Vec<usize>,
     /// New blocks in the place of old ones: number of the old one, the new one, whether the old data must be saved.
@@ -119,7 +119,7 @@ impl<'b> Placement<'b> {
     ///
     /// # Errors
     /// Returns an error if the block headers cannot be read.
-    pub fn plan(file: &AsdfFile, freed: &BTreeSet<usize>, added: &'b [StoredBlock]) -> Result<Option<Self>> {
+    pub(crate) fn plan(file: &AsdfFile, freed: &BTreeSet<usize>, added: &'b [StoredBlock]) -> Result<Option<Self>> {
         if has_no_place(file) {
             return Ok(None);
         }
@@ -175,7 +175,7 @@ impl<'b> Placement<'b> {
     /// # Errors
     /// Returns the errors of [`Update::commit`]. The file then has its old content, at once or after the next
     /// opening.
-    pub fn apply(&self, file: &AsdfFile, text: &str) -> Result<bool> {
+    pub(crate) fn apply(&self, file: &AsdfFile, text: &str) -> Result<bool> {
         let Some(update) = self.update(file, text)? else { return Ok(false) };
         update.commit(&**file.sections().source())?;
         Ok(true)
@@ -185,7 +185,7 @@ impl<'b> Placement<'b> {
     ///
     /// # Errors
     /// Returns an error if the block headers cannot be read.
-    pub fn update(&self, file: &AsdfFile, text: &str) -> Result<Option<Update>> {
+    pub(crate) fn update(&self, file: &AsdfFile, text: &str) -> Result<Option<Update>> {
         let sections = file.sections();
         let Some(tree) = sections.tree() else { return Ok(None) };
         let touches_none = self.taken.is_empty() && self.emptied.is_empty() && self.appended.is_empty();

@@ -92,7 +92,7 @@ pub(super) fn meant<'u>(resolve: &dyn Resolve, is_early: bool, uri: &'u str) -> 
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and the errors of the edit.
-pub fn moved_tree(tree: &Tree, limits: &Limits, is_early: bool, resolve: &dyn Resolve, to: &Base) -> Result<Option<Tree>> {
+pub(crate) fn moved_tree(tree: &Tree, limits: &Limits, is_early: bool, resolve: &dyn Resolve, to: &Base) -> Result<Option<Tree>> {
     let from = resolve.base();
     if from == *to {
         return Ok(None);

@@ -275,7 +275,7 @@ pub(crate) fn is_integer_tag(tag: &str) -> bool {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
-pub fn sourced(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
+pub(crate) fn sourced(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
     let tree = file.tree();
     check_count(tree, file.limits())?;
     let known = file.known_sources().get_or_init(|| source_numbers(tree));
@@ -302,7 +302,7 @@ pub(crate) fn first_broken(file: &AsdfFile) -> Result<Option<Error>> {
 ///
 /// # Errors
 /// Returns the errors of [`sourced`].
-pub fn sourced_in<'t>(tree: &'t Tree, limits: &Limits) -> Result<Vec<(Node<'t>, Node<'t>)>> {
+pub(crate) fn sourced_in<'t>(tree: &'t Tree, limits: &Limits) -> Result<Vec<(Node<'t>, Node<'t>)>> {
     check_count(tree, limits)?;
     Ok(with_source(tree).collect())
 }
@@ -360,7 +360,7 @@ fn unnamed_beside(file: &AsdfFile, in_chunks: &BTreeSet<usize>) -> Result<BTreeS
 ///
 /// # Errors
 /// Returns the errors of [`sourced`].
-pub fn numbered(file: &AsdfFile) -> Result<BTreeSet<usize>> {
+pub(crate) fn numbered(file: &AsdfFile) -> Result<BTreeSet<usize>> {
     let in_chunks = zarr::Named::of(file, file.tree())?.blocks;
     let mut numbers = unnamed_beside(file, &in_chunks)?;
     numbers.extend(in_chunks);

@@ -115,7 +115,7 @@ impl Named {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
-    pub fn of(file: &AsdfFile, tree: &Tree) -> Result<Self> {
+    pub(crate) fn of(file: &AsdfFile, tree: &Tree) -> Result<Self> {
         let (mut found, mut maps) = (Self::default(), BTreeSet::new());
         // Few files have such arrays, and every writing command checks for them.
         if !tree.tags().any(zarray::is_tag) {

@@ -60,7 +60,7 @@ impl Metadata {
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it does not say what it must,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype or a version that is not known
     /// here.
-    pub fn read(node: Node<'_>, limits: &Limits) -> Result<Self> {
+    pub(super) fn read(node: Node<'_>, limits: &Limits) -> Result<Self> {
         let said = node.require(METADATA)?;
         match said.get("zarr_format").and_then(Node::as_i64) {
             Some(2) => {}

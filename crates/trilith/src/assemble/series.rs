@@ -18,12 +18,12 @@ pub(crate) struct Series {
 
 impl Series {
     /// The series of this stem and extension.
-    pub fn new(stem: &str, extension: &str) -> Self {
+    pub(crate) fn new(stem: &str, extension: &str) -> Self {
         Self { stem: stem.to_owned(), extension: extension.to_owned() }
     }
 
     /// Returns the series of the file's external arrays, or else one that is named like the file.
-    pub fn of(file: &AsdfFile) -> Result<Self> {
+    pub(crate) fn of(file: &AsdfFile) -> Result<Self> {
         let main = bytes::exact_path(&**file.sections().source());
         let own = main.file_stem().map_or_else(|| "array".to_owned(), |stem| bytes::name_of(Path::new(stem)).into_owned());
         let extension = main.extension().map_or_else(|| "asdf".to_owned(), |e| e.to_string_lossy().into_owned());
@@ -44,12 +44,12 @@ impl Series {
     }
 
     /// The name of a part.
-    pub fn name(&self, number: usize) -> String {
+    pub(crate) fn name(&self, number: usize) -> String {
         format!("{}{number:04}.{}", self.stem, self.extension)
     }
 
     /// Returns `true` if a name is one of a part.
-    pub fn holds(&self, name: &str) -> bool {
+    pub(crate) fn holds(&self, name: &str) -> bool {
         let middle = name.strip_prefix(&self.stem).and_then(|rest| rest.strip_suffix(&format!(".{}", self.extension)));
         middle.is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_digit()))
     }
@@ -74,7 +74,13 @@ pub struct Parts {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`] if the folder cannot be read.
-pub fn is_own_part(folder: &Path, name: &str, tree: &Tree, in_series: impl Fn(&str) -> bool, limits: &Limits) -> Result<bool> {
+pub(crate) fn is_own_part(
+    folder: &Path,
+    name: &str,
+    tree: &Tree,
+    in_series: impl Fn(&str) -> bool,
+    limits: &Limits,
+) -> Result<bool> {
     let path = folder.join(bytes::path_of(name));
     if !bytes::is_plain_file(&path) || !is_block_alone(&path, limits) || names(tree, name, limits)? {
         return Ok(false);

@@ -19,7 +19,7 @@ impl Change<'_> {
     /// let file = trilith::open_asdf_bytes(text.to_vec())?;
     /// let mut change = trilith::Change::new(&file);
     /// change.add_history("dark subtracted")?;
-    /// let entries = trilith::history(change.tree()?);
+    /// let entries = trilith::change::history(change.tree()?);
     /// assert_eq!(entries[0].get("description").unwrap().text(), "dark subtracted");
     /// # Ok::<(), trilith::Error>(())
     /// ```

@@ -79,12 +79,12 @@ pub(super) struct Pending {
 
 impl Pending {
     /// Returns `true` if there is nothing to do.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
     /// Returns `true` if a path means the same before and after the steps, and none of them is at, above or below it.
-    pub fn leaves_alone(&self, path: &TreePath) -> bool {
+    pub(super) fn leaves_alone(&self, path: &TreePath) -> bool {
         if self.above.contains(path) {
             return false;
         }
@@ -104,7 +104,7 @@ impl Pending {
     ///
     /// # Errors
     /// Returns the error of [`Edit`] if the step cannot be made in `tree`.
-    pub fn add(&mut self, step: Step, tree: &Tree) -> Result<Option<Step>> {
+    pub(super) fn add(&mut self, step: Step, tree: &Tree) -> Result<Option<Step>> {
         let moved = step.moves_items_of(tree);
         let moves_others = moved.as_ref().is_some_and(|list| self.above.contains(list));
         if !self.is_empty() && (moves_others || !self.leaves_alone(step.path())) {
@@ -127,7 +127,7 @@ impl Pending {
     ///
     /// # Errors
     /// Returns the error of [`Edit::finish`] for the first step that cannot be made.
-    pub fn make(&mut self, tree: &Tree, limits: &Limits) -> Result<Tree> {
+    pub(super) fn make(&mut self, tree: &Tree, limits: &Limits) -> Result<Tree> {
         let steps = std::mem::take(self).steps;
         let finish = |edit: Edit<'_>, steps: &[Step]| match steps.iter().all(|step| matches!(step, Step::Insert(..))) {
             true => edit.finish_adding(limits),

@@ -48,7 +48,7 @@ pub(crate) enum Comparison {
 
 impl Filter {
     /// Reads a condition on values of these names; `what` is the word for such a value, as `column`.
-    pub fn parse(text: &str, what: &'static str, names: &[String]) -> Result<Self> {
+    pub(crate) fn parse(text: &str, what: &'static str, names: &[String]) -> Result<Self> {
         let mut parser = Parser { words: words(text)?, at: 0, what, names, end: text.chars().count() };
         let filter = parser.either(0)?;
         match parser.peek() {
@@ -58,7 +58,7 @@ impl Filter {
     }
 
     /// Returns `true` if the condition refers to a column.
-    pub fn uses(&self, column: usize) -> bool {
+    pub(crate) fn uses(&self, column: usize) -> bool {
         match self {
             Self::Compare { left, right, .. } => {
                 [left, right].iter().any(|side| matches!(side, Operand::Column(at) if *at == column))
@@ -69,7 +69,7 @@ impl Filter {
     }
 
     /// Returns `true` if a row meets the condition. A comparison with null is false.
-    pub fn holds(&self, row: &[Cell]) -> bool {
+    pub(crate) fn holds(&self, row: &[Cell]) -> bool {
         match self {
             Self::Compare { left, how, right } => {
                 let (left, right) = (left.of(row), right.of(row));

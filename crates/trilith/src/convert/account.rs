@@ -16,7 +16,7 @@ pub(super) struct Account {
 
 impl Account {
     /// Marks a node; what is below it is marked by itself.
-    pub fn take(&mut self, node: Node<'_>) {
+    pub(super) fn take(&mut self, node: Node<'_>) {
         self.taken.insert(node.id());
         if let Some(target) = node.alias_target() {
             self.taken.insert(target.id());
@@ -27,7 +27,7 @@ impl Account {
     ///
     /// # Errors
     /// Returns the errors of [`Walk::step`](crate::tree::Walk::step).
-    pub fn take_all(&mut self, node: Node<'_>, limits: &Limits) -> Result<()> {
+    pub(super) fn take_all(&mut self, node: Node<'_>, limits: &Limits) -> Result<()> {
         let mut walk = node.walk(limits).expand_aliases();
         while let Some(visit) = walk.step()? {
             self.take(visit.node);
@@ -39,7 +39,7 @@ impl Account {
     ///
     /// # Errors
     /// Returns the errors of [`Account::take_all`].
-    pub fn take_array(&mut self, node: Node<'_>, limits: &Limits) -> Result<()> {
+    pub(super) fn take_array(&mut self, node: Node<'_>, limits: &Limits) -> Result<()> {
         self.take(node);
         if node.is_sequence() || ndarray::is_chunked(node) {
             return self.take_all(node, limits);
@@ -53,7 +53,7 @@ impl Account {
     ///
     /// # Errors
     /// Returns the errors of [`Walk::step`](crate::tree::Walk::step).
-    pub fn losses(&self, tree: &Tree, limits: &Limits, why: &str) -> Result<Vec<Diagnostic>> {
+    pub(super) fn losses(&self, tree: &Tree, limits: &Limits, why: &str) -> Result<Vec<Diagnostic>> {
         let mut losses = Vec::new();
         let mut walk = tree.root().walk(limits);
         while let Some(visit) = walk.step()? {

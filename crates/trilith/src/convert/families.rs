@@ -80,7 +80,7 @@ pub(super) fn stream_to_asdf_with<W: Write + Seek>(
 ///
 /// # Errors
 /// Returns the errors of [`stream_to_asdf`].
-pub fn stream_as_asdf(file: &DudleyFile) -> Result<(AsdfFile, Vec<(String, String)>)> {
+pub(crate) fn stream_as_asdf(file: &DudleyFile) -> Result<(AsdfFile, Vec<(String, String)>)> {
     let _call = file.limits().call();
     let mut stored = Stored::Apart(Vec::new());
     let reading = Reading { stack: false, skip: true, physical: file.is_physical(), masks: false };

@@ -15,12 +15,12 @@ pub(super) struct Form {
 
 impl Form {
     /// Returns `true` if there is nothing to write.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.shapes.is_empty() && self.types.is_empty() && self.summary.is_empty()
     }
 
     /// Moves it into the mapping.
-    pub fn write(self, about: &mut Value) {
+    pub(super) fn write(self, about: &mut Value) {
         if !self.summary.is_empty() {
             about.set("summary", Value::seq(self.summary));
         }

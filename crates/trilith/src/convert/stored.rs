@@ -28,7 +28,7 @@ pub(super) enum Stored<'a> {
 
 impl Stored<'_> {
     /// The node of an array.
-    pub fn node(&mut self, array: &Array) -> Result<Value> {
+    pub(super) fn node(&mut self, array: &Array) -> Result<Value> {
         match self {
             Self::Blocks(builder, how) => builder.array(array, how),
             Self::Apart(arrays) => {

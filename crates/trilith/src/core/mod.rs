@@ -1,3 +1,3 @@
 //! Small types of the core schemas that have special rules.
 
-pub mod unit;
+pub(crate) mod unit;

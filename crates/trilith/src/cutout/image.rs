@@ -107,13 +107,13 @@ impl<'f> CutoutImage<'f> {
 
 impl Image<'_> {
     /// Returns `true` if an array ends with the axes of the image.
-    pub fn has_shape(&self, shape: &[u64]) -> bool {
+    pub(super) fn has_shape(&self, shape: &[u64]) -> bool {
         let axes = self.found.wcs.pixel_axes();
         shape.len() >= axes && shape.iter().rev().zip(self.shape.iter().rev()).take(axes).all(|(a, b)| a == b)
     }
 
     /// The arrays of a file that a cutout has or leaves out.
-    pub fn members(&self, file: &AsdfFile) -> Result<&[Member]> {
+    pub(super) fn members(&self, file: &AsdfFile) -> Result<&[Member]> {
         if let Some(known) = self.members.get() {
             return Ok(known);
         }

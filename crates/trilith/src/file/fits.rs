@@ -115,7 +115,7 @@ fn listing(fits: &FitsFile, stored: bool) -> Result<String> {
 }
 
 /// The FITS file that a file is in or is made up from; None for any other.
-pub fn fits_around(file: &AsdfFile) -> Option<&FitsFile> {
+pub(crate) fn fits_around(file: &AsdfFile) -> Option<&FitsFile> {
     hdus(file).map(|hdus| &*hdus.fits)
 }
 

@@ -28,7 +28,7 @@ const NUMBERED: [&str; 7] = ["NAXIS", "TTYPE", "TFORM", "TDIM", "TSCAL", "TZERO"
 /// Returns the errors of [`spare`].
 ///
 /// `shown` are the HDUs that the tree is written with: what is in one of them says nothing more than the tree.
-pub fn left_behind(fits: &FitsFile, taken: &BTreeSet<usize>, shown: &[Part]) -> Result<Vec<Diagnostic>> {
+pub(crate) fn left_behind(fits: &FitsFile, taken: &BTreeSet<usize>, shown: &[Part]) -> Result<Vec<Diagnostic>> {
     let mut losses = Vec::new();
     for hdu in fits.hdus().iter().filter(|hdu| !hdu.is_asdf()) {
         let path = format!("/fits/{}", hdu.number());

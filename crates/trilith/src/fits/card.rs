@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::tree::{Data, Value};
 
 /// Bytes of one record of a header.
-pub const RECORD: usize = 80;
+pub(crate) const RECORD: usize = 80;
 /// Characters of text that a commentary record holds.
 const COMMENTARY: usize = RECORD - 8;
 /// Characters between the quotes of a record that another one continues.

@@ -79,7 +79,7 @@ pub(super) struct Stated {
 impl Stated {
     /// The sums of a header. A blank value is an unknown sum, and a CHECKSUM of another length than 16, or one with another
     /// version of the algorithm in CHECKVER, is another sum than that of the standard.
-    pub fn of(header: &Header) -> Self {
+    pub(super) fn of(header: &Header) -> Self {
         let is_other = header.text("CHECKVER").is_some_and(|version| !version.trim().eq_ignore_ascii_case("COMPLEMENT"));
         let whole = header.text(WHOLE).filter(|text| text.len() == NOTHING.len() && !is_other);
         let data = match header.card(DATA).map(Card::value) {
@@ -92,7 +92,7 @@ impl Stated {
     }
 
     /// Returns `true` if no sum is stated.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.whole.is_none() && self.data.is_none()
     }
 
@@ -101,7 +101,12 @@ impl Stated {
     ///
     /// # Errors
     /// Returns the errors of [`Source::read_at`].
-    pub fn compare(&self, source: &dyn Source, start: u64, data: Range<u64>) -> Result<Vec<(&'static str, Option<String>)>> {
+    pub(super) fn compare(
+        &self,
+        source: &dyn Source,
+        start: u64,
+        data: Range<u64>,
+    ) -> Result<Vec<(&'static str, Option<String>)>> {
         let mut compared = Vec::new();
         if self.is_empty() {
             return Ok(compared);

@@ -24,7 +24,7 @@ impl Random {
         })
     }
 
-    pub fn new(tile: u64) -> Self {
+    pub(super) fn new(tile: u64) -> Self {
         let tile = (tile % Self::COUNT as u64) as usize;
         Self { tile, at: Self::start(tile) }
     }
@@ -33,7 +33,7 @@ impl Random {
         Self::sequence().get(tile).map_or(0, |x| (x * 500.0) as usize)
     }
 
-    pub fn next(&mut self) -> f32 {
+    pub(super) fn next(&mut self) -> f32 {
         let value = Self::sequence().get(self.at).copied().unwrap_or(0.0);
         self.at += 1;
         if self.at == Self::COUNT {

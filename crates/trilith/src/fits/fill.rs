@@ -29,7 +29,7 @@ impl Masked {
     ///
     /// # Errors
     /// Returns what reading the mask returns.
-    pub fn fill(&self, block: &Array, stored: &mut [u8]) -> Result<()> {
+    pub(super) fn fill(&self, block: &Array, stored: &mut [u8]) -> Result<()> {
         for fill in self.fills.iter().filter(|fill| !fill.at.is_empty() && !fill.value.is_empty()) {
             let marks = match &fill.field {
                 Some(name) => block.field(name)?.mask_bytes()?,

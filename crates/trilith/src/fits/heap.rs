@@ -30,7 +30,7 @@ pub(super) struct Place {
 
 impl Place {
     /// The place that a column of a row states, inside `heap`.
-    pub fn read(column: &Column, row: &[u8], heap: Range<u64>) -> Result<Self> {
+    pub(super) fn read(column: &Column, row: &[u8], heap: Range<u64>) -> Result<Self> {
         let mut at = Cursor::new(row.get(to_usize(column.offset)?..).unwrap_or_default(), 0);
         let (count, offset) = match column.code {
             _ if column.repeat == 0 => (0, 0),

@@ -105,12 +105,12 @@ pub fn is_image(datatype: &Datatype) -> bool {
 }
 
 /// Returns `true` if the data of a part are an image.
-pub fn is_image_part(part: &Part) -> bool {
+pub(crate) fn is_image_part(part: &Part) -> bool {
     part.data.as_ref().is_some_and(|array| is_image(array.datatype()))
 }
 
 /// Returns `true` if a keyword describes the storage of a header or its data.
-pub fn is_reserved(keyword: &str) -> bool {
+pub(crate) fn is_reserved(keyword: &str) -> bool {
     is_structural(keyword)
         || matches!(
             keyword,
@@ -217,7 +217,7 @@ pub(super) struct ColumnType {
 
 impl ColumnType {
     /// Bytes of a value.
-    pub fn size(&self) -> Result<usize> {
+    pub(super) fn size(&self) -> Result<usize> {
         let unit = match self.code {
             'I' => 2,
             'J' | 'E' => 4,
@@ -363,7 +363,7 @@ pub(super) fn settle(part: &Part, is_first: bool) -> Result<(Header, Rows)> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for data that FITS cannot hold.
-pub fn corrections(part: &Part, is_first: bool) -> Result<Vec<String>> {
+pub(crate) fn corrections(part: &Part, is_first: bool) -> Result<Vec<String>> {
     let (settled, _) = settle(part, is_first)?;
     let mut found = Vec::new();
     for card in part.header.cards().iter().filter(|card| is_structural(card.keyword())) {

@@ -25,11 +25,11 @@ pub(super) struct Linear {
 
 impl Linear {
     /// Values mean themselves.
-    pub const PLAIN: Self = Self { scale: 1.0, zero: 0.0, blank: None };
+    pub(super) const PLAIN: Self = Self { scale: 1.0, zero: 0.0, blank: None };
 
     /// Returns the meaning of stored numbers: unsigned integers, or scaled to `float`, which is `float32` or
     /// `float64`.
-    pub fn meaning(self, number: Number, float: Datatype) -> Meaning {
+    pub(super) fn meaning(self, number: Number, float: Datatype) -> Meaning {
         // A blank counts for integers only.
         let blank = self.blank.filter(|_| number.is_integer());
         let missing = blank.map(|n| Missing::Equal(Declared::Int(n.into()))).into_iter().collect();
@@ -42,7 +42,7 @@ impl Linear {
     }
 
     /// The integer type of another sign, if the offset means it.
-    pub fn unsigned(self, number: Number) -> Option<Datatype> {
+    pub(super) fn unsigned(self, number: Number) -> Option<Datatype> {
         let (datatype, zero) = number.flipped()?;
         (self.scale == 1.0 && self.zero == zero).then_some(datatype)
     }
@@ -77,7 +77,7 @@ pub(super) enum Number {
 }
 
 impl Number {
-    pub fn datatype(self) -> Datatype {
+    pub(super) fn datatype(self) -> Datatype {
         match self {
             Self::U8 => Datatype::Uint8,
             Self::I16 => Datatype::Int16,
@@ -89,7 +89,7 @@ impl Number {
     }
 
     /// The type of another sign, and the offset that means it.
-    pub fn flipped(self) -> Option<(Datatype, f64)> {
+    pub(super) fn flipped(self) -> Option<(Datatype, f64)> {
         match self {
             Self::U8 => Some((Datatype::Int8, -128.0)),
             Self::I16 => Some((Datatype::Uint16, 32768.0)),
@@ -100,7 +100,7 @@ impl Number {
     }
 
     /// Bytes of one.
-    pub fn size(self) -> usize {
+    pub(super) fn size(self) -> usize {
         match self {
             Self::U8 => 1,
             Self::I16 => 2,
@@ -109,7 +109,7 @@ impl Number {
         }
     }
 
-    pub fn is_integer(self) -> bool {
+    pub(super) fn is_integer(self) -> bool {
         !matches!(self, Self::F32 | Self::F64)
     }
 }
@@ -135,17 +135,17 @@ pub(super) struct Rows {
 
 impl Rows {
     /// Rows of a single value.
-    pub fn single(how: How, from: usize, to: usize) -> Self {
+    pub(super) fn single(how: How, from: usize, to: usize) -> Self {
         Self { steps: vec![Step { how, from: 0..from, to: 0..to, size: from }], from, to }
     }
 
     /// Returns `true` if nothing is converted.
-    pub fn is_plain(&self) -> bool {
+    pub(super) fn is_plain(&self) -> bool {
         self.from == self.to && self.steps.iter().all(|step| step.how == How::Copy && step.from == step.to)
     }
 
     /// Returns `true` if characters of four bytes become ASCII.
-    pub fn has_characters(&self) -> bool {
+    pub(super) fn has_characters(&self) -> bool {
         self.steps.iter().any(|step| step.how == How::Narrow)
     }
 
@@ -153,7 +153,7 @@ impl Rows {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a value does not fit.
-    pub fn check(&self, input: &[u8]) -> Result<()> {
+    pub(super) fn check(&self, input: &[u8]) -> Result<()> {
         for step in self.steps.iter().filter(|step| step.how == How::Narrow) {
             let cells = input.chunks_exact(self.from.max(1)).filter_map(|row| row.get(step.from.clone()));
             let mut characters = cells.flat_map(|cell| cell.as_chunks::<4>().0).map(|c| u32::from_be_bytes(*c));
@@ -166,7 +166,7 @@ impl Rows {
     }
 
     /// Converts whole rows.
-    pub fn apply(&self, input: &[u8], output: &mut [u8]) {
+    pub(super) fn apply(&self, input: &[u8], output: &mut [u8]) {
         if let [step] = self.steps.as_slice()
             && step.from == (0..self.from)
             && step.to == (0..self.to)

@@ -16,7 +16,7 @@ use crate::error::{Context, Error, Result};
 /// The stored elements of an image, and the header of its HDU without compression. The two belong together: without the cards
 /// BSCALE, BZERO and BLANK the elements have other values.
 #[derive(Debug)]
-pub struct StoredImage {
+pub(crate) struct StoredImage {
     header: Header,
     array: Array,
     number: Number,
@@ -26,7 +26,7 @@ pub struct StoredImage {
 /// The stored form of a pixel that an image does not have.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Outside {
+pub(crate) enum Outside {
     /// The elements mean themselves, so that any value of their datatype will do.
     Plain,
     /// This element, little-endian.
@@ -50,7 +50,7 @@ impl FitsFile {
     ///
     /// # Errors
     /// Returns the errors of [`FitsFile::array`].
-    pub fn stored_image(&self, hdu: &Hdu) -> Result<Option<StoredImage>> {
+    pub(crate) fn stored_image(&self, hdu: &Hdu) -> Result<Option<StoredImage>> {
         let read = || {
             let source = self.source_of(hdu)?;
             let header = hdu.header();
@@ -69,12 +69,12 @@ impl FitsFile {
 
 impl StoredImage {
     /// The stored elements; unsigned integers as such.
-    pub fn array(&self) -> &Array {
+    pub(crate) fn array(&self) -> &Array {
         &self.array
     }
 
     /// Returns the header of the HDU without compression.
-    pub fn header_mut(&mut self) -> &mut Header {
+    pub(crate) fn header_mut(&mut self) -> &mut Header {
         &mut self.header
     }
 
@@ -83,7 +83,7 @@ impl StoredImage {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if no stored element has this value.
-    pub fn outside(&self, given: Option<f64>) -> Result<Outside> {
+    pub(crate) fn outside(&self, given: Option<f64>) -> Result<Outside> {
         let is_integer = self.number.is_integer();
         let is_scaled = matches!(image::meaning(self.number, self.linear).reading, Reading::Linear { .. });
         let unsigned = self.linear.unsigned(self.number);
@@ -129,7 +129,7 @@ impl StoredImage {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if no integer is free for that, and what reading the elements
     /// returns.
-    pub fn part(&self, array: Array, is_primary: bool) -> Result<Part> {
+    pub(crate) fn part(&self, array: Array, is_primary: bool) -> Result<Part> {
         if array.mask().is_none() {
             let mut header = self.header.clone();
             for (axis, length) in array.shape().iter().rev().enumerate() {

@@ -24,7 +24,7 @@ use crate::tree::{Data, Node, Scalar, UNREADABLE, Value};
 pub const CARDS_KEY: &str = "fits_cards";
 
 /// Key of [`Listing::heaps`].
-pub const HEAP_KEY: &str = "fits_heap";
+pub(crate) const HEAP_KEY: &str = "fits_heap";
 
 /// Characters that fits/fits-1.0.0 allows for keyword, value and comment.
 const SCHEMA: [usize; 3] = [8, 60, 60];
@@ -439,7 +439,7 @@ pub fn meant_node(fits: &FitsFile, hdu: &Hdu) -> Result<Option<Value>> {
 }
 
 /// Does the same as [`meant_node`], for the stored values of an HDU. Returns None for an HDU without data.
-pub fn stored_node(fits: &FitsFile, hdu: &Hdu) -> Option<Value> {
+pub(crate) fn stored_node(fits: &FitsFile, hdu: &Hdu) -> Option<Value> {
     let array = fits.stored(hdu).transpose()?;
     Some(node_of(&hdu.number().to_string(), array))
 }
@@ -466,7 +466,7 @@ fn node_of(spec: &str, array: Result<Array>) -> Value {
 ///
 /// # Errors
 /// Returns the errors of [`columns`](super::columns).
-pub fn named_columns(hdu: &Hdu) -> Result<Vec<(String, Column)>> {
+pub(crate) fn named_columns(hdu: &Hdu) -> Result<Vec<(String, Column)>> {
     let mut names = HashSet::new();
     let mut named = Vec::new();
     for (at, column) in super::table::columns(hdu.header())?.into_iter().enumerate() {

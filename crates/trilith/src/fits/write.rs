@@ -119,7 +119,7 @@ impl Write for Compare<'_> {
 ///
 /// # Errors
 /// Returns `InvalidInput` if there are some, and what reading the array returns.
-pub fn check_characters(part: &Part) -> Result<()> {
+pub(crate) fn check_characters(part: &Part) -> Result<()> {
     let (_, rows) = settle(part, false)?;
     match rows.has_characters() {
         true => write_data(&mut std::io::sink(), part, &rows),
@@ -162,7 +162,7 @@ pub struct NewHdu {
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an HDU that is not one row or one axis of
 /// bytes.
-pub fn asdf_hdu(hdu: &Hdu, asdf: SourceRef) -> Result<NewHdu> {
+pub(crate) fn asdf_hdu(hdu: &Hdu, asdf: SourceRef) -> Result<NewHdu> {
     let mut header = hdu.header().clone();
     let is =
         |keyword, expected: i64, default: i64| -> Result<bool> { Ok(header.integer(keyword)?.unwrap_or(default) == expected) };

@@ -23,7 +23,7 @@ pub(super) struct Leaf {
 
 impl Leaf {
     /// An array with what is said of it; what represents an element that is missing is an attribute.
-    pub fn new(array: Array, mut attributes: Vec<(String, Json)>, said: Said) -> Self {
+    pub(super) fn new(array: Array, mut attributes: Vec<(String, Json)>, said: Said) -> Self {
         let missing = match array.mask() {
             Some(Mask::Integer(value)) => Some(i64::try_from(*value).map_or_else(|_| Json::Digits(value.to_string()), Json::Int)),
             Some(Mask::Float(value)) => Some(Json::Float(*value)),
@@ -42,7 +42,7 @@ impl Leaf {
     ///
     /// # Errors
     /// Returns an error if the array cannot be found.
-    pub fn of(item: &Item<'_>) -> Result<Self> {
+    pub(super) fn of(item: &Item<'_>) -> Result<Self> {
         if stream(item.backend()).is_some_and(|file| !file.is_physical()) && item.words()?.iter().any(|(name, _)| name == FACTORS)
         {
             return Err(Error::unsupported("samples of several scales and offsets, which no attribute of Zarr has"));
@@ -82,7 +82,7 @@ impl Leaf {
     }
 
     /// The names of its axes by what is known of its group.
-    pub fn said_in(&self, key: &str, known: Option<&Conventions>) -> Said {
+    pub(super) fn said_in(&self, key: &str, known: Option<&Conventions>) -> Said {
         if self.said.is_some() {
             return self.said.clone();
         }

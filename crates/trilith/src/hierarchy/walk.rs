@@ -60,12 +60,12 @@ pub(super) struct Walk<'l> {
 }
 
 impl<'l> Walk<'l> {
-    pub fn new(limits: &'l Limits) -> Self {
+    pub(super) fn new(limits: &'l Limits) -> Self {
         Self { limits, left: limits.nodes, above: Vec::new(), problems: Vec::new() }
     }
 
     /// Converts an item. References are followed.
-    pub fn item(&mut self, item: &Item<'_>, path: &str) -> Result<Built> {
+    pub(super) fn item(&mut self, item: &Item<'_>, path: &str) -> Result<Built> {
         let spent = || Limits::exceeded("nodes", self.limits.nodes, "the file has more items");
         self.left = self.left.checked_sub(1).ok_or_else(spent)?;
         self.limits.charge_depth(self.above.len(), "the tree")?;

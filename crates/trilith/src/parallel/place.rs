@@ -16,7 +16,7 @@ pub(super) struct Runs {
 
 impl Runs {
     /// The runs of a part of an array whose source begins at byte `begin` of the file.
-    pub fn new(part: &Array, begin: u64) -> Self {
+    pub(super) fn new(part: &Array, begin: u64) -> Self {
         let mut len = part.datatype().packed_size();
         let mut outer: Vec<(u64, i64, u64)> = part
             .shape()
@@ -35,7 +35,7 @@ impl Runs {
     ///
     /// # Errors
     /// Returns the errors of `write`.
-    pub fn each(&mut self, mut bytes: &[u8], mut write: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+    pub(super) fn each(&mut self, mut bytes: &[u8], mut write: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
         while !bytes.is_empty() {
             let (now, later) = bytes.split_at(usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len()));
             write(self.at, now)?;

@@ -95,10 +95,10 @@ pub struct Salvage {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use trilith::{Limits, bytes::MemorySource, file, repair};
+/// use trilith::{Limits, bytes::MemorySource, check, file};
 /// let cut = "#ASDF 1.0.0\n%YAML 1.1\n---\na: 1\nb: [2, 3";
 /// assert!(file::open_asdf_bytes(cut.into()).is_err());
-/// let mut left = repair::salvage(Arc::new(MemorySource::new(cut.into(), "memory")), &Limits::default())?;
+/// let mut left = check::salvage(Arc::new(MemorySource::new(cut.into(), "memory")), &Limits::default())?;
 /// let written = left.verified(Arc::new(trilith::bytes::NoReferences))?;
 /// assert_eq!(left.report().wrong, Some(vec![]));
 /// let file = file::open_asdf_source(written, Arc::new(trilith::bytes::NoReferences), &Limits::default())?;

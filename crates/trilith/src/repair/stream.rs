@@ -48,13 +48,13 @@ enum Left {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use trilith::{Limits, bytes::{MemorySource, NoReferences}, dudley::DudleyFile, layout::Layout, repair};
+/// use trilith::{Limits, bytes::{MemorySource, NoReferences}, check, dudley::DudleyFile, layout::Layout};
 /// // Two of three numbers are there, and the layout that stood after them is not.
 /// let mut bytes = b"\x8d<BD\r\n\x1a\n\x1c\0\0\0\0\0\0\0".to_vec();
 /// bytes.extend([1i32, 2].map(i32::to_le_bytes).concat());
 /// let source: trilith::bytes::SourceRef = Arc::new(MemorySource::new(bytes, "x.bd"));
 /// let layout = Layout::read(b"x = i4[3]")?;
-/// let mut left = repair::salvage_stream(&source, Some(layout), &NoReferences, &Limits::default())?;
+/// let mut left = check::salvage_stream(&source, Some(layout), &NoReferences, &Limits::default())?;
 /// let written = left.verified()?;
 /// assert!(!left.report().is_whole());
 /// assert_eq!(DudleyFile::open(written, None, &Limits::default())?.array_at("/x")?.load::<i32>()?, [1, 2]);

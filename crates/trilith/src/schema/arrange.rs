@@ -29,7 +29,7 @@ impl Validator {
     /// follow as they are), `flowStyle` and `style` if the value does not say otherwise itself.
     ///
     /// ```
-    /// use trilith::schema::{Schemas, Validator};
+    /// use trilith::check::{Schemas, Validator};
     /// use trilith::tree::Value;
     /// let mut node = Value::map([("datatype", Value::from("int8")), ("source", 0.into())]);
     /// node.tag = Some("tag:stsci.edu:asdf/core/ndarray-1.1.0".to_owned());

@@ -38,5 +38,3 @@ pub use packages::package_of;
 pub use report::Report;
 pub use store::{Added, Schemas, Tagged};
 pub use validate::Validator;
-
-pub use crate::spelling::nearest;

@@ -81,7 +81,7 @@ pub(super) struct Place<'f> {
 
 impl Column {
     /// Reads `NAME=/path`, `NAME=/path@aspect` or a path alone, whose last key is the name.
-    pub fn parse(text: &str) -> Result<Self> {
+    pub(super) fn parse(text: &str) -> Result<Self> {
         match text.split_once('=') {
             Some((name, place)) if !name.contains('/') => Self::at(name.trim(), place),
             _ => Self::at(text.trim_matches('/').rsplit('/').next().unwrap_or_default(), text),
@@ -89,7 +89,7 @@ impl Column {
     }
 
     /// A column of this name, whose values are at `/path` or `/path@aspect`.
-    pub fn at(name: &str, place: &str) -> Result<Self> {
+    pub(super) fn at(name: &str, place: &str) -> Result<Self> {
         let (path, aspect) = aspect_of(place)?;
         let (from_root, path) = match path.strip_prefix("//") {
             Some(rest) => (true, format!("/{rest}")),
@@ -107,12 +107,12 @@ impl Column {
     }
 
     /// Returns `true` for a property of the coordinates of the image of the file.
-    pub fn is_of_image(&self) -> bool {
+    pub(super) fn is_of_image(&self) -> bool {
         self.aspect.is_of_coordinates() && self.path.is_empty()
     }
 
     /// The value in a row: null if there is no such item.
-    pub fn read(&self, place: Place<'_>) -> Result<Cell> {
+    pub(super) fn read(&self, place: Place<'_>) -> Result<Cell> {
         let item = match place.item {
             Some((_, index)) if self.aspect == Aspect::Index => return Ok(Cell::Int(index.try_into().unwrap_or(i64::MAX))),
             Some((item, _)) if !self.from_root => below(item, &self.path)?,

@@ -57,7 +57,7 @@ numbers! {
 
 impl Summary {
     /// Goes through all elements; those of the usual types as plain numbers.
-    pub fn of(array: &Array) -> Result<Self> {
+    pub(super) fn of(array: &Array) -> Result<Self> {
         match array.datatype() {
             Datatype::Int8 => plain(array, i8::from_ne_bytes),
             Datatype::Int16 => plain(array, i16::from_ne_bytes),
@@ -76,7 +76,7 @@ impl Summary {
     }
 
     /// The mean; null if no element counts.
-    pub fn mean(&self) -> Cell {
+    pub(super) fn mean(&self) -> Cell {
         if self.count == 0 { Cell::Null } else { Cell::Float(self.sum / self.count as f64) }
     }
 }

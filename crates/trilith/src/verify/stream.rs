@@ -14,7 +14,7 @@ use crate::progress::Progress;
 ///
 /// # Errors
 /// Returns the errors of [`DudleyFile::items`] if not even the addresses can be found.
-pub fn verify_stream(file: &DudleyFile, deep: bool, progress: Progress<'_>) -> Result<Report> {
+pub(crate) fn verify_stream(file: &DudleyFile, deep: bool, progress: Progress<'_>) -> Result<Report> {
     let _call = file.limits().call();
     let items = file.items()?;
     let mut report = Report { warnings: file.warnings(), ..Report::default() };

@@ -11,7 +11,7 @@ use trilith::layout::{Attribute, Literal};
 use trilith::tree::Value;
 
 /// Numbers that look random, and are the same in every run.
-pub struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
     fn of_seed(seed: u64) -> Self {
@@ -192,7 +192,7 @@ impl Maker<'_> {
 }
 
 /// A random file in memory.
-pub fn random(seed: u64) -> Vec<u8> {
+pub(crate) fn random(seed: u64) -> Vec<u8> {
     // Writers refuse some of these; another takes the place of such a file.
     let mut tries = (0..).map(|n: u64| seed + n * 1_000_003);
     match seed % 10 {

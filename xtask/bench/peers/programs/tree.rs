@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
-use trilith::schema::{Schemas, Validator};
+use trilith::check::{Schemas, Validator};
 use trilith::{AsdfFile, Limits};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;

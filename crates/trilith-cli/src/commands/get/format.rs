@@ -16,7 +16,7 @@ use crate::outputs::Form;
 
 /// The output format of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub(super) enum Format {
     /// Readable text.
     Text,
     /// Nested lists.
@@ -33,7 +33,7 @@ pub enum Format {
 
 impl Format {
     /// The format of an extension; None for an unknown one.
-    pub fn of_ending(path: &str) -> Option<Self> {
+    pub(super) fn of_ending(path: &str) -> Option<Self> {
         Some(match Path::new(path).extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "npy" => Self::Npy,
             "csv" => Self::Csv,
@@ -46,7 +46,7 @@ impl Format {
     }
 
     /// Returns the form of a file in this format.
-    pub fn form(self) -> Form {
+    pub(super) fn form(self) -> Form {
         match self {
             Self::Text => Form::Text,
             Self::Json => Form::Json,
@@ -58,7 +58,7 @@ impl Format {
     }
 
     /// Returns `true` if it is no text.
-    pub fn is_binary(self) -> bool {
+    pub(super) fn is_binary(self) -> bool {
         matches!(self, Self::Npy | Self::Raw)
     }
 }
@@ -68,7 +68,7 @@ fn failed(error: std::io::Error) -> Error {
 }
 
 /// Writes an array; JSON without a line break after it.
-pub fn array(array: &Array, format: Format, out: &mut dyn Write) -> Result<()> {
+pub(super) fn array(array: &Array, format: Format, out: &mut dyn Write) -> Result<()> {
     match format {
         Format::Json => {
             array.write_json(&mut Escaped::new(&mut *out), FloatText::Shortest)
@@ -105,7 +105,7 @@ fn text(array: &Array, out: &mut dyn Write) -> Result<()> {
 
 /// Writes an item that is not an array: a scalar as a line of text, the rest as JSON, or as what is asked for. JSON has
 /// no line break after it.
-pub fn value(item: &Item<'_>, format: Format, out: &mut dyn Write) -> Result<()> {
+pub(super) fn value(item: &Item<'_>, format: Format, out: &mut dyn Write) -> Result<()> {
     match format {
         Format::Text if matches!(item.kind(), ItemKind::Scalar | ItemKind::Text | ItemKind::Null) => {
             let text = item.text()?;

@@ -66,7 +66,7 @@ fn hdus(file: &AsdfFile) -> impl Iterator<Item = Hdu> + '_ {
 }
 
 /// The facts as JSON.
-pub fn facts(name: &str, file: &AsdfFile) -> Result<Value> {
+pub(crate) fn facts(name: &str, file: &AsdfFile) -> Result<Value> {
     let sections = file.sections();
     if is_plain_fits(file) {
         let count = file.tree().at("/fits").map_or(0, |list| list.len());
@@ -106,7 +106,7 @@ pub fn facts(name: &str, file: &AsdfFile) -> Result<Value> {
 }
 
 /// One block as JSON; offsets count from the start of the outer file.
-pub fn block_json(file: &AsdfFile, block: &Block, base: u64) -> Value {
+pub(crate) fn block_json(file: &AsdfFile, block: &Block, base: u64) -> Value {
     let mut value = json!({
         "index": block.index,
         "offset": base + block.offset,
@@ -127,7 +127,7 @@ pub fn block_json(file: &AsdfFile, block: &Block, base: u64) -> Value {
 }
 
 /// Prints the facts and the first blocks as text.
-pub fn print(out: &mut Out, name: &str, file: &AsdfFile, options: &Options) -> Result<()> {
+pub(crate) fn print(out: &mut Out, name: &str, file: &AsdfFile, options: &Options) -> Result<()> {
     let sections = file.sections();
     if is_plain_fits(file) {
         let list = file.tree().at("/fits");
@@ -206,7 +206,7 @@ pub fn print(out: &mut Out, name: &str, file: &AsdfFile, options: &Options) -> R
 }
 
 /// The blocks as aligned text, at most `most` of them.
-pub fn block_table(file: &AsdfFile, blocks: &[&Block], most: usize) -> Table {
+pub(crate) fn block_table(file: &AsdfFile, blocks: &[&Block], most: usize) -> Table {
     let mut table = Table::new(&[">block", ">byte", "codec", ">stored", ">decoded", ">ratio", "checksum"]);
     for block in blocks.iter().take(most) {
         let (stored, decoded) = (block.stored_len(), block.decoded_len());

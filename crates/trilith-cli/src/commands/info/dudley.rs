@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::output::{Out, size};
 
 /// Prints the facts.
-pub fn show(out: &mut Out, name: &str, file: &DudleyFile, options: &Options) -> Result<()> {
+pub(super) fn show(out: &mut Out, name: &str, file: &DudleyFile, options: &Options) -> Result<()> {
     let count = match count(file) {
         Ok(count) => Some(count),
         Err(error) if error.kind() == ErrorKind::Limit => None,

@@ -1,6 +1,6 @@
 //! `trilith info FILE`: what the file is.
 
-pub mod asdf;
+pub(super) mod asdf;
 mod dudley;
 
 use clap::Args;
@@ -19,7 +19,7 @@ use crate::output::{Out, clean, size};
 ///
 /// Nothing is decoded, so the time does not depend on the size of the file.
 #[derive(Debug, Args)]
-pub struct Info {
+pub(crate) struct Info {
     /// Files, folders, patterns and URLs, or - for standard input; each with an optional #/path of one item
     #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from")]
     files: Vec<String>,
@@ -29,7 +29,7 @@ pub struct Info {
 
 impl Info {
     /// Prints what the file is.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         inputs::run(&self.files, Form::Items, &self.many, options, |job| {
             let file = job.open()?;
             if !options.json {

@@ -24,7 +24,7 @@ use crate::target::Target;
 /// end) are listed. The exit status is then 1, and no catalog is written. With --check an existing catalog is compared
 /// with its files instead. FILE.dud may be a catalog: its layout is that of its files.
 #[derive(Debug, Args)]
-pub struct List {
+pub(super) struct List {
     #[command(flatten)]
     input: super::Input,
     /// The files of the set: files, folders and patterns in the folder of the catalog or below it, and URLs. Those of a folder or
@@ -47,7 +47,7 @@ pub struct List {
 
 impl List {
     /// Writes or checks a catalog.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
         let Some(layout) = self.input.load_template(options)? else { return Ok(Outcome::No) };
         let limits = options.limits()?;
         match (&self.check, &self.output) {

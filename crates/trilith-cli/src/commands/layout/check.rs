@@ -33,14 +33,14 @@ fn objects(all: &[Corrected]) -> Vec<Value> {
 ///
 /// After `write:` is the corrected line, if only one correction of a common mistake makes the layout right.
 #[derive(Debug, Args)]
-pub struct Check {
+pub(super) struct Check {
     #[command(flatten)]
     input: Input,
 }
 
 impl Check {
     /// Prints what is wrong.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
         let mut parsed = self.input.parse(options)?;
         if let Some(layout) = &parsed.layout {
             let mut how = Evaluate::default();

@@ -19,7 +19,7 @@ use crate::target::Target;
 /// The program is a header in C99, a module in Fortran 2018, Python 3 or Rust. Its writer makes a native file with the
 /// layout at its end, with the same bytes as `layout write`. Its reader takes files with and without the signature.
 #[derive(Debug, Args)]
-pub struct Code {
+pub(super) struct Code {
     #[command(flatten)]
     input: super::Input,
     /// The language to write
@@ -42,7 +42,7 @@ fn language_names() -> clap::builder::PossibleValuesParser {
 
 impl Code {
     /// Writes the program.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
         let Some(layout) = self.input.load_template(options)? else { return Ok(Outcome::No) };
         let language = Language::named(&self.lang).ok_or_else(|| Error::invalid_input(format!("{} is not a language", self.lang)))?;
         let output = self.output.as_deref().filter(|path| *path != "-");

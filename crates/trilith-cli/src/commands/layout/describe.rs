@@ -14,7 +14,7 @@ use crate::options::Options;
 /// Uncompressed arrays become arrays, others the bytes that are stored, with attributes that give their meaning.
 /// Read the file with `--layout`.
 #[derive(Debug, Args)]
-pub struct Describe {
+pub(super) struct Describe {
     /// The file to describe
     #[arg(value_name = "FILE")]
     file: String,
@@ -25,7 +25,7 @@ pub struct Describe {
 
 impl Describe {
     /// Writes the layout.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf(&self.file)?;
         let text = describe_layout(&file)?;
         write_layout(self.output.as_deref(), &text, &[], json!({"layout": text}), options)?;

@@ -13,7 +13,7 @@ use crate::options::Options;
 /// It is the layout under which every command reads such a file: groups become dicts, attributes are in #:
 /// comments. Given back with --layout it reads the same arrays.
 #[derive(Debug, Args)]
-pub struct From {
+pub(super) struct From {
     /// The file
     #[arg(value_name = "FILE")]
     input: String,
@@ -24,7 +24,7 @@ pub struct From {
 
 impl From {
     /// Writes the layout.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
         let (source, resolve) = options.open_with(&self.input, &options.limits()?)?;
         let derived = options.opening()?.layout_from(&source, &*resolve)?;
         let report = json!({"format": derived.format, "dialect": "2025", "text": derived.text});

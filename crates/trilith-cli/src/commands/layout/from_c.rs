@@ -21,14 +21,14 @@ use trilith::{Error, Result, line_column};
 use conditions::{COMPILER, taken, word};
 use constant::value;
 use known::Known;
-pub use summary::Length;
+pub(super) use summary::Length;
 use structs::Members;
 use summary::Summary;
 use token::{Kind, Token, error, tokens};
 
 /// The sizes of C types that differ between machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CModel {
+pub(super) struct CModel {
     /// Bytes of a `long`: 8 on UNIX, 4 on Windows.
     pub long: u8,
     /// Bytes of a pointer and of `size_t`.
@@ -43,7 +43,7 @@ impl Default for CModel {
 
 /// The result of [`read_c`] for a C source.
 #[derive(Debug)]
-pub struct FromC {
+pub(super) struct FromC {
     /// The layout of what it could say.
     pub text: String,
     /// The reasons why other declarations were left out, with their places.
@@ -63,7 +63,7 @@ pub struct FromC {
 ///
 /// With `lengths` the layout is a template: their struct is the summary block, and items follow it as `fwrite` writes them.
 /// `defines` are macros, as `-D` of a compiler has them: `NAME` or `NAME=VALUE`.
-pub fn read_c(source: &str, model: CModel, lengths: &[Length], defines: &[String]) -> Result<FromC> {
+pub(super) fn read_c(source: &str, model: CModel, lengths: &[Length], defines: &[String]) -> Result<FromC> {
     // They are defined first, and stand last so that every other place is that of the source.
     let mut text = source.to_owned();
     for define in defines {

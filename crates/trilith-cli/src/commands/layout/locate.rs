@@ -16,7 +16,7 @@ use crate::words::said;
 /// The catalog is a Dudley stream with `files` (text, a name for each file) and `records` (the summary
 /// struct of the layout for each file, or a vector of all stored parameters).
 #[derive(Debug, Args)]
-pub struct Locate {
+pub(super) struct Locate {
     #[command(flatten)]
     input: Input,
     /// The catalog that lists the files and their parameters (default: FILE.dud, if it is one)
@@ -32,7 +32,7 @@ pub struct Locate {
 
 impl Locate {
     /// Prints a line for each file.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
         let catalog = match &self.catalog {
             Some(catalog) => catalog,
             None if self.input.catalog(options)?.is_some() => &self.input.file,

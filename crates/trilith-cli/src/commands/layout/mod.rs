@@ -27,7 +27,7 @@ use crate::words::{advice, said};
 
 /// Check, resolve, print and translate Dudley layouts
 #[derive(Debug, Args)]
-pub struct Layout {
+pub(crate) struct Layout {
     #[command(subcommand)]
     command: LayoutCommand,
 }
@@ -49,7 +49,7 @@ enum LayoutCommand {
 
 impl Layout {
     /// Runs the subcommand.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         match &self.command {
             LayoutCommand::Check(command) => command.run(options),
             LayoutCommand::Resolve(command) => command.run(options),
@@ -68,7 +68,7 @@ impl Layout {
 
 /// A dialect of the language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum DialectName {
+pub(crate) enum DialectName {
     /// July 2025: `name = dtype[shape] @address`
     #[value(name = "2025")]
     D2025,
@@ -88,7 +88,7 @@ impl From<DialectName> for Dialect {
 
 /// A layout to read.
 #[derive(Debug, Args)]
-pub struct Input {
+pub(super) struct Input {
     /// The layout, or a native file that holds one, or - for standard input
     #[arg(value_name = "FILE.dud")]
     pub file: String,
@@ -99,12 +99,12 @@ pub struct Input {
 
 impl Input {
     /// Returns `true` for a native file, which has its data as well.
-    pub fn is_native(&self, options: &Options) -> Result<bool> {
+    pub(super) fn is_native(&self, options: &Options) -> Result<bool> {
         Ok(self.file != "-" && Signature::read(&*options.open(&self.file)?)?.is_some())
     }
 
     /// Reads and parses the layout.
-    pub fn parse(&self, options: &Options) -> Result<Parsed> {
+    pub(super) fn parse(&self, options: &Options) -> Result<Parsed> {
         let limits = options.limits()?;
         let source = options.open(&self.file)?;
         let bytes = match Signature::read(&*source)? {
@@ -121,7 +121,7 @@ impl Input {
     }
 
     /// Reads a layout that has to be right to go on; otherwise its errors are shown.
-    pub fn load(&self, options: &Options) -> Result<Option<(layout::Layout, Vec<Diagnostic>)>> {
+    pub(super) fn load(&self, options: &Options) -> Result<Option<(layout::Layout, Vec<Diagnostic>)>> {
         let parsed = self.parse(options)?;
         if let Some(layout) = parsed.layout {
             return Ok(Some((layout, parsed.diagnostics)));
@@ -132,7 +132,7 @@ impl Input {
     }
 
     /// The catalog that the file is, if it is one that holds the layout of its files.
-    pub fn catalog(&self, options: &Options) -> Result<Option<Catalog>> {
+    pub(super) fn catalog(&self, options: &Options) -> Result<Option<Catalog>> {
         if !self.is_native(options)? {
             return Ok(None);
         }
@@ -141,7 +141,7 @@ impl Input {
     }
 
     /// Reads the layout of files: of a catalog that holds it, this one.
-    pub fn load_template(&self, options: &Options) -> Result<Option<layout::Layout>> {
+    pub(super) fn load_template(&self, options: &Options) -> Result<Option<layout::Layout>> {
         match self.catalog(options)?.and_then(|catalog| catalog.template().cloned()) {
             Some(template) => Ok(Some(template)),
             None => Ok(self.load(options)?.map(|(layout, _)| layout)),
@@ -149,7 +149,7 @@ impl Input {
     }
 
     /// Shows errors: as JSON on stdout, for people with their lines on stderr.
-    pub fn fail(&self, options: &Options, text: &str, errors: &[Diagnostic]) -> Result<()> {
+    pub(super) fn fail(&self, options: &Options, text: &str, errors: &[Diagnostic]) -> Result<()> {
         if options.json {
             return Out::print_json(&json!({"errors": list(errors)}));
         }
@@ -160,7 +160,7 @@ impl Input {
     }
 
     /// Shows warnings on stderr, unless `--quiet`.
-    pub fn warn(&self, options: &Options, text: &str, warnings: &[Diagnostic]) {
+    pub(super) fn warn(&self, options: &Options, text: &str, warnings: &[Diagnostic]) {
         if !options.quiet {
             for warning in warnings {
                 warning.render(text, &self.file).trim_end().lines().for_each(crate::output::note);
@@ -170,7 +170,7 @@ impl Input {
 }
 
 /// An error with a code of the language, such as E404, is an answer; any other is handed on.
-pub fn failed(error: Error, options: &Options) -> Result<Outcome> {
+pub(super) fn failed(error: Error, options: &Options) -> Result<Outcome> {
     let is_code = |code: &str| code.len() == 4 && code.starts_with('E') && code[1..].bytes().all(|b| b.is_ascii_digit());
     let Some((code, message)) = error.message().split_once(": ").filter(|(code, _)| is_code(code)) else { return Err(error) };
     if !options.json {
@@ -189,7 +189,7 @@ pub fn failed(error: Error, options: &Options) -> Result<Outcome> {
 }
 
 /// Diagnostics as a list of objects.
-pub fn list(diagnostics: &[Diagnostic]) -> Value {
+pub(super) fn list(diagnostics: &[Diagnostic]) -> Value {
     diagnostics.iter().map(diagnostic).collect()
 }
 

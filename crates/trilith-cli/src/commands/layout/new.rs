@@ -26,7 +26,7 @@ use crate::target::Target;
 /// structs become named types, declarations outside of them items, comments documentation. Conditions such as `#ifdef` are
 /// evaluated for the macros of the file and those of -D; one that depends on others is refused.
 #[derive(Debug, Args)]
-pub struct New {
+pub(super) struct New {
     /// A .npz or .npy file, a folder, or a C source (- is one on standard input)
     #[arg(value_name = "IN")]
     input: String,
@@ -53,7 +53,7 @@ pub struct New {
 
 impl New {
     /// Writes the layout.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
         let limits = options.limits()?;
         let dialect = Dialect::from(self.dialect);
         let draft = self.draft(options, &limits)?;

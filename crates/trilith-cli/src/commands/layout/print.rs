@@ -13,7 +13,7 @@ use crate::target::Target;
 
 /// Print a layout in canonical form: one item a line, documentation and attributes kept
 #[derive(Debug, Args)]
-pub struct Print {
+pub(super) struct Print {
     #[command(flatten)]
     input: Input,
     /// Write it to this file
@@ -23,7 +23,7 @@ pub struct Print {
 
 impl Print {
     /// Prints it.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
         let Some((layout, warnings)) = self.input.load(options)? else { return Ok(Outcome::No) };
         self.input.warn(options, layout.text(), &warnings);
         let text = layout.print();
@@ -35,7 +35,7 @@ impl Print {
 
 /// Writes a layout to a file, or to stdout; with --json `report`, and the file if there is one, is printed.
 /// `rewritten` are the inputs that may be replaced by it.
-pub fn write_layout(path: Option<&str>, text: &str, rewritten: &[&str], mut report: Value, options: &Options) -> Result<()> {
+pub(super) fn write_layout(path: Option<&str>, text: &str, rewritten: &[&str], mut report: Value, options: &Options) -> Result<()> {
     if let Some(path) = path.filter(|path| *path != "-") {
         check_name(path, Form::Layout, "name it otherwise")?;
         options.check_inputs(path, rewritten)?;

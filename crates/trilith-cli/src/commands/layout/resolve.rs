@@ -16,7 +16,7 @@ use crate::output::{Out, Table};
 ///
 /// The stored parameters come from --params, in the order in which they occur, or from a --data file.
 #[derive(Debug, Args)]
-pub struct Resolve {
+pub(super) struct Resolve {
     #[command(flatten)]
     input: Input,
     /// Read parameters (and the byte order, if the layout does not give it) from this file
@@ -48,7 +48,7 @@ struct Stream {
 
 impl Resolve {
     /// Prints the items.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
         let Some((layout, warnings)) = self.input.load(options)? else { return Ok(Outcome::No) };
         let mut how = Evaluate::default();
         (how.native, how.limits) = (self.native, options.limits()?);

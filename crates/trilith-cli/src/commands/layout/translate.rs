@@ -16,7 +16,7 @@ use crate::output::note;
 /// Declarations that the other dialect does not have are listed. Unless --allow-loss is given, nothing is written
 /// then and the exit status is 1.
 #[derive(Debug, Args)]
-pub struct Translate {
+pub(super) struct Translate {
     #[command(flatten)]
     input: Input,
     /// The dialect to translate to
@@ -32,7 +32,7 @@ pub struct Translate {
 
 impl Translate {
     /// Prints the translation.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
         let Some((layout, warnings)) = self.input.load(options)? else { return Ok(Outcome::No) };
         self.input.warn(options, layout.text(), &warnings);
         let translation = layout.translate(Dialect::from(self.to));

@@ -20,7 +20,7 @@ use crate::target::Target;
 /// along the first axis), or a member of `"" = {…}[NREC]`. The layout is put at the end of the file, unless --bare
 /// leaves it out.
 #[derive(Debug, Args)]
-pub struct Write {
+pub(super) struct Write {
     #[command(flatten)]
     input: super::Input,
     /// The file to write
@@ -39,7 +39,7 @@ pub struct Write {
 
 impl Write {
     /// Writes the file.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
         let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
         check_absent([&path_of(&self.output).into_owned()].into_iter().filter(|_| self.output != "-"), options.overwrite)?;
         let limits = options.limits()?;

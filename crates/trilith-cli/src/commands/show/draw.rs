@@ -26,7 +26,7 @@ const BINS: usize = 100;
 const FEW: usize = 20;
 
 /// A finished drawing.
-pub enum Drawing {
+pub(super) enum Drawing {
     /// An image, with the numbers at the ends of its colours.
     Image(Picture, Option<Cuts>, String),
     /// A line.
@@ -41,7 +41,7 @@ impl Drawing {
     /// Draws a subject.
     ///
     /// `graphics` is how it comes out in a terminal; None for a file.
-    pub fn of(subject: &Subject, show: &Show, graphics: Option<Graphics>) -> Result<Self> {
+    pub(super) fn of(subject: &Subject, show: &Show, graphics: Option<Graphics>) -> Result<Self> {
         let to_file = graphics.is_none();
         let array = &subject.array;
         let mut look = Look::default();
@@ -76,17 +76,17 @@ impl Drawing {
     }
 
     /// Returns the form of the written file.
-    pub fn form(&self) -> Form {
+    pub(super) fn form(&self) -> Form {
         if matches!(self, Self::Image(..)) { Form::Png } else { Form::Svg }
     }
 
     /// Returns the noun for it.
-    pub fn noun(&self) -> &'static str {
+    pub(super) fn noun(&self) -> &'static str {
         if matches!(self, Self::Image(..)) { "an image" } else { "a plot" }
     }
 
     /// The file.
-    pub fn bytes(&self) -> Result<Vec<u8>> {
+    pub(super) fn bytes(&self) -> Result<Vec<u8>> {
         let svg = match self {
             Self::Image(picture, ..) => return picture.to_png(),
             Self::Line(series, true, look) => plot::steps(series, look)?,
@@ -104,7 +104,7 @@ impl Drawing {
     }
 
     /// Returns the output for a terminal.
-    pub fn drawn(&self, show: &Show, graphics: Graphics) -> Result<String> {
+    pub(super) fn drawn(&self, show: &Show, graphics: Graphics) -> Result<String> {
         let lines = |lines: Vec<String>| lines.iter().map(|line| format!("{}\n", line.trim_end())).collect();
         match self {
             Self::Image(picture, ..) => graphics.drawn(picture),
@@ -131,7 +131,7 @@ impl Drawing {
     }
 
     /// Describes it, in a line.
-    pub fn caption(&self, subject: &Subject) -> String {
+    pub(super) fn caption(&self, subject: &Subject) -> String {
         let array = &subject.array;
         let what = format!("{} {:?}", datatype_text(array.datatype()), array.shape());
         let unit = if subject.unit.is_empty() { String::new() } else { format!(" {}", subject.unit) };
@@ -154,7 +154,7 @@ impl Drawing {
     }
 
     /// Describes it, for a script.
-    pub fn json(&self, subject: &Subject) -> Value {
+    pub(super) fn json(&self, subject: &Subject) -> Value {
         let array = &subject.array;
         let mut json = json!({"path": subject.path, "datatype": datatype(array.datatype()), "shape": array.shape()});
         let mut add = |name: &str, value: Value| json[name] = value;

@@ -13,7 +13,7 @@ use crate::output::is_no;
 type Columns = Vec<(String, Array)>;
 
 /// An array, and what is drawn of it.
-pub struct Subject {
+pub(super) struct Subject {
     /// The path of the item in the file.
     pub path: String,
     /// The array; of a table its first column.
@@ -32,7 +32,7 @@ pub struct Subject {
 
 impl Subject {
     /// Chooses among what an item is or holds.
-    pub fn of(item: &Item<'_>, path: &str, parts: &Parts, what: Option<What>, first: bool) -> Result<Self> {
+    pub(super) fn of(item: &Item<'_>, path: &str, parts: &Parts, what: Option<What>, first: bool) -> Result<Self> {
         let (path, mut array, mut columns) = chosen(item, path, first)?;
         let unit = item.notes().unit.map_or_else(String::new, |unit| unit.into_owned());
         array = parts.of(array)?;

@@ -23,12 +23,12 @@ const GROUP: usize = 120 << 10;
 
 /// Both can be written.
 #[expect(clippy::unnecessary_wraps, reason = "a build without them refuses")]
-pub fn check() -> Result<()> {
+pub(super) fn check() -> Result<()> {
     Ok(())
 }
 
 /// Writes a Parquet file.
-pub fn parquet(out: &mut dyn Write, table: &Table) -> Result<()> {
+pub(super) fn parquet(out: &mut dyn Write, table: &Table) -> Result<()> {
     let failed = |error: ParquetError| Error::io("writing Parquet", io::Error::other(error));
     let written = |error| Error::io("writing", error);
     let of = |(name, kind): (&String, CellType)| {
@@ -98,7 +98,7 @@ fn fill<'t>(column: &mut ColumnWriter<'_>, cells: impl Iterator<Item = &'t Cell>
 }
 
 /// Writes an Arrow file.
-pub fn arrow(out: &mut dyn Write, table: &Table) -> Result<()> {
+pub(super) fn arrow(out: &mut dyn Write, table: &Table) -> Result<()> {
     let failed = |error| match error {
         ArrowError::IoError(_, error) => Error::io("writing Arrow", error),
         error => Error::io("writing Arrow", io::Error::other(error)),

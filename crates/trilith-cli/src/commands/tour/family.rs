@@ -12,18 +12,18 @@ use trilith::{Error, Result};
 use crate::options::Options;
 
 /// The number of restart files.
-pub struct Size {
+pub(super) struct Size {
     files: usize,
     /// The files of one mesh. The next ones have a finer one.
     alike: usize,
 }
 
-pub const SMALL: Size = Size { files: 3, alike: 2 };
-pub const LARGE: Size = Size { files: 1000, alike: 250 };
+pub(super) const SMALL: Size = Size { files: 3, alike: 2 };
+pub(super) const LARGE: Size = Size { files: 1000, alike: 250 };
 
 impl Size {
     /// Returns the last files of one mesh as a range, and one of them.
-    pub fn shown(&self) -> (String, String) {
+    pub(super) fn shown(&self) -> (String, String) {
         let first = (self.files / self.alike).saturating_sub(1) * self.alike;
         (format!("{first}:{}", first + self.alike), format!("{first}:{}", first + 1))
     }
@@ -53,14 +53,14 @@ fn value(name: &str, step: usize, cell: u64) -> f64 {
 }
 
 /// Returns the files that will be written into a folder.
-pub fn files(folder: &Path, size: &Size) -> Vec<PathBuf> {
+pub(super) fn files(folder: &Path, size: &Size) -> Vec<PathBuf> {
     let steps = (0..size.files).map(|step| format!("step{step:04}.bd"));
     let others = ["restart.dud", "catalog.bd", "history.bd"].map(str::to_owned);
     steps.chain(others).map(|name| folder.join(name)).collect()
 }
 
 /// Writes the files and their catalog, and lets a history grow.
-pub fn write(folder: &Path, size: &Size, options: &Options) -> Result<()> {
+pub(super) fn write(folder: &Path, size: &Size, options: &Options) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(|e| Error::io(format!("making {}", folder.display()), e))?;
     let template = Layout::read(TEMPLATE.as_bytes())?;
     let mut rows = Vec::new();

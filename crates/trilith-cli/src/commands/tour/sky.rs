@@ -5,7 +5,7 @@ use trilith::array::{Array, Byteorder, Datatype, Field, Mask, StructType};
 use trilith::half::f16;
 
 /// The size of an exposure, and the number of objects on it.
-pub struct Size {
+pub(super) struct Size {
     /// Pixels along each side.
     side: usize,
     stars: usize,
@@ -16,12 +16,12 @@ pub struct Size {
 }
 
 /// Some hundred kilobytes.
-pub const SMALL: Size = Size { side: 256, stars: 60, spoiled: 47, dead: 171 };
+pub(super) const SMALL: Size = Size { side: 256, stars: 60, spoiled: 47, dead: 171 };
 /// Some forty megabytes.
-pub const LARGE: Size = Size { side: 2048, stars: 400, spoiled: 3000, dead: 1371 };
+pub(super) const LARGE: Size = Size { side: 2048, stars: 400, spoiled: 3000, dead: 1371 };
 
 /// The arrays of one exposure.
-pub struct Sky {
+pub(super) struct Sky {
     /// One sigma of each pixel, float16.
     pub error: Array,
     /// Quality bits of each pixel, uint32.
@@ -68,7 +68,7 @@ struct Star {
 ///
 /// # Errors
 /// Returns no error on a machine with some 60 MB of memory.
-pub fn make(size: &Size) -> Result<Sky> {
+pub(super) fn make(size: &Size) -> Result<Sky> {
     let side = size.side;
     let mut random = Random(20_261_121);
     let mut image: Vec<f32> = (0..side * side).map(|_| 100.0 + 10.0 * random.normal()).collect();

@@ -20,7 +20,7 @@ impl Rows {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for other lengths than 1, 2, 4 and 8.
-    pub fn of(arguments: &[u64], len: usize) -> Result<Self> {
+    pub(super) fn of(arguments: &[u64], len: usize) -> Result<Self> {
         Self::known(arguments, len, &[1, 2, 4, 8])
     }
 
@@ -28,7 +28,7 @@ impl Rows {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for other lengths than 2, 3, 4 and 8.
-    pub fn of_floats(arguments: &[u64], len: usize) -> Result<Self> {
+    pub(super) fn of_floats(arguments: &[u64], len: usize) -> Result<Self> {
         Self::known(arguments, len, &[2, 3, 4, 8])
     }
 
@@ -46,7 +46,7 @@ impl Rows {
     }
 
     /// The numbers. The first ones of each row are unchanged.
-    pub fn undo(&self, mut bytes: Vec<u8>) -> Vec<u8> {
+    pub(super) fn undo(&self, mut bytes: Vec<u8>) -> Vec<u8> {
         for row in bytes.chunks_mut(self.row) {
             match (self.width, self.is_big) {
                 (1, _) => self.sums(row, u8::from_le_bytes, u8::wrapping_add, u8::to_le_bytes),
@@ -75,7 +75,7 @@ impl Rows {
 
     /// Does the same as [`Rows::undo`], for floats. A row has the first bytes of all numbers first, the most
     /// significant ones, and the differences of all its bytes. The output is big-endian.
-    pub fn undo_floats(&self, bytes: Vec<u8>) -> Vec<u8> {
+    pub(super) fn undo_floats(&self, bytes: Vec<u8>) -> Vec<u8> {
         let whole = Self { width: 1, row: self.row, step: self.step, is_big: false };
         let planes = whole.undo(bytes);
         let mut out = vec![0; planes.len()];

@@ -62,7 +62,7 @@ pub(super) type Met = Arc<Mutex<HashMap<(String, u16), HashSet<IpAddr>>>>;
 
 /// Looks names up, and lets only some of the addresses through.
 #[derive(Debug)]
-pub struct Checked {
+pub(super) struct Checked {
     pub(super) inner: DefaultResolver,
     pub(super) wary: bool,
     pub(super) met: Met,

@@ -36,7 +36,7 @@ mod whole;
 
 use std::sync::Arc;
 
-pub use list::{objects, several};
+pub use list::{Several, objects, several};
 pub use options::{RemoteOptions, Watch};
 pub use plan::requests;
 pub(super) use resolve::joined;

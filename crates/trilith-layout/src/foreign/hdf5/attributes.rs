@@ -125,7 +125,7 @@ pub(super) enum Value {
 
 impl Attribute {
     /// Its value. References become paths by `paths`.
-    pub fn value(&self, file: &H5, heaps: &GlobalHeaps, paths: &dyn Fn(u64) -> String) -> Result<Value> {
+    pub(super) fn value(&self, file: &H5, heaps: &GlobalHeaps, paths: &dyn Fn(u64) -> String) -> Result<Value> {
         let Some(shape) = &self.space.shape else { return Ok(Value::List(Vec::new())) };
         let dims = self.typed.axes();
         let count = shape.iter().chain(dims).try_fold(1u64, |n, len| n.checked_mul(*len)).unwrap_or(u64::MAX);
@@ -177,7 +177,7 @@ impl Attribute {
     }
 
     /// Writes it as an item.
-    pub fn write(&self, file: &H5, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write(&self, file: &H5, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
         let shape = self.space.shape.as_deref().unwrap_or(&[]);
         let here = Elsewhere { file, heaps, typed: &self.typed, shape, bytes: &self.data };
         match &self.typed.special {
@@ -217,7 +217,7 @@ impl Attribute {
 
     /// The datasets to whose axes a dimension scale is attached, each with the number of the axis: its value if it is
     /// REFERENCE_LIST.
-    pub fn users(&self, file: &H5) -> Vec<(u64, u64)> {
+    pub(super) fn users(&self, file: &H5) -> Vec<(u64, u64)> {
         let Some([of, axis]) = self.typed.datatype.as_struct().map(|typed| typed.fields()) else { return Vec::new() };
         let one = |element: &[u8]| -> Option<(u64, u64)> {
             let at = |field: &Field| Some(file.fields(element.get(usize::try_from(field.offset).ok()?..)?, self.address));
@@ -240,13 +240,13 @@ impl Attribute {
     }
 
     /// Its value, if it is one element of a datatype.
-    pub fn element_of(&self, typed: &Typed) -> Option<Vec<u8>> {
+    pub(super) fn element_of(&self, typed: &Typed) -> Option<Vec<u8>> {
         let is_same = self.typed.datatype == typed.datatype && self.typed.order == typed.order && self.typed.dims == typed.dims;
         self.data.get(..usize::try_from(typed.size).ok()?).filter(|_| is_same).map(<[u8]>::to_vec)
     }
 
     /// The elements of each list of variable length.
-    pub fn sequences(&self, file: &H5, heaps: &GlobalHeaps) -> Result<Vec<Vec<Vec<u8>>>> {
+    pub(super) fn sequences(&self, file: &H5, heaps: &GlobalHeaps) -> Result<Vec<Vec<Vec<u8>>>> {
         let Special::Sequence(element) = &self.typed.special else { return Ok(Vec::new()) };
         let count = self.space.shape.iter().flatten().try_fold(1u64, |n, len| n.checked_mul(*len)).unwrap_or(u64::MAX);
         let mut lists = Vec::new();

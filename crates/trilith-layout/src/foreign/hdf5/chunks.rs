@@ -57,7 +57,7 @@ pub(super) struct Chunk {
 
 impl Storage {
     /// Reads a data layout message.
-    pub fn read(file: &H5, data: &[u8], address: u64) -> Result<Self> {
+    pub(super) fn read(file: &H5, data: &[u8], address: u64) -> Result<Self> {
         let mut at = file.fields(data, address);
         let version = at.uint(1)?;
         match version {
@@ -86,7 +86,7 @@ impl Storage {
     }
 
     /// Reads the list of the files that hold the data.
-    pub fn external(file: &H5, data: &[u8], address: u64) -> Result<Self> {
+    pub(super) fn external(file: &H5, data: &[u8], address: u64) -> Result<Self> {
         let mut at = file.fields(data, address);
         let version = at.uint(1)?;
         if version != 1 {
@@ -175,13 +175,13 @@ impl Found<'_> {
 
 impl Chunked {
     /// Returns `true` if there is no index of chunks, since none was written.
-    pub fn is_unwritten(&self) -> bool {
+    pub(super) fn is_unwritten(&self) -> bool {
         self.address.is_none()
     }
 
     /// Every chunk in row-major order; None if one was never written. `whole` is the bytes of a chunk without
     /// filters.
-    pub fn find(&self, file: &H5, shape: &[u64], most: &[u64], whole: u64, filtered: bool) -> Result<Vec<Option<Chunk>>> {
+    pub(super) fn find(&self, file: &H5, shape: &[u64], most: &[u64], whole: u64, filtered: bool) -> Result<Vec<Option<Chunk>>> {
         if self.chunk.len() != shape.len() || self.chunk.contains(&0) || most.len() != shape.len() {
             return Err(Error::malformed("the chunks of a dataset do not fit its shape"));
         }

@@ -52,7 +52,7 @@ type Pieces = Vec<Option<Chunk>>;
 
 impl Dataset {
     /// Reads the header.
-    pub fn read(file: &H5, header: &Header) -> Result<Self> {
+    pub(super) fn read(file: &H5, header: &Header) -> Result<Self> {
         let message =
             |kind, what: &str| header.message(kind).ok_or_else(|| Error::malformed(format!("a dataset without {what}")));
         let datatype = message(kind::DATATYPE, "a datatype")?;
@@ -85,18 +85,18 @@ impl Dataset {
     }
 
     /// Returns `true` if its elements are characters.
-    pub fn is_characters(&self) -> bool {
+    pub(super) fn is_characters(&self) -> bool {
         matches!(self.typed.datatype, Datatype::Ascii(1) | Datatype::Utf8(1)) && self.typed.dims.is_empty()
     }
 
     /// Makes bytes of characters, which may be parts of what a character is in UTF-8.
-    pub fn split_characters(&mut self) {
+    pub(super) fn split_characters(&mut self) {
         self.typed.datatype = Datatype::Ascii(1);
         self.typed.pads.clear();
     }
 
     /// Makes strings of the characters along the last axis. Returns `false` if the chunks cut these, or there are none.
-    pub fn join_characters(&mut self) -> bool {
+    pub(super) fn join_characters(&mut self) -> bool {
         let length = self.space.shape.as_deref().and_then(<[u64]>::last).copied().unwrap_or(0);
         let is_whole = match &self.storage {
             Storage::Chunked(chunked) => chunked.chunk.last() == Some(&length),
@@ -115,14 +115,14 @@ impl Dataset {
     }
 
     /// Returns `true` if elements that were never written have the fill value of the netCDF library.
-    pub fn has_library_fill(&self) -> bool {
+    pub(super) fn has_library_fill(&self) -> bool {
         let is_its = |fill: &Vec<u8>| fill_bytes(&self.typed.datatype, self.typed.order).is_some_and(|own| own == *fill);
         self.typed.dims.is_empty() && self.fill.as_ref().is_some_and(is_its)
     }
 
     /// Makes it longer, as a variable of netCDF whose records were not all written. `fill` is the value of an attribute. Returns it
     /// as it is stored, if it is to be a part of what is longer.
-    pub fn lengthen(&mut self, shape: Vec<u64>, fill: Option<Vec<u8>>) -> Option<Self> {
+    pub(super) fn lengthen(&mut self, shape: Vec<u64>, fill: Option<Vec<u8>>) -> Option<Self> {
         let Storage::Chunked(chunked) = &self.storage else { return None };
         let axes = shape.iter().zip(&chunked.chunk);
         let count = axes.fold(1u64, |n, (len, chunk)| n.saturating_mul(len.div_ceil((*chunk).max(1))));
@@ -143,7 +143,7 @@ impl Dataset {
     }
 
     /// Finds the files that hold the data, as a file in a folder names them.
-    pub fn find_data(&mut self, others: &mut Others<'_>, folder: &str) -> Result<()> {
+    pub(super) fn find_data(&mut self, others: &mut Others<'_>, folder: &str) -> Result<()> {
         if let (Storage::External(slots), Some(shape)) = (&self.storage, &self.space.shape) {
             let size = shape.iter().fold(self.typed.size, |n, len| n.saturating_mul(*len));
             self.storage = Storage::Outside(others.bytes(folder, slots, size)?);
@@ -152,14 +152,14 @@ impl Dataset {
     }
 
     /// Returns `true` if its elements are read as they are stored.
-    pub fn is_plain(&self) -> bool {
+    pub(super) fn is_plain(&self) -> bool {
         let typed = &self.typed;
         let is_elsewhere = matches!(typed.special, Special::Text | Special::Sequence(_)) || typed.has_strings();
         !is_elsewhere && typed.decoded.is_none()
     }
 
     /// Writes the items.
-    pub fn write(&self, file: &H5, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write(&self, file: &H5, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
         let Some(shape) = &self.space.shape else {
             text.item(name, "{}")?;
             return text.doc("an empty dataset: it has a datatype, but no elements");
@@ -200,7 +200,7 @@ impl Dataset {
     }
 
     /// Writes the members of structs that are lists of variable length, each as an item.
-    pub fn members(&self, file: &H5, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn members(&self, file: &H5, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
         let (Some(shape), false) = (&self.space.shape, self.typed.lists.is_empty()) else { return Ok(()) };
         let Ok(bytes) = self.descriptors(file, shape) else { return Ok(()) };
         Elsewhere { file, heaps, typed: &self.typed, shape, bytes: &bytes }.members(name, text)
@@ -289,7 +289,7 @@ impl Dataset {
         }
     }
 
-    pub fn write_fill(&self, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write_fill(&self, text: &mut LayoutText) -> Result<()> {
         let Some(fill) = &self.fill else { return Ok(()) };
         // That of characters is one of each string.
         let digits =
@@ -410,7 +410,7 @@ impl Dataset {
 
     /// Writes the fill value of the netCDF library. As the netCDF4 package has it, bytes have none unless the variable is
     /// filled.
-    pub fn library_fill(&self, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn library_fill(&self, text: &mut LayoutText) -> Result<()> {
         let is_byte = matches!(self.typed.datatype, Datatype::Int8 | Datatype::Uint8);
         let is_plain = self.typed.special == Special::None && self.typed.dims.is_empty() && self.typed.decoded.is_none();
         match fill_value(&self.typed.datatype) {
@@ -420,7 +420,7 @@ impl Dataset {
     }
 
     /// Writes remarks on the elements besides their datatype.
-    pub fn remarks(&self, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn remarks(&self, text: &mut LayoutText) -> Result<()> {
         match &self.typed.special {
             Special::Enum(names, values) => {
                 let names: Vec<Literal> = names.iter().map(|name| Literal::Text(name.clone())).collect();

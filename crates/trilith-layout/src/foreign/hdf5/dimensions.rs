@@ -11,7 +11,12 @@ use crate::error::Result;
 impl Place {
     /// Lengthens the axes of a variable to the dimensions without an end that they are; `scales` are the addresses of these
     /// dimensions. Returns the variable as it is stored, if chunks that were never written do not stand for everything that is missing.
-    pub fn lengthen(&self, scales: &[Option<u64>], attributes: &[Attribute], dataset: &mut Dataset) -> Result<Option<Dataset>> {
+    pub(super) fn lengthen(
+        &self,
+        scales: &[Option<u64>],
+        attributes: &[Attribute],
+        dataset: &mut Dataset,
+    ) -> Result<Option<Dataset>> {
         let mut shape = dataset.space.shape.clone().unwrap_or_default();
         for ((length, most), scale) in shape.iter_mut().zip(&dataset.space.most).zip(scales) {
             if let Some(scale) = scale.filter(|_| *most == u64::MAX) {

@@ -33,7 +33,7 @@ pub(super) struct Shown {
 
 impl Shown {
     /// Writes how the elements are made.
-    pub fn write(&self, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write(&self, text: &mut LayoutText) -> Result<()> {
         parts::write(&self.strings, &self.numbers, text)
     }
 }
@@ -62,7 +62,7 @@ impl Elsewhere<'_> {
     }
 
     /// Writes strings of variable length: each at its place, all together an array of the longest.
-    pub fn texts(&self, name: &str, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn texts(&self, name: &str, text: &mut LayoutText) -> Result<()> {
         let shape = &self.axes();
         if shape.contains(&0) {
             let mut typed = String::new();
@@ -88,7 +88,7 @@ impl Elsewhere<'_> {
     }
 
     /// Writes lists of variable length: one item each.
-    pub fn lists(&self, name: &str, element: &Element, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn lists(&self, name: &str, element: &Element, text: &mut LayoutText) -> Result<()> {
         self.lists_at(name, element, self.bytes, &self.axes(), text)
     }
 
@@ -112,7 +112,7 @@ impl Elsewhere<'_> {
     }
 
     /// Writes the members of structs that are lists of variable length: an item for each, `NAME@member`.
-    pub fn members(&self, name: &str, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn members(&self, name: &str, text: &mut LayoutText) -> Result<()> {
         for list in &self.typed.lists {
             let name = format!("{name}@{}", list.path);
             text.or_unreadable(&name, |text| {
@@ -133,7 +133,7 @@ impl Elsewhere<'_> {
     ///
     /// # Errors
     /// Returns `Unsupported` for structs of too many parts.
-    pub fn shown(&self) -> Result<Shown> {
+    pub(super) fn shown(&self) -> Result<Shown> {
         let file = self.file;
         let stored = self.typed.datatype.item_size();
         let mut strings = vec![stored, file.offset_size() as u64, file.length_size() as u64, file.place(0)];

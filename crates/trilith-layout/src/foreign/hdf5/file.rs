@@ -40,7 +40,7 @@ pub(super) struct H5 {
 
 impl H5 {
     /// Finds and reads the superblock.
-    pub fn open(source: &SourceRef, limits: &Limits) -> Result<Self> {
+    pub(super) fn open(source: &SourceRef, limits: &Limits) -> Result<Self> {
         let mut base = 0u64;
         let mut start = [0; 8];
         loop {
@@ -93,22 +93,22 @@ impl H5 {
     }
 
     /// The bytes of the file.
-    pub fn source(&self) -> &SourceRef {
+    pub(super) fn source(&self) -> &SourceRef {
         &self.source
     }
 
     /// The byte of the layout that is at an address.
-    pub fn place(&self, address: u64) -> u64 {
+    pub(super) fn place(&self, address: u64) -> u64 {
         address.saturating_add(self.base).saturating_add(self.shift)
     }
 
     /// Bytes after address 0.
-    pub fn len(&self) -> u64 {
+    pub(super) fn len(&self) -> u64 {
         self.source.len().saturating_sub(self.base)
     }
 
     /// Returns an error if the file is shorter than its superblock states.
-    pub fn cut_short(&self) -> Option<Error> {
+    pub(super) fn cut_short(&self) -> Option<Error> {
         // The one address that counts from the start of the file, a user block included.
         let end = self.end.filter(|end| *end > self.source.len())?;
         Some(Error::malformed(format!(
@@ -118,17 +118,17 @@ impl H5 {
     }
 
     /// Bytes of an address.
-    pub fn offset_size(&self) -> usize {
+    pub(super) fn offset_size(&self) -> usize {
         self.offsets
     }
 
     /// Bytes of a length.
-    pub fn length_size(&self) -> usize {
+    pub(super) fn length_size(&self) -> usize {
         self.lengths
     }
 
     /// The bytes at an address.
-    pub fn bytes(&self, address: u64, len: u64) -> Result<Vec<u8>> {
+    pub(super) fn bytes(&self, address: u64, len: u64) -> Result<Vec<u8>> {
         let end = address.checked_add(len).filter(|end| *end <= self.len());
         let Some(end) = end else {
             return Err(Error::malformed(format!("{len} bytes are expected at address {address}, the file has {}", self.len()))
@@ -150,13 +150,13 @@ impl H5 {
     }
 
     /// Returns the bytes at an offset, up to the end of the file but at most `most`.
-    pub fn bytes_up_to(&self, address: u64, most: u64) -> Result<Vec<u8>> {
+    pub(super) fn bytes_up_to(&self, address: u64, most: u64) -> Result<Vec<u8>> {
         self.bytes(address, most.min(self.len().saturating_sub(address)))
     }
 
     /// Announces the offsets that are read next. If each request takes long, the first of them is fetched together
     /// with those after it.
-    pub fn announce(&self, mut addresses: impl Iterator<Item = u64>) -> Result<()> {
+    pub(super) fn announce(&self, mut addresses: impl Iterator<Item = u64>) -> Result<()> {
         let is_known = |number: &u64| self.blocks.borrow().contains_key(number);
         let Some(first) = addresses.next().map(|address| address / BLOCK).filter(|number| !is_known(number)) else {
             return Ok(());
@@ -192,12 +192,12 @@ impl H5 {
     }
 
     /// Reads fields of bytes that are at an address.
-    pub fn fields<'b>(&self, bytes: &'b [u8], address: u64) -> Fields<'b> {
+    pub(super) fn fields<'b>(&self, bytes: &'b [u8], address: u64) -> Fields<'b> {
         Fields { bytes, at: 0, origin: address.saturating_add(self.base), offsets: self.offsets, lengths: self.lengths }
     }
 
     /// The bytes at an address, which begin with a signature and a version.
-    pub fn signed(&self, bytes: &[u8], signature: &[u8; 4], address: u64) -> Result<()> {
+    pub(super) fn signed(&self, bytes: &[u8], signature: &[u8; 4], address: u64) -> Result<()> {
         if bytes.starts_with(signature) {
             return Ok(());
         }
@@ -261,7 +261,7 @@ pub(super) struct Fields<'b> {
 
 impl<'b> Fields<'b> {
     /// The next bytes.
-    pub fn take(&mut self, len: usize) -> Result<&'b [u8]> {
+    pub(super) fn take(&mut self, len: usize) -> Result<&'b [u8]> {
         let end = self.at.checked_add(len);
         let taken = end.and_then(|end| self.bytes.get(self.at..end)).ok_or_else(|| {
             Error::malformed(format!("expected {len} more bytes of metadata, found {}", self.rest().len()))
@@ -272,37 +272,37 @@ impl<'b> Fields<'b> {
     }
 
     /// Goes past bytes.
-    pub fn skip(&mut self, len: usize) -> Result<()> {
+    pub(super) fn skip(&mut self, len: usize) -> Result<()> {
         self.take(len).map(drop)
     }
 
     /// A number of at most 8 bytes.
-    pub fn uint(&mut self, len: usize) -> Result<u64> {
+    pub(super) fn uint(&mut self, len: usize) -> Result<u64> {
         let mut word = [0; 8];
         word.iter_mut().zip(self.take(len)?).for_each(|(to, from)| *to = *from);
         Ok(u64::from_le_bytes(word))
     }
 
     /// A length.
-    pub fn length(&mut self) -> Result<u64> {
+    pub(super) fn length(&mut self) -> Result<u64> {
         self.uint(self.lengths)
     }
 
     /// An address; None if it is not defined.
-    pub fn address(&mut self) -> Result<Option<u64>> {
+    pub(super) fn address(&mut self) -> Result<Option<u64>> {
         let value = self.uint(self.offsets)?;
         let undefined = u64::MAX >> (64 - 8 * self.offsets);
         Ok((value != undefined).then_some(value))
     }
 
     /// An address that has to be defined.
-    pub fn defined(&mut self, what: &str) -> Result<u64> {
+    pub(super) fn defined(&mut self, what: &str) -> Result<u64> {
         let at = self.position();
         self.address()?.ok_or_else(|| Error::malformed(format!("the address of {what} is not defined")).at_byte(at))
     }
 
     /// Bytes up to a NUL, which is gone past.
-    pub fn text(&mut self) -> Result<String> {
+    pub(super) fn text(&mut self) -> Result<String> {
         let len = self.rest().iter().position(|byte| *byte == 0);
         let len = len.ok_or_else(|| Error::malformed("a name without an end").at_byte(self.position()))?;
         let text = undeclared_text(self.take(len)?);
@@ -311,17 +311,17 @@ impl<'b> Fields<'b> {
     }
 
     /// Returns the rest.
-    pub fn rest(&self) -> &'b [u8] {
+    pub(super) fn rest(&self) -> &'b [u8] {
         self.bytes.get(self.at..).unwrap_or(&[])
     }
 
     /// Returns the number of bytes that were passed.
-    pub fn done(&self) -> usize {
+    pub(super) fn done(&self) -> usize {
         self.at
     }
 
     /// The byte of the file that comes next.
-    pub fn position(&self) -> u64 {
+    pub(super) fn position(&self) -> u64 {
         self.origin.saturating_add(self.at as u64)
     }
 }

@@ -5,20 +5,20 @@ use crate::error::{Error, Result};
 
 /// Kinds of messages.
 pub(super) mod kind {
-    pub const DATASPACE: u64 = 1;
-    pub const LINK_INFO: u64 = 2;
-    pub const DATATYPE: u64 = 3;
-    pub const FILL_OLD: u64 = 4;
-    pub const FILL: u64 = 5;
-    pub const LINK: u64 = 6;
-    pub const EXTERNAL: u64 = 7;
-    pub const LAYOUT: u64 = 8;
-    pub const GROUP_INFO: u64 = 10;
-    pub const FILTERS: u64 = 11;
-    pub const ATTRIBUTE: u64 = 12;
-    pub const CONTINUATION: u64 = 16;
-    pub const SYMBOLS: u64 = 17;
-    pub const ATTRIBUTE_INFO: u64 = 21;
+    pub(crate) const DATASPACE: u64 = 1;
+    pub(crate) const LINK_INFO: u64 = 2;
+    pub(crate) const DATATYPE: u64 = 3;
+    pub(crate) const FILL_OLD: u64 = 4;
+    pub(crate) const FILL: u64 = 5;
+    pub(crate) const LINK: u64 = 6;
+    pub(crate) const EXTERNAL: u64 = 7;
+    pub(crate) const LAYOUT: u64 = 8;
+    pub(crate) const GROUP_INFO: u64 = 10;
+    pub(crate) const FILTERS: u64 = 11;
+    pub(crate) const ATTRIBUTE: u64 = 12;
+    pub(crate) const CONTINUATION: u64 = 16;
+    pub(crate) const SYMBOLS: u64 = 17;
+    pub(crate) const ATTRIBUTE_INFO: u64 = 21;
 }
 
 /// Messages of one header, and bytes of them: more has no honest file.
@@ -53,7 +53,7 @@ pub(super) struct Header {
 
 impl Header {
     /// Reads the header at an address, with all its parts.
-    pub fn read(file: &H5, address: u64) -> Result<Self> {
+    pub(super) fn read(file: &H5, address: u64) -> Result<Self> {
         Self::read_with(file, address, Shared::Followed)
     }
 
@@ -146,12 +146,12 @@ impl Header {
     }
 
     /// The first message of a kind.
-    pub fn message(&self, kind: u64) -> Option<&Message> {
+    pub(super) fn message(&self, kind: u64) -> Option<&Message> {
         self.messages.iter().find(|message| message.kind == kind)
     }
 
     /// Returns `true` if it is the header of a group.
-    pub fn is_group(&self) -> bool {
+    pub(super) fn is_group(&self) -> bool {
         let of_groups = [kind::SYMBOLS, kind::LINK_INFO, kind::LINK, kind::GROUP_INFO];
         self.messages.iter().any(|message| of_groups.contains(&message.kind)) && self.message(kind::LAYOUT).is_none()
     }

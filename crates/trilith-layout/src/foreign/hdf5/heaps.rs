@@ -17,7 +17,7 @@ pub(super) struct LocalHeap {
 
 impl LocalHeap {
     /// Reads the heap at an address.
-    pub fn read(file: &H5, address: u64) -> Result<Self> {
+    pub(super) fn read(file: &H5, address: u64) -> Result<Self> {
         let head = file.bytes(address, (8 + 2 * file.length_size() + file.offset_size()) as u64)?;
         file.signed(&head, b"HEAP", address)?;
         let mut at = file.fields(&head, address);
@@ -29,7 +29,7 @@ impl LocalHeap {
     }
 
     /// The name at an offset.
-    pub fn name(&self, file: &H5, offset: u64) -> Result<String> {
+    pub(super) fn name(&self, file: &H5, offset: u64) -> Result<String> {
         let from = usize::try_from(offset).ok().and_then(|from| self.bytes.get(from..));
         let from = from.ok_or_else(|| Error::malformed("a name is after the end of the heap of names"))?;
         file.fields(from, self.address.saturating_add(offset)).text()
@@ -55,7 +55,7 @@ pub(super) struct FractalHeap {
 
 impl FractalHeap {
     /// Reads the header of the heap at an address.
-    pub fn read(file: &H5, address: u64) -> Result<Self> {
+    pub(super) fn read(file: &H5, address: u64) -> Result<Self> {
         let head = file.bytes_up_to(address, 256)?;
         file.signed(&head, b"FRHP", address)?;
         let mut at = file.fields(&head, address);
@@ -91,7 +91,7 @@ impl FractalHeap {
     }
 
     /// The bytes of an object and their address, by the identity that a record has.
-    pub fn object(&self, file: &H5, id: &[u8]) -> Result<(Vec<u8>, u64)> {
+    pub(super) fn object(&self, file: &H5, id: &[u8]) -> Result<(Vec<u8>, u64)> {
         let id = id.get(..self.id_len.min(id.len())).unwrap_or(id);
         let mut at = file.fields(id, 0);
         let first = at.uint(1)?;
@@ -202,7 +202,7 @@ pub(super) struct GlobalHeaps {
 
 impl GlobalHeaps {
     /// Returns the place of an object: its offset and its length.
-    pub fn object(&self, file: &H5, address: u64, index: u64) -> Result<(u64, u64)> {
+    pub(super) fn object(&self, file: &H5, address: u64, index: u64) -> Result<(u64, u64)> {
         let known = self.known.borrow().get(&address).cloned();
         let collection = match known {
             Some(known) => known,
@@ -220,7 +220,7 @@ impl GlobalHeaps {
     ///
     /// # Errors
     /// Returns `Malformed` if the object has fewer bytes.
-    pub fn elements(&self, file: &H5, (heap, index): (u64, u64), (count, size): (u64, u64)) -> Result<u64> {
+    pub(super) fn elements(&self, file: &H5, (heap, index): (u64, u64), (count, size): (u64, u64)) -> Result<u64> {
         let (address, len) = self.object(file, heap, index)?;
         if count.checked_mul(size).is_none_or(|bytes| bytes > len) {
             let each = if size == 1 { "bytes".to_owned() } else { format!("elements of {size} bytes") };

@@ -32,7 +32,7 @@ pub(super) struct Link {
 
 impl Link {
     /// The address of the object, if it is in this file.
-    pub fn object(&self) -> Option<u64> {
+    pub(super) fn object(&self) -> Option<u64> {
         match self.target {
             Target::Hard(address) => Some(address),
             _ => None,

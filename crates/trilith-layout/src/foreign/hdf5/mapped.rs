@@ -38,7 +38,7 @@ pub(super) enum Selection {
 
 impl Selection {
     /// The blocks along each axis, if any element is selected.
-    pub fn spans(&self, shape: &[u64]) -> Option<Vec<[u64; 4]>> {
+    pub(super) fn spans(&self, shape: &[u64]) -> Option<Vec<[u64; 4]>> {
         match self {
             Self::None => None,
             _ if shape.contains(&0) => None,
@@ -272,7 +272,7 @@ fn source(place: &Rc<Place>, path: &str, of: &Dataset, others: &mut Others<'_>) 
 
 impl Sources {
     /// The one source of a dataset that has more elements than it stores.
-    pub fn records(at: &Rc<Place>, stored: Dataset) -> Self {
+    pub(super) fn records(at: &Rc<Place>, stored: Dataset) -> Self {
         let shape = stored.space.shape.clone().unwrap_or_default();
         let all: Vec<u64> = shape.iter().flat_map(|len| [0, 1, 1, *len]).collect();
         let numbers = [&all[..], &[shape.len() as u64], &all].concat();
@@ -284,7 +284,7 @@ impl Sources {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn write(self, of: &Dataset, name: &str, text: &mut LayoutText) -> Result<Vec<Part>> {
+    pub(super) fn write(self, of: &Dataset, name: &str, text: &mut LayoutText) -> Result<Vec<Part>> {
         let shape = of.space.shape.as_deref().unwrap_or(&[]);
         if shape.contains(&0) {
             let (mut typed, all) = (String::new(), [shape, &of.typed.dims].concat());
@@ -319,7 +319,7 @@ impl Part {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub fn write(self, others: &mut Others<'_>, text: &mut LayoutText, depth: usize) -> Result<()> {
+    pub(super) fn write(self, others: &mut Others<'_>, text: &mut LayoutText, depth: usize) -> Result<()> {
         /// Maximum depth of virtual datasets that are made of virtual datasets.
         const DEPTH: usize = 4;
         let Part { name, at, dataset } = self;

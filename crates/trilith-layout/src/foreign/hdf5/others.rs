@@ -41,7 +41,7 @@ pub(super) struct Others<'r> {
 
 impl<'r> Others<'r> {
     /// No files; `len` is the number of bytes of the file itself in the layout.
-    pub fn new(resolve: &'r dyn Resolve, len: u64, limits: &Limits) -> Self {
+    pub(super) fn new(resolve: &'r dyn Resolve, len: u64, limits: &Limits) -> Self {
         let (known, files) = (HashMap::new(), HashMap::new());
         Self { resolve, limits: limits.clone(), known, files, parts: Vec::new(), end: len }
     }
@@ -50,7 +50,7 @@ impl<'r> Others<'r> {
     ///
     /// # Errors
     /// Returns `Unsupported` if it cannot be opened, and the errors of [`H5::open`].
-    pub fn file(&mut self, folder: &str, name: &str) -> Result<Rc<Place>> {
+    pub(super) fn file(&mut self, folder: &str, name: &str) -> Result<Rc<Place>> {
         let uri = reference(folder, name);
         if let Some(known) = self.files.get(&uri) {
             return Ok(Rc::clone(known));
@@ -73,7 +73,7 @@ impl<'r> Others<'r> {
     ///
     /// # Errors
     /// Returns the errors of [`Others::file`] and [`Place::led`].
-    pub fn follow(&mut self, place: &Rc<Place>, path: &str, group: u64) -> Result<Option<(Rc<Place>, u64)>> {
+    pub(super) fn follow(&mut self, place: &Rc<Place>, path: &str, group: u64) -> Result<Option<(Rc<Place>, u64)>> {
         let (mut place, mut path, mut group, mut hops) = (Rc::clone(place), path.to_owned(), group, HOPS);
         loop {
             match place.led(&path, group, &mut hops)? {
@@ -92,7 +92,7 @@ impl<'r> Others<'r> {
     ///
     /// # Errors
     /// Returns `Malformed` if the files have fewer bytes, `Unsupported` if one of them cannot be opened.
-    pub fn bytes(&mut self, folder: &str, slots: &[Slot], size: u64) -> Result<u64> {
+    pub(super) fn bytes(&mut self, folder: &str, slots: &[Slot], size: u64) -> Result<u64> {
         let mut found = Vec::new();
         let mut left = size;
         for slot in slots.iter().filter(|slot| slot.len != Some(0)) {
@@ -148,7 +148,7 @@ impl<'r> Others<'r> {
     }
 
     /// Writes which files follow the file itself.
-    pub fn write(&self, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write(&self, text: &mut LayoutText) -> Result<()> {
         if self.parts.is_empty() { Ok(()) } else { text.files(&self.parts) }
     }
 }

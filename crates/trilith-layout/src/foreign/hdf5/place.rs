@@ -54,7 +54,7 @@ pub(super) struct Place {
 
 impl Place {
     /// A file that is open.
-    pub fn new(file: H5, number: usize, folder: String) -> Result<Self> {
+    pub(super) fn new(file: H5, number: usize, folder: String) -> Result<Self> {
         let header = Header::read(&file, file.root)?;
         let is_mark = |name: &str| matches!(name, "_NCProperties" | "_nc3_strict");
         let is_netcdf = attributes::all(&file, &header).0.iter().any(|attribute| is_mark(&attribute.name));
@@ -77,7 +77,7 @@ impl Place {
     }
 
     /// Returns to what a path leads from the group at an address. The links on the way are taken off `hops`.
-    pub fn led(&self, to: &str, group: u64, hops: &mut usize) -> Result<Led> {
+    pub(super) fn led(&self, to: &str, group: u64, hops: &mut usize) -> Result<Led> {
         let steps = |path: &str| -> Vec<String> {
             path.rsplit('/').filter(|step| !matches!(*step, "" | ".")).map(str::to_owned).collect()
         };
@@ -124,7 +124,7 @@ impl Place {
     }
 
     /// The addresses of the dimensions of netCDF that have a number, by their numbers; found once.
-    pub fn dimensions(&self) -> &HashMap<i64, u64> {
+    pub(super) fn dimensions(&self) -> &HashMap<i64, u64> {
         self.dimensions.get_or_init(|| {
             let number = |address: &u64| {
                 let header = Header::read(&self.file, *address).ok().filter(|header| !header.is_group())?;
@@ -142,7 +142,7 @@ impl Place {
     }
 
     /// The paths of all objects, found once.
-    pub fn paths(&self) -> &HashMap<u64, String> {
+    pub(super) fn paths(&self) -> &HashMap<u64, String> {
         self.paths.get_or_init(|| {
             let mut paths = HashMap::from([(self.file.root, "/".to_owned())]);
             let mut todo = vec![(self.file.root, String::new())];

@@ -107,14 +107,14 @@ impl Typed {
     }
 
     /// Reads a datatype message.
-    pub fn read(file: &H5, data: &[u8], address: u64) -> Result<Self> {
+    pub(super) fn read(file: &H5, data: &[u8], address: u64) -> Result<Self> {
         let typed = Self::next(file, &mut file.fields(data, address), 0)?;
         typed.datatype.check_width(file.len()).map_err(|error| error.at_byte(address.saturating_add(file.base)))?;
         Ok(typed)
     }
 
     /// Reads a datatype, and goes past it.
-    pub fn next(file: &H5, at: &mut Fields<'_>, depth: usize) -> Result<Self> {
+    pub(super) fn next(file: &H5, at: &mut Fields<'_>, depth: usize) -> Result<Self> {
         if depth > DEPTH {
             return Err(Error::limit(format!("datatypes nest more than {DEPTH} deep")));
         }
@@ -200,7 +200,7 @@ impl Typed {
     }
 
     /// The elements of it as an array.
-    pub fn element(&self) -> Element {
+    pub(super) fn element(&self) -> Element {
         let is_reference = self.special == Special::Reference;
         let is_plain = !self.has_elsewhere()
             && (is_reference || matches!(self.special, Special::None | Special::Enum(..) | Special::Raw(_)));
@@ -209,25 +209,25 @@ impl Typed {
     }
 
     /// The datatype of an element of a list.
-    pub fn of(element: &Element) -> Self {
+    pub(super) fn of(element: &Element) -> Self {
         let (datatype, order, dims) = (element.datatype.clone(), element.order, element.dims.clone());
         Self { dims, size: element.size, ..Self::plain(datatype, order) }
     }
 
     /// Returns `true` for a struct with members of variable length.
-    pub fn has_elsewhere(&self) -> bool {
+    pub(super) fn has_elsewhere(&self) -> bool {
         !self.texts.is_empty() || !self.lists.is_empty()
     }
 
     /// Whether strings, or numbers in a struct, have to be made of what is stored.
-    pub fn has_strings(&self) -> bool {
+    pub(super) fn has_strings(&self) -> bool {
         let is_struct = self.datatype.as_struct().is_some();
         // A NUL ends the strings of structs, too; they stay unchanged, so that structs can be read in place.
         self.has_elsewhere() || !self.numbers.is_empty() || self.pads.iter().any(|(_, pad)| !is_struct || *pad == Pad::Spaced)
     }
 
     /// The axes of an element.
-    pub fn axes(&self) -> &[u64] {
+    pub(super) fn axes(&self) -> &[u64] {
         match self.special {
             // The last one is that of the bytes which lead to what is elsewhere.
             Special::Text | Special::Sequence(_) => self.dims.split_last().map_or(&[], |(_, axes)| axes),
@@ -393,7 +393,7 @@ pub(super) struct Space {
 
 impl Space {
     /// Reads a dataspace message.
-    pub fn read(file: &H5, data: &[u8], address: u64) -> Result<Self> {
+    pub(super) fn read(file: &H5, data: &[u8], address: u64) -> Result<Self> {
         let mut at = file.fields(data, address);
         let (version, rank, flags) = (at.uint(1)?, at.uint(1)?, at.uint(1)?);
         let kind = match version {

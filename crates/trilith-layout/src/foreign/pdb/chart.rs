@@ -39,25 +39,25 @@ pub(super) struct Types<'f> {
 }
 
 impl<'f> Types<'f> {
-    pub fn new(formats: &'f Formats, tables: &'f Tables) -> Self {
+    pub(super) fn new(formats: &'f Formats, tables: &'f Tables) -> Self {
         let rows = tables.chart.iter().enumerate().map(|(at, row)| (row.name.as_str(), at)).collect();
         Self { formats, tables, known: HashMap::new(), rows }
     }
 
     /// A type that was declared.
-    pub fn get(&self, name: &str) -> Result<&Type> {
+    pub(super) fn get(&self, name: &str) -> Result<&Type> {
         let known = self.known.get(name).and_then(Option::as_ref);
         known.ok_or_else(|| Error::malformed(format!("type {name:?} is not in the chart of the file")))
     }
 
     /// The name of a type by its number in the chart.
-    pub fn numbered(&self, number: u64) -> Option<&'f str> {
+    pub(super) fn numbered(&self, number: u64) -> Option<&'f str> {
         let row = self.tables.chart.get(usize::try_from(number).ok()?)?;
         Some(row.name.as_str())
     }
 
     /// Declares a type in the layout, those of its members first.
-    pub fn declare(&mut self, name: &str, text: &mut LayoutText, depth: usize, limits: &Limits) -> Result<()> {
+    pub(super) fn declare(&mut self, name: &str, text: &mut LayoutText, depth: usize, limits: &Limits) -> Result<()> {
         limits.charge_depth(depth, "a struct")?;
         match self.known.get(name) {
             Some(Some(_)) => return Ok(()),

@@ -32,7 +32,7 @@ pub(super) struct Formats {
 
 impl Formats {
     /// Reads the beginning of a file.
-    pub fn read(source: &SourceRef, limits: &Limits) -> Result<Self> {
+    pub(super) fn read(source: &SourceRef, limits: &Limits) -> Result<Self> {
         let start = read_vec(&**source, 0, source.len().min(512), limits)?;
         let cut = || Error::malformed("its beginning is cut short").at_byte(0);
         let line = start.iter().position(|byte| *byte == b'\n').ok_or_else(cut)? + 1;

@@ -46,7 +46,7 @@ pub(super) struct Tables {
 
 impl Tables {
     /// Reads what is from the chart to the end of the file.
-    pub fn read(source: &SourceRef, formats: &Formats, limits: &Limits) -> Result<Self> {
+    pub(super) fn read(source: &SourceRef, formats: &Formats, limits: &Limits) -> Result<Self> {
         let (chart, symbols, end) = (formats.chart, formats.symbols, source.len());
         if chart > symbols || symbols > end {
             let message = format!("its chart is at byte {chart} and its symbols at byte {symbols}, but the file has {end} bytes");

@@ -73,7 +73,7 @@ pub(super) enum Values {
 
 impl<'s> Tiff<'s> {
     /// Reads the header.
-    pub fn open(source: &'s SourceRef, limits: &'s Limits) -> Result<Self> {
+    pub(super) fn open(source: &'s SourceRef, limits: &'s Limits) -> Result<Self> {
         let mut header = HeaderReader::at(&**source, 0, limits);
         let order = if header.take(2)? == b"MM" { Byteorder::Big } else { Byteorder::Little };
         let mut file = Self { source, limits, order, wide: false, first: 0 };
@@ -86,7 +86,7 @@ impl<'s> Tiff<'s> {
     }
 
     /// Bytes of the file.
-    pub fn len(&self) -> u64 {
+    pub(super) fn len(&self) -> u64 {
         self.source.len()
     }
 
@@ -100,7 +100,7 @@ impl<'s> Tiff<'s> {
     }
 
     /// The directories in a row that begins at a byte, those that `seen` has left out; and why the next one cannot be read.
-    pub fn row(&self, first: u64, seen: &mut HashSet<u64>) -> Result<(Vec<Directory>, Option<Error>)> {
+    pub(super) fn row(&self, first: u64, seen: &mut HashSet<u64>) -> Result<(Vec<Directory>, Option<Error>)> {
         let (mut found, mut next) = (Vec::new(), first);
         while next != 0 && seen.insert(next) {
             if seen.len() as u64 > self.limits.items {
@@ -122,7 +122,7 @@ impl<'s> Tiff<'s> {
     }
 
     /// The directories of the file.
-    pub fn directories(&self, seen: &mut HashSet<u64>) -> Result<(Vec<Directory>, Option<Error>)> {
+    pub(super) fn directories(&self, seen: &mut HashSet<u64>) -> Result<(Vec<Directory>, Option<Error>)> {
         self.row(self.first, seen)
     }
 
@@ -144,7 +144,7 @@ impl<'s> Tiff<'s> {
     }
 
     /// The type of the values of a tag, as a layout has it; None if it has none.
-    pub fn spelled(&self, tag: &Tag) -> Option<String> {
+    pub(super) fn spelled(&self, tag: &Tag) -> Option<String> {
         let (name, size) = KINDS.get(tag.kind as usize).filter(|kind| !kind.0.is_empty())?;
         let order = match (size, self.order) {
             (1, _) => "",
@@ -155,7 +155,7 @@ impl<'s> Tiff<'s> {
     }
 
     /// Returns `true` if the values of a tag are characters.
-    pub fn is_text(&self, tag: &Tag) -> bool {
+    pub(super) fn is_text(&self, tag: &Tag) -> bool {
         KINDS.get(tag.kind as usize).is_some_and(|kind| kind.0 == "S1")
     }
 
@@ -164,7 +164,7 @@ impl<'s> Tiff<'s> {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they are not in the file,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for kinds that are not known.
-    pub fn values(&self, tag: &Tag) -> Result<Values> {
+    pub(super) fn values(&self, tag: &Tag) -> Result<Values> {
         let unknown = || Error::unsupported(format!("values of kind {}", tag.kind));
         let (name, size) = *KINDS.get(tag.kind as usize).filter(|kind| kind.1 > 0).ok_or_else(unknown)?;
         if tag.count > MOST {
@@ -202,7 +202,7 @@ impl<'s> Tiff<'s> {
 
 impl Directory {
     /// A tag.
-    pub fn tag(&self, id: u64) -> Option<&Tag> {
+    pub(super) fn tag(&self, id: u64) -> Option<&Tag> {
         self.tags.iter().find(|tag| tag.id == id)
     }
 
@@ -210,7 +210,7 @@ impl Directory {
     ///
     /// # Errors
     /// Returns the errors of [`Tiff::values`].
-    pub fn numbers(&self, file: &Tiff<'_>, id: u64) -> Result<Option<Vec<u64>>> {
+    pub(super) fn numbers(&self, file: &Tiff<'_>, id: u64) -> Result<Option<Vec<u64>>> {
         let Some(tag) = self.tag(id) else { return Ok(None) };
         let wrong = || Error::malformed(format!("the tag {id} has no whole numbers"));
         match file.values(tag).doing(|| format!("reading the tag {id}"))? {
@@ -225,7 +225,7 @@ impl Directory {
     ///
     /// # Errors
     /// Returns the errors of [`Directory::numbers`].
-    pub fn number(&self, file: &Tiff<'_>, id: u64, without: u64) -> Result<u64> {
+    pub(super) fn number(&self, file: &Tiff<'_>, id: u64, without: u64) -> Result<u64> {
         Ok(self.numbers(file, id)?.and_then(|numbers| numbers.first().copied()).unwrap_or(without))
     }
 }

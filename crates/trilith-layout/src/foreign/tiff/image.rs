@@ -65,7 +65,7 @@ impl Image {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for samples that no array has,
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for tags that contradict each other.
-    pub fn read(file: &Tiff<'_>, tags: &Directory) -> Result<Self> {
+    pub(super) fn read(file: &Tiff<'_>, tags: &Directory) -> Result<Self> {
         let number = |id, without| tags.number(file, id, without);
         let (width, height, depth) = (number(id::WIDTH, 0)?, number(id::HEIGHT, 0)?, number(id::DEPTH, 1)?);
         let samples = number(id::SAMPLES, 1)?;
@@ -106,7 +106,7 @@ impl Image {
     }
 
     /// The same, if this is the only directory of the file: of the images that its description lists.
-    pub fn alone(mut self, file: &Tiff<'_>, tags: &Directory) -> Self {
+    pub(super) fn alone(mut self, file: &Tiff<'_>, tags: &Directory) -> Self {
         // A fault of the description is reported when it becomes an attribute.
         if let Some(Ok(Values::Text(text))) = tags.tag(id::DESCRIPTION).map(|tag| file.values(tag)) {
             let (samples, is_planar) = stack::samples(file, tags);
@@ -119,7 +119,7 @@ impl Image {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read.
-    pub fn of_planes(file: &Tiff<'_>, planes: &[&Directory], around: &[Axis]) -> Result<Option<Self>> {
+    pub(super) fn of_planes(file: &Tiff<'_>, planes: &[&Directory], around: &[Axis]) -> Result<Option<Self>> {
         let mut first: Option<Self> = None;
         for tags in planes {
             match (Self::read(file, tags), &first) {
@@ -133,17 +133,17 @@ impl Image {
     }
 
     /// Returns `true` if scale and offset can be applied to its samples.
-    pub fn is_number(&self) -> bool {
+    pub(super) fn is_number(&self) -> bool {
         self.datatype.is_integer() || matches!(self.datatype, Datatype::Float32 | Datatype::Float64)
     }
 
     /// The lengths of the array of one page.
-    pub fn shape(&self) -> &[u64] {
+    pub(super) fn shape(&self) -> &[u64] {
         &self.shape
     }
 
     /// Returns the height and the width of an image without a depth.
-    pub fn lengths(&self) -> Option<(u64, u64)> {
+    pub(super) fn lengths(&self) -> Option<(u64, u64)> {
         let at = |name| self.dims.iter().position(|dim| *dim == name).and_then(|at| self.shape.get(at).copied());
         if at("z").is_some() { None } else { at("y").zip(at("x")) }
     }
@@ -275,7 +275,7 @@ impl Image {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the number of places is not that of the chunks.
-    pub fn write(self, file: &Tiff<'_>, planes: &[&Directory], name: &str, text: &mut LayoutText) -> Result<Written> {
+    pub(super) fn write(self, file: &Tiff<'_>, planes: &[&Directory], name: &str, text: &mut LayoutText) -> Result<Written> {
         let (mut starts, mut lens) = (Vec::new(), Vec::new());
         for tags in planes {
             starts.extend(self.starts(file, tags)?);

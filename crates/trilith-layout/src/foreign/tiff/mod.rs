@@ -24,31 +24,31 @@ use crate::limits::Limits;
 
 /// The numbers of the tags that say where an image is and what it is.
 mod id {
-    pub const WIDTH: u64 = 256;
-    pub const HEIGHT: u64 = 257;
-    pub const BITS: u64 = 258;
-    pub const COMPRESSION: u64 = 259;
-    pub const FILL_ORDER: u64 = 266;
-    pub const DESCRIPTION: u64 = 270;
-    pub const SUBFILE: u64 = 254;
-    pub const GDAL: u64 = 42112;
-    pub const NODATA: u64 = 42113;
-    pub const STRIP_OFFSETS: u64 = 273;
-    pub const SAMPLES: u64 = 277;
-    pub const STRIP_ROWS: u64 = 278;
-    pub const STRIP_BYTES: u64 = 279;
-    pub const PLANAR: u64 = 284;
-    pub const PHOTOMETRIC: u64 = 262;
-    pub const PREDICTOR: u64 = 317;
-    pub const TILE_WIDTH: u64 = 322;
-    pub const TILE_HEIGHT: u64 = 323;
-    pub const TILE_OFFSETS: u64 = 324;
-    pub const TILE_BYTES: u64 = 325;
-    pub const SMALLER: u64 = 330;
-    pub const FORMAT: u64 = 339;
-    pub const JPEG_TABLES: u64 = 347;
-    pub const DEPTH: u64 = 32997;
-    pub const TILE_DEPTH: u64 = 32998;
+    pub(super) const WIDTH: u64 = 256;
+    pub(super) const HEIGHT: u64 = 257;
+    pub(super) const BITS: u64 = 258;
+    pub(super) const COMPRESSION: u64 = 259;
+    pub(super) const FILL_ORDER: u64 = 266;
+    pub(super) const DESCRIPTION: u64 = 270;
+    pub(super) const SUBFILE: u64 = 254;
+    pub(super) const GDAL: u64 = 42112;
+    pub(super) const NODATA: u64 = 42113;
+    pub(super) const STRIP_OFFSETS: u64 = 273;
+    pub(super) const SAMPLES: u64 = 277;
+    pub(super) const STRIP_ROWS: u64 = 278;
+    pub(super) const STRIP_BYTES: u64 = 279;
+    pub(super) const PLANAR: u64 = 284;
+    pub(super) const PHOTOMETRIC: u64 = 262;
+    pub(super) const PREDICTOR: u64 = 317;
+    pub(super) const TILE_WIDTH: u64 = 322;
+    pub(super) const TILE_HEIGHT: u64 = 323;
+    pub(super) const TILE_OFFSETS: u64 = 324;
+    pub(super) const TILE_BYTES: u64 = 325;
+    pub(super) const SMALLER: u64 = 330;
+    pub(super) const FORMAT: u64 = 339;
+    pub(super) const JPEG_TABLES: u64 = 347;
+    pub(super) const DEPTH: u64 = 32997;
+    pub(super) const TILE_DEPTH: u64 = 32998;
 }
 
 /// Tags of which nothing is left to say, once the image is described.

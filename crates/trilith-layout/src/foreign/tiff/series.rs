@@ -21,7 +21,7 @@ pub(super) struct Series {
 
 impl Series {
     /// A page on its own.
-    pub fn alone(page: usize) -> Self {
+    pub(super) fn alone(page: usize) -> Self {
         Self { pages: vec![page], plane: None, smaller: Vec::new() }
     }
 }

@@ -220,7 +220,7 @@ fn end_of_tag(text: &str) -> Option<usize> {
 
 impl<'t> Tag<'t> {
     /// The value of an attribute, as it is written.
-    pub fn value(&self, name: &str) -> Option<&'t str> {
+    pub(super) fn value(&self, name: &str) -> Option<&'t str> {
         let mut rest = self.attributes;
         loop {
             let (key, after) = rest.split_once('=')?;
@@ -234,7 +234,7 @@ impl<'t> Tag<'t> {
         }
     }
 
-    pub fn number(&self, name: &str) -> Option<u64> {
+    pub(super) fn number(&self, name: &str) -> Option<u64> {
         self.value(name)?.trim().parse().ok()
     }
 }

@@ -22,10 +22,10 @@ pub(super) enum Expr {
 }
 
 impl Expr {
-    pub const ZERO: Expr = Expr::Const(0);
-    pub const ONE: Expr = Expr::Const(1);
+    pub(super) const ZERO: Expr = Expr::Const(0);
+    pub(super) const ONE: Expr = Expr::Const(1);
 
-    pub fn length(self, suffix: i8) -> Expr {
+    pub(super) fn length(self, suffix: i8) -> Expr {
         match self {
             Expr::Const(value) => Expr::Const(crate::layout::sizes::suffixed(value, suffix)),
             other if suffix == 0 => other,
@@ -33,14 +33,14 @@ impl Expr {
         }
     }
 
-    pub fn factor(self) -> Expr {
+    pub(super) fn factor(self) -> Expr {
         match self {
             Expr::Const(value) => Expr::Const(if value < 0 { 1 } else { value }),
             other => Expr::Factor(Box::new(other)),
         }
     }
 
-    pub fn plus(self, other: Expr) -> Expr {
+    pub(super) fn plus(self, other: Expr) -> Expr {
         match (self, other) {
             (Expr::Const(a), Expr::Const(b)) => Expr::Const(a.saturating_add(b)),
             (a, Expr::Const(0)) | (Expr::Const(0), a) => a,
@@ -48,7 +48,7 @@ impl Expr {
         }
     }
 
-    pub fn times(self, other: Expr) -> Expr {
+    pub(super) fn times(self, other: Expr) -> Expr {
         match (self, other) {
             (Expr::Const(a), Expr::Const(b)) => Expr::Const(a.saturating_mul(b)),
             (Expr::Const(0), _) | (_, Expr::Const(0)) => Expr::ZERO,
@@ -57,7 +57,7 @@ impl Expr {
         }
     }
 
-    pub fn max(self, other: Expr) -> Expr {
+    pub(super) fn max(self, other: Expr) -> Expr {
         match (self, other) {
             (Expr::Const(a), Expr::Const(b)) => Expr::Const(a.max(b)),
             (a, b) if a == b => a,
@@ -65,7 +65,7 @@ impl Expr {
         }
     }
 
-    pub fn up(self, align: u64) -> Expr {
+    pub(super) fn up(self, align: u64) -> Expr {
         let align = i64::try_from(align).unwrap_or(i64::MAX);
         match self {
             other if align <= 1 => other,
@@ -74,7 +74,7 @@ impl Expr {
         }
     }
 
-    pub fn if_positive(self, then: Expr, otherwise: Expr) -> Expr {
+    pub(super) fn if_positive(self, then: Expr, otherwise: Expr) -> Expr {
         match self {
             Expr::Const(value) if value > 0 => then,
             Expr::Const(_) => otherwise,
@@ -84,7 +84,7 @@ impl Expr {
     }
 
     /// Calls a function for each variable in it.
-    pub fn each_var(&self, each: &mut dyn FnMut(usize)) {
+    pub(super) fn each_var(&self, each: &mut dyn FnMut(usize)) {
         match self {
             Expr::Const(_) | Expr::Start => {}
             Expr::Var(var) => each(*var),
@@ -116,7 +116,7 @@ pub(super) struct Spelling {
 
 impl Spelling {
     /// Writes an expression with calls of helper functions, which every language has in its own file.
-    pub fn print(&self, vars: &[String], expr: &Expr) -> String {
+    pub(super) fn print(&self, vars: &[String], expr: &Expr) -> String {
         let p = |expr: &Expr| self.print(vars, expr);
         let call = |name: &str, a: String, b: String| format!("{}{name}({a}, {b})", self.prefix);
         match expr {
@@ -133,7 +133,7 @@ impl Spelling {
         }
     }
 
-    pub fn number(&self, value: i64) -> String {
+    pub(super) fn number(&self, value: i64) -> String {
         format!("{value}{}", self.suffix)
     }
 }

@@ -39,7 +39,7 @@ pub(super) struct Taken(HashSet<String>);
 
 impl Taken {
     /// Returns an identifier like `name` that no other has.
-    pub fn take(&mut self, name: &str) -> String {
+    pub(super) fn take(&mut self, name: &str) -> String {
         let plain = identifier(name);
         let mut out = plain.clone();
         let mut number = 2;

@@ -343,7 +343,7 @@ impl<'t> Parser<'t> {
     // Tokens and comments.
 
     /// Takes the next token; the comments before it belong to the target in force.
-    pub fn bump(&mut self) -> Token {
+    pub(super) fn bump(&mut self) -> Token {
         let token = self.token;
         self.attach(token.notes as usize);
         self.token = self.lexer.next();
@@ -362,7 +362,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Comments belong to `item` from here on, those that waited too.
-    pub fn aim(&mut self, item: ItemId) {
+    pub(super) fn aim(&mut self, item: ItemId) {
         self.target = Target::Item(item);
         for span in std::mem::take(&mut self.waiting) {
             self.note(item, span);
@@ -376,27 +376,27 @@ impl<'t> Parser<'t> {
     }
 
     /// The token after the next.
-    pub fn peek(&self) -> Token {
+    pub(super) fn peek(&self) -> Token {
         self.lexer.peek()
     }
 
-    pub fn at(&self, kind: T) -> bool {
+    pub(super) fn at(&self, kind: T) -> bool {
         self.token.kind == kind
     }
 
     /// Takes the next token if it is of this kind.
-    pub fn eat(&mut self, kind: T) -> Option<Token> {
+    pub(super) fn eat(&mut self, kind: T) -> Option<Token> {
         self.at(kind).then(|| self.bump())
     }
 
     /// The number of the name that a token spells.
-    pub fn symbol(&mut self, token: Token) -> Symbol {
+    pub(super) fn symbol(&mut self, token: Token) -> Symbol {
         let name = unquote(token.span.slice(self.text));
         self.layout.names.intern(&name)
     }
 
     /// Returns the form of a token in messages.
-    pub fn shown(&self, token: Token) -> String {
+    pub(super) fn shown(&self, token: Token) -> String {
         if token.kind == T::End {
             return "the end of the layout".into();
         }
@@ -407,7 +407,7 @@ impl<'t> Parser<'t> {
     // Errors.
 
     /// Reports an error of the current item, unless it has one; parsing goes on.
-    pub fn report(&mut self, diagnostic: Diagnostic) {
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
         if !std::mem::replace(&mut self.reported, true) {
             self.errors += 1;
             self.sink.push(diagnostic);
@@ -415,12 +415,12 @@ impl<'t> Parser<'t> {
     }
 
     /// Reports and gives the current item up.
-    pub fn fail<V>(&mut self, diagnostic: Diagnostic) -> Parse<V> {
+    pub(super) fn fail<V>(&mut self, diagnostic: Diagnostic) -> Parse<V> {
         self.report(diagnostic);
         Err(Stop)
     }
 
-    pub fn warn(&mut self, code: Code, span: Span, message: impl Into<String>) {
+    pub(super) fn warn(&mut self, code: Code, span: Span, message: impl Into<String>) {
         if self.sink.len() < MOST_REPORTS * 2 {
             self.sink.push(code.at(span, message));
         }
@@ -428,7 +428,7 @@ impl<'t> Parser<'t> {
 
     /// The next token does not fit: what was expected there, under the code of the construct, unless
     /// the token is no token at all or the text is at its end.
-    pub fn expected<V>(&mut self, code: Code, what: &str, hint: &str) -> Parse<V> {
+    pub(super) fn expected<V>(&mut self, code: Code, what: &str, hint: &str) -> Parse<V> {
         let token = self.token;
         let found = self.shown(token);
         let lexical = |code: Code, message: String| code.at(token.span, message);
@@ -482,7 +482,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Refuses to nest deeper than the limit.
-    pub fn charge_depth(&mut self, extra: u32) -> Parse {
+    pub(super) fn charge_depth(&mut self, extra: u32) -> Parse {
         let depth = self.frames.len() + extra as usize;
         // Types of this depth are walked by recursion; no limit allows more than this.
         const MOST: u64 = 1000;
@@ -496,7 +496,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Pays for `work` that can be much more than the text is long.
-    pub fn charge(&mut self, work: u64) -> Parse {
+    pub(super) fn charge(&mut self, work: u64) -> Parse {
         match self.budget.checked_sub(work) {
             Some(rest) => {
                 self.budget = rest;

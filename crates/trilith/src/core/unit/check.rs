@@ -7,25 +7,15 @@ use crate::limits::Limits;
 use crate::tree::{Node, Tree};
 
 /// The code of a unit that is used before it is defined.
-pub const EARLY: &str = "unit-order";
+pub(crate) const EARLY: &str = "unit-order";
 /// The code of anything else about a unit.
-pub const SYNTAX: &str = "unit-syntax";
+pub(super) const SYNTAX: &str = "unit-syntax";
 
 /// Looks at every `unit/unit` of a tree, and at `unit/defunit` in the order in which they are.
 ///
-/// ```
-/// use trilith::{Limits, core::unit, tree::Tree};
-/// let text = "%TAG ! tag:stsci.edu:asdf/\n---\n- !unit/unit-1.0.0 cubit\n- !unit/defunit-1.0.0 {name: cubit, unit: null}\n\
-///             - !unit/unit-1.0.0 cubit\n";
-/// let found = unit::check(&Tree::parse(text, &Limits::default())?, &Limits::default())?;
-/// assert_eq!(found.len(), 1);
-/// assert_eq!(found[0].path.as_deref(), Some("/0"));
-/// # Ok::<(), trilith::Error>(())
-/// ```
-///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the tree is too large.
-pub fn check(tree: &Tree, limits: &Limits) -> Result<Vec<Diagnostic>> {
+pub(crate) fn check(tree: &Tree, limits: &Limits) -> Result<Vec<Diagnostic>> {
     let mut units = Units::standard();
     let mut found = Vec::new();
     if !tree.tags().any(|tag| unit_tag(tag).is_some()) {
@@ -115,4 +105,18 @@ fn odd(units: &Units, later: &std::collections::BTreeMap<String, u32>, text: &st
         return Some((format!("the unit {} is not one of VOUnit", unknown.join(", ")), hint, false));
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_is_known_after_its_definition() {
+        let text = "%TAG ! tag:stsci.edu:asdf/\n---\n- !unit/unit-1.0.0 cubit\n- !unit/defunit-1.0.0 {name: cubit, unit: null}\n\
+                    - !unit/unit-1.0.0 cubit\n";
+        let found = check(&Tree::parse(text, &Limits::default()).unwrap(), &Limits::default()).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].path.as_deref(), Some("/0"));
+    }
 }

@@ -10,9 +10,9 @@ mod parse;
 mod power;
 
 pub(crate) use check::EARLY;
-pub use check::check;
-pub use names::Units;
-pub use power::Power;
+pub(crate) use check::check;
+pub(crate) use names::Units;
+pub(crate) use power::Power;
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ const LONGEST: usize = 4096;
 /// One factor of a unit: a name, perhaps inside a function, and its power.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Term {
+pub(crate) struct Term {
     /// The name as written, with prefix and quotes; for a function `log(…)` and the like as a whole.
     pub name: String,
     /// To which power.
@@ -34,7 +34,7 @@ pub struct Term {
 
 /// A parsed unit: a number times named units to powers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unit {
+pub(crate) struct Unit {
     scale: f64,
     terms: Vec<Term>,
     standard: bool,
@@ -46,7 +46,7 @@ impl Unit {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with the column (from 1) of what is wrong, as
     /// text place.
-    pub fn parse(text: &str) -> Result<Self> {
+    pub(crate) fn parse(text: &str) -> Result<Self> {
         if text.len() > LONGEST {
             return Err(Error::malformed(format!("a unit of {} bytes, expected at most {LONGEST}", text.len())));
         }
@@ -55,13 +55,13 @@ impl Unit {
 
     /// The factors, each name once, in the order in which they first occur.
     #[cfg(test)]
-    pub fn terms(&self) -> &[Term] {
+    pub(crate) fn terms(&self) -> &[Term] {
         &self.terms
     }
 
     /// Returns `true` if the text followed VOUnit 1.0 to the letter.
     #[cfg(test)]
-    pub fn is_standard(&self) -> bool {
+    pub(crate) fn is_standard(&self) -> bool {
         self.standard
     }
 
@@ -112,6 +112,14 @@ impl fmt::Display for Unit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_defined_unit_is_known() {
+        let mut units = Units::standard();
+        assert!(units.knows("km") && !units.knows("furlong"));
+        units.define("furlong", Some(&Unit::parse("201.168m").unwrap())).unwrap();
+        assert!(units.check(&Unit::parse("furlong/s").unwrap()).is_empty());
+    }
 
     #[test]
     fn vounit_and_older_spellings_are_read_and_told_apart() {

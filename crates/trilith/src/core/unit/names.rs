@@ -38,18 +38,18 @@ pub(super) fn is_name(name: &str) -> bool {
 
 /// The names of units: those of VOUnit, and the ones defined since.
 #[derive(Debug, Clone, Default)]
-pub struct Units {
+pub(crate) struct Units {
     defined: BTreeSet<String>,
 }
 
 impl Units {
     /// The units of VOUnit 1.0.
-    pub fn standard() -> Self {
+    pub(crate) fn standard() -> Self {
         Self::default()
     }
 
     /// Returns `true` if a name, prefix included, is that of a unit. A name in quotes is anybody's own and known.
-    pub fn knows(&self, name: &str) -> bool {
+    pub(crate) fn knows(&self, name: &str) -> bool {
         if name.contains('\'') || self.defined.contains(name) || PLAIN.contains(&name) || BINARY.contains(&name) {
             return true;
         }
@@ -69,7 +69,7 @@ impl Units {
     }
 
     /// The names of a unit that are not known.
-    pub fn check<'u>(&self, unit: &'u Unit) -> Vec<&'u str> {
+    pub(crate) fn check<'u>(&self, unit: &'u Unit) -> Vec<&'u str> {
         unit.terms.iter().map(|term| term.name.as_str()).filter(|name| !self.knows(name)).collect()
     }
 
@@ -78,7 +78,7 @@ impl Units {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the name is none, or the unit uses unknown
     /// names.
-    pub fn define(&mut self, name: &str, unit: Option<&Unit>) -> Result<()> {
+    pub(crate) fn define(&mut self, name: &str, unit: Option<&Unit>) -> Result<()> {
         if !is_name(name) && !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
             return Err(Error::malformed(format!("{name:?} is not a name of a unit")));
         }
@@ -93,7 +93,7 @@ impl Units {
     }
 
     /// The name that may have been meant: the same in another case, or without a plural s.
-    pub fn nearest(&self, name: &str) -> Option<String> {
+    pub(crate) fn nearest(&self, name: &str) -> Option<String> {
         let all = PREFIXED.iter().chain(BINARY).chain(PLAIN).copied();
         let lower = name.to_lowercase();
         all.clone()

@@ -5,7 +5,7 @@ use std::fmt;
 /// A power: a fraction in lowest terms, or a decimal number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub enum Power {
+pub(crate) enum Power {
     /// Numerator and denominator; the denominator is positive.
     Fraction(i64, i64),
     /// A number written with a decimal point.

@@ -24,7 +24,7 @@ pub(super) struct Member {
 
 impl Members {
     /// Adds one. A summary block comes before the constants, so that lengths are numbers in it.
-    pub fn add(&mut self, name: &str, spelled: &str, docs: &str, constants: &Known<i64>) {
+    pub(super) fn add(&mut self, name: &str, spelled: &str, docs: &str, constants: &Known<i64>) {
         let number = |dim: &str| constants.get(dim.trim()).map_or_else(|| dim.trim().to_owned(), i64::to_string);
         let (base, dims) = parts(spelled);
         let spelled = match dims.strip_prefix('[').and_then(|dims| dims.strip_suffix(']')) {
@@ -67,12 +67,12 @@ pub(super) struct Structs {
 const DEPTH: usize = 64;
 
 impl Structs {
-    pub fn know(&mut self, name: &str, members: Members, docs: String, text: String) {
+    pub(super) fn know(&mut self, name: &str, members: Members, docs: String, text: String) {
         let align = members.all.iter().map(|member| self.align_of(parts(&member.spelled).0)).max().unwrap_or(1);
         self.known.insert(name.to_owned(), Written { members, docs, text, align });
     }
 
-    pub fn know_type(&mut self, name: &str, spelled: &str, made: &str) {
+    pub(super) fn know_type(&mut self, name: &str, spelled: &str, made: &str) {
         if self.known.contains_key(made) {
             self.names.insert(name.to_owned(), made.to_owned());
             return;
@@ -82,31 +82,31 @@ impl Structs {
         self.types.insert(made.to_owned(), (self.align_of(base), size));
     }
 
-    pub fn contains(&self, spelled: &str) -> bool {
+    pub(super) fn contains(&self, spelled: &str) -> bool {
         self.known.contains_key(spelled)
     }
 
     /// Returns `true` if a struct has this name in C.
-    pub fn is_named(&self, spelled: &str, name: &str) -> bool {
+    pub(super) fn is_named(&self, spelled: &str, name: &str) -> bool {
         quoted_name(name) == spelled || self.names.get(name).is_some_and(|known| known == spelled)
     }
 
     /// Returns the struct that has this name in C, as a layout spells it.
-    pub fn called(&self, name: &str) -> Option<String> {
+    pub(super) fn called(&self, name: &str) -> Option<String> {
         let spelled = quoted_name(name);
         if self.known.contains_key(&spelled) { Some(spelled) } else { self.names.get(name).cloned() }
     }
 
-    pub fn members_of(&self, name: &str) -> &[Member] {
+    pub(super) fn members_of(&self, name: &str) -> &[Member] {
         self.known.get(name).map_or(&[], |written| written.members.all.as_slice())
     }
 
-    pub fn docs_of(&self, name: &str) -> &str {
+    pub(super) fn docs_of(&self, name: &str) -> &str {
         self.known.get(name).map_or("", |written| written.docs.as_str())
     }
 
     /// The places in a struct, at any depth, of structs with a name.
-    pub fn inside(&self, header: &str, name: &str, path: &mut Vec<String>, out: &mut Vec<Vec<String>>) {
+    pub(super) fn inside(&self, header: &str, name: &str, path: &mut Vec<String>, out: &mut Vec<Vec<String>>) {
         if path.len() > DEPTH {
             return;
         }
@@ -122,7 +122,7 @@ impl Structs {
     }
 
     /// Fails if the members do not lead from a struct to an integer.
-    pub fn check_integer(&self, header: &str, way: &[String]) -> Result<()> {
+    pub(super) fn check_integer(&self, header: &str, way: &[String]) -> Result<()> {
         let mut here = header.to_owned();
         for (at, name) in way.iter().enumerate() {
             let members = self.members_of(&here);
@@ -155,7 +155,7 @@ impl Structs {
     }
 
     /// The alignment that a compiler gives a type.
-    pub fn align_of(&self, base: &str) -> u64 {
+    pub(super) fn align_of(&self, base: &str) -> u64 {
         if let Some(written) = self.known.get(base) {
             return written.align;
         }
@@ -181,7 +181,7 @@ impl Structs {
     }
 
     /// Returns the number of bytes of an item; None if it is not known.
-    pub fn size_of_items(&self, base: &str, dims: &str) -> Option<u64> {
+    pub(super) fn size_of_items(&self, base: &str, dims: &str) -> Option<u64> {
         self.size_of(base, 0)?.checked_mul(count(dims)?)
     }
 
@@ -197,13 +197,13 @@ impl Structs {
     }
 
     /// Returns the number of bytes of a struct after its last member; None if it is not known.
-    pub fn padding(&self, name: &str) -> Option<u64> {
+    pub(super) fn padding(&self, name: &str) -> Option<u64> {
         let end = self.end(name, 0)?;
         end.checked_next_multiple_of(self.align_of(name).max(1)).map(|size| size - end)
     }
 
     /// A type without names that are declared later: a struct with all its members.
-    pub fn in_full(&self, base: &str, depth: usize) -> String {
+    pub(super) fn in_full(&self, base: &str, depth: usize) -> String {
         let Some(written) = self.known.get(base).filter(|_| depth < DEPTH) else { return base.to_owned() };
         let pad = "  ".repeat(depth);
         let mut text = String::from("{\n");
@@ -220,7 +220,7 @@ impl Structs {
     }
 
     /// The text of a layout without a struct and those in it that nothing else uses.
-    pub fn without_unused(&self, name: &str, text: String) -> String {
+    pub(super) fn without_unused(&self, name: &str, text: String) -> String {
         let Some(written) = self.known.get(name) else { return text };
         let uses = ["\n", "[", " "].map(|next| format!("= {name}{next}"));
         let without = text.replacen(&written.text, "", 1);

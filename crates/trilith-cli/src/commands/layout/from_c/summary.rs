@@ -11,7 +11,7 @@ use super::structs::{Members, Structs, parts};
 
 /// A member of a C struct that is a length: `nx=mesh.nx`, or `nx=head.mesh.nx` for a struct in it.
 #[derive(Debug, Clone)]
-pub struct Length {
+pub(crate) struct Length {
     /// The name of the parameter.
     name: String,
     /// A variable, or a struct.
@@ -65,7 +65,7 @@ struct Flat {
 
 impl Summary {
     /// For these lengths.
-    pub fn of(lengths: &[Length]) -> Result<Self> {
+    pub(super) fn of(lengths: &[Length]) -> Result<Self> {
         for (at, length) in lengths.iter().enumerate() {
             if lengths.iter().take(at).any(|other| other.name == length.name) {
                 return Err(Error::invalid_input(format!("two lengths are called {}", length.name)));
@@ -75,23 +75,23 @@ impl Summary {
     }
 
     /// Returns `true` if the layout is that of a file, of which every variable has a place.
-    pub fn is_wanted(&self) -> bool {
+    pub(super) fn is_wanted(&self) -> bool {
         !self.lengths.is_empty()
     }
 
     /// Keeps a struct.
-    pub fn know(&mut self, name: &str, members: Members, docs: String, text: String) {
+    pub(super) fn know(&mut self, name: &str, members: Members, docs: String, text: String) {
         self.structs.know(name, members, docs, text);
     }
 
     /// Keeps a name for a type. `spelled` is the type it means in C; `made` is its name in the layout.
-    pub fn know_type(&mut self, name: &str, spelled: &str, made: &str) {
+    pub(super) fn know_type(&mut self, name: &str, spelled: &str, made: &str) {
         self.structs.know_type(name, spelled, made);
     }
 
     /// A length in brackets that is a stored one, plus or minus a number: `nx-` for `nx - 1`. A product of lengths and numbers
     /// is as many dimensions: the elements are in the same places.
-    pub fn length(&self, words: &[&str], constants: &Known<i64>) -> Option<String> {
+    pub(super) fn length(&self, words: &[&str], constants: &Known<i64>) -> Option<String> {
         let (mut factors, mut depth, mut from) = (Vec::new(), 0usize, 0);
         for (at, word) in words.iter().enumerate() {
             match *word {
@@ -161,7 +161,7 @@ impl Summary {
     }
 
     /// Returns `true` if a variable at the top is the block at the beginning of the file, which is no item.
-    pub fn takes(&mut self, name: &str, spelled: &str) -> Result<bool> {
+    pub(super) fn takes(&mut self, name: &str, spelled: &str) -> Result<bool> {
         if !self.structs.contains(spelled) {
             return Ok(false);
         }
@@ -187,7 +187,7 @@ impl Summary {
     }
 
     /// A type as it is written for an item, placed to follow the one before it as in memory.
-    pub fn placed(&mut self, name: &str, spelled: &str) -> Result<String> {
+    pub(super) fn placed(&mut self, name: &str, spelled: &str) -> Result<String> {
         if self.lengths.is_empty() {
             return Ok(self.after_others(name, spelled));
         }
@@ -245,7 +245,7 @@ impl Summary {
     }
 
     /// The text of the layout with the block.
-    pub fn finished(self, text: String) -> Result<String> {
+    pub(super) fn finished(self, text: String) -> Result<String> {
         let Some(first) = self.lengths.first() else { return Ok(text) };
         let (header, variable) = match &self.header {
             Some((header, variable)) => (header.clone(), variable.clone()),
