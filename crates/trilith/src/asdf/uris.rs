@@ -178,7 +178,7 @@ impl AsdfFile {
     /// meant, and opens what it opened.
     ///
     /// # Errors
-    /// Returns the errors of [`moved_tree`].
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and the errors of the edit.
     pub fn moved_to(self, to: &Base) -> Result<Self> {
         match self.moved_text(self.tree(), to)? {
             Some(tree) => {
@@ -193,7 +193,7 @@ impl AsdfFile {
     /// they begin at `to`.
     ///
     /// # Errors
-    /// Returns the errors of [`moved_tree`].
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and the errors of the edit.
     pub fn moved_text(&self, tree: &Tree, to: &Base) -> Result<Option<Tree>> {
         moved_tree(tree, self.limits(), self.is_early(), &**self.resolver(), to)
     }

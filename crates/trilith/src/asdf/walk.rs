@@ -286,7 +286,7 @@ pub(crate) fn sourced(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
 /// The first array of a file whose elements cannot be found, though they are in the file: None if all can.
 ///
 /// # Errors
-/// Returns the errors of [`sourced`].
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
 pub(crate) fn first_broken(file: &AsdfFile) -> Result<Option<Error>> {
     for (node, source) in sourced(file)? {
         let is_here = source.as_i64().is_some() || source.text().starts_with("fits:");
@@ -301,7 +301,7 @@ pub(crate) fn first_broken(file: &AsdfFile) -> Result<Option<Error>> {
 /// Does the same as [`sourced`], for a tree.
 ///
 /// # Errors
-/// Returns the errors of [`sourced`].
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
 pub(crate) fn sourced_in<'t>(tree: &'t Tree, limits: &Limits) -> Result<Vec<(Node<'t>, Node<'t>)>> {
     check_count(tree, limits)?;
     Ok(with_source(tree).collect())
@@ -333,10 +333,10 @@ pub(super) fn source_of(node: Node<'_>) -> Option<Node<'_>> {
 /// Returns the numbers of the blocks that hold something although no array of the file's tree names them.
 ///
 /// Something else may refer to them by number: the tree, the bytes of another block, or another file. A rewrite of
-/// the file therefore keeps them, and the numbers of all ([`numbered`]).
+/// the file therefore keeps them, and the numbers of all (`numbered`).
 ///
 /// # Errors
-/// Returns the errors of [`sourced`].
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
 pub fn unnamed(file: &AsdfFile) -> Result<BTreeSet<usize>> {
     unnamed_beside(file, &zarr::Named::of(file, file.tree())?.blocks)
 }
@@ -359,7 +359,7 @@ fn unnamed_beside(file: &AsdfFile, in_chunks: &BTreeSet<usize>) -> Result<BTreeS
 /// block name.
 ///
 /// # Errors
-/// Returns the errors of [`sourced`].
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
 pub(crate) fn numbered(file: &AsdfFile) -> Result<BTreeSet<usize>> {
     let in_chunks = zarr::Named::of(file, file.tree())?.blocks;
     let mut numbers = unnamed_beside(file, &in_chunks)?;

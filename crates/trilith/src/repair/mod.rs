@@ -273,7 +273,7 @@ impl Salvage {
     /// The same as it must read where references begin at `to`; those of the file are what `resolve` resolves.
     ///
     /// # Errors
-    /// Returns the errors of [`moved_tree`].
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and the errors of the edit.
     pub fn moved_to(mut self, resolve: &dyn Resolve, to: &Base, limits: &Limits) -> Result<Self> {
         if let Some(text) = &self.tree {
             let tree = Tree::parse(text.clone(), limits)?;
