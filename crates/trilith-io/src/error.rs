@@ -130,7 +130,7 @@ impl fmt::Display for Location {
 pub struct Error(Box<Inner>);
 
 /// A setting of the caller that would let an operation succeed. Each interface words it in its own way: an option
-/// of the command, a keyword of Python, a method of [`OpenOptions`](crate::OpenOptions).
+/// of the command, a keyword of Python, a method of `OpenOptions`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Setting {

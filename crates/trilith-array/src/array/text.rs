@@ -43,7 +43,7 @@ pub enum Text {
 /// Checks the strings of one datatype.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`] with the first byte or code point that is none of its characters, and the
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with the first byte or code point that is none of its characters, and the
 /// errors of [`Array::for_each_piece`].
 pub fn check_texts(array: &Array, kind: Text) -> Result<()> {
     let mut places = Vec::new();

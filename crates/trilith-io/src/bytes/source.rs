@@ -453,7 +453,7 @@ pub fn copy(from: &[u8], to: &mut [u8]) -> usize {
     n
 }
 
-/// Does the same as [`end_in_file`] in the bytes of something else, by its name.
+/// Does the same as `end_in_file` in the bytes of something else, by its name.
 pub fn end_in(whole: &str, offset: u64, len: u64, size: u64) -> Result<u64> {
     offset.checked_add(len).filter(|end| *end <= size).ok_or_else(|| {
         Error::malformed(format!("the {whole} ends at byte {size}, but {len} bytes are expected from byte {offset} on"))

@@ -93,7 +93,7 @@ fn blank() -> &'static SourceRef {
 }
 
 /// Returns an array that only reserves the space of its elements, for
-/// [`ParallelWriter::create_under`](crate::ParallelWriter::create_under). Other writers refuse it.
+/// `ParallelWriter::create_under`. Other writers refuse it.
 ///
 /// # Errors
 /// Returns the errors of [`Array::new`].

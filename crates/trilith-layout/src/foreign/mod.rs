@@ -67,10 +67,10 @@ pub fn derive(source: &SourceRef, limits: &Limits) -> Result<Option<Derived>> {
     derive_with(source, &NoReferences, limits)
 }
 
-/// Does the same as [`derive`]; `resolve` opens the files that an HDF5 file refers to.
+/// Does the same as [`fn@derive`]; `resolve` opens the files that an HDF5 file refers to.
 ///
 /// # Errors
-/// Returns the errors of [`derive`]. A file that cannot be opened makes the items unreadable that need it.
+/// Returns the errors of [`fn@derive`]. A file that cannot be opened makes the items unreadable that need it.
 pub fn derive_with(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Option<Derived>> {
     let start = first(&**source)?;
     let Some(format) = recognised(&start, &**source) else { return Ok(None) };

@@ -180,8 +180,8 @@ pub fn filled(steps: &[Step], array: &Described) -> Result<Vec<Step>> {
 /// are in the file; quantized floats are in the byte order `order`.
 ///
 /// # Errors
-/// Returns the errors of [`check`], [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for arguments that are
-/// missing or do not fit the sizes, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the limits do not allow
+/// Returns the errors of [`check`], [`ErrorKind::Malformed`] for arguments that are
+/// missing or do not fit the sizes, and [`ErrorKind::Limit`] if the limits do not allow
 /// the sizes. Reading the source returns the errors that it returns for [`decoder`](super::decoder).
 ///
 /// ```

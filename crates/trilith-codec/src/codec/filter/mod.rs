@@ -45,7 +45,7 @@ impl Filters {
     /// Reads the words. A word that is not known is kept: it is refused when a chunk is decoded.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for what are no words.
+    /// Returns [`ErrorKind::Malformed`] for what are no words.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = || Error::malformed(format!("{text:?} does not name filters: expected words as \"shuffle(4) deflate\""));
         let mut filters = Vec::new();
@@ -112,8 +112,8 @@ impl Filters {
     /// Decodes a chunk, which has `size` bytes then. Of a `mask` the bit i says that filter i was not applied.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a filter that is not available,
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for bytes that do not decode.
+    /// Returns [`ErrorKind::Unsupported`] for a filter that is not available,
+    /// [`ErrorKind::Malformed`] for bytes that do not decode.
     pub fn decode(&self, mut bytes: Vec<u8>, mask: u64, size: u64, limits: &Limits) -> Result<Vec<u8>> {
         let applied = |at: &usize| *at >= 64 || mask & (1 << *at) == 0;
         let steps: Vec<usize> = (0..self.0.len()).filter(applied).collect();
