@@ -4,14 +4,18 @@
 //! serve our own crates alone and are not in the list.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::files;
-use crate::shell::{LIBRARY_CRATES, cargo, nightly_tool, output, root, target};
+use crate::shell::{LIBRARY_CRATES, nightly_tool, output, root, target};
 use crate::suite::{Done, Share};
 
 /// The most modules that the crate `trilith` shows: a newcomer reads through them.
 const MODULES: usize = 12;
+
+/// The most types of these modules and of the root.
+const TYPES: usize = 150;
 
 /// Types that may not grow, since callers build them or match them completely. Each has its reason.
 const CLOSED: &[(&str, &str)] = &[
@@ -42,34 +46,40 @@ const CLOSED: &[(&str, &str)] = &[
 
 /// Compares the interface of each crate with the one on record.
 pub(crate) fn interface(_: Share) -> Result<Done, String> {
-    let tool = match nightly_tool("cargo-public-api", "^0.52") {
+    let tool = match tool() {
         Ok(path) => path,
         Err(reason) => return Ok(Done::Skipped(reason)),
     };
-    let (mut faults, mut lower) = (String::new(), String::new());
+    let (mut faults, mut lists) = (String::new(), Vec::new());
     for package in LIBRARY_CRATES {
         let found = list(&tool, package)?;
         let known = files::read(&record(package)).unwrap_or_default();
         faults += &changes(package, &known, &found);
         faults += &unable_to_grow(&found);
-        if package == "trilith" {
-            let shown = modules(&found, &lower);
-            if shown.len() > MODULES {
-                faults += &format!("{} public modules, {MODULES} are allowed: {}\n", shown.len(), shown.join(" "));
-            }
-        }
-        lower += &found;
+        lists.push(found);
+    }
+    let all = lists.concat();
+    let (modules, types) = shown(&all);
+    if modules.len() > MODULES {
+        faults += &format!("{} public modules, {MODULES} are allowed: {modules:?}\n", modules.len());
+    }
+    if types.len() > TYPES {
+        faults += &format!("{} public types, {TYPES} are allowed: {types:?}\n", types.len());
     }
     if faults.is_empty() { Ok(Done::Passed) } else { Err(faults) }
 }
 
 /// Writes the lists again.
 pub(crate) fn bless() -> Result<(), String> {
-    let tool = nightly_tool("cargo-public-api", "^0.52")?;
+    let tool = tool()?;
     for package in LIBRARY_CRATES {
         files::write(&record(package), &list(&tool, package)?)?;
     }
     Ok(())
+}
+
+fn tool() -> Result<PathBuf, String> {
+    nightly_tool("cargo-public-api", "^0.52")
 }
 
 fn record(package: &str) -> PathBuf {
@@ -77,15 +87,9 @@ fn record(package: &str) -> PathBuf {
 }
 
 /// The interface of a crate with all of its features, one item on a line, without what follows from a derive or holds for all types.
-fn list(tool: &PathBuf, package: &str) -> Result<String, String> {
-    let mut command = cargo([]);
-    let cargo = command.get_program().to_owned();
-    command = std::process::Command::new(tool);
-    command
-        .current_dir(root())
-        .env("CARGO", cargo)
-        .env("RUSTUP_TOOLCHAIN", "nightly")
-        .env("CARGO_TARGET_DIR", target().join("interface"));
+fn list(tool: &Path, package: &str) -> Result<String, String> {
+    let mut command = Command::new(tool);
+    command.current_dir(root()).env("RUSTUP_TOOLCHAIN", "nightly").env("CARGO_TARGET_DIR", target().join("interface"));
     command.args(["public-api", "--package", package, "--all-features", "-sss", "--color", "never"]);
     output(&mut command)
 }
@@ -120,15 +124,26 @@ fn unable_to_grow(list: &str) -> String {
     faults
 }
 
-/// The modules of the facade, its own and those of lower crates, whose lists follow.
-fn modules<'l>(facade: &'l str, lower: &str) -> Vec<&'l str> {
-    let is_module = |name: &str| {
-        let mut modules = lower.lines().filter_map(|line| line.strip_prefix("pub mod "));
-        modules.any(|path| path.split_once("::").is_some_and(|(_, module)| module == name))
-    };
-    let own = facade.lines().filter_map(|line| line.strip_prefix("pub mod trilith::")).filter(|name| !name.contains("::"));
-    let shown = facade.lines().filter_map(|line| line.strip_prefix("pub use trilith::")).filter(|name| is_module(name));
-    own.chain(shown).collect()
+/// The names of the modules and types that the facade shows, its own and those of lower crates.
+fn shown(lists: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
+    let after = |start: &str| lists.lines().filter_map(|line| line.strip_prefix(start)).collect::<BTreeSet<_>>();
+    let lower: BTreeSet<&str> = after("pub mod ").iter().filter_map(|path| path.split_once("::")).map(|(_, name)| name).collect();
+    let own = after("pub mod trilith::").into_iter().filter(|name| !name.contains("::"));
+    let modules: BTreeSet<&str> = own.chain(after("pub use trilith::").into_iter().filter(|name| lower.contains(name))).collect();
+    let mut types = BTreeSet::new();
+    for line in lists.lines().map(|line| line.trim_start_matches("#[non_exhaustive] ")) {
+        let kinds = ["pub struct ", "pub enum ", "pub trait ", "pub type "];
+        let Some(rest) = kinds.iter().find_map(|kind| line.strip_prefix(kind)) else { continue };
+        let path = rest.split(['<', '(', ' ']).next().unwrap_or_default().trim_end_matches(':');
+        let Some((inside, name)) = path.rsplit_once("::") else { continue };
+        let mut steps = inside.split("::");
+        let is_shown = steps.next() == Some("trilith") || steps.next().is_some_and(|module| modules.contains(module));
+        // The type of a trait belongs to the trait.
+        if is_shown && inside.split("::").all(|module| module.starts_with(char::is_lowercase)) {
+            types.insert(name);
+        }
+    }
+    (modules, types)
 }
 
 #[cfg(test)]
@@ -142,6 +157,16 @@ mod tests {
         let faults = unable_to_grow(list);
         assert_eq!(faults.lines().count(), 2, "{faults}");
         assert!(faults.contains("trilith::Pair") && faults.contains("trilith::Mode"), "{faults}");
-        assert_eq!(modules(list, "pub mod trilith_io::bytes\npub mod trilith_io::error\n"), ["fits", "bytes"]);
+    }
+
+    #[test]
+    fn modules_and_types_of_lower_crates_count_if_the_facade_shows_them() {
+        let lists = "pub mod trilith_io::bytes\npub mod trilith_io::error\npub struct trilith_io::bytes::Window\n\
+                     pub enum trilith_io::error::Setting\npub mod trilith\npub mod trilith::fits\npub use trilith::half\n\
+                     pub use trilith::bytes\npub struct trilith::Open<'a>\npub trait trilith::Part: core::marker::Sync\n\
+                     pub type trilith::Part::Out\n";
+        let (modules, types) = shown(lists);
+        assert_eq!(modules.into_iter().collect::<Vec<_>>(), ["bytes", "fits"]);
+        assert_eq!(types.into_iter().collect::<Vec<_>>(), ["Open", "Part", "Window"]);
     }
 }
