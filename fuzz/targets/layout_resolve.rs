@@ -68,7 +68,7 @@ fn check(layout: &Layout, options: &Options, found: &Evaluation<'_>) {
             }
         }
         if let Ok(Some(alone)) = found.find(&entry.path) {
-            // Of two items of one path (2026: a parameter declared again) the last is found.
+            // If two items have one path (2026: a parameter declared again), the last one is found.
             assert!(alone == *entry || alone.path == entry.path, "{entry:?} {alone:?}");
         }
         let _ = found.locate(&entry.path);

@@ -1,4 +1,4 @@
-//! Nothing: without a build script cargo does not look at build dependencies.
+//! Does nothing: without a build script cargo ignores build dependencies.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -41,7 +41,7 @@ impl Asked {
     }
 }
 
-/// One kind of work.
+/// A kind of work that is measured.
 struct Row {
     name: &'static str,
     words: Vec<String>,
@@ -61,7 +61,7 @@ pub(crate) fn against(arguments: &[String]) -> Result<(), String> {
     files::create(&folder)?;
     let before = built(&asked.commit, &folder)?;
     run(&mut cargo(["build", "--locked", "--quiet", "--release", "--package", "trilith-cli"]))?;
-    // Both are copies in one folder: the output of the linker starts up to 5 % slower than a copy of it.
+    // Both programs are copies in one folder, because the output of the linker starts up to 5 % slower than a copy of it.
     let now = folder.join(format!("trilith-now{}", std::env::consts::EXE_SUFFIX));
     let linked = program("release");
     std::fs::copy(&linked, &now).map_err(|error| format!("{}: {error}", linked.display()))?;

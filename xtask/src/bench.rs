@@ -13,7 +13,7 @@ use crate::shell::{PUBLISHED, base_python, cargo, program, root, run, target};
 
 /// Builds the command as it is published and hands the arguments on.
 pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
-    // Nothing is built, nor installed, for this.
+    // The help needs no build and no installation.
     if arguments.iter().any(|word| word == "-h" || word == "--help") {
         println!(
             "with --against COMMIT [--at-least RATIO] [--small] [--runs N]: this against another commit, without Python; otherwise"

@@ -17,7 +17,7 @@ pub(crate) fn interop(_: Share) -> Result<Done, String> {
     let mut tests = pytest_on_all_cores(&python);
     tests.current_dir(root()).args(["-W", "ignore", "tests/interop"]).env("TRILITH_BIN", &program);
     run(&mut tests)?;
-    // With zarr before 3, and asdf would load it in each of the other tests.
+    // asdf-zarr has a separate environment: it needs zarr before 3, and asdf would load it in each of the other tests.
     let mut tests = pytest(&older_environment()?);
     run(tests.current_dir(root()).args(["-W", "ignore", "tests/asdf-zarr"]).env("TRILITH_BIN", &program))?;
     Ok(Done::Passed)

@@ -17,7 +17,7 @@ use std::time::Instant;
 use crate::files::{create, empty, read};
 use crate::shell::{output, root, run, target};
 
-/// One thing that is released.
+/// A part of a release.
 struct Part {
     name: &'static str,
     /// Makes the files in [`Place::dist`].

@@ -68,7 +68,7 @@ pub(crate) fn develop(python: &Path) -> Result<(), String> {
 fn run_tests(python: &Path, package: &Path, what: &[PathBuf], only: &[String]) -> Result<(), String> {
     // Tests that run the command many hundred times do so without starting Python each time.
     let program = build_program()?;
-    // Not from the package's folder, so that what is tested is what was installed.
+    // The tests run outside of the package's folder, so that they import the installed package.
     let mut tests = pytest_on_all_cores(python);
     tests.current_dir(target()).env("TRILITH_BIN", program).arg("--rootdir").arg(package).args(what).args(only);
     run(&mut tests)

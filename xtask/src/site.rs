@@ -107,7 +107,7 @@ fn python_reference(python: &Path, folder: &Path) -> Result<(), String> {
     write(&index, &format!("{text}{}", contents(&text, "docs/reference/python")))
 }
 
-/// All pages of the repository.
+/// Returns the paths of all pages of the repository.
 fn pages() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = BESIDE.iter().map(PathBuf::from).collect();
     found.extend(files(&root().join("docs")).into_iter().filter_map(|path| Some(path.strip_prefix(root()).ok()?.to_path_buf())));
@@ -290,7 +290,7 @@ fn plain(path: &Path) -> PathBuf {
     found
 }
 
-/// All files in a folder and below it, in order.
+/// Returns all files in a folder and its subfolders, sorted.
 pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let (mut folders, mut found) = (vec![folder.to_path_buf()], Vec::new());
     while let Some(folder) = folders.pop() {

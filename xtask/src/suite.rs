@@ -34,9 +34,9 @@ pub(crate) enum Share {
 
 /// The tiers of a part.
 enum Tier {
-    /// All of it is in the first.
+    /// The whole part is in the first tier.
     First,
-    /// All of it is in the rest.
+    /// The whole part is in the rest.
     Rest,
     /// The first tier leaves out what is named.
     Both(&'static str),
@@ -48,7 +48,7 @@ struct Part {
     run: fn(Share) -> Result<Done, String>,
 }
 
-/// All parts, each test in one of them.
+/// All parts. Each test is in one of them.
 const PARTS: &[Part] = &[
     Part { name: "format", tier: Tier::First, run: format },
     Part { name: "lints", tier: Tier::Both("programs that measure, and the oldest compiler"), run: lints },
@@ -242,7 +242,7 @@ fn say_what_is_left_out() {
     }
 }
 
-/// One line of the table.
+/// A row of the summary table.
 struct Row {
     name: &'static str,
     outcome: Result<Done, String>,
@@ -320,7 +320,7 @@ fn with_the_oldest_compiler() -> Result<Done, String> {
         "trilith",
         "--all-features",
     ]);
-    // Otherwise cargo would start the compiler that started this task.
+    // With these variables cargo would start the compiler that started this task.
     for name in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"] {
         check.env_remove(name);
     }
@@ -360,7 +360,7 @@ fn tests(share: Share) -> Result<Done, String> {
 /// The test programs, in addition to those of the libraries, with tests of the part [`corpus`].
 const CORPUS_PROGRAMS: [&str; 2] = ["conformance", "corpus"];
 
-/// Everything that is compared with the sample files of `../shared/corpus`.
+/// Runs the tests that use the sample files of `../shared/corpus`.
 fn corpus(_: Share) -> Result<Done, String> {
     let mut command = linting_cargo(["test", "--locked", "--workspace", "--lib"]);
     command.args(CORPUS_PROGRAMS.iter().flat_map(|program| ["--test", program])).args(["--", "corpus_", "--nocapture"]);
@@ -373,7 +373,7 @@ fn corpus(_: Share) -> Result<Done, String> {
 }
 
 fn documentation(_: Share) -> Result<Done, String> {
-    // Each lower crate by itself, as docs.rs builds it.
+    // Documents each lower crate separately, as docs.rs does.
     for package in LIBRARY_CRATES.iter().filter(|name| **name != "trilith") {
         let mut command = cargo(["doc", "--locked", "--package", package, "--all-features", "--no-deps"]);
         run(command.env("RUSTDOCFLAGS", "-D warnings"))?;
@@ -388,14 +388,14 @@ pub(crate) fn reference_of_the_library() -> Result<(), String> {
     run(cargo(["doc", "--locked", "--package", "trilith", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// Each crate of the library without features, with all, and with sets of them in which each feature is once without each other one: a use of
-/// something that its feature does not bring is found by that.
+/// Each crate of the library without features, with all, and with sets of them in which each feature is once without each other
+/// one: a use of something that its feature does not bring is found by that.
 fn features(_: Share) -> Result<Done, String> {
     for package in LIBRARY_CRATES {
         let manifest = root().join("crates").join(package).join("Cargo.toml");
         let names: Vec<String> = feature_names(&files::read(&manifest)?).into_iter().filter(|name| name != "default").collect();
         for features in feature_sets(&names)? {
-            // Not `check` with warnings denied by a flag of the compiler: that would compile all dependencies for the flag again.
+            // Not `check`, because denying warnings by a flag of the compiler would compile all dependencies for the flag again.
             let mut command = cargo(["clippy", "--locked", "--package", package, "--lib", "--no-default-features"]);
             run(command.args(["--features", &features, "--", "-D", "warnings"]))?;
         }
@@ -406,7 +406,7 @@ fn features(_: Share) -> Result<Done, String> {
 /// Number of sets besides none and all. Each feature is in half of them, and no two in the same half.
 const SETS: u32 = 6;
 
-/// None, the sets, and all, each as cargo wants it.
+/// Returns the sets of features, each as cargo expects it: no feature, the chosen sets, and all features.
 fn feature_sets(names: &[String]) -> Result<Vec<String>, String> {
     let halves: Vec<u32> = (0..1 << SETS).filter(|half: &u32| half.count_ones() == SETS / 2).collect();
     if names.len() > halves.len() {
@@ -416,7 +416,7 @@ fn feature_sets(names: &[String]) -> Result<Vec<String>, String> {
         let chosen = names.iter().zip(&halves).filter(|(_, half)| *half & (1 << number) != 0).map(|(name, _)| name.as_str());
         chosen.collect::<Vec<_>>().join(",")
     };
-    // Few features have few sets.
+    // If there are few features, some of the sets are equal.
     let mut sets: Vec<String> = std::iter::once(String::new()).chain((0..SETS).map(set)).chain([names.join(",")]).collect();
     let mut seen = BTreeSet::new();
     sets.retain(|set| seen.insert(set.clone()));
@@ -505,7 +505,7 @@ mod tests {
         Ok(())
     }
 
-    /// All tests of the crates: the file, the test program or `lib`, and the name.
+    /// Returns all tests of the crates: the file, the test program or `lib`, and the name.
     fn all_tests() -> Vec<(String, String, String)> {
         let mut found = Vec::new();
         let mut folders = vec![root().join("crates")];

@@ -30,9 +30,9 @@ pub(crate) fn wasm(_: Share) -> Result<Done, String> {
 
 /// The origin of the target's standard library.
 pub(crate) enum Library {
-    /// It is in the toolchain.
+    /// The toolchain has a built library.
     Installed,
-    /// Its sources are, and it is compiled with the module.
+    /// The toolchain has the sources of the library, which are compiled with the module.
     Source,
 }
 

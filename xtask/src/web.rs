@@ -35,7 +35,7 @@ fn make(folder: &Path) -> Result<Result<(), String>, String> {
         Err(reason) => return Ok(Err(reason)),
     };
     let mut build = cargo(["build", "--locked", "--package", "trilith-web", "--target", TARGET, "--profile", "web"]);
-    // Less than a quarter of the usual threshold for inlining: a tenth fewer bytes, and loops stay as they are.
+    // The threshold for inlining is less than a quarter of the default. That saves a tenth of the bytes and keeps loops as they are.
     build.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "-C llvm-args=-inline-threshold=50");
     run(flags.on(&mut build))?;
     let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
@@ -55,8 +55,8 @@ fn make(folder: &Path) -> Result<Result<(), String>, String> {
 /// The test of the first tier: the page of the server, with mouse and keys.
 const FIRST: &str = "the tree is walked";
 
-/// Runs `tests/browser` in a browser without a window, in the first tier one test of them; pictures of the pages are kept in `browser` below the target. With `BLESS`
-/// set, one of them becomes that of the README.
+/// Runs `tests/browser` in a browser without a window, in the first tier one test of them; pictures of the pages are kept in
+/// `browser` below the target. With `BLESS` set, one of them becomes that of the README.
 pub(crate) fn browser(share: Share) -> Result<Done, String> {
     if let Err(reason) = output(Command::new("node").arg("--version")) {
         return Ok(Done::Skipped(format!("no Node: {reason}")));
@@ -64,7 +64,7 @@ pub(crate) fn browser(share: Share) -> Result<Done, String> {
     let Some(browser) = installed().or_else(install) else {
         return Ok(Done::Skipped(format!("no browser: none of {} is installed (apt-get install chromium)", BROWSERS.join(", "))));
     };
-    // Other packages are installed next to the tests, and not in the repository.
+    // npm installs other packages next to the tests, so the tests are copied out of the repository.
     let tests = target().join("browser-tests");
     copy(&root().join("tests/browser"), &tests)?;
     if !tests.join("node_modules/playwright-core").is_dir() {
@@ -101,7 +101,7 @@ fn installed() -> Option<PathBuf> {
     BROWSERS.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|path| path.is_file())
 }
 
-/// In continuous integration a browser is installed.
+/// Installs a browser in continuous integration.
 fn install() -> Option<PathBuf> {
     if !in_ci() {
         return None;

@@ -225,7 +225,7 @@ typedef struct trilith_change trilith_change;
 #define TRILITH_TEXT 5
 
 /*
- Nothing.
+ A null: no value.
  */
 #define TRILITH_NULL 6
 

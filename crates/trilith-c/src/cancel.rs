@@ -29,7 +29,7 @@ pub struct Cancellable {
 }
 
 impl Cancellable {
-    /// The same bytes.
+    /// Wraps a source, whose reads fail once the flag is set.
     pub fn new(inner: SourceRef, flag: Arc<AtomicBool>) -> Self {
         Self { inner, flag }
     }

@@ -26,7 +26,7 @@ handle! {
     }
 }
 
-/// One change.
+/// A change of a file.
 pub enum Step {
     Set(TreePath, Value),
     Array(TreePath, Box<Array>, ArrayOptions),

@@ -6,7 +6,7 @@ use library::{Error, Result};
 pub trait Handle: Sized {
     /// The mark of its kind.
     const MARK: u64;
-    /// Its name in messages.
+    /// Name of the kind in messages.
     const NAME: &'static str;
     /// The mark that it has.
     fn mark(&self) -> u64;

@@ -23,7 +23,7 @@ pub const TRILITH_ARRAY: i32 = 3;
 pub const TRILITH_SCALAR: i32 = 4;
 /// Text.
 pub const TRILITH_TEXT: i32 = 5;
-/// Nothing.
+/// A null: no value.
 pub const TRILITH_NULL: i32 = 6;
 /// A reference to an item of this file or another: see trilith_item_follow.
 pub const TRILITH_REFERENCE: i32 = 7;

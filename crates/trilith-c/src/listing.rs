@@ -1,4 +1,4 @@
-//! All arrays of a file, with their paths.
+//! Lists of all arrays of a file, with their paths.
 
 use std::ffi::{CString, c_char};
 
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn trilith_arrays_item(
         let (_, listed) = arrays.listed.get(index).ok_or_else(none)?;
         arrays.reach.to(match &listed.target {
             Ok(found) => found.clone(),
-            // Why it cannot be reached is found again, for an error of the caller's own.
+            // The search is repeated to return a separate error to the caller.
             Err(_) => arrays.reach.backend().find(&listed.path)?,
         })
     })

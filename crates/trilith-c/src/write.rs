@@ -16,7 +16,7 @@ use crate::text::{given, given_yaml, optional};
 handle! {
     /// A file that is being put together. One thread at a time.
     trilith_writer, b"tri:writ", {
-        /// None once the file was written.
+        /// `None` after the file was written.
         writer: Option<library::Writer<'static>>,
     }
 }

@@ -12,7 +12,7 @@ pub(crate) fn of(path: &str, id: &str) -> Vec<String> {
     let owned = |names: &mut dyn Iterator<Item = &'static str>| names.map(str::to_owned).collect();
     match (path, id) {
         ("convert", "codec") => owned(&mut codec::names().chain(["auto"])),
-        // It does not name the compressor inside of a Blosc buffer.
+        // `repack` cannot choose the compressor inside of a Blosc buffer.
         ("repack", "codec") => owned(&mut codec::names().filter(|name| *name != "blsc-zstd")),
         (_, "codec") => owned(&mut codec::names()),
         ("convert", "to") => owned(&mut To::names()),

@@ -16,7 +16,7 @@ use crate::{choices, names};
 
 /// The hidden subcommand for completions.
 const ASK: &str = "__complete";
-/// At most this many candidates are offered.
+/// Largest number of candidates that are offered.
 const MOST: usize = 1000;
 
 /// The candidates for a word.
@@ -24,9 +24,9 @@ const MOST: usize = 1000;
 pub(crate) enum Answer {
     /// The name of a file.
     Files,
-    /// One of these, each with a few words about it.
+    /// Complete words, each with a short description.
     Words(Vec<(String, String)>),
-    /// One of these, and more may follow.
+    /// Beginnings of words, to which more may be added.
     Parts(Vec<(String, String)>),
 }
 
@@ -195,7 +195,7 @@ fn item_or_file(typed: &str, before: &[String]) -> Answer {
     keys::behind(typed, layout.map(String::as_str)).map_or(Answer::Files, Answer::Parts)
 }
 
-/// Those of the candidates that begin so.
+/// Returns the candidates that begin with the typed text.
 fn starting(all: impl Iterator<Item = (String, String)>, typed: &str) -> Vec<(String, String)> {
     all.filter(|(word, _)| word.starts_with(typed)).collect()
 }

@@ -46,7 +46,7 @@ fn text(out: &mut Out, name: &str, found: &Conformity, options: &Options) -> Res
     /// Number of findings of one rule that are shown; `--verbose` shows all.
     const SHOWN: usize = 3;
     let title = found.document.title;
-    // They are in the order of the rules.
+    // The deviations are in the order of the rules.
     for same in found.deviations.chunk_by(|one, other| std::ptr::eq(one.rule, other.rule) && one.mend == other.mend) {
         let Some(first) = same.first() else { continue };
         let rule = first.rule;

@@ -27,7 +27,7 @@ pub(crate) fn command() -> Command {
         .after_help("trilith COMMAND --help shows examples and all options.\ntrilith FILE is the same as trilith info FILE.")
 }
 
-/// One subcommand; `path` is what is typed to get there.
+/// Completes the help of a subcommand; `path` is what is typed to get there.
 fn dressed(mut command: Command, path: &str, globals: &[Arg]) -> Command {
     for global in globals.iter().filter(|global| is_refused(path, global.get_id().as_str())) {
         command = command.arg(global.clone().hide(true));

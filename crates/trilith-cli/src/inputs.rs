@@ -35,7 +35,7 @@ use crate::words::said;
 /// Sources of a command's files, besides its arguments.
 #[derive(Debug, Args)]
 pub(crate) struct Many {
-    /// Also the files in this list, one name a line; - for standard input
+    /// Also use the files in this list, one name a line; - for standard input
     #[arg(long, value_name = "LIST")]
     files_from: Option<String>,
     /// The names of --files-from end with a NUL byte, as find -print0 writes them
@@ -72,7 +72,7 @@ pub(crate) enum Form {
     Items,
 }
 
-/// One file that a command works on.
+/// A file that a command works on.
 pub(crate) struct Job<'o> {
     /// The file; `-` is standard input.
     pub name: String,
@@ -218,7 +218,7 @@ fn one(
     job.warn_all(followed.iter().flat_map(Notes::remarks));
     let outcome = match worked {
         Ok(outcome) => outcome,
-        // Nobody reads what comes out.
+        // After a broken pipe nobody reads the output.
         Err(error) if is_broken_pipe(&error) => return Err(error),
         Err(error) => return job.failed(&error),
     };
@@ -313,7 +313,7 @@ impl<'o> Job<'o> {
         }
     }
 
-    /// One JSON document that `write` writes; of several files under a name, with the file and the path.
+    /// Writes the JSON document that `write` makes; if there are several files, under `name`, with the file and the path.
     pub(crate) fn json_value(&mut self, name: &str, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         if self.several {
             let (file, path) = (json_text(&self.name), json_text(self.item_path()));
@@ -338,7 +338,7 @@ impl<'o> Job<'o> {
         Ok(())
     }
 
-    /// Before text that takes several lines: which file of several it is of.
+    /// Prints the name of the file before text of several lines, if there are several files.
     pub(crate) fn heading(&mut self) -> Result<()> {
         if !self.several {
             return Ok(());
@@ -350,7 +350,7 @@ impl<'o> Job<'o> {
         self.out.line(&format!("{label}:"))
     }
 
-    /// Between what is said of several files.
+    /// Prints an empty line between the texts of several files.
     pub(crate) fn gap(&mut self) -> Result<()> {
         if self.several && self.index > 0 { self.out.line("") } else { Ok(()) }
     }

@@ -44,11 +44,11 @@ use crate::options::Options;
 /// The result of a command, for the exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
-    /// Yes, or done: exit status 0.
+    /// The command is done, or its answer is yes: exit status 0.
     Yes,
-    /// No: different, invalid, nothing found, refused: exit status 1.
+    /// The answer is no: different, invalid, nothing found, refused: exit status 1.
     No,
-    /// Of some file that could not be told, and why was said: exit status 2.
+    /// The answer for some file is unknown, for a reason that was printed: exit status 2.
     Failed,
 }
 

@@ -72,7 +72,7 @@ impl TypedValueParser for Name {
 mod tests {
     use super::*;
 
-    /// Each name in the table is used, and each name that looks like a file is in the table.
+    /// Checks that each name in the table is used, and that each name that looks like a file is in the table.
     #[test]
     fn every_value_name_of_a_file_is_used() {
         fn of(command: &Command, found: &mut Vec<String>) {

@@ -67,11 +67,11 @@ pub(crate) struct Options {
     /// `true` if a catalog is opened as the file that it is, not as the files that it lists.
     #[arg(skip)]
     pub itself: bool,
-    /// Of the files of a catalog only these, counted from 0; several ranges with commas: 0:10,20:. If the shape of an item
+    /// Use only these files of a catalog, counted from 0; several ranges with commas: 0:10,20:. If the shape of an item
     /// differs between them: pad it with masked elements, give each file's array in a list, or join it along=AXIS
     #[arg(long = "files", global = true, hide_short_help = true, value_name = "FIRST:END,pad|each|along=AXIS")]
     pub of_catalog: Option<String>,
-    /// Of the files of a catalog only those whose values in the summary block meet this condition: 'time > 3.5 and nx == 16'
+    /// Use only the files of a catalog whose values in the summary block meet this condition: 'time > 3.5 and nx == 16'
     #[arg(long = "where", global = true, hide_short_help = true, value_name = "EXPR")]
     pub condition: Option<String>,
     /// `true` if the condition of `--where` is one on the rows that the command makes.
@@ -310,7 +310,7 @@ impl Options {
         if path == output { Ok(file) } else { self.for_output(file.into(), &Base::of(output))?.into_asdf() }
     }
 
-    /// The same file as its text must read where references begin at `base`. A warning says which of them lead out
+    /// Returns the file with its references converted to begin at `base`. A warning says which of them lead out
     /// of the folder there, since they are opened only if that is allowed.
     pub(crate) fn for_output(&self, file: File, base: &Base) -> Result<File> {
         let is_moved = file.as_asdf().is_some_and(|asdf| asdf.base() != *base);
@@ -379,7 +379,7 @@ impl Options {
         names.iter().for_each(|name| self.add_input(bytes::name_of(&folder.join(name)).into_owned()));
     }
 
-    /// Every file that was opened so far, or that a file which is written refers to.
+    /// Returns every file that was opened so far, or that a file which is written refers to.
     pub(crate) fn inputs(&self) -> Vec<String> {
         let mut all = self.inputs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         all.extend(self.notes.lock().unwrap_or_else(PoisonError::into_inner).iter().flat_map(Notes::files));

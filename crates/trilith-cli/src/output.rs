@@ -73,7 +73,7 @@ impl Write for Stdout {
             Self::Direct(out) => out.write(bytes),
             Self::Lines(out) => out.write(bytes),
         };
-        // Both may be on one terminal.
+        // The progress display is suspended, because both may be on one terminal.
         suspended(write)
     }
 

@@ -53,7 +53,7 @@ pub(crate) enum Route {
     Asset(&'static str, &'static [u8]),
     /// An answer about the files.
     Ask(Request),
-    /// Nothing: a status and the reason.
+    /// A refusal: a status and the reason.
     Refused(StatusCode, &'static str),
 }
 
@@ -63,7 +63,7 @@ impl Site {
         Self { session, secret, port, embedded: false }
     }
 
-    /// The same site, which others may show in a frame: a notebook, to which the address was given.
+    /// Sets whether other pages that know the URL, such as a notebook, may show the page in a frame.
     #[must_use]
     pub(crate) fn embedded(self, embedded: bool) -> Self {
         Self { embedded, ..self }
@@ -77,7 +77,7 @@ impl Site {
     /// Returns the answer to a request.
     pub(crate) fn route(&self, method: &Method, path: &str, query: &str, headers: &HeaderMap) -> Route {
         let refused = Route::Refused;
-        // Another name that leads to this machine is how pages elsewhere would come past the rules of the browser.
+        // A page elsewhere could use another name of this machine to bypass the same-origin policy of the browser.
         if !header_text(headers, header::HOST).is_some_and(|host| self.is_own(host)) {
             return refused(StatusCode::FORBIDDEN, "this server answers to 127.0.0.1 and localhost alone");
         }
@@ -159,7 +159,7 @@ pub(crate) fn run(listener: TcpListener, site: Site) -> Result<()> {
     done
 }
 
-/// The same, and no page may show it in a frame.
+/// Content security policy that also forbids other pages to show ours in a frame.
 const ALONE: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -167,7 +167,7 @@ async fn accept(listener: TcpListener, site: Arc<Site>) -> std::io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let room = Room::default();
     loop {
-        // One connection that fails, or too many open files for a moment, is no reason to end.
+        // A connection that fails, or too many open files for a moment, does not end the server.
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;

@@ -15,7 +15,7 @@ pub(crate) fn watch() {
 }
 
 fn start() {
-    // With any handler the write itself fails, and the message says why.
+    // A handler makes the write itself fail, and the message then says why.
     let _ = flag::register(SIGXFSZ, Arc::default());
     let ignored = ignored();
     let is_heard = |signal: &i32| ignored.map_or(*signal != SIGHUP, |ignored| ignored >> (signal - 1) & 1 == 0);

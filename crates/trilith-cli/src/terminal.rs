@@ -18,7 +18,7 @@ pub(crate) enum Graphics {
     Auto,
     /// The graphics of kitty, Ghostty and others.
     Kitty,
-    /// Those of iTerm2 and others.
+    /// The graphics of iTerm2 and others.
     Iterm,
     /// Sixel.
     Sixel,
@@ -34,7 +34,7 @@ const COLUMNS: usize = 80;
 const PIXELS: usize = 800;
 /// Base64 in one piece of a message to kitty.
 const PIECE: usize = 4096;
-/// From dark to light.
+/// Characters from dark to light.
 const SHADES: [char; 10] = [' ', '.', ':', '-', '=', '+', '*', '#', '%', '@'];
 
 /// Characters in a line.
@@ -123,7 +123,7 @@ fn pairs(picture: &Picture) -> Vec<(Row, Option<Row>)> {
     rows.chunks(2).filter_map(|pair| Some((pair.first()?.clone(), pair.get(1).cloned()))).collect()
 }
 
-/// Two pixels a character: the upper half in one colour, the lower in another.
+/// Draws two pixels as one character: the upper half in one color, the lower in another.
 fn blocks(picture: &Picture) -> String {
     let mut out = String::new();
     for (upper, lower) in pairs(picture) {
@@ -139,7 +139,7 @@ fn blocks(picture: &Picture) -> String {
     out
 }
 
-/// Two pixels a character, by how light they are.
+/// Draws two pixels as one character, by their brightness.
 fn shades(picture: &Picture) -> String {
     let light = |[r, g, b, _]: [u8; 4]| (0.2126 * f64::from(r) + 0.7152 * f64::from(g) + 0.0722 * f64::from(b)) / 255.0;
     let mut out = String::new();

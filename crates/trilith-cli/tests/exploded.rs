@@ -362,7 +362,7 @@ fn an_older_exploded_form_keeps_its_parts_until_the_new_one_is_in_place() {
     std::fs::write(folder.join("x.asdf"), sample()).unwrap();
     say(folder, &["explode", "x.asdf"]);
     let first = names(folder);
-    // The same blocks have the same names.
+    // Unchanged blocks keep the names of their parts.
     say(folder, &["explode", "x.asdf", "--overwrite"]);
     assert_eq!(names(folder), first);
     // One block is another: only that one gets another file.

@@ -103,7 +103,7 @@ const TREE: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:sts
     own: !core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, shape: [4]}\n\
     last: !core/ndarray-1.1.0 {source: -1, datatype: uint8, byteorder: big, shape: [4]}\nn: 5\n...\n";
 
-/// The same with an ASDF file in the last HDU but one, which is an image of bytes.
+/// Returns the plain FITS file with an ASDF file in the last HDU but one, which is an image of bytes.
 fn embedded() -> Vec<u8> {
     let mut asdf = TREE.as_bytes().to_vec();
     for data in [*b"abcd", *b"wxyz"] {

@@ -92,7 +92,7 @@ fn readers_see_the_old_content_and_are_told_that_it_changed() {
     let error = refused(&reader, "/a");
     assert_eq!(error.kind(), ErrorKind::Io);
     assert!(error.to_string().contains("changed by an update of this process while it was open"), "{error}");
-    // Of any other change nothing is known.
+    // After any other change, no byte is known to be unchanged.
     let reader = trilith::open_asdf(&path).unwrap();
     later();
     OpenOptions::new().append(true).open(&path).unwrap().write_all(b"more").unwrap();
@@ -240,7 +240,7 @@ fn a_pipe_or_device_is_written_into_and_never_replaced() {
         assert!(there == say(&[&words[..words.len() - 1], &["-"]].concat()).stdout && there.len() > 100_000, "{words:?}");
         assert!(pipe.metadata().unwrap().file_type().is_fifo(), "{words:?}");
     }
-    // As root, a device could be lost.
+    // Root could replace the device by a file.
     #[cfg(target_os = "linux")]
     {
         let mut command = common::trilith();

@@ -98,7 +98,7 @@ fn idle_and_slow_connections_of_others_do_not_stop_the_viewer() {
     }
     assert_eq!(viewer.ask(&mut kept, &viewer.secret).unwrap(), 200, "a connection of the user stays");
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
-    // Those that are too many were closed.
+    // Connections beyond the limit were closed.
     let is_closed = |other: &mut TcpStream| {
         other.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
         let mut byte = [0];

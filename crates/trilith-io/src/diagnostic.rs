@@ -15,7 +15,7 @@ use crate::span::{Span, line_column};
 pub enum Severity {
     /// A rule is broken.
     Error,
-    /// It can be read, but a strict reader or writer refuses it, or something of it is lost.
+    /// The content can be read, but a strict reader or writer refuses it, or something of it is lost.
     Warning,
     /// Good to know: a change of words, or something that could not be checked.
     Note,
@@ -137,7 +137,7 @@ impl Diagnostic {
         self
     }
 
-    /// At a line and a column, which come as they are computed.
+    /// Sets the line and the column, as one pair.
     #[doc(hidden)]
     pub fn at_text(mut self, (line, column): (u32, u32)) -> Self {
         (self.line, self.column) = (line, column);

@@ -33,7 +33,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Every kind.
+    /// All kinds of errors.
     const ALL: &[Self] =
         &[Self::Io, Self::Malformed, Self::Unsupported, Self::Limit, Self::NotFound, Self::Cancelled, Self::InvalidInput];
 
@@ -54,7 +54,7 @@ impl ErrorKind {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
-    /// One word for it, for programs.
+    /// Returns the name of the kind, a single word for programs.
     pub fn name(self) -> &'static str {
         match self {
             ErrorKind::Io => "io",
@@ -89,16 +89,16 @@ pub enum Location {
     /// No specific location.
     #[default]
     Unknown,
-    /// At this byte of the file, counted from 0.
+    /// Byte offset in the file.
     Byte(u64),
-    /// At this place of a text: line and column count from 1, in characters.
+    /// Position in a text: line and column count from 1, in characters.
     Text {
         /// Line, from 1.
         line: u32,
         /// Column in characters, from 1.
         column: u32,
     },
-    /// At this node of the tree (a JSON Pointer) or this item of a layout.
+    /// Path of a node of the tree (a JSON Pointer) or of an item of a layout.
     Path(String),
 }
 
@@ -188,7 +188,7 @@ struct Inner {
     hint: Option<String>,
     setting: Option<(&'static str, Setting)>,
     source: Option<std::io::Error>,
-    /// Another process was at the file at the same time.
+    /// `true` if another process was using the file at the same time.
     is_contended: bool,
 }
 
@@ -224,13 +224,13 @@ impl Error {
         Self::new(ErrorKind::Malformed, message)
     }
 
-    /// This library cannot do it.
+    /// Returns an error for a request that this library does not support.
     #[cold]
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unsupported, message)
     }
 
-    /// This library could do it, but a part of it was not built in.
+    /// Returns an error for a part of this library that is not in this build.
     #[cold]
     #[allow(dead_code, reason = "with all features nothing is left out")]
     #[doc(hidden)]

@@ -259,7 +259,7 @@ mod tests {
         ];
         let mut names = sorted.to_vec();
         names.sort_by(|one, other| natural(one, other));
-        // Every pair has one order, so that any order of the input gives this one.
+        // The order is total, so the order of the input does not matter.
         let once = names.clone();
         names.reverse();
         names.sort_by(|one, other| natural(one, other));

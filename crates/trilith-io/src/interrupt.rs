@@ -22,7 +22,7 @@ thread_local! {
 #[derive(Clone)]
 struct Work {
     over: Arc<AtomicBool>,
-    /// Only on the thread that began it.
+    /// Callback of the caller, on the thread that began the work; `None` on helper threads and if a flag ends the work.
     question: Option<Rc<Question>>,
 }
 

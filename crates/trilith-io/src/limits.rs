@@ -101,9 +101,9 @@ limits! {
     /// Bytes of memory that a RICE tile of a FITS image and the band that it belongs to may need, for each stored byte of
     /// the image; 256 KiB count if fewer are stored.
     rice_ratio: 1_000,
-    /// The same for PLIO tiles.
+    /// Like `rice_ratio`, for PLIO tiles.
     plio_ratio: 1_000,
-    /// The same for HCOMPRESS tiles.
+    /// Like `rice_ratio`, for HCOMPRESS tiles.
     hcompress_ratio: 1_000,
     /// Decoded bytes for each stored byte of any other compressed block, and of a FITS image in tiles.
     ratio: 100_000,

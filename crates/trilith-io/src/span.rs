@@ -15,7 +15,7 @@ use std::ops::Range;
 pub struct Span {
     /// First byte.
     pub start: u32,
-    /// One past the last byte.
+    /// End of the span: one past the last byte.
     pub end: u32,
 }
 

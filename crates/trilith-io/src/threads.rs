@@ -56,7 +56,7 @@ pub fn set_threads(n: Option<usize>) {
 struct Permits(usize);
 
 impl Permits {
-    /// At most `wanted` helpers, at most one less than [`threads`] over all calls at work.
+    /// Takes up to `wanted` helpers. All calls together have at most one helper fewer than [`threads`].
     fn take(wanted: usize) -> Self {
         let most = threads().saturating_sub(1);
         let mut got = 0;
@@ -159,7 +159,7 @@ struct Busy {
     changed: Condvar,
 }
 
-/// One of them, until it is dropped.
+/// A helper at work, until this value is dropped.
 struct BusyOne<'b>(&'b Busy);
 
 impl Busy {
@@ -253,7 +253,7 @@ pub fn watched<R: Send + 'static>(
         match receive.recv_timeout(every) {
             Ok(result) => return Some(result),
             Err(mpsc::RecvTimeoutError::Timeout) if go_on() => {}
-            // It ended without a result only where it panicked.
+            // The callback returned `false`, or the work panicked and sent no result.
             Err(_) => return None,
         }
     }
@@ -361,7 +361,7 @@ pub fn in_order<J: Send, R: Send>(
         let _ends = Ends(&line);
         loop {
             let Some((at, job)) = lock(&queue).next() else { return };
-            // So many may be ahead of the slowest.
+            // At most this many jobs run ahead of the slowest one.
             if !line.wait(|state| at < state.head + 4 * most) {
                 return;
             }

@@ -194,7 +194,7 @@ fn check(seed: u64, is_old: bool, folder: &std::path::Path, used: &mut BTreeMap<
             Kind::Instances => {}
         }
     }
-    // As a tree every array is there, too.
+    // The outline has every array, too.
     let outline = file.outline().unwrap_or_else(|error| panic!("{error}\n{about}"));
     let arrays = outline.arrays().count();
     assert_eq!(arrays, model.items.iter().filter(|item| item.kind == Kind::Data).count(), "{about}");

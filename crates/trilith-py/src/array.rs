@@ -151,7 +151,7 @@ pub(crate) fn masked<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<
     with_mask(array, load(py, array)?)
 }
 
-/// These elements of an array with its mask.
+/// Returns elements that were read from an array as a masked array with its mask.
 fn with_mask<'py>(array: &Described, data: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = data.py();
     let mask = calm(py, || array.mask_array())?.or_raise(About::Argument)?;
@@ -170,11 +170,11 @@ pub(crate) fn read<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'p
 
 /// The meaning of an index.
 pub(crate) enum Wanted {
-    /// One field, by its name.
+    /// A field, by its name.
     Field(String),
     /// Parts of axes; whether an axis may be left (`...`), so that the result stays an array.
     Part(Vec<Index>, bool),
-    /// Anything else that numpy knows: the array is read first.
+    /// Any other index that numpy accepts: the array is read first.
     Fancy,
 }
 
@@ -429,7 +429,7 @@ impl Array {
         if array.datatype() == this.array.datatype() {
             return Ok(slf);
         }
-        // No path leads to it: another process gets its elements.
+        // No path leads to the widened array, so another process gets its elements.
         Bound::new(slf.py(), Self::new(array, None))
     }
 

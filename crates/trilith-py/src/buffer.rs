@@ -1,4 +1,5 @@
-//! The one module of the package with `unsafe` (but for the slot in `array.rs` that calls it): bytes of a source lent to Python's buffer protocol.
+//! The one module of the package with `unsafe` (but for the slot in `array.rs` that calls it): bytes of a source lent to Python's
+//! buffer protocol.
 #![allow(unsafe_code, reason = "the buffer protocol hands out raw pointers")]
 
 use std::ffi::c_int;
@@ -17,12 +18,12 @@ pub(crate) struct Lent {
     source: SourceRef,
     offset: u64,
     len: u64,
-    /// No update in place of this process writes over them meanwhile.
+    /// Guard that keeps this process from updating these bytes in place.
     _shown: Option<Shown>,
 }
 
 impl Lent {
-    /// These bytes of the source, if it has them in memory.
+    /// Returns a range of the source, or `None` if it is not in memory.
     pub(crate) fn new(source: &SourceRef, offset: u64, len: u64) -> Option<Self> {
         source.view(offset, len)?;
         let ranges = || stored_ranges(&**source, offset..offset.saturating_add(len)).ok();

@@ -54,7 +54,7 @@ impl Ready<'_> {
     }
 
     fn item(&self, value: &Value, depth: usize, below_list: bool) -> Result<Draft> {
-        // As deep as values can be made.
+        // The collector accepts values up to this nesting depth.
         if depth > 256 {
             return Err(Error::invalid_input("the items nest too deep"));
         }

@@ -54,7 +54,7 @@ fn struct_description<'py>(py: Python<'py>, fields: &StructType) -> PyResult<Bou
 /// Returns `True` if an array in memory already has the form of [`to_numpy`].
 pub(crate) fn is_native(datatype: &Datatype, order: Byteorder) -> bool {
     match datatype {
-        // Any byte but 0 is true here, which numpy does not expect.
+        // Any nonzero byte is true in a file, which numpy does not expect.
         Datatype::Bool8 => false,
         Datatype::Struct(fields) => {
             let packed = fields.packed(Byteorder::NATIVE);

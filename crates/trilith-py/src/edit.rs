@@ -90,7 +90,7 @@ fn change(py: Python<'_>, file: &Held, steps: Vec<Step>) -> PyResult<()> {
                 Step::Delete(path) => edit.delete(path)?,
                 Step::Array(path, ..) => edit.set(path, &Value::null())?,
                 Step::Rename(path, name) => edit.rename(path, name)?,
-                // It is at the end of a list that is not read before the update.
+                // A history entry goes to the end of a list that is not read before the update.
                 Step::History(_) => {}
             }
             tree = Some(Arc::new(edit.finish(own.limits())?));

@@ -62,7 +62,7 @@ fn keyword(setting: &Setting) -> String {
 /// `EISDIR` on every system that Python runs on.
 const IS_A_DIRECTORY: i32 = 21;
 
-/// The same for an error about a path: of a folder Python has its own to say.
+/// Returns the exception for an error about a path; for a folder it is `IsADirectoryError`.
 pub(crate) fn raise_at(error: &Error, path: Option<&Path>) -> PyErr {
     match path {
         Some(path) if error.kind() == ErrorKind::InvalidInput && path.is_dir() => {

@@ -109,7 +109,7 @@ pub(crate) fn open(
     let mut files = files.map(chosen).transpose()?.unwrap_or_default();
     files.condition = r#where;
     let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
-    // Another process may have another working directory, so the path is absolute.
+    // Another process may have another working directory, so the paths of folders become absolute.
     let allow = crate::remote::allowed(&allow)?;
     let opening = crate::remote::opening(memmap, &allow, remote, storage_options)?.byteorder(byteorder).stored(stored);
     let itself = is_set == Some(false);
@@ -126,7 +126,7 @@ pub(crate) fn open(
     let mut home = Home { family: text(&template), ..home };
     let is_conditional = home.files.condition.is_some();
     if let Some(set) = file.as_family().filter(|_| is_conditional) {
-        // Another process takes the same files, whatever values they have then.
+        // The files are fixed here, so that another process takes the same ones, whatever values they have then.
         home.files.ranges = set.rows().iter().map(|rows| Some(rows.start)..Some(rows.end)).collect();
         home.files.condition = None;
     }

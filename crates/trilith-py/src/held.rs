@@ -35,7 +35,7 @@ pub(crate) struct State {
     file: Option<File>,
     /// The tree with the changes that were not written yet.
     pub edited: Option<Arc<Tree>>,
-    /// Those changes, in their order.
+    /// Changes that were not written yet, in order.
     pub steps: Vec<Step>,
 }
 

@@ -25,7 +25,7 @@ fn with_backend<R: Send>(opened: &Bound<'_, PyAny>, work: impl FnOnce(&dyn Backe
     calm(opened.py(), || work(file.backend()))?.or_raise(About::Argument)
 }
 
-/// One node: path, attributes, array, names of its axes, path of its mask, and what marks an element as missing.
+/// A node: path, attributes, array, names of its axes, path of its mask, and the value that marks missing elements.
 type Row<'py> = (String, Bound<'py, PyDict>, Option<Bound<'py, Array>>, Vec<String>, Option<String>, Option<Bound<'py, PyAny>>);
 
 /// Nodes, and what cannot be reached with the reason.
@@ -101,7 +101,7 @@ impl Axes {
         Self::default()
     }
 
-    /// Those that a group below begins with.
+    /// Returns a copy of the axis names, with which a group below begins.
     fn __copy__(&self) -> Self {
         Self(self.0.clone())
     }
@@ -148,7 +148,7 @@ pub(crate) fn _manifest<'py>(array: &Bound<'py, Array>, rows: Option<u64>) -> Py
     (found.file, found.chunk, found.columns, codecs, starts, lengths, fill, order).into_pyobject(py)
 }
 
-/// For each array the lengths of parts of about `bytes` bytes that can be decoded with little waste.
+/// Returns for each array the lengths of tiles of about `bytes` bytes, which can be decoded with little waste.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
 pub(crate) fn _tiles(py: Python<'_>, arrays: Vec<Bound<'_, Array>>, bytes: u64) -> PyResult<Vec<Vec<u64>>> {

@@ -102,7 +102,7 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// To an item.
+    /// Returns the way to an item.
     pub(crate) fn to(place: Place) -> Self {
         Self { place, parts: Vec::new() }
     }
@@ -112,7 +112,7 @@ impl Way {
         self.parts.is_empty()
     }
 
-    /// On to a part of the array there.
+    /// Returns the way to a part of the array.
     pub(crate) fn part(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> Self {
         let parts = self.parts.iter().map(|part| part.clone_ref(py)).chain([index.clone().unbind()]).collect();
         Self { place: self.place.clone(), parts }

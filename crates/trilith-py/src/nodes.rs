@@ -35,7 +35,7 @@ impl Place {
         Some((self.home.clone()?, self.item.path()?))
     }
 
-    /// Another item, of this file or one that it refers to.
+    /// Returns a node for another item, of this file or one that it refers to.
     pub(crate) fn to(&self, item: Item<'static>) -> Self {
         let home = self.home.clone().filter(|_| item.is_beside(&self.item));
         Self { item, home }

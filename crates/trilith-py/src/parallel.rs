@@ -122,7 +122,7 @@ pub(crate) fn resume(py: Python<'_>, path: PathBuf, id: Option<&str>) -> PyResul
     Ok(ParallelWriter { writer: opened.or_raise(About::Argument)? })
 }
 
-/// Another process may have another working directory.
+/// Makes a path absolute, because another process may have another working directory.
 pub(crate) fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
@@ -258,7 +258,7 @@ impl ParallelWriter {
         py.detach(|| self.writer.abort()).or_raise(About::Argument)
     }
 
-    /// One of the arrays, as something to be assigned to: `work["data"][0:10] = rows`; dask's `store` takes it, too.
+    /// Returns one of the arrays as a target of assignments: `work["data"][0:10] = rows`. dask's `store` takes it, too.
     fn __getitem__<'py>(slf: Bound<'py, Self>, path: &str) -> PyResult<Bound<'py, PyAny>> {
         let (py, path) = (slf.py(), place(path));
         let arrays = slf.get().arrays(py)?;

@@ -36,7 +36,7 @@ enum Content<'py> {
     Stored(trilith::File, i64),
 }
 
-/// The same while the interpreter is not held.
+/// The content of a block, borrowed so that the interpreter need not be held.
 #[derive(Clone, Copy)]
 enum Ready<'a> {
     Memory(&'a [u8], &'a BlockOptions),
@@ -65,7 +65,7 @@ impl<'py> Content<'py> {
 }
 
 impl Ready<'_> {
-    /// Its bytes, if they are stored uncompressed.
+    /// Returns the number of bytes from memory that are stored uncompressed, or 0.
     fn plain_bytes(&self) -> u64 {
         match self {
             Self::Memory(bytes, options) if options.codec.is_none() => bytes.len() as u64,

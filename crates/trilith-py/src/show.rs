@@ -20,14 +20,14 @@ pub(crate) fn array(array: &Array) -> String {
     format!("{}{}, {}", datatype(array.datatype()), shape(array.shape().iter().map(u64::to_string)), size(array.nbytes()))
 }
 
-/// The same as HTML.
+/// Returns the description of an array as HTML.
 pub(crate) fn array_html(array: &Array, tag: Option<&str>) -> String {
     let mask = if array.mask().is_some() { ", masked" } else { "" };
     let tag = tag.map(|tag| format!(" <small>{}</small>", escaped(tag))).unwrap_or_default();
     format!("<div class=\"trilith\"><b>trilith.Array</b> {}{mask}{tag}</div>", escaped(&self::array(array)))
 }
 
-/// One line about a file.
+/// Returns the description of a file in one line.
 pub(crate) fn file(file: &File) -> String {
     let standard = file.as_asdf().and_then(|file| file.sections().header().standard());
     let standard = standard.map(|standard| format!(", standard {standard}")).unwrap_or_default();
@@ -141,7 +141,7 @@ fn len(item: &Item<'_>) -> usize {
 fn leaf(item: &Item<'_>) -> Option<String> {
     match item.kind() {
         ItemKind::Array => Some(match item.as_asdf() {
-            // Neither blocks nor other files are opened to show a tree.
+            // The tree is shown without opening blocks or other files.
             Some((_, node)) => described(node),
             None => item.describe().map_or_else(
                 |_| "a broken array".to_owned(),
@@ -213,7 +213,7 @@ fn size(bytes: u64) -> String {
     format!("{value:.3} PB")
 }
 
-/// One line of at most [`WIDTH`] characters.
+/// Returns the start of a string as one line of at most [`WIDTH`] characters.
 fn short(text: &str) -> String {
     let cut: String = text.chars().take(WIDTH).collect();
     let more = if cut.len() < text.len() { "…" } else { "" };

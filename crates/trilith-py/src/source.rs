@@ -17,7 +17,7 @@ pub(crate) enum Origin {
     Path(PathBuf),
     /// An address of a remote file.
     Url(String),
-    /// Anything else, and what to call it.
+    /// Another source, which has a name of its own.
     Other(SourceRef),
 }
 

@@ -274,7 +274,7 @@ impl<'py> Collector<'py> {
         if let Some(number) = self.seen.get(&id) {
             return Ok(place(*number));
         }
-        // Others add what numpy does not know (a unit, say), which would be lost without a word.
+        // Array types of other packages add what numpy does not know (a unit, say), which would be lost silently.
         if !given.get_type().module()?.to_str()?.starts_with("numpy") {
             return self.other(given);
         }
@@ -398,7 +398,7 @@ fn at_place<'l, T>(list: &'l [T], value: &Value) -> Option<Result<&'l T>> {
     Some(found.ok_or_else(|| Error::invalid_input("a tag that begins with NUL")))
 }
 
-/// One array, without Python.
+/// An array that can be written while the interpreter is not held.
 enum Stored<'a> {
     Pieces { pieces: Py<PyAny>, masks: Option<Py<PyAny>>, form: &'a Form, streamed: bool, failed: Failed },
     Bytes { bytes: &'a [u8], form: &'a Form, mask: Option<&'a [u8]>, inline: bool },

@@ -68,7 +68,7 @@ impl Wcs {
         Ok(found.into_iter().map(|column| PyArray1::from_vec(py, column)).collect())
     }
 
-    /// The same for one point.
+    /// Converts one point from pixels to world coordinates, or back.
     #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
     fn point(&self, point: Vec<f64>, to_pixels: bool, boxed: bool, inverse: &str) -> PyResult<Vec<f64>> {
         let columns: Vec<&[f64]> = point.iter().map(std::slice::from_ref).collect();

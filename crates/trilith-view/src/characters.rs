@@ -40,7 +40,7 @@ pub fn line(series: &Series, width: usize, height: usize) -> Vec<String> {
     let columns = points(width);
     let mut before: Option<(usize, usize)> = None;
     for column in 0..columns {
-        // Few points are drawn as steps.
+        // If there are fewer points than columns, points repeat, and the line has steps.
         let at = column * series.points.len() / columns.max(1);
         let Some(point) = series.points.get(at).filter(|point| !point.low.is_nan()) else {
             before = None;
@@ -48,7 +48,7 @@ pub fn line(series: &Series, width: usize, height: usize) -> Vec<String> {
         };
         let (mut top, mut bottom) = (row(point.high), row(point.low));
         let own = (top, bottom);
-        // Up to what was drawn before, so that the line does not break.
+        // The column extends to the previous one, so that the line does not break.
         if let Some((above, below)) = before {
             if below + 1 < top {
                 top = below + 1;

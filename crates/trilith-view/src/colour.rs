@@ -36,7 +36,7 @@ pub struct Colours {
 }
 
 impl Colours {
-    /// This map; what is masked dark red and what is not a number blue in it, so that both can be seen in any map.
+    /// Returns the colors of a map. Masked pixels are dark red and NaNs blue, so that both can be seen in any map.
     pub fn of(map: ColourMap) -> Self {
         Self { map, masked: [0x80, 0x20, 0x20, 255], nan: [0x20, 0x50, 0xa0, 255] }
     }
@@ -97,7 +97,7 @@ impl ColourMap {
         MAPS.iter().map(|(name, _)| *name)
     }
 
-    /// Its 256 colours: red, green and blue, that of the lowest number first.
+    /// Returns the 256 colors of the map: red, green and blue, the color of the lowest number first.
     pub fn table(self) -> [[u8; 3]; 256] {
         let knots = MAPS.get(self.map).map_or(&[][..], |(_, knots)| knots);
         let mut table = [[0; 3]; 256];
@@ -145,7 +145,7 @@ impl fmt::Display for ColourMap {
 pub fn label_colour(n: u8) -> [u8; 3] {
     const SECTION: f64 = 0.618_033_988_749_895;
     let hue = (f64::from(n) * SECTION).fract();
-    // Each round of eight a little darker.
+    // Each of four groups of eight colors is a little darker than the one before.
     let light = 1.0 - f64::from(n / 8 % 4) * 0.15;
     let channel = |offset: f64| {
         let distance = ((hue + offset).fract() * 6.0 - 3.0).abs() - 1.0;

@@ -10,7 +10,7 @@ use crate::{ColourMap, Colours, Cuts, Interval, Picture, Region, Resample, Stati
 
 /// Default length of the longer side, in pixels.
 const SIDE: usize = 1024;
-/// The same of a small picture.
+/// Length of the longer side of a small picture, in pixels.
 const SMALL: usize = 256;
 /// Bytes of an array that are gone through unasked.
 const UNASKED: u64 = 64 << 20;
@@ -50,9 +50,9 @@ impl Default for How {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Glance {
-    /// Two axes: a picture, and the numbers at the ends of its colours.
+    /// A picture of two axes, and the numbers at the ends of its colors.
     Image(Picture, Option<Cuts>),
-    /// One axis: a drawing, as SVG.
+    /// A drawing of one axis, as SVG.
     #[cfg(feature = "plot")]
     Plot(String),
 }

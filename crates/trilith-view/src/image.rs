@@ -158,7 +158,7 @@ impl Raster {
         Ok(raster.enlarged(width, height))
     }
 
-    /// The same with elements repeated, if these are more pixels.
+    /// Repeats elements if this size has more pixels.
     fn enlarged(self, width: usize, height: usize) -> Self {
         if (width, height) == (self.width, self.height) {
             return self;

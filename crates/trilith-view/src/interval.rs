@@ -29,7 +29,7 @@ pub enum Interval {
     /// astropy's `ZScaleInterval` finds it.
     #[default]
     ZScale,
-    /// These, whatever the array holds.
+    /// Fixed numbers, whatever the array holds.
     Fixed(Cuts),
 }
 

@@ -279,7 +279,7 @@ impl Numbers {
         self.array.shape()
     }
 
-    /// The same for several looks, as [`held`].
+    /// Returns the numbers prepared for several looks, like [`held`].
     ///
     /// # Errors
     /// Returns an error if the array cannot be read.

@@ -76,7 +76,7 @@ pub enum Panel {
     Line(Series),
     /// A histogram of the numbers.
     Bars(Histogram),
-    /// Nothing that can be drawn, in words.
+    /// Text for a column that cannot be drawn.
     Words(String),
 }
 

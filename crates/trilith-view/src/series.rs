@@ -18,7 +18,7 @@ pub struct Series {
     pub at: Option<Vec<f64>>,
 }
 
-/// One or several numbers that follow each other.
+/// One number, or several consecutive numbers, as one point of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Point {

@@ -49,7 +49,7 @@ pub struct Wanted {
     pub percentiles: Vec<f64>,
     /// Number of bins of a histogram; 0 for none.
     pub bins: usize,
-    /// From where to where the histogram goes; without it from the smallest number to the greatest.
+    /// Range of the histogram; without it, from the smallest number to the greatest.
     pub range: Option<Cuts>,
     /// `true` if percentiles are exact. If not, the array is read once and each percentile says by how much it may
     /// be off.
@@ -64,12 +64,12 @@ impl Default for Wanted {
 }
 
 impl Wanted {
-    /// Neither percentiles nor a histogram: one pass.
+    /// Requests neither percentiles nor a histogram: one pass is enough.
     pub fn nothing() -> Self {
         Self { percentiles: Vec::new(), ..Self::default() }
     }
 
-    /// These percentiles.
+    /// Requests these percentiles.
     pub fn percentiles(percentiles: &[f64]) -> Self {
         Self { percentiles: percentiles.to_vec(), ..Self::default() }
     }
@@ -137,9 +137,9 @@ pub struct Statistics {
 pub struct Percentile {
     /// The percentage: 50 is the median.
     pub percent: f64,
-    /// Its value.
+    /// Value of the percentile.
     pub value: f64,
-    /// By how much the value may be off at most: 0 if it is exact.
+    /// Largest possible error of the value; 0 if it is exact.
     pub error: f64,
 }
 
@@ -263,7 +263,7 @@ impl Histogram {
         Self { low: range.low, high: range.high, counts: vec![0; bins], below: 0, above: 0 }
     }
 
-    /// From the smallest number to the greatest; if they are the same, half a unit to both sides, as numpy does it.
+    /// Creates bins from the smallest number to the greatest. If the two are equal, adds half a unit on both sides, like numpy.
     fn around(low: f64, high: f64, bins: usize) -> Self {
         let (low, high) = if low < high { (low, high) } else { (low - 0.5, high + 0.5) };
         Self::new(Cuts { low, high }, bins)

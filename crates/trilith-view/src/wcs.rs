@@ -23,7 +23,7 @@ pub struct Axis {
 pub struct Coordinate {
     /// The axis.
     pub axis: Axis,
-    /// Its value, in the unit of the axis; None outside of the sky that a projection draws.
+    /// Value in the unit of the axis; `None` outside of the sky that a projection draws.
     pub value: Option<f64>,
 }
 

@@ -22,7 +22,7 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1e-9)
 }
 
-/// The same numbers stored in other ways: turned, backwards, in the other byte order.
+/// Returns the numbers as arrays of different storage: in rows, in columns and big-endian, and backwards.
 fn stored_otherwise(numbers: &[f32], rows: u64, columns: u64) -> Vec<Array> {
     let plain = Array::from_slice(numbers, &[rows, columns]).unwrap();
     let turned = plain.transpose(None).unwrap();

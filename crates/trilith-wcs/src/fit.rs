@@ -66,7 +66,7 @@ pub struct FitsHeader {
     pub degree: usize,
     /// Largest difference from the coordinates, in pixels.
     pub max_error: f64,
-    /// The same for the inverse polynomials; `None` if there are none.
+    /// Largest error of the inverse polynomials, in pixels; `None` if there are none.
     pub inverse_error: Option<f64>,
 }
 
@@ -398,7 +398,7 @@ fn solve(terms: &[(usize, usize)], at: &[Vec<f64>; 2], values: [Vec<f64>; 2]) ->
     least_squares(terms.len(), &matrix, values)
 }
 
-/// From pixels to the tangent plane: a matrix, and what is added to pixels before it.
+/// Map from pixels to the tangent plane: polynomials that are added to the pixels, then a matrix.
 struct Forward {
     matrix: [[f64; 2]; 2],
     back: [[f64; 2]; 2],

@@ -161,7 +161,7 @@ impl<'k> Reader<'k> {
         }
         if !is_sip {
             if a.is_some() || b.is_some() {
-                // Some programs apply it, some do not.
+                // Some programs apply SIP without `-SIP` in CTYPE, some do not.
                 return refused("A_ORDER or B_ORDER without -SIP in CTYPE".to_owned());
             }
             return Ok(Distortion::None);
@@ -171,7 +171,7 @@ impl<'k> Reader<'k> {
         }
         match (a, b) {
             (Some(a), Some(b)) if a > 1.0 && b > 1.0 => {
-                // The same distortion, as SCAMP found it.
+                // The terms of TPV, from SCAMP, describe the same distortion, so only SIP is applied.
                 let is_twice = code == "TAN" && terms.is_some();
                 return Ok(if is_twice { Distortion::SipAlone } else { Distortion::Sip });
             }
@@ -396,7 +396,7 @@ impl<'k> Reader<'k> {
         Projection::new(code, &given)
     }
 
-    /// From the plane of the projection to the sky.
+    /// Returns the transform from the plane of the projection to the sky.
     fn celestial(&self, sky: (usize, usize), distortion: Distortion) -> Result<Transform> {
         let (longitude, latitude) = sky;
         let code = |axis: usize| self.kinds[axis].get(5..8).unwrap_or("");

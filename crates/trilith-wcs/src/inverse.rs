@@ -265,7 +265,7 @@ impl<'w> Newton<'w> {
                     let here = faults[place * axes + row];
                     let mut slope = (there[n * axes + row] - here) / STEP;
                     if !slope.is_finite() {
-                        // At the edge of what is defined: the other way.
+                        // At the edge of the domain, the slope is taken in the other direction.
                         let back = back.get_or_insert_with(|| self.faults(&points, Some((axis, -STEP))));
                         slope = (here - back[n * axes + row]) / STEP;
                     }

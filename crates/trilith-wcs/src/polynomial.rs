@@ -24,7 +24,7 @@ pub enum Basis {
 pub struct Polynomial {
     basis: Basis,
     rows: Vec<Vec<f64>>,
-    /// For each variable factor and offset, from its domain to its window.
+    /// Factor and offset of each variable, which map its domain to its window.
     maps: Vec<(f64, f64)>,
 }
 

@@ -98,7 +98,7 @@ impl Wcs {
         let middle = vector(self.centre().filter(|centre| centre.iter().all(|x| x.is_finite()))?);
         let edge = self.outline(2);
         let least = edge.iter().map(|place| dot(middle, vector(*place))).fold(1.0, f64::min);
-        // Half as much again, because the edge is not straight.
+        // The angle is enlarged by half, because the edge is not straight.
         let angle = 1.5 * least.clamp(-1.0, 1.0).acos() + 1e-9;
         (edge.len() == 8 && angle < 1.0).then(|| (middle, angle.cos()))
     }

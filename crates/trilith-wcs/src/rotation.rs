@@ -73,7 +73,7 @@ pub fn pole(theta: f64, at: (f64, f64), lonpole: f64, latpole: f64) -> Option<(f
     let middle = sin_theta.atan2(across).to_degrees();
     let reach = (1.0 - (cos_theta * sin_turn).powi(2)).max(0.0).sqrt();
     let latitude = if reach < 1e-12 {
-        // Any latitude fits, and LATPOLE decides.
+        // Any latitude fits here, so LATPOLE decides.
         if sin_at.abs() > 1e-12 {
             return None;
         }
@@ -83,7 +83,7 @@ pub fn pole(theta: f64, at: (f64, f64), lonpole: f64, latpole: f64) -> Option<(f
         if cosine.abs() > 1.0 + 1e-12 {
             return None;
         }
-        // Without a turn, both angles are known to the last digit.
+        // If LONPOLE is 0, both angles are known to the last digit.
         let (middle, spread) =
             if lonpole == 0.0 { (theta, 90.0 - at.1) } else { (middle, cosine.clamp(-1.0, 1.0).acos().to_degrees()) };
         let around = |latitude: f64| match latitude {
@@ -93,7 +93,7 @@ pub fn pole(theta: f64, at: (f64, f64), lonpole: f64, latpole: f64) -> Option<(f
         };
         let [one, two] = [middle + spread, middle - spread].map(around);
         let is_there = |latitude: &f64| latitude.abs() <= 90.0 + 1e-9;
-        // Of two that are as near, wcslib takes the second.
+        // If two latitudes are equally near to LATPOLE, wcslib takes the second.
         let ordered = if (one - latpole).abs() < (two - latpole).abs() { [one, two] } else { [two, one] };
         ordered.into_iter().find(is_there)?.clamp(-90.0, 90.0)
     };

@@ -18,7 +18,7 @@ pub enum Method {
 pub enum Outside {
     /// The line through the last two points goes on.
     Extrapolate,
-    /// This number.
+    /// A fixed number.
     Fill(f64),
 }
 

@@ -95,12 +95,12 @@ enum Node {
         inverse: Box<Transform>,
         is_rough: bool,
     },
-    /// With an inverse that was given, but is not evaluated, for the reason.
+    /// A transform whose given inverse is not evaluated, with the reason.
     OneWay {
         forward: Box<Transform>,
         reason: String,
     },
-    /// One transform for each element of an array, which the last inputs are the rounded indices of.
+    /// One transform for each element of an array. The last inputs, rounded, are the indices of the element.
     Varying {
         shape: Vec<usize>,
         cases: Vec<Transform>,

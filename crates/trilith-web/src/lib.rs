@@ -4,7 +4,7 @@
 //! files come from the worker, which reads what it is asked for: a part of a file of this machine, or a range of an
 //! address. Whole files never come here.
 
-// Elsewhere functions of these names would take the place of those of the system.
+// On other targets, the exported functions would replace system functions of the same names.
 #![cfg(target_family = "wasm")]
 
 mod host;

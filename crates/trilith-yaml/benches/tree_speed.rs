@@ -19,7 +19,7 @@ fn long_strings(n: usize) -> String {
     )
 }
 
-/// Many small maps.
+/// Returns a small map, as an item of a list.
 fn small_maps(n: usize) -> String {
     format!("- id: {n}\n  x: {}.5\n  ok: true\n  name: n{n}\n  pos: {{a: 1, b: 2}}\n", n % 97)
 }
@@ -114,7 +114,7 @@ fn main() -> Result<()> {
         }
         let text = grown(piece, pieces);
         if let Ok(folder) = std::env::var("TREE_SPEED_DIR") {
-            // For other programs to read the same.
+            // The file lets other programs read the same text.
             let path = std::path::Path::new(&folder).join(format!("{name}.yaml"));
             #[allow(clippy::disallowed_methods, reason = "an example writes what it was told to")]
             std::fs::write(path, &text).map_err(|e| trilith_yaml::Error::io("writing the text", e))?;

@@ -73,7 +73,7 @@ fn save(folder: &Path, target: &str, name: &str, bytes: &[u8]) -> Result<()> {
     std::fs::write(folder.join(name), bytes).map_err(fail)
 }
 
-/// Two arrays and a mask, stored as `options` say, and some of what a tree can hold.
+/// Returns a file with two arrays, a mask, a string and a reference. `options` apply to the second array.
 fn asdf(target: &'static Target, options: &ArrayOptions) -> Result<Vec<u8>> {
     let mut how = WriteOptions::default();
     how.align = Some(1);

@@ -8,7 +8,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (path, item) = (words.next().ok_or("which file?")?, words.next().ok_or("which array?")?);
     let array = trilith::open(path)?.array(&item)?;
     println!("{} {:?}", array.datatype(), array.shape());
-    // Of a compressed array only the pieces that hold the slice are decoded.
+    // If the array is compressed, only the chunks that hold the slice are decoded.
     println!("{}", array.slice(s![..10])?.to_ndarray_as::<f64>()?);
     Ok(())
 }

@@ -33,9 +33,9 @@ pub(crate) use series::{Series, is_own_part};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NewSource {
-    /// In block so-and-so of the file.
+    /// A block of the file, by its number.
     Block(usize),
-    /// In the first block of another file.
+    /// The first block of another file, by its URI.
     External(String),
 }
 
@@ -68,8 +68,8 @@ pub(crate) fn tree_with_sources<'t>(tree: &'t Tree, limits: &Limits, sources: &[
     Ok(edit.finish(limits)?.into_text())
 }
 
-/// The same without an edit, if only numbers take the place of numbers: wherever one can stand, so can another, and nothing
-/// else of the text can mean anything new.
+/// Returns the new text without an edit if only numbers replace numbers, otherwise `None`. A number may stand wherever another
+/// one does, and nothing else of the text can change its meaning.
 fn renumbered(tree: &Tree, sources: &[(Node<'_>, NewSource)]) -> Option<String> {
     let is_number = |text: &str| text == "0" || (!text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()));
     let mut numbers = Vec::with_capacity(sources.len());
@@ -133,9 +133,9 @@ pub fn damaged<'a>(blocks: impl IntoIterator<Item = (&'a AsdfFile, &'a Block)>) 
 /// A block that is copied as it is stored.
 #[derive(Clone, Copy)]
 pub(crate) enum Copied<'a> {
-    /// One of a file.
+    /// A block of an existing file.
     Of(&'a AsdfFile, &'a Block),
-    /// One that is in no file yet.
+    /// A block that is in no file yet.
     New(&'a StoredBlock),
 }
 
@@ -179,7 +179,7 @@ pub(crate) fn write_copied<W: Write + Seek>(
     codec: Option<Option<CodecId>>,
 ) -> Result<Vec<Diagnostic>> {
     let _call = file.limits().call();
-    // Without the tree of the file it is a part that gets a separate file.
+    // If no tree is given for a file that has one, the output is a part in a separate file.
     let is_whole = tree.is_some() || file.sections().tree().is_none();
     let has_blocks = !blocks.is_empty() || codec.is_some();
     let mut damaged = Vec::new();
@@ -401,7 +401,7 @@ pub fn resolve(file: &AsdfFile) -> Result<Resolved> {
     let mut edit = file.tree().edit();
     let references = file.tree().references(file.limits())?;
     let root = walk::Found::root(file);
-    // One for all references together: each may lead to another.
+    // All references share one budget, because each may lead to another.
     let mut budget = Expansion::of(file);
     for (path, node) in &references {
         let target = walk::follow(file, &root.with(*node)).map_err(|e| e.at_path(path.to_string()))?;
@@ -431,7 +431,7 @@ struct Build<'a> {
     own: usize,
     taken: &'a mut Vec<(Arc<AsdfFile>, usize)>,
     path: &'a TreePath,
-    /// For each open collection, the other file of which it is an ndarray.
+    /// Open collections: for an ndarray of another file that file, otherwise `None`.
     open: Vec<Option<Arc<AsdfFile>>>,
 }
 

@@ -35,7 +35,7 @@ pub enum Edge {
     Fill,
     /// The cutout ends at the edge.
     Trim,
-    /// There is no cutout.
+    /// A cutout that reaches beyond the edge is not made.
     Skip,
 }
 
@@ -110,8 +110,8 @@ impl<'f> Cutout<'f> {
     /// Returns the pixels of the image. Those of a large cutout without filled pixels are read when they are used.
     ///
     /// # Errors
-    /// Returns an error if the array cannot be read, and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if its datatype does not
-    /// hold the value to fill with.
+    /// Returns an error if the array cannot be read, and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if its
+    /// datatype does not hold the value to fill with.
     pub fn array(&self) -> Result<Array> {
         self.cut(&self.image.file.array(&self.image.path)?)
     }
@@ -121,7 +121,7 @@ impl<'f> Cutout<'f> {
         self.cut_with(array, || fill_bytes(array.datatype(), self.options.fill).map(Some))
     }
 
-    /// The same, with the element for pixels beyond the edge. They are masked if there is none.
+    /// Returns the part of an array, where `fill` gives the element for pixels beyond the edge. They are masked if there is none.
     fn cut_with(&self, array: &Array, fill: impl FnOnce() -> Result<Option<Vec<u8>>>) -> Result<Array> {
         // The cutout has no sums, or new ones. Those of a remote file would fetch all of it.
         let fits = self.image.file.as_asdf().and_then(crate::file::fits_around);
@@ -221,7 +221,7 @@ impl<'f> Cutout<'f> {
             self.move_coordinates(edit, tree, &coordinates, step.as_ref())?;
             entry.add(edit, tree)
         });
-        // Two of them may touch the same bytes, such as the end of one mapping in braces: one after the other they can be made.
+        // Some edits touch the same bytes, such as the end of one mapping in braces, and are applied one after the other.
         if together.is_err() {
             for (path, node) in &nodes {
                 change.edit(|edit, _| edit.set(path, node))?;
@@ -523,7 +523,7 @@ fn is_sum(card: &Card) -> bool {
 struct Arrays {
     cut: Vec<(TreePath, Array)>,
     left: Vec<TreePath>,
-    /// Those of them that have another shape.
+    /// Paths of the large arrays that are left out because they do not match the image.
     unlike: Vec<String>,
 }
 

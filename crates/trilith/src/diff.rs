@@ -28,11 +28,11 @@ pub struct DiffOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DifferenceKind {
-    /// Two scalars.
+    /// Two scalars differ.
     Value,
-    /// Only in the second file.
+    /// The item is only in the second file.
     Added,
-    /// Only in the first file.
+    /// The item is only in the first file.
     Removed,
     /// A scalar here, a mapping there.
     Type,
@@ -75,7 +75,7 @@ impl DifferenceKind {
 pub struct ElementsDiffer {
     /// Number of different elements.
     pub different: u64,
-    /// Of how many.
+    /// Number of elements that were compared.
     pub of: u64,
     /// The largest difference; None if the elements are no numbers.
     pub max_abs: Option<f64>,
@@ -85,19 +85,19 @@ pub struct ElementsDiffer {
     pub first: Vec<u64>,
 }
 
-/// One difference.
+/// One difference between two files.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Difference {
     /// The path.
     pub path: String,
-    /// Of which kind.
+    /// Kind of the difference.
     pub kind: DifferenceKind,
     /// The value in the first file, as text; None if it has none.
     pub a: Option<String>,
     /// The value in the second file.
     pub b: Option<String>,
-    /// For arrays of the same shape and datatype.
+    /// Differences between the elements, for arrays of the same shape and datatype.
     pub elements: Option<ElementsDiffer>,
 }
 
@@ -159,7 +159,7 @@ fn as_converted(
             if how.ignore.iter().any(|pattern| TreePath::parse(path).is_ok_and(|path| is_under(&path, pattern))) {
                 continue;
             }
-            // It is neither there nor absent.
+            // An unreadable item is neither present nor absent, so the difference found for it is dropped.
             found.retain(|difference| difference.path != *path);
             let (path, why) = (path.clone(), Some(why.clone()));
             let (a, b) = if is_first { (why, None) } else { (None, why) };
@@ -173,12 +173,12 @@ fn as_converted(
 struct Pair<'f> {
     /// The path in the spelling of the first file.
     path: String,
-    /// The same in keys, if paths are ignored.
+    /// The path as keys, if paths are ignored.
     keys: TreePath,
     a: Item<'f>,
     b: Item<'f>,
     depth: usize,
-    /// Below an item that was compared at another place already.
+    /// `true` if the pair is below an item that was compared at another place already.
     is_again: bool,
 }
 
@@ -232,7 +232,7 @@ fn resolved<'f>(mut item: Item<'f>, limits: &Limits) -> Result<Item<'f>> {
     Ok(item)
 }
 
-/// Whether an error is one of an item, so that the others can be compared.
+/// Returns `true` if an error concerns one item only, so that the others can be compared.
 fn is_of_item(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported)
 }

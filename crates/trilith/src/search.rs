@@ -38,7 +38,7 @@ enum ValueTest {
 }
 
 impl Search {
-    /// No condition: every item meets it.
+    /// Creates a search without conditions, which every item meets.
     pub fn new() -> Self {
         Self::default()
     }
@@ -88,14 +88,14 @@ impl Search {
         Ok(self)
     }
 
-    /// It is an array with this datatype, as a tree spells it.
+    /// Requires an array with this datatype, as a tree spells it.
     #[must_use]
     pub fn datatype(mut self, name: &str) -> Self {
         self.datatype = Some(spelling(name));
         self
     }
 
-    /// It is an array with this shape; `*` matches any length: `2048,*`.
+    /// Requires an array with this shape. `*` matches any length: `2048,*`.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the text is not a shape.

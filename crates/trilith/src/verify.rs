@@ -48,9 +48,9 @@ pub struct Checksum {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
-    /// Every block.
+    /// The result for each block.
     pub blocks: Vec<BlockReport>,
-    /// Every other checksum that was compared; `None` for formats whose checksums are not counted.
+    /// Every compared checksum that is not that of a block; `None` for formats whose checksums are not counted.
     pub checksums: Option<Vec<Checksum>>,
     /// Problems of the file as a whole: blocks that cannot be found, a tree without end.
     pub structure: Vec<Error>,
@@ -61,7 +61,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Everything that is wrong, each in a line.
+    /// Returns the problems of the file, one in each line.
     pub fn problems(&self) -> Vec<String> {
         let arrays = self.arrays.iter().map(|(path, error)| format!("{path}: {error}"));
         self.of_bytes().map(ToString::to_string).chain(arrays).collect()
@@ -202,7 +202,7 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Rep
         file.limits().charge_work(block.stored_len().min(file.sections().source().len()))?;
         let read_here = found.is_none();
         let report = check_block(file, block, deep, found);
-        // Too much work is no fault of the block.
+        // An exceeded work limit ends the check, because it is no problem of the block.
         file.limits().check_work(0)?;
         if read_here {
             progress.add(block.stored_len());
@@ -222,7 +222,7 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Rep
         report.structure.extend(fits.cut_short().map(Error::malformed));
         report.structure.extend(fits.illegal_cards());
         report.checksums.get_or_insert_default().extend(sums(fits, progress)?);
-        // In a made-up tree each is an array that cannot be read.
+        // In a tree made for a FITS file without one, a broken HDU is already an array that cannot be read.
         let is_embedded = file.container().is_some_and(|container| container.hdu > 0);
         let broken = fits.hdus().iter().filter(|_| is_embedded);
         report.structure.extend(broken.filter_map(|hdu| Some(hdu.problem()?.copy().context(format!("HDU {}", hdu.number())))));
@@ -230,7 +230,7 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Rep
     for listed in walk::arrays(file)? {
         let made = listed.found.and_then(|found| {
             let array = found.file(file).stored_array(found.node(file))?;
-            // That the blocks of chunks decode does not say that they hold these.
+            // A block can decode without holding the chunks of this array.
             let filtered = ndarray::is_chunked(found.node(file));
             match deep {
                 true if filtered => check_text(&array).and_then(|()| array.for_each_piece(1 << 20, |_| Ok(()))),

@@ -81,7 +81,7 @@ fn arrays_are_replaced_added_and_removed_in_place_in_every_form() {
         let path_of = sample(folder.path(), target);
         let size = |file: &AsdfFile| file.sections().source().len();
         let before = size(&open_asdf(&path_of).unwrap());
-        // As large: it takes the place of the old one.
+        // An array of the same size takes the place of the old one.
         let file = in_place(&path_of, |c| c.set_array(path("/b"), &numbers(-100, 100), &ArrayOptions::default()).unwrap());
         assert_eq!((load(&file, "/b")[0], load(&file, "/c")[99], size(&file)), (-100, 2099, before), "{}", target.name);
         assert_eq!(file.tree().at("/b").unwrap().tag(), file.tree().at("/a").unwrap().tag());
@@ -115,7 +115,7 @@ fn arrays_are_replaced_added_and_removed_in_place_in_every_form() {
         let masked = file.array_at("/m").unwrap();
         assert_eq!(masked.mask_array().unwrap().unwrap().load::<bool>().unwrap(), [true, false, false], "{}", target.name);
         assert_eq!((load(&file, "/c")[0], load(&file, "/b")[0], load(&file, "/d")[0]), (2000, 7, 50));
-        // As a new file the empty blocks are gone.
+        // A new file has no empty blocks.
         let mut change = Change::new(&file);
         change.delete(path("/c")).unwrap();
         let mut out = std::io::Cursor::new(Vec::new());
@@ -216,7 +216,7 @@ fn what_cannot_be_done_in_place_says_so_and_writes_nothing() {
     assert!(file.sections().block(-1).unwrap().is_streamed());
     let mut change = Change::new(&file);
     change.insert_array(path("/newer"), &numbers(1, 5), &ArrayOptions::default()).unwrap();
-    // As a new file, a streamed block stays the last.
+    // In a new file, a streamed block stays the last.
     let mut out = std::io::Cursor::new(Vec::new());
     change.write(&mut out, &WriteOptions::default()).unwrap();
     let made = trilith::open_asdf_bytes(out.into_inner()).unwrap();

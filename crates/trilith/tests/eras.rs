@@ -435,7 +435,7 @@ fn every_array_of_every_era_is_read_and_converted() {
             assert_eq!(made.warnings(), Vec::<String>::new(), "{context}");
             check(&made, &expected, &context, true);
             assert!(made.tree().at("/nothing").unwrap().is_null());
-            // The same with each form to write; only one layout, for time's sake.
+            // Every target is written as well, but only from the first layout, to save time.
             if i == 1 {
                 continue;
             }

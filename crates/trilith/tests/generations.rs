@@ -349,7 +349,7 @@ fn quantized_data_are_read_as_the_document_packs_them() {
             assert!(same, "{chain}: {got:?}");
         }
     }
-    // The same chunks as doubles.
+    // These chunks also decode to doubles.
     let made = asdf_010(&node("a", 0, "float64", "[8]"), &[encoded("[quantize]", &bytes, 64)]);
     assert_eq!(made.array_at("/a").unwrap().load::<f64>().unwrap()[..5], [11.5, 9.5, 17.5, 2.0, 10.0]);
 }
@@ -472,7 +472,7 @@ fn documented_marks_and_enlarged_headers_are_read_in_every_row() {
     }
 }
 
-/// The same of a block with an encoding chain, and of a streamed one.
+/// Enlarged headers are also read for a block with an encoding chain, and for a streamed block.
 #[test]
 fn enlarged_headers_of_encoded_and_streamed_blocks_are_read() {
     for grown in [0u16, 4, 8, 12, 64, 1000] {

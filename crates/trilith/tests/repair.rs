@@ -151,7 +151,7 @@ fn bytes_that_changed_are_kept_and_reported() {
     let report = left.report();
     assert_eq!(report.blocks[0].fate, Fate::Damaged);
     assert!(report.arrays.is_empty() && !report.is_whole());
-    // Its checksum goes on failing.
+    // The wrong checksum is kept, so it fails in the written file too.
     assert_eq!(report.wrong.as_ref().unwrap().len(), 1);
     let file = trilith::file::open_asdf_source(written, Arc::new(NoReferences), &Limits::default()).unwrap();
     assert!(!check::verify(&file, false, trilith::Progress::default()).unwrap().is_ok());

@@ -102,7 +102,7 @@ fn wcs_without(given: &str) -> Wcs {
 /// Tests of the first tier: an inverse never refuses the way to the sky.
 #[test]
 fn an_inverse_that_does_not_fit_is_a_part_of_a_chain() {
-    // As MIRI has it: the parts have inverses of other sizes, and the whole one that fits.
+    // In files of MIRI the inverses of the parts have other sizes than the parts, but the inverse of the whole fits.
     let polynomial = |slope: f64, back: f64| {
         format!(
             "!transform/polynomial-1.2.0 {{coefficients: !core/ndarray-1.0.0 [[0.0, 0.0], [{slope}, 0.0]], \
@@ -122,7 +122,7 @@ fn an_inverse_that_does_not_fit_is_a_part_of_a_chain() {
     assert_eq!(back(Inverse::File), [[3.0], [5.0]]);
     assert_eq!(back(Inverse::Exact), [[3.0], [5.0]]);
 
-    // Neither a part alone, nor one that is not evaluated, is an inverse; an iteration finds the pixel.
+    // An inverse of one part, or one that cannot be evaluated, is not enough. An iteration finds the pixel.
     let plain = polynomial(2.0, 0.5).split(", inverse").next().unwrap().to_owned() + "}";
     let second = plain.replace("[[0.0, 0.0], [2, 0.0]]", "[[0.0, 4.0], [0.0, 0.0]]");
     let both = format!("!transform/concatenate-1.2.0 {{forward: [{plain}, {second}]}}");

@@ -1,1 +1,1 @@
-//! Nothing: see `Cargo.toml`.
+//! A crate without code: see `Cargo.toml`.

@@ -2,7 +2,7 @@
 //!
 //! Bytes go in and out through one buffer, which the host sees in the memory of the module.
 
-// Elsewhere functions of these names would take the place of those of the system.
+// On other targets functions of these names would replace functions of the system, such as `write`.
 #![cfg(target_family = "wasm")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,7 +22,7 @@ pub extern "C" fn room(len: usize) -> *mut u8 {
     buffer().as_mut_ptr()
 }
 
-/// How long the buffer is: after [`write`] the file, after an error its text.
+/// Returns the length of the buffer, which holds the file after [`write`] and the message after an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn length() -> usize {
     buffer().len()
@@ -44,7 +44,7 @@ pub extern "C" fn write(codec: u32) -> bool {
     told(file_with(name.trim_end_matches('\0'))).map(|file| *buffer() = file).is_some()
 }
 
-/// Whether a file of this machine can be opened; here there are none.
+/// Returns `true` if a file of this machine can be opened. In this module there are no files.
 #[unsafe(no_mangle)]
 pub extern "C" fn opens() -> bool {
     told(trilith::open_asdf("image.asdf")).is_some()

@@ -25,7 +25,7 @@ struct Rows {
     axis: usize,
     /// The first byte of the first one.
     first: u64,
-    /// From the beginning of one to that of the next.
+    /// Bytes from the beginning of one row to that of the next.
     stride: u64,
     /// Bytes from the first to the last of one, of which some may not be wanted.
     inner: u64,
@@ -77,7 +77,7 @@ impl Array {
         let lock = || memories.lock().unwrap_or_else(PoisonError::into_inner);
         let done = each(jobs, |job| {
             if source_piece_len(&**self.source(), job.bytes.clone())? != Some(piece) {
-                // They seemed to be until another thread decoded one.
+                // The pieces looked equal when the jobs were planned. Another thread has decoded one of another size since.
                 return Err(Error::malformed("its pieces are not of one size"));
             }
             let kept = lock().pop();
@@ -136,7 +136,7 @@ impl Array {
         if extent.start / piece == (extent.end - 1) / piece {
             return Ok(None);
         }
-        // Few rows should be in two pieces.
+        // A job has at least four times the bytes of a row, so that few rows are in two jobs.
         let size = LEAST.max(inner.saturating_mul(4)).div_ceil(piece).saturating_mul(piece);
         Ok(Some((Rows { axis, first: extent.start, stride, inner, count }, piece, size)))
     }

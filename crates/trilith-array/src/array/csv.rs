@@ -112,7 +112,7 @@ fn flatten(scalar: &ElementValue, masked: bool, line: &mut Vec<String>) {
 }
 
 fn quoted(text: &str) -> String {
-    // Without quotes an empty string would be a missing value, or, alone in its line, no line at all.
+    // Quotes keep an empty string from being read as a missing value, or, alone in its line, as no row at all.
     if text.is_empty() || text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

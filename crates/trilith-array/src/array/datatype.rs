@@ -42,15 +42,15 @@ pub enum Datatype {
     Float64,
     /// The 80-bit x86 number in 16 bytes that FINF drafts wrote; see [`Array::load_as`](super::Array::load_as).
     Float128,
-    /// Two halves (re, im); Dudley's `c4`.
+    /// A complex number of two half-precision floats (re, im); Dudley's `c4`.
     Complex32,
-    /// Two singles (re, im).
+    /// A complex number of two single-precision floats (re, im).
     Complex64,
-    /// Two doubles (re, im).
+    /// A complex number of two double-precision floats (re, im).
     Complex128,
-    /// Two [`Datatype::Float128`] (re, im).
+    /// A complex number of two [`Datatype::Float128`] (re, im).
     Complex256,
-    /// One byte, 0 false, anything else true.
+    /// A boolean in one byte: 0 is false, anything else is true.
     Bool8,
     /// Text of this many bytes, padded with NUL.
     Ascii(u32),
@@ -257,7 +257,7 @@ impl Datatype {
         matches!(self, Self::Ascii(_) | Self::Ucs4(_) | Self::Utf8(_) | Self::Ucs2(_))
     }
 
-    /// The same type as this library stores it when it copies: structs packed, every field in `order`.
+    /// Returns the type as this library stores it when it copies: structs packed, every field in `order`.
     pub fn packed(&self, order: Byteorder) -> Self {
         match self {
             Self::Struct(fields) => Self::Struct(Arc::new(fields.packed(order))),

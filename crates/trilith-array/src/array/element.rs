@@ -48,7 +48,7 @@ pub trait Element: Copy + Default + PartialEq + Send + Sync + 'static + sealed::
     #[doc(hidden)]
     fn view_mut(bytes: &mut [u8]) -> Option<&mut [Self]>;
 
-    /// The same number, if this type has it (floats: the nearest).
+    /// Returns the number as this type, if the type has it (floats: the nearest).
     #[doc(hidden)]
     fn from_value(value: Value) -> Option<Self>;
 }
@@ -153,7 +153,7 @@ plain! {
     u64, Uint64, |v| whole!(u64, v);
     f16, Float16, |v| real(v).map(f16::from_f64);
     f32, Float32, |v| match v {
-        // Not by way of a double: that could round twice.
+        // An integer does not go through a double, which could round twice.
         Value::Int(n) => Some(n as f32),
         Value::Uint(n) => Some(n as f32),
         other => real(other).map(|x| x as f32),

@@ -1,4 +1,4 @@
-//! From values back to bytes: [`ElementValue::encode`], and arrays of text.
+//! Encoding of values as bytes: [`ElementValue::encode`], and arrays of text.
 
 use half::f16;
 
@@ -53,7 +53,7 @@ impl ElementValue {
             Self::List(parts) if parts.len() as u64 == *len => {
                 parts.iter().try_for_each(|part| part.encode_list(inner, datatype, order, out))
             }
-            // Without elements the inner lists need not be there.
+            // A list without elements may omit its inner lists.
             Self::List(parts) if parts.is_empty() && inner.contains(&0) => Ok(()),
             Self::List(parts) => Err(Error::malformed(format!("a list of {} values, expected {len}", parts.len()))),
             _ => Err(Error::malformed(format!("a single value, expected a list of {len}"))),

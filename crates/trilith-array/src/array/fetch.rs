@@ -19,7 +19,7 @@ const ROWS: usize = 1024;
 const SCRATCH: u64 = 8 << 20;
 /// Bytes that one thread converts at once.
 const TILE: usize = 1 << 20;
-/// From this size on several threads share the work.
+/// Smallest number of bytes for which several threads share the work.
 const PARALLEL: usize = 8 << 20;
 /// Bytes read at once from a source without bytes in memory: a codec decodes several pieces of it at the same time.
 const AHEAD: u64 = 16 << 20;
@@ -29,7 +29,7 @@ const COPIED: u64 = 1 << 20;
 const STREAMED: usize = 512 << 10;
 /// Bytes held if the elements of a piece are far apart.
 const TURNED: u64 = 64 << 20;
-/// More ranges than this are merged across wider gaps.
+/// Largest number of ranges; if there are more, wider gaps are merged too.
 const RANGES: u64 = 1 << 16;
 
 /// Reads several arrays, each as [`Array::read_bytes_into`] does: what they need of one source is asked for at once, and
@@ -519,7 +519,7 @@ impl Reader<'_> {
 
     /// Elements that are one after the other on both sides.
     fn read_run(&mut self, how: How, at: u64, into: &mut [u8]) -> Result<()> {
-        // All of a block at once is what codecs decode fastest.
+        // Codecs decode a block fastest if all of it is read at once.
         let whole = how == How::Copy || into.len() as u64 == self.source.len();
         let size = if whole { into.len() } else { AHEAD as usize };
         let mut at = at;
@@ -538,7 +538,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Everything between the first and the last element, and the elements out of it.
+    /// Reads the whole span from the first to the last element, and gathers the elements from it.
     fn read_gather(&mut self, at: u64, axes: &[Axis], into: &mut [u8], to: usize) -> Result<()> {
         let size = span(axes, self.program.stored as u64);
         let before: u64 = axes

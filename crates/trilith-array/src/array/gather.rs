@@ -1,9 +1,9 @@
-//! From bytes at any strides to packed bytes: the walk over the axes around [`Program`].
+//! Copies of bytes at any strides into packed bytes: the walk over the axes around [`Program`].
 
 use super::program::{Program, Run};
 use super::turn;
 
-/// One axis of a copy: its length and the distances in bytes on both sides.
+/// An axis of a copy: its length and its strides in bytes on both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Axis {
     pub len: usize,
@@ -100,7 +100,7 @@ fn partner(axes: &[Axis], run: Axis) -> Option<usize> {
     (run.len < SHORT && axis.len > run.len).then_some(longest)
 }
 
-/// Two axes at once, square by square; the run goes along the longer side of each.
+/// Copies along two axes at once, square by square; the run goes along the longer axis.
 fn tiles(program: &Program, from: &[u8], source: Run, to: &mut [u8], target: Run, run: Axis, other: Axis) {
     let (inner, outer) = if run.len < SHORT && other.len > run.len { (other, run) } else { (run, other) };
     let step = if inner.len >= TILE && outer.len >= TILE { TILE } else { TILE * SHORT };

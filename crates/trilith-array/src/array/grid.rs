@@ -110,7 +110,7 @@ impl Cut {
         axes.map(|((len, chunk), place)| len.saturating_sub(place.saturating_mul(*chunk)).min(*chunk)).collect()
     }
 
-    /// The same chunks with as few axes as can be: if a chunk is as long as the last axis, its rows are side by side.
+    /// Returns an equal grid with as few axes as possible: if chunks span the last axis, their rows are contiguous.
     fn simplified(mut self) -> Self {
         if self.cut_edges {
             self.chunk.iter_mut().zip(&self.shape).for_each(|(chunk, len)| *chunk = (*chunk).min((*len).max(1)));
@@ -146,7 +146,7 @@ pub(super) struct ChunkRanges {
     pub columns: bool,
     /// The encoding steps of each chunk when it was written, in this order.
     pub steps: Vec<Step>,
-    /// For each chunk the steps that it did not go through, as bits; empty if each went through all.
+    /// Encoding steps that each chunk did not go through, as bits; empty if every chunk went through all.
     pub left_out: Vec<u64>,
     /// The place of each chunk in the file, in row-major order; None if it was never written.
     pub places: Vec<Option<Range<u64>>>,
@@ -199,7 +199,7 @@ impl ChunkedSource {
         let said = if cut.shape.is_empty() { (vec![1], vec![1]) } else { (cut.shape.clone(), cut.chunk.clone()) };
         let cut = cut.simplified();
         let counts = cut.counts();
-        // Of an array of which nothing was written no chunk is ever decoded.
+        // No chunk is ever decoded if the array has only one and it was not written.
         let is_unwritten = element_count(&counts)? == 1 && matches!(chunks.place(0), Ok(None));
         if !is_unwritten {
             limits.charge_memory(if cut.cut_edges { chunk.min(len) } else { chunk }, "a chunk")?;
@@ -363,7 +363,7 @@ impl ChunkedSource {
             }
             Ok(())
         };
-        // To start threads takes longer than to copy a little.
+        // A small copy takes less time than starting threads.
         if size < PARALLEL && !parts.iter().any(|part| is_new(&part)) {
             return parts.into_iter().try_for_each(work);
         }
@@ -385,7 +385,7 @@ impl ChunkedSource {
         let number = offset / size;
         match self.chunks.place(number) {
             Ok(Some(_)) => Some(self.chunks.unpadded(number)?.map_err(|e| e.context(format!("{} {number}", self.chunks.name())))),
-            // Only a source that pads its strings has them without padding.
+            // Sources that pad no strings return `None` here too.
             Ok(None) => self.chunks.unpadded(number).map(|_| Ok(trimmed(&self.fill).to_vec())),
             Err(error) => Some(Err(error)),
         }
@@ -430,7 +430,7 @@ impl ChunkedSource {
         let run = self.cut.chunk.last().copied().unwrap_or(1).saturating_mul(self.cut.item);
         let layer = self.layer_bytes();
         let step = match self.chunks.source().access().cost {
-            // Every chunk is gone when its elements are where they belong: there may be any number of them.
+            // Each chunk is dropped after its elements are copied, because the number of chunks is unbounded.
             Cost::Request => layer.saturating_mul((PIECE / layer).max(1)),
             _ if run >= SHORT => return self.len,
             // A layer that cannot be kept would be decoded again for each piece.

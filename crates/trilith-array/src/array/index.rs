@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Index {
-    /// One index, counted from the end if it is negative; the axis goes away.
+    /// A single index, counted from the end if it is negative; it removes the axis.
     At(i64),
     /// `start:stop:step`; what is missing means everything in the direction of the step.
     Range {
@@ -40,7 +40,7 @@ pub enum Index {
 }
 
 impl Index {
-    /// All of an axis.
+    /// Selects a whole axis.
     pub const ALL: Self = Self::Range { start: None, stop: None, step: 1 };
 
     /// Reads a list such as `0:10,5,::2` or `...,-1`; brackets around it may stay.
@@ -53,7 +53,7 @@ impl Index {
         if text.trim().is_empty() {
             return Ok(Vec::new());
         }
-        // One comma may end the list, as in Python.
+        // A list may end with one comma, as in Python.
         text.trim().strip_suffix(',').unwrap_or(text).split(',').map(Self::from_str).collect()
     }
 }
@@ -95,7 +95,7 @@ impl From<std::ops::RangeFull> for Index {
 }
 
 impl Index {
-    /// The same range in steps; an index stays what it is.
+    /// Returns the range with this step; an index stays unchanged.
     #[must_use]
     pub fn by(self, step: i64) -> Self {
         match self {
@@ -313,7 +313,7 @@ impl Array {
         let Some(fields) = self.datatype.as_struct() else {
             return Err(Error::invalid_input(format!("an array of {} has no field {name:?}", self.datatype)));
         };
-        // Without a copy of each name: there may be tens of thousands, and all be asked for.
+        // Names are compared without copies: there may be tens of thousands of fields, and a caller may look up all of them.
         let named = |name: &str| {
             fields.fields().iter().enumerate().find(|(i, field)| match &field.name {
                 Some(own) => own == name,
@@ -350,7 +350,7 @@ impl Array {
         }
     }
 
-    /// One field, without a mask.
+    /// Returns one field as an array without a mask.
     fn part(&self, field: &Field) -> Result<Self> {
         let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
         shape.extend_from_slice(&field.shape);
@@ -397,7 +397,7 @@ impl Array {
         Self { shape: shape.to_vec(), strides, mask, ..self.bare() }.checked()
     }
 
-    /// The same elements, which must be in C order, in another shape.
+    /// Returns the elements, which must be in C order, in another shape.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the number of elements differs or they are not
@@ -427,7 +427,7 @@ impl Array {
         self.mask.as_ref().map(|mask| mask.map(f)).transpose()
     }
 
-    /// Everything but the parts that a view changes.
+    /// Copies source, datatype and limits. Shape, strides and mask are left empty.
     pub(super) fn bare(&self) -> Self {
         Self {
             source: Arc::clone(&self.source),

@@ -12,7 +12,7 @@ const APART: u64 = 64;
 
 /// Bytes that all arrays together keep.
 static ALL: AtomicU64 = AtomicU64::new(0);
-/// Those that keep some.
+/// Caches of the arrays that keep chunks.
 static KEEPERS: Mutex<Vec<Weak<Mutex<Kept>>>> = Mutex::new(Vec::new());
 
 /// Counts an array among those that keep chunks.
@@ -35,7 +35,7 @@ pub(super) fn shrink_others(own: &Arc<Mutex<Kept>>, most: u64) {
         if ALL.load(Ordering::Relaxed) <= most {
             break;
         }
-        // One that is being read keeps what it needs.
+        // A cache whose lock is held is skipped: its array is being read.
         if let Ok(mut kept) = keeper.try_lock() {
             kept.shrink(0);
         }

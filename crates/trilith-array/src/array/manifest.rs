@@ -249,7 +249,7 @@ impl Array {
 
     /// Places in the order in which the elements are, in row-major order of the array's own axes.
     fn in_order(&self, axes: &Axes, chunk: &[u64], places: Vec<Option<Range<u64>>>) -> Vec<Option<Range<u64>>> {
-        // After this axis all pieces have length 1, so that only columns change the order.
+        // In storage order all axes before the innermost cut one have pieces of length 1, so only columns change the order.
         let cut_axes = self.shape().iter().zip(chunk).filter(|(len, chunk)| len > chunk).count();
         if !axes.columns || cut_axes < 2 {
             return places;

@@ -53,13 +53,13 @@ impl Declared {
 pub enum Missing {
     /// The number itself; NaN marks every NaN.
     Equal(Declared),
-    /// Every smaller number.
+    /// Every number that is smaller.
     Below(Declared),
-    /// Every larger number.
+    /// Every number that is larger.
     Above(Declared),
     /// A byte that is neither `T` nor `F`.
     NotLogical,
-    /// This text, without the blanks around it.
+    /// A string that is equal to this one, apart from blanks around it.
     Text(Vec<u8>),
     /// A member of the structs that the element is.
     Member {
@@ -83,7 +83,7 @@ pub enum Missing {
 pub enum Reading {
     /// Itself.
     Stored,
-    /// The same bits as an element of another type of the same size.
+    /// An element of another type of the same size, with the bits of the stored one.
     Bits(Datatype),
     /// The integer of the other sign, half the range away: FITS stores unsigned integers so.
     Flipped(Datatype),
@@ -96,14 +96,14 @@ pub enum Reading {
         /// The type of the result.
         into: Datatype,
     },
-    /// The same as 64-bit floats, with a scale and an offset for each place along one axis. Only of a whole array.
+    /// Like `Linear`, in 64-bit floats, with a scale and an offset for each place along one axis. Requires a whole array.
     Each {
         /// Scale and offset of each place.
         factors: Vec<(f64, f64)>,
         /// Number of elements at each place before the next one.
         inner: u64,
     },
-    /// The same in whole numbers, of an integer type.
+    /// Like `Linear`, computed in integers for an integer type.
     Whole {
         /// The factor of the stored number.
         scale: i64,
@@ -177,7 +177,7 @@ impl Meaning {
     }
 }
 
-/// One field, or the whole element.
+/// A field, or the whole element.
 #[derive(Debug)]
 pub(super) struct Part {
     pub meaning: Meaning,
@@ -375,7 +375,7 @@ macro_rules! bounds {
                     },
                 };
                 match test {
-                    // Every number is on one side of the range.
+                    // A limit outside of the type is moved to the end of its range.
                     Missing::Below(_) if n > i128::from(Self::MAX) => Some(Self::MAX),
                     Missing::Above(_) if n < i128::from(Self::MIN) => Some(Self::MIN),
                     _ => Self::try_from(n).ok(),

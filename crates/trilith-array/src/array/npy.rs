@@ -241,7 +241,7 @@ pub struct Named {
     pub at: u64,
     /// The order of the bytes of its numbers.
     pub order: Byteorder,
-    /// Their kind for numpy.
+    /// Kind of the elements in numpy.
     pub kind: NamedKind,
 }
 

@@ -17,7 +17,7 @@ enum Memory<T> {
 }
 
 impl<T: Element> Pages<T> {
-    /// This many elements, all of them zero bytes.
+    /// Allocates this many elements, all of them zero bytes.
     fn zeroed(count: usize) -> Result<Self> {
         let size = count.saturating_mul(size_of::<T>());
         if T::PLAIN

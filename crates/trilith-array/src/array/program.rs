@@ -13,7 +13,7 @@ pub(super) enum How {
     Copy,
     /// Words of this many bytes turned round.
     Swap(usize),
-    /// Any byte but 0 becomes 1.
+    /// Bytes of booleans: any byte but 0 becomes 1.
     Bool,
 }
 
@@ -62,7 +62,7 @@ impl Program {
         }
     }
 
-    /// The same for rows of `n` elements that are one after the other.
+    /// Returns the program for rows of `n` contiguous elements; `None` if bytes are left out or treated differently.
     pub(super) fn of_rows(&self, n: usize) -> Option<Self> {
         let how = self.whole()?;
         let len = self.stored.checked_mul(n)?;
@@ -229,7 +229,7 @@ fn move_run(how: How, len: usize, from: &[u8], source: Run, to: &mut [u8], targe
     }
 }
 
-/// One value of `W` bytes of every element.
+/// Applies `f` to one value of `W` bytes of every element.
 #[inline(always)]
 fn each<const W: usize>(from: &[u8], source: Run, to: &mut [u8], target: Run, n: usize, f: impl Fn([u8; W]) -> [u8; W]) {
     let mut at = source.at;
@@ -287,7 +287,7 @@ fn map<const W: usize>(from: &[u8], to: &mut [u8], f: impl Fn([u8; W]) -> [u8; W
     }
 }
 
-/// The same where the bytes are.
+/// Converts bytes in place.
 pub(super) fn convert_in_place(how: How, bytes: &mut [u8]) {
     match how {
         How::Copy => {}

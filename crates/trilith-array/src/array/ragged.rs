@@ -63,7 +63,7 @@ impl Array {
 
     /// Returns `true` if the array has several times as many bytes as its strings.
     fn is_many_times(&self, strings: u64) -> bool {
-        // Each element needs some bytes, however short it is.
+        // The overhead of an element counts as 8 bytes, however short its string is.
         let needed = strings.saturating_add(self.len().saturating_mul(8));
         self.nbytes() > needed.saturating_mul(TIMES).saturating_add(LITTLE)
     }
@@ -109,7 +109,7 @@ impl Array {
         numbers.map(offset).collect()
     }
 
-    /// As [`Array::for_each_scalar`] of strings that the source pads: each costs what it holds.
+    /// Works as [`Array::for_each_scalar`] for strings that the source pads: each costs what it holds.
     pub(super) fn for_each_unpadded(&self, take: &mut dyn FnMut(ElementValue, bool) -> Result<()>) -> Result<()> {
         let mask = self.mask_bytes()?;
         for (number, bytes) in self.strings().enumerate() {

@@ -1,4 +1,4 @@
-//! One element as a value or as text: [`ElementValue`].
+//! An element as a value or as text: [`ElementValue`].
 
 use std::fmt::Write as _;
 
@@ -34,7 +34,7 @@ pub enum FloatText {
     /// The fewest digits that give the same number at the same precision again: a float32 0.1 is `0.1`.
     #[default]
     Shortest,
-    /// Those of the double that it equals: a float32 0.1 is `0.10000000149011612`.
+    /// Digits of the equal double: a float32 0.1 is `0.10000000149011612`.
     AsDouble,
 }
 
@@ -126,7 +126,7 @@ impl ElementValue {
     /// The values that a mask by field marks become [`ElementValue::Missing`]; `marks` has a byte for each value.
     fn hide(&mut self, marks: &mut std::slice::Iter<'_, u8>) {
         match self {
-            // As deep as the structure was decoded.
+            // Recursion is bounded by the nesting of the decoded struct.
             Self::Struct(parts) | Self::List(parts) => parts.iter_mut().for_each(|part| part.hide(marks)),
             value => {
                 if marks.next().is_some_and(|mark| *mark != 0) {
@@ -190,7 +190,7 @@ fn decode_field(field: &Field, bytes: &mut &[u8], budget: &mut Budget) -> Result
     }
     let values: Vec<ElementValue> =
         (0..count).map(|_| ElementValue::decode_part(&field.datatype, bytes, budget)).collect::<Result<_>>()?;
-    // From the innermost axis outwards, lists become the elements of lists.
+    // Lists are built from the innermost axis outwards: lists become the elements of lists.
     let mut level = values;
     for len in field.shape.iter().skip(1).rev() {
         let len = to_usize(*len)?.max(1);

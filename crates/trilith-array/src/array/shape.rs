@@ -46,7 +46,7 @@ pub fn fortran_strides(shape: &[u64], item_size: u64) -> Result<Vec<i64>> {
 }
 
 fn packed_strides<'a>(order: impl Iterator<Item = &'a u64>, shape: &[u64], item_size: u64) -> Result<Vec<i64>> {
-    // In an empty array no stride is ever used; ones of 0 length count as 1, as numpy does.
+    // The strides of an empty array are never used. An axis of length 0 counts as 1, as in numpy.
     let mut stride = Some(item_size);
     order
         .map(|len| {

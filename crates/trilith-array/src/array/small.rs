@@ -22,9 +22,9 @@ pub struct SmallFloat {
 /// The patterns that are not finite numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Special {
-    /// Those of the largest exponent, as IEEE 754 has it.
+    /// Infinities and NaNs use the largest exponent, as in IEEE 754.
     Ieee,
-    /// All ones after the sign are NaN; there are no infinities.
+    /// The pattern of all ones after the sign is NaN; there are no infinities.
     Ones,
     /// The sign alone is NaN; there are no infinities, and no second zero.
     Sign,
@@ -32,7 +32,7 @@ enum Special {
     Power,
 }
 
-/// Every name under which a format has one.
+/// Formats, each with all its names.
 const NAMES: &[(&[&str], SmallFloat)] = &[
     (&["BF16", "bfloat16"], SmallFloat { exponent: 8, mantissa: 7, bias: 127, special: Special::Ieee }),
     (&["F8_E5M2", "float8_e5m2"], SmallFloat { exponent: 5, mantissa: 2, bias: 15, special: Special::Ieee }),

@@ -16,11 +16,11 @@ const FIELDS: u64 = 1 << 20;
 /// for each of its fields.
 pub const FIELD_COST: u64 = 512;
 
-/// One field of a structured element.
+/// A field of a structured element.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Field {
-    /// Its name, if it has one.
+    /// Name of the field, if it has one.
     pub name: Option<String>,
     /// The datatype of the field.
     pub datatype: Datatype,
@@ -63,7 +63,7 @@ impl Field {
         self.shape.iter().fold(1, |n: u64, len| n.saturating_mul(*len))
     }
 
-    /// Its name, or `f3` for the third-and-first unnamed one, as numpy calls them.
+    /// Returns the name of the field, or `f` and its position if it has none, as numpy does.
     pub fn name_or(&self, position: usize) -> String {
         self.name.clone().unwrap_or_else(|| format!("f{position}"))
     }
@@ -168,7 +168,7 @@ impl StructType {
         self.all_fields
     }
 
-    /// The same fields one after the other, all in `order`.
+    /// Returns the fields one after the other without padding, all in `order`.
     pub fn packed(&self, order: Byteorder) -> Self {
         let mut end = 0;
         let fields = self

@@ -46,14 +46,14 @@ impl Source for Counted {
     }
 }
 
-/// Every index of a shape, in C order.
+/// Returns every index of a shape, in C order.
 fn indices(shape: &[u64]) -> Vec<Vec<u64>> {
     shape.iter().fold(vec![Vec::new()], |done, len| {
         done.iter().flat_map(|head| (0..*len).map(move |i| [head.as_slice(), &[i]].concat())).collect()
     })
 }
 
-/// One stored element, packed in `order`, byte by byte.
+/// Packs one stored element in `order`, byte by byte.
 fn pack(datatype: &Datatype, stored: Byteorder, order: Byteorder, bytes: &[u8], out: &mut Vec<u8>) {
     match datatype {
         Datatype::Struct(fields) => {

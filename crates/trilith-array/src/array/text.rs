@@ -25,7 +25,7 @@ pub fn cp1252_text(bytes: &[u8]) -> String {
 /// Decodes bytes whose encoding no file declares, or that are declared as ASCII and are not: UTF-8 if they are that, otherwise
 /// [`cp1252_text`].
 pub fn undeclared_text(bytes: &[u8]) -> String {
-    // Few strings of another encoding are UTF-8 by chance.
+    // Strings of another encoding are seldom valid UTF-8 by chance.
     str::from_utf8(bytes).map_or_else(|_| cp1252_text(bytes), str::to_owned)
 }
 
@@ -34,7 +34,7 @@ pub fn undeclared_text(bytes: &[u8]) -> String {
 pub enum Text {
     /// 0.1.0dev, 4.1.3, `ascii`: "all codepoints < 128".
     Ascii,
-    /// The same, `ucs4`: "unicode text in the UCS-4 encoding".
+    /// 0.1.0dev, 4.1.3, `ucs4`: "unicode text in the UCS-4 encoding".
     Ucs4,
     /// Text of HDF5, netCDF and Dudley.
     Utf8,

@@ -57,7 +57,8 @@ pub(crate) struct Convert {
     skip_unreadable: bool,
     /// Codec of every block (default: each keeps its own; a Dudley file of 2026 has none and zlib, one of 2025 only none)
     ///
-    /// auto chooses none, lz4 or blsc for each block by a sample. Noise stays uncompressed, and can be sliced in place. blsc shuffles bytes and compresses them with lz4, blsc-zstd with zstd: Python asdf reads both with
+    /// auto chooses none, lz4 or blsc for each block by a sample. Noise stays uncompressed, and can be sliced in place.
+    /// blsc shuffles bytes and compresses them with lz4, blsc-zstd with zstd: Python asdf reads both with
     /// the package asdf-compression.
     #[arg(long, value_name = "CODEC")]
     codec: Option<String>,
@@ -132,7 +133,7 @@ impl Convert {
             let (input, output) = (name_of(&path).into_owned(), name_of(&output).into_owned());
             let one = Self { input, output, ..self.clone() };
             let done = options.open_member(&one.input, set).and_then(|file| one.write(file, options));
-            // One file that is missing or damaged does not stop the others.
+            // A file that is missing or damaged does not stop the others.
             let done = match done {
                 Err(error) if error.kind() != ErrorKind::Cancelled => {
                     note(&format!("trilith: {}", said(&error.context(name.clone()))));

@@ -28,7 +28,7 @@ pub(crate) struct Cutout {
     /// Files, folders, patterns and URLs; after # the path of an image (default: the first image with coordinates)
     #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from", allow_hyphen_values = true)]
     file: Option<String>,
-    /// More of them
+    /// More files, folders, patterns and URLs
     #[arg(value_name = "MORE")]
     more: Vec<String>,
     #[command(flatten)]

@@ -68,7 +68,7 @@ impl Diff {
         let both = options.under.as_deref();
         let (mut a, mut b) = (self.layout_a.as_deref().or(both), self.layout_b.as_deref().or(both));
         if both.is_some() {
-            // One layout for both, but an ASDF file next to another file is compared as ASDF.
+            // --layout applies to both files, but an ASDF file next to another file is compared as ASDF.
             let is_asdf = |path: &str| -> Result<bool> {
                 if path == "-" {
                     return Ok(false);

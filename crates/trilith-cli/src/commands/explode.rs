@@ -65,7 +65,7 @@ impl Explode {
         for path in files.all() {
             options.check_inputs(&name_of(path), &[])?;
         }
-        // Before the first file is written: they take their places one after the other.
+        // Losses are found before the first file is written, because files take their places one after the other.
         let all = file.sections().all_blocks()?;
         let leaving = plan.leaving.iter().filter_map(|(index, _)| all.get(*index).copied());
         losses.extend(assemble::damaged(leaving.chain(&plan.staying).map(|block| (&file, block)))?);

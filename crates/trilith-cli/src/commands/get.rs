@@ -327,7 +327,7 @@ fn merged(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
 
 /// Lists the bytes that would be read: of the decoded block, and of the file.
 fn explain(array: &Array, job: &mut Job<'_>) -> Result<Outcome> {
-    // Of a remote file no more is read than must be: its ranges can share a request.
+    // The plan for a remote file has narrow gaps, because several ranges can share a request.
     let remote = array.source().access().cost == Cost::Request;
     let gap = if remote { 4 << 10 } else { GAP };
     let decoded = array.plan(gap);

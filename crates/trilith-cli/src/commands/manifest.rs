@@ -45,7 +45,7 @@ pub(crate) struct Manifest {
     skip: bool,
 }
 
-/// One file.
+/// References of one input file.
 struct One {
     name: String,
     group: String,

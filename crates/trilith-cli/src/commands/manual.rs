@@ -71,7 +71,7 @@ impl Man {
     }
 }
 
-/// One manual page.
+/// A manual page.
 struct Page {
     name: String,
     /// The names that its command has besides.

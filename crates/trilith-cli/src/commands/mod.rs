@@ -1,4 +1,4 @@
-//! One file per subcommand; the list below is the one place that names them all.
+//! Subcommands, one file for each; the list below is the one place that names them all.
 
 use clap::Subcommand;
 use trilith::Result;

@@ -46,7 +46,7 @@ pub(super) struct Sources {
     /// Also use the schemas and manifests in this folder (also TRILITH_SCHEMA_PATH, several joined by `:`)
     #[arg(long = "schema-path", value_name = "DIR")]
     paths: Vec<PathBuf>,
-    /// Also use those of installed Python packages (runs python3 -I, or the interpreter in TRILITH_PYTHON)
+    /// Also use the schemas of installed Python packages (runs python3 -I, or the interpreter in TRILITH_PYTHON)
     #[arg(long)]
     schemas_from_python: bool,
 }
@@ -69,7 +69,7 @@ impl Sources {
     }
 }
 
-/// Every schema file in a folder and below, in order of name; a file is itself.
+/// Reads every schema file in a folder and below, in order of name, or one file.
 fn texts_in(folder: &Path, limits: &Limits) -> Result<Vec<(PathBuf, String)>> {
     let mut found = Vec::new();
     let mut folders = vec![(folder.to_owned(), 0)];

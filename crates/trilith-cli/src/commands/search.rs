@@ -37,10 +37,10 @@ pub(crate) struct Search {
     /// The tag matches this pattern; * matches anything but /, ** anything
     #[arg(long, value_name = "GLOB")]
     tag: Option<String>,
-    /// It is an array with this datatype
+    /// The item is an array with this datatype
     #[arg(long, value_name = "DATATYPE")]
     datatype: Option<String>,
-    /// It is an array with this shape; * matches any length: 2048,*
+    /// The item is an array with this shape; * matches any length: 2048,*
     #[arg(long, value_name = "SHAPE")]
     shape: Option<String>,
 }

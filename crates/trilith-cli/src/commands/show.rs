@@ -39,7 +39,7 @@ pub(crate) struct Show {
     /// percentile:LO,HI
     #[arg(long, value_name = "INTERVAL", default_value = "zscale")]
     interval: Interval,
-    /// These two numbers instead
+    /// Show the values between these two numbers, in place of --interval
     #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
     range: Option<Cuts>,
     /// Scale of the numbers between them: linear, sqrt, log, asinh, power:P
@@ -69,7 +69,7 @@ pub(crate) struct Show {
 /// The kind of drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum What {
-    /// Two axes in a colour map.
+    /// An image of two axes in a color map.
     Image,
     /// Red, green and blue along the last axis.
     Colours,

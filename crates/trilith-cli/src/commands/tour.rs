@@ -36,7 +36,7 @@ type Form = (&'static str, &'static [&'static str]);
 
 const FORMS: &[Form] = &[("-plain.asdf", &["--codec", "none"]), (".fits", &[]), (".bd", &["--allow-loss"])];
 
-/// Other codecs and older versions.
+/// Forms with other codecs and older versions.
 const MORE_FORMS: &[Form] = &[
     ("-zlib.asdf", &["--codec", "zlib", "--level", "1"]),
     ("-auto.asdf", &["--codec", "auto"]),

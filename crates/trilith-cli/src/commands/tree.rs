@@ -29,7 +29,7 @@ pub(crate) struct Tree {
     /// Files, folders, patterns and URLs, or - for standard input; each with an optional #/path
     #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from", allow_hyphen_values = true)]
     item: Option<String>,
-    /// More of them
+    /// More files, folders, patterns and URLs
     #[arg(value_name = "MORE")]
     more: Vec<String>,
     #[command(flatten)]
@@ -88,7 +88,7 @@ impl Tree {
 pub(super) fn write_json(out: &mut dyn Write, item: &Node<'_>, mut how: ExpandOptions) -> Result<()> {
     how.unique_keys = true;
     let put = |text: &str, out: &mut dyn Write| out.write_all(text.as_bytes()).map_err(|e| Error::io("writing", e));
-    // For each open collection: its closing bracket, and whether it has a member already.
+    // Each open collection has an entry: its closing bracket, and whether it has a member already.
     let mut open: Vec<(String, bool)> = Vec::new();
     let (mut after_key, mut attributes) = (false, None);
     item.expand(how, |tag, part| {

@@ -26,7 +26,7 @@ pub(super) fn behind(typed: &str, layout: Option<&str>) -> Option<Vec<(String, S
     }
     let layout = layout.map(str::to_owned);
     let (give, take) = mpsc::sync_channel(1);
-    // It ends with the process, which does not wait for it.
+    // The thread ends with the process, which does not wait for it.
     std::thread::spawn(move || {
         let _ = give.send(keys(&file, &path, layout.as_deref()));
     });

@@ -157,7 +157,7 @@ pub(crate) const EXAMPLES: &[(&str, &str)] = &[
     ("trilith man layout check", "Show the page of a subcommand"),
 ];
 
-/// At most this many are shown below one command.
+/// Largest number of examples below one command.
 const SHOWN: usize = 3;
 
 /// The examples of a command, by what is typed to get there, under their heading; empty if there are none.

@@ -47,7 +47,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Nothing so far.
+    /// Creates an empty output.
     pub(crate) fn new(turn: Turn, shared: Shared, is_json: bool) -> Self {
         Self { bytes: Vec::new(), turn, shared, is_json, has_begun: false }
     }
@@ -80,7 +80,7 @@ impl Write for Held {
                 return Ok(bytes.len());
             }
             if !self.turn.wait() {
-                // Another file failed to write; this message would have no reader either.
+                // Another file failed to write, so this output would have no reader either.
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
         }

@@ -12,7 +12,7 @@ use crate::item::Item;
 use crate::options::Options;
 use crate::output::note;
 
-/// No name of a file is longer.
+/// Largest number of bytes of a listed name, with the byte that ends it.
 const LONGEST: u64 = 64 << 10;
 /// Servers are asked for this number of files at a time besides those that the cores work on.
 const CONNECTIONS: usize = 8;
@@ -25,7 +25,7 @@ pub(super) struct Input {
     pub problem: Option<Error>,
 }
 
-/// All files, one after the other.
+/// Iterates over the files of all arguments, then over those of the list.
 pub(super) struct Names {
     arguments: VecDeque<String>,
     /// The names of `--files-from`, which come last, and the byte that ends each.

@@ -16,7 +16,7 @@ pub(crate) struct Parts {
     /// Files, folders, patterns and URLs; after # the path of an item
     #[arg(value_name = "FILE#/path", required_unless_present = "files_from", allow_hyphen_values = true)]
     item: Option<String>,
-    /// More of them
+    /// More files, folders, patterns and URLs
     #[arg(value_name = "MORE")]
     more: Vec<String>,
     #[command(flatten)]

@@ -23,7 +23,7 @@ pub(crate) struct Outputs<'o> {
 }
 
 impl<'o> Outputs<'o> {
-    /// One output for each item, or none.
+    /// Creates the outputs: one for each item, or none.
     pub(crate) fn new(pattern: Option<&'o str>) -> Self {
         Self { pattern, count: 1, finds: false }
     }
@@ -34,7 +34,7 @@ impl<'o> Outputs<'o> {
         Self { finds: true, ..self }
     }
 
-    /// This number of outputs for each item.
+    /// Sets the number of outputs of each item.
     #[must_use]
     pub(crate) fn numbered(self, count: usize) -> Self {
         Self { count, ..self }
@@ -89,7 +89,7 @@ pub(crate) struct Claims<'o> {
 }
 
 impl<'o> Claims<'o> {
-    /// Nothing is claimed yet.
+    /// Creates an empty set of claims.
     pub(crate) fn new(outputs: Outputs<'o>) -> Self {
         Self { outputs, taken: HashMap::new(), below: HashMap::new() }
     }
@@ -108,7 +108,7 @@ impl<'o> Claims<'o> {
                 .hint("put {n} at the end of the name, after a character that is no digit: '{stem}_{n}.fits'"));
             }
             let Some(output) = self.outputs.nth(number, &item.file, item.path()) else { return Ok(()) };
-            // Two names of one file, by links, are one output.
+            // Links make two names of one file, which are one output.
             let place = std::fs::canonicalize(path_of(&output)).unwrap_or_else(|_| path_of(&output).into_owned());
             if let Some(before) = self.taken.insert(place, label(item)) {
                 return Err(is_taken(&before, item, &output));
@@ -170,7 +170,7 @@ pub(crate) fn named(output: &str, file: &str, path: &str) -> String {
     let stem = last.strip_suffix(".gz").unwrap_or(&last);
     let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
     let item = text_of(path);
-    // In one pass: what is put in is not looked at again.
+    // The names are filled in in one pass: inserted text is not searched again.
     let mut name = String::new();
     let mut rest = output;
     while let Some(at) = rest.find('{') {

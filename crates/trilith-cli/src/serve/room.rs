@@ -34,7 +34,7 @@ struct Place {
 /// A connection that has a place.
 pub(super) struct Guest {
     room: Arc<Shared>,
-    /// Also tells which place is its own.
+    /// Notification to close; its identity also tells which place the connection has.
     away: Arc<Notify>,
 }
 
@@ -57,7 +57,7 @@ impl Shared {
         let find = |is_known: bool| places.iter().position(idle(is_known));
         match find(!has_old).or_else(|| find(has_old)) {
             Some(at) => {
-                // It may not have begun to wait yet: the permit is kept.
+                // The connection may not wait for the notification yet: the permit is kept.
                 places.remove(at).away.notify_one();
                 true
             }

@@ -257,7 +257,7 @@ fn the_journal_of_another_user_is_not_believed() {
         assert_eq!(refused.status, Ok(2), "{words:?}: {}", refused.stderr);
         assert!(read_folder(&place.folder) == before, "{words:?}: nothing is changed");
     }
-    // That of the file's owner is.
+    // A journal that belongs to the owner of the file is trusted.
     std::os::unix::fs::chown(place.folder.join(JOURNAL), Some(1234), Some(1235)).unwrap();
     assert!(
         trilith::bytes::open(place.folder.join(work.main), Default::default())

@@ -82,7 +82,7 @@ impl Readers {
             for entry in std::fs::read_dir(copy.path()).expect("it can be listed").flatten() {
                 std::fs::remove_file(entry.path()).expect("it can be removed");
             }
-            // As `cp -a` does: content, mode, owner.
+            // The copy keeps content, mode and owner, like `cp -a`.
             for name in files.keys() {
                 std::fs::copy(self.folder.join(name), copy.path().join(name)).expect("it can be copied");
             }

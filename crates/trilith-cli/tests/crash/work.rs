@@ -349,7 +349,7 @@ fn streamed(folder: &Path, target: &'static Target) {
     rows(folder, &[4, 2]);
 }
 
-/// The same with rows as bytes alone, and without any.
+/// A file whose last array grows, its rows as bytes without a header, and an empty file of rows.
 fn streamed_raw(folder: &Path, target: &'static Target) {
     file(&folder.join("x.asdf"), target, "old", true);
     raw(folder);
@@ -468,7 +468,7 @@ fn exploded(folder: &Path, target: &'static Target) {
     file(&folder.join("x.asdf"), target, "changed", false);
 }
 
-/// The same, and one array is another now.
+/// The exploded form of a file, and the file with one array replaced.
 fn exploded_others(folder: &Path, target: &'static Target) {
     exploded(folder, target);
     rows(folder, &[40]);

@@ -223,7 +223,7 @@ fn arrays(cases: &mut Cases) {
         asdf(&array(&format!("datatype: uint8, shape: [{ones}1000]")), std::slice::from_ref(&data)),
         Expect::Fails(Unsupported),
     );
-    // As many rows as there are: none.
+    // The block is shorter than one row, so the star means no rows.
     cases
         .fine("array: star without stream", asdf(&array("datatype: uint8, shape: ['*', 10, 1001]"), std::slice::from_ref(&data)));
     cases.fine(

@@ -21,9 +21,9 @@ pub(crate) enum Expect {
 pub(crate) enum Role {
     /// Opened, listed, digested, verified, validated.
     File,
-    /// As a schema, for a tree beside it.
+    /// Used as a schema, for a tree next to it.
     Schema,
-    /// As a layout, for a stream beside it.
+    /// Used as a layout, for a stream next to it.
     Layout,
 }
 

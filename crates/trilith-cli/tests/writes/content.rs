@@ -25,7 +25,7 @@ pub(crate) struct Content {
     pub unnamed: Vec<Vec<u8>>,
     /// What is wrong with its checksums and its structure.
     pub faults: Option<String>,
-    /// Of a FITS file: its HDUs, the one with the ASDF file left out.
+    /// HDUs of a FITS file, without the one that holds the ASDF file.
     pub hdus: Vec<Hdu>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Content {
 pub(crate) struct Form {
     pub family: Family,
     pub is_gzip: bool,
-    /// Its first line, or the name of the generation.
+    /// Name of the generation.
     pub generation: String,
 }
 
@@ -99,7 +99,7 @@ impl Content {
         Self::read_from(path, layout, folder.parent().unwrap_or(Path::new(".")))
     }
 
-    /// As [`Content::read`], where its references count from `folder`.
+    /// Reads a file like [`Content::read`], but resolves its references from `folder`.
     pub(crate) fn read_from(path: &Path, layout: Option<&Path>, folder: &Path) -> Result<Self, String> {
         read(path, layout, folder).map_err(|error| error.to_string())
     }

@@ -132,7 +132,7 @@ impl BitWriter {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Everything, the last byte filled up with zeros.
+    /// Returns all bytes, with the last one padded with zero bits.
     pub(super) fn finish(mut self) -> Vec<u8> {
         if self.count > 0 {
             self.bytes.push((self.open << (8 - self.count)) as u8);

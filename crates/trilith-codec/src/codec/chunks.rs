@@ -18,13 +18,13 @@ const BATCH: u64 = 16 << 20;
 /// Bytes read along if the lengths of a chunk are looked for.
 const LENGTHS: u64 = 32;
 
-/// Less than this is decoded faster by one thread than others are started.
+/// Smallest number of decoded bytes for several threads: one thread decodes less before others are started.
 const PARALLEL: usize = 512 << 10;
 
-/// One piece of a block that decodes on its own.
+/// A piece of a block that decodes independently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Chunk {
-    /// Its number in the block, from 0.
+    /// Index of the chunk in the block, from 0.
     pub(super) index: u64,
     /// The start of its stored bytes, counted from the start of the stored block, and their number.
     pub(super) stored: (u64, u64),
@@ -40,11 +40,11 @@ impl Chunk {
 
 /// The codec with which another program decodes the output of a codec.
 pub(super) enum Coding {
-    /// Each chunk by itself, with this number of bytes before it.
+    /// The other program decodes each chunk separately, together with this number of bytes before it.
     Chunks(&'static str, u64),
     /// The block as a whole.
     Whole(&'static str),
-    /// Not at all.
+    /// No other program decodes the output.
     None,
 }
 
@@ -185,7 +185,7 @@ impl Chunks {
         while at < end {
             let (ratio, _) = self.reach();
             let take = ((BATCH as f64 / ratio.max(1e-6)) as u64).clamp(1, end - at);
-            // Up to the end of a chunk, so that none is decoded twice.
+            // Each part ends with a chunk, so that no chunk is decoded twice.
             let chunks = self.covering(at..at + take)?;
             let stop = chunks.last().map_or(at + take, |chunk| chunk.end().min(end)).max(at + 1);
             let (part, more) = std::mem::take(&mut rest).split_at_mut(to_usize(stop - at)?);

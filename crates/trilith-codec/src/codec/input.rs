@@ -19,7 +19,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Everything from the start of `source`.
+    /// Creates an input of all bytes of `source`.
     pub(super) fn new(source: SourceRef) -> Self {
         let end = source.len();
         Self { source, at: 0, end, piece: Vec::new(), taken: 0 }

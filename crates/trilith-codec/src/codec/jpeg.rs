@@ -22,13 +22,13 @@ pub enum Colors {
 /// The shape that an image has to have, and its colours.
 #[derive(Debug, Clone, Copy)]
 pub struct Expected {
-    /// Its rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Its columns.
+    /// Number of columns.
     pub columns: u64,
     /// The samples of each pixel.
     pub samples: u64,
-    /// Their meaning.
+    /// Meaning of the samples.
     pub colors: Colors,
     /// `true` if it may have more rows, which are cut off.
     pub may_be_longer: bool,

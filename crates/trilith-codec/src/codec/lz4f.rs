@@ -224,7 +224,7 @@ impl Blocks {
         Ok(Some(n))
     }
 
-    /// After the end mark: the checks of the frame.
+    /// Checks the length and the checksum of a frame after its end mark.
     fn end(&mut self, frame: &Frame) -> Result<()> {
         self.at += 4;
         if let Some(content) = frame.content

@@ -78,7 +78,7 @@ use crate::limits::Limits;
 pub struct CodecId(pub [u8; 4]);
 
 impl CodecId {
-    /// Not compressed.
+    /// Id of uncompressed bytes.
     pub const NONE: Self = Self([0; 4]);
 
     /// The id of this name, filled up with NULs; nothing if it is longer than four bytes.
@@ -112,13 +112,13 @@ impl fmt::Debug for CodecId {
 pub struct Codec {
     /// The four bytes that name it.
     pub id: CodecId,
-    /// These bytes as text.
+    /// The id as a string.
     pub name: &'static str,
     /// A short description.
     pub about: &'static str,
     /// `true` if a slice decodes only a part of the block.
     pub seekable: bool,
-    /// Other programs that read it.
+    /// Other programs that read the codec.
     pub readers: &'static str,
     decode: Decode,
     encode: fn(&EncodeOptions) -> Result<Box<dyn Encode>>,
@@ -314,12 +314,12 @@ pub fn stream_source(source: &dyn Source, sink: &mut dyn FnMut(&[u8]) -> Result<
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Shuffle {
-    /// Not at all.
+    /// No rearrangement.
     None,
     /// The first bytes of all items, then the second bytes, and so on.
     #[default]
     Bytes,
-    /// The same with bits.
+    /// The lowest bits of the first bytes of all items, then the next bits, and so on.
     Bits,
 }
 

@@ -4,12 +4,12 @@ use super::{Blosc, CODECS, CodecId, opt_codec};
 use crate::error::{Error, Result};
 use crate::spelling::nearest;
 
-/// No compression.
+/// Name that asks for no compression.
 const NONE: &str = "none";
 /// `blsc` with Zstandard inside instead of LZ4.
 const BLSC_ZSTD: &str = "blsc-zstd";
 
-/// Other names of the same compression.
+/// Aliases, each with the name that it means.
 const ALIASES: &[(&str, &str)] = &[
     ("blosc", "blsc"),
     ("bz2", "bzp2"),

@@ -58,7 +58,7 @@ impl Pieces {
     }
 }
 
-/// At most `most` bytes that are whole rows if a row fits, else whole items.
+/// Returns the length of a piece: at most `most` bytes, in whole rows if a row fits, else in whole items.
 pub(super) fn piece_len(options: &EncodeOptions, most: u64) -> Result<usize> {
     let unit =
         [options.row_bytes.unwrap_or(0), options.item_size as u64].into_iter().find(|n| (1..=most).contains(n)).unwrap_or(1);

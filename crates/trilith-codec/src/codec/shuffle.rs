@@ -1,4 +1,4 @@
-//! Two rearrangements, of Blosc and of other formats: bytes of the same weight together, or bits.
+//! Byte and bit shuffling, in Blosc and other formats: bytes, or bits, of the same significance are grouped.
 
 /// Items moved at once: a multiple of what vector registers hold, of a length that the compiler
 /// knows, so that it uses them.

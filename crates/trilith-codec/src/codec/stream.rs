@@ -52,7 +52,7 @@ pub(super) trait Engine: Send {
     /// Decodes from `from` into `into`: how many bytes it took, how many it made, and whether the stream has ended.
     fn step(&mut self, from: &[u8], into: &mut [u8]) -> (usize, usize, Result<bool>);
 
-    /// After the end of a stream: whether another follows at byte `at`, for which it is then ready.
+    /// Prepares for another stream after the end of one. Returns `true` if one begins at byte `at`.
     fn another(&mut self, stored: &SourceRef, at: u64) -> Result<bool> {
         let _ = (stored, at);
         Ok(false)
@@ -68,7 +68,7 @@ pub(super) struct Pulling<E> {
 }
 
 impl<E: Engine> Pulling<E> {
-    /// At the start of `stored`.
+    /// Creates a decoder at the start of `stored`.
     pub(super) fn new(stored: SourceRef, engine: E) -> Self {
         Self { input: Input::new(stored.clone()), stored, engine, ended: false }
     }
@@ -233,7 +233,7 @@ impl Source for Streamed {
                     drop(slot);
                     return copy_out(bytes, offset, into);
                 }
-                // Of a block that is cut short, what comes before the cut can be read as often as one likes.
+                // If the block is cut short, the bytes before the cut can still be read any number of times.
                 Err(error) if error.kind() != ErrorKind::Malformed => return Err(error),
                 Ok(None) | Err(_) => self.start()?,
             },
@@ -250,7 +250,7 @@ impl Source for Streamed {
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        // Everything before the last requested byte; its amount is unknown.
+        // A read needs everything before its last byte, and the number of stored bytes for that is unknown.
         if ranges.iter().any(|range| !range.is_empty()) && self.kept.get().is_none() {
             return self.stored.prefetch(std::slice::from_ref(&(0..self.stored.len())));
         }

@@ -327,7 +327,7 @@ fn zstd_frames_are_read_by_slices() {
     let source = open(CodecId(*b"zstd"), &stored, data.len()).unwrap();
     let needed: u64 = stored_ranges(&*source, 5 << 20..6 << 20).unwrap().iter().map(|range| range.end - range.start).sum();
     assert!(needed < stored.len() as u64 / 3, "{needed} of {}", stored.len());
-    // One frame is one piece.
+    // A block of one frame is one piece.
     let stored = encode(CodecId(*b"zstd"), &data, &EncodeOptions::default()).unwrap();
     let source = open(CodecId(*b"zstd"), &stored, data.len()).unwrap();
     assert_eq!(stored_ranges(&*source, 0..1).unwrap(), [0..stored.len() as u64]);
@@ -424,7 +424,7 @@ fn hammer(seconds: u64) {
     set_threads(None);
 }
 
-/// Three seconds, or the number in TRILITH_SOAK.
+/// Runs for the number of seconds in TRILITH_SOAK; else for three, or for one in a sampled run.
 #[test]
 fn broken_bytes_give_the_same_with_any_threads() {
     hammer(std::env::var("TRILITH_SOAK").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(if is_sampled() {

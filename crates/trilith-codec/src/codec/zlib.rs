@@ -76,7 +76,7 @@ impl Opens for Zlib {
     }
 }
 
-/// One stream that is being decoded.
+/// Decoder of one zlib stream.
 struct Inflate(Decompress);
 
 impl Engine for Inflate {
@@ -235,7 +235,7 @@ const ADLER: u32 = 65_521;
 /// Adler-32 of some bytes.
 pub(super) fn adler32(bytes: &[u8]) -> u32 {
     let (mut a, mut b) = (1u32, 0u32);
-    // As many bytes as cannot overflow 32 bits before the remainder is taken.
+    // The sums of 5552 bytes cannot overflow 32 bits before the remainder is taken.
     for run in bytes.chunks(5552) {
         for byte in run {
             a += u32::from(*byte);

@@ -170,7 +170,7 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte))
 }
 
-/// Of a frame header (RFC 8878, 3.1.1.1): its length, the decoded length that it states, and
+/// Reads a frame header (RFC 8878, 3.1.1.1). Returns its length, the decoded length that it states, and
 /// whether a checksum follows the blocks.
 fn frame_header(bytes: &[u8]) -> Option<(u64, u64, bool)> {
     let flags = *bytes.get(4)?;
@@ -227,7 +227,7 @@ fn frame(level: i32, total: Option<u64>) -> Result<write::Encoder<'static, Vec<u
     Ok(state)
 }
 
-/// One frame of a piece.
+/// Compresses a piece into one frame.
 fn compress(level: i32, piece: &[u8]) -> Result<Vec<u8>> {
     if level <= QUICK {
         return zstd::bulk::compress(piece, level).map_err(failed);

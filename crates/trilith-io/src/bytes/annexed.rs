@@ -11,9 +11,9 @@ use crate::error::{Error, Result};
 
 /// A part of another file.
 pub struct Annex {
-    /// Its first byte in the space.
+    /// Offset of the part in the space.
     pub at: u64,
-    /// Its first byte in its file.
+    /// Offset of the part in its file.
     pub offset: u64,
     /// The number of its bytes.
     pub len: u64,

@@ -134,7 +134,7 @@ pub(super) fn local(folder: &Path, uri: &str) -> Result<PathBuf, &'static str> {
     }
     let mut path = folder.to_path_buf();
     let relative = &*path_of_bytes(decoded).ok_or("it is not the name of a file")?;
-    // On Windows file:///C:/x means /C:/x.
+    // On Windows the path of `file:///C:/x` is `C:/x`, without the slash before it.
     #[cfg(windows)]
     let relative = relative.strip_prefix("/").ok().filter(|rest| rest.is_absolute()).unwrap_or(relative);
     for part in relative.components() {

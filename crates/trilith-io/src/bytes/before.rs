@@ -126,7 +126,7 @@ impl Backing for Before {
     }
 
     fn is_changed(&self) -> bool {
-        // Without its journal the update is done, and this is no longer what the file holds.
+        // An update without its journal has ended, and the file no longer holds this content.
         self.inner.backing().is_some_and(Backing::is_changed) || !leads_to(&self.saved.path, &self.saved.journal)
     }
 

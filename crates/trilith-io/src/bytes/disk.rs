@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub use watch::{Answer, Watch, watch};
 use watch::{act, is_watched};
 
-/// One thing that is done to a disk.
+/// An operation on a disk.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "fault-injection"), allow(dead_code, reason = "no other process sees it"))]
 pub enum Act<'a> {
@@ -25,7 +25,7 @@ pub enum Act<'a> {
     Create(&'a Path),
     /// Bytes at a place of a file.
     Write(&'a Path, u64, &'a [u8]),
-    /// Another length.
+    /// A file gets another length.
     Resize(&'a Path, u64),
     /// The content of a file is made to last.
     Sync(&'a Path),
@@ -162,7 +162,7 @@ pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Once more if a signal came in between.
+/// Repeats `work` until no signal interrupts it.
 fn again<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match work() {

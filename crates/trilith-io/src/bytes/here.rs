@@ -25,7 +25,7 @@ impl Stamp {
     }
 }
 
-/// One open file: what of it is as it was when it was opened.
+/// State of an open file: which bytes are unchanged since it was opened.
 #[derive(Debug)]
 pub(super) struct Reader(Mutex<State>);
 
@@ -77,7 +77,7 @@ pub(super) fn is_shown(id: [u64; 3], range: &Range<u64>) -> bool {
     readers.iter().any(is_seen)
 }
 
-/// All files that are open here, by their identity.
+/// Files that are open in this process, by their identity.
 static OPEN: Mutex<BTreeMap<[u64; 3], Entry>> = Mutex::new(BTreeMap::new());
 
 #[derive(Debug, Default)]
@@ -92,7 +92,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Reader {
-    /// Somebody has opened this file.
+    /// Registers a new reader of a file.
     pub(super) fn new(metadata: &Metadata) -> Arc<Self> {
         let mut open = lock(&OPEN);
         let entry = open.entry(identity(metadata)).or_default();
@@ -115,7 +115,7 @@ impl Reader {
 
     /// Returns `true` if these bytes of the file are what they were when it was opened.
     pub(super) fn is_unchanged(&self, file: &File, range: Range<u64>) -> bool {
-        // Before the lock: an update that begins in between is one that this look did not see.
+        // The stamp is read before the lock is taken, so it shows no update that begins in between.
         let now = file.metadata().map(|metadata| Stamp::of(&metadata));
         let state = lock(&self.0);
         let is_touched = state.changed.iter().any(|changed| changed.start < range.end && range.start < changed.end);
@@ -202,7 +202,7 @@ mod tests {
         let first = open(&path, LocalOptions::default()).unwrap();
         let mut bytes = [0; 8];
         for (round, at) in [1000, 50_000, 1000].into_iter().enumerate() {
-            // Each update is made by somebody who opened the file after the last.
+            // Each update comes from a reader that opened the file after the last one.
             let read = open(&path, LocalOptions::default()).unwrap();
             let mut update = Update::new();
             update.write(at, vec![round as u8; 100]);
@@ -215,7 +215,7 @@ mod tests {
             }
             assert!(first.read_at(1010, &mut bytes).is_err());
         }
-        // Somebody else's change is one of everything.
+        // A change from outside this library makes all bytes invalid.
         let mut other = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
         other.write_all(b"more").unwrap();
         assert!(first.read_at(0, &mut bytes).is_err());

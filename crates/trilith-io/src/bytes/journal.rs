@@ -45,7 +45,7 @@ pub(super) enum Found {
     Nothing,
     /// The journal of the file.
     Journal(Saved),
-    /// Something else: what, for people.
+    /// A file that is not a journal, with a description for messages.
     Stranger(String),
 }
 
@@ -77,7 +77,7 @@ pub(super) fn find(path: &Path, file: &File, metadata: &Metadata, memory: u64) -
     let fail = |e| Error::io(format!("reading the journal {}", path.display()), e);
     let journal = match owner::careful(std::fs::OpenOptions::new().read(true)).open(&path) {
         Ok(journal) => journal,
-        // Its writer has just finished.
+        // The writer of the journal has just finished.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Nothing),
         Err(error) => return Err(fail(error)),
     };
@@ -347,7 +347,7 @@ fn write_journal(update: &Update, file: &Output, lock: &Lock, old_len: u64) -> R
 fn make_later(file: &File, before: &Metadata) {
     let modified = |file: &File| file.metadata().and_then(|metadata| metadata.modified()).ok();
     let Ok(before) = before.modified() else { return };
-    // Some file systems count in seconds.
+    // Some file systems store times in seconds. Try larger steps until the time changes.
     for step in [1, 1_000, 1_000_000, 1_000_000_000, 2_000_000_000] {
         if modified(file).is_none_or(|now| now > before) {
             return;

@@ -11,7 +11,7 @@ use memmap2::MmapMut;
 
 use crate::error::{Error, Result};
 
-/// From this size on large pages are worth asking for.
+/// Smallest number of bytes for which large pages pay.
 const LARGE: usize = 8 << 20;
 
 /// A large page, or a part of one: a multiple of every small one.
@@ -23,7 +23,7 @@ pub struct LargePages {
     len: usize,
 }
 
-/// This many zero bytes on large pages; None if they are few, or the system has no memory of this kind.
+/// Returns zero bytes on large pages; `None` if `size` is small, or the system has no memory of this kind.
 pub fn large_pages(size: usize) -> Option<LargePages> {
     if size < LARGE { None } else { on_large_pages(size) }
 }

@@ -103,7 +103,7 @@ impl LocalFile {
         Self { file, name, size, modified, reader, place: None, notice: None, options, map, head }
     }
 
-    /// The same file, which was found at a place, with what is odd about it.
+    /// Adds the place where the file was found, and a remark if something there is odd.
     pub(super) fn at(mut self, place: Place, notice: Option<String>) -> Self {
         (self.place, self.notice) = (Some(place), notice);
         self
@@ -180,7 +180,7 @@ impl LocalFile {
 pub fn is_one_file(a: &Path, b: &Path) -> bool {
     let (Ok(real_a), Ok(real_b)) = (std::fs::canonicalize(a), std::fs::canonicalize(b)) else { return false };
     let number = |path: &Path| std::fs::metadata(path).ok().map(|metadata| identity(&metadata));
-    // Without numbers of files, as elsewhere than on Unix, there are only their paths.
+    // Systems other than Unix have no file numbers here: only the paths count.
     real_a == real_b || cfg!(unix) && number(&real_a).is_some_and(|a| Some(a) == number(&real_b))
 }
 
@@ -222,7 +222,7 @@ impl Source for LocalFile {
             Some(bytes) => into.copy_from_slice(bytes),
             None => self.read(offset, into)?,
         }
-        // After reading: what was read is then from before any change.
+        // The check follows the read: if nothing has changed by now, the bytes that were read are unchanged too.
         if self.reader.is_unchanged(&self.file, range) { Ok(()) } else { Err(self.was_changed().at_byte(offset)) }
     }
 

@@ -42,7 +42,7 @@ pub(super) const TEMPORARY: &str = ".trilith-tmp";
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Basis<'s> {
-    /// Nothing that was read from the target: whatever it holds is replaced.
+    /// The content does not depend on the target. Any existing content is overwritten.
     Nothing,
     /// The target is a new file: nothing may be there.
     Absent,
@@ -90,7 +90,7 @@ impl Lock {
         }
         let there = lock_in_place(&path).map_err(|e| Error::io(format!("writing {}", given.display()), e))?;
         let there = there.ok_or_else(|| busy(given))?.file();
-        // Only under the lock: the temporary file of a writer at work is not locked at the moment when it is made.
+        // Stale files are removed under the lock only: a temporary file is not locked at the moment when its writer creates it.
         if remove_stale(&path) {
             return Err(busy(given));
         }
@@ -171,7 +171,7 @@ fn real(given: &Path) -> PathBuf {
 /// The lock on a file that is there, or that there is none.
 enum Locked {
     File(File, Metadata),
-    /// There is no file, or a system without locks.
+    /// The file does not exist.
     Nothing,
 }
 

@@ -122,7 +122,7 @@ fn secrets(name: &str) -> Vec<Range<usize>> {
         None => None,
     };
     let after = user.as_ref().map_or(start, |user| user.end);
-    // After a # there is a path in the file.
+    // After a `#` the name continues with a path in the file, which has no query.
     let query = name[after..].find(['?', '#']).filter(|at| name[after + at..].starts_with('?')).map(|at| after + at + 1);
     let query = query.map(|at| at..name[at..].find('#').map_or(name.len(), |end| at + end)).filter(|query| {
         let lower = name[query.clone()].to_ascii_lowercase();

@@ -21,7 +21,7 @@ pub struct ReadAhead {
 struct Window {
     start: u64,
     bytes: Vec<u8>,
-    /// One past the last byte that was asked for.
+    /// Offset of the first byte after the last requested range.
     last: Option<u64>,
 }
 

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<SourceRef> {
     let path = path.as_ref();
     let doing = || format!("opening {}", shown_path(path));
-    // Again where the file is replaced while it is being opened.
+    // Opening is tried again if the file is replaced meanwhile.
     for _ in 0..100 {
         #[allow(clippy::disallowed_methods, reason = "this is the place that opens files")]
         let file = File::open(path).map_err(|e| absent(path, Error::io(doing(), e)))?;

@@ -38,7 +38,7 @@ impl<T: Write + Seek> WriteSeek for T {}
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
-    /// Its length in bytes.
+    /// Length of the file in bytes.
     pub size: u64,
     /// Properties of the replaced file that could not be kept: a group, an extended attribute.
     pub warnings: Vec<String>,
@@ -141,7 +141,7 @@ impl NewFile {
     }
 }
 
-/// Until the limits are set.
+/// Wraps `out` with the default limits, until those of the caller are set.
 fn uncounted<W>(out: W) -> Metered<W> {
     Metered::new(out, Limits::default())
 }

@@ -53,7 +53,7 @@ pub trait SourcePieces {
 pub enum SourceEncoding {
     /// Unencoded, one after the other, from this byte of the file on.
     Plain(u64),
-    /// In pieces, each of which decodes by itself.
+    /// Stored in pieces, each of which decodes by itself.
     Coded {
         /// The encoding of each piece; None if it is stored unencoded.
         codec: Option<Step>,

@@ -217,7 +217,7 @@ impl AtomicFile {
     }
 }
 
-/// All that comes before the rename.
+/// Copies attributes, syncs, checks the lock, and removes a stale journal, before the rename.
 fn put_in_place(lock: &Lock, file: &Output, warnings: &mut Vec<String>) -> Result<()> {
     if let Some((old, metadata)) = &lock.there {
         owner::keep_attributes(file.file(), old, metadata, &lock.given, warnings)?;
@@ -355,7 +355,7 @@ mod tests {
             first.write_all(b"first").unwrap();
             first.commit().unwrap();
         }
-        // Both ways of writing respect each other.
+        // Updates and replacements exclude each other.
         let read = crate::bytes::open(&target, Default::default()).unwrap();
         let begin = || crate::bytes::Update::new().begin(&*read);
         let update = begin().unwrap();
@@ -381,7 +381,7 @@ mod tests {
             let error = AtomicFile::create(&target, basis).unwrap_err();
             assert!(error.to_string().contains("since it was read"), "{error}");
         }
-        // Another file may be made from it.
+        // Another file may still be made from the old content.
         assert!(AtomicFile::create(folder.path().join("y"), Basis::Read(&*read)).is_ok());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -396,7 +396,7 @@ mod tests {
         std::fs::rename(&other, &target).unwrap();
         assert!(new.commit().unwrap_err().to_string().contains("changed by another process"));
         assert_eq!(read_text(&target, 100).unwrap(), b"theirs");
-        // The same for a file that was not there at first.
+        // A target that did not exist at first is checked, too.
         let fresh = folder.path().join("fresh");
         let new = AtomicFile::create(&fresh, Basis::Nothing).unwrap();
         put(&other, b"theirs");

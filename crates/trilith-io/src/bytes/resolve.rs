@@ -98,9 +98,9 @@ pub struct DirectoryResolver {
 struct Root {
     /// The path as it was given, for messages.
     given: PathBuf,
-    /// Absolute, with the links in its name.
+    /// Absolute path with the links in its name.
     named: PathBuf,
-    /// Without links.
+    /// Absolute path without links.
     real: PathBuf,
 }
 
@@ -286,7 +286,7 @@ mod tests {
             assert_eq!(sandbox.resolve(bad).err().map(|e| e.kind()), Some(ErrorKind::Limit), "{bad:?}");
         }
         assert_eq!(sandbox.resolve("missing.asdf").err().map(|e| e.kind()), Some(ErrorKind::Io));
-        // Each file may lead on to another only so often.
+        // The number of references in a chain is limited.
         let (_, second) = inner.resolve("c.asdf").unwrap();
         assert_eq!(second.resolve("c.asdf").err().map(|e| e.kind()), Some(ErrorKind::Limit));
     }

@@ -68,7 +68,7 @@ pub enum SourceOrigin<'s> {
     Same(&'s dyn Source),
     /// Byte 0 is this byte of the other source, and all others follow.
     Part(&'s dyn Source, u64),
-    /// They are decoded, joined or computed.
+    /// The bytes are decoded, joined or computed.
     Made(&'s dyn Source),
 }
 
@@ -348,7 +348,7 @@ impl Source for Derived {
     }
 
     fn access(&self) -> Access {
-        // They are at hand, whatever it cost to make them.
+        // The derived bytes are at hand, whatever it cost to make them.
         self.bytes.access()
     }
 

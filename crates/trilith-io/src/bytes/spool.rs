@@ -9,7 +9,7 @@ use super::system::{process_number, temporary_folder};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// Up to here a pipe is kept in memory; beyond, in an unnamed temporary file.
+/// Maximum number of bytes of a pipe that are kept in memory. A longer one goes to an unnamed temporary file.
 const IN_MEMORY: u64 = 64 << 20;
 
 /// Reads everything from a pipe, in one pass, and gives it random access; at most `most` bytes
@@ -21,7 +21,7 @@ const IN_MEMORY: u64 = 64 << 20;
 pub fn spool(from: impl Read, name: &str, most: u64) -> Result<SourceRef> {
     let fail = |e| Error::io(format!("reading {name}"), e);
     let mut spooled = Spooled::default();
-    // One more byte shows that there is more.
+    // One byte more than the limit shows that the pipe is too long.
     std::io::copy(&mut from.take(most.saturating_add(1)), &mut spooled).map_err(fail)?;
     if spooled.len() > most {
         return Err(Limits::exceeded("spool", most, format_args!("{name} is a pipe of more than {most} bytes")));
@@ -33,7 +33,7 @@ pub fn spool(from: impl Read, name: &str, most: u64) -> Result<SourceRef> {
 #[derive(Debug, Default)]
 pub struct Spooled {
     head: Vec<u8>,
-    /// All bytes, if they are too many for memory.
+    /// Temporary file with all bytes, if they are too many for memory.
     file: Option<std::fs::File>,
     len: u64,
 }

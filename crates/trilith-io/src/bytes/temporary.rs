@@ -51,6 +51,6 @@ pub fn remove_temporary_files() {
     for path in made.drain(..).rev() {
         let _ = disk::remove(&path);
     }
-    // Another thread would create the next file, which nothing would remove.
+    // The lock stays held: otherwise another thread could create a file that nothing would remove.
     std::mem::forget(made);
 }

@@ -105,7 +105,7 @@ impl Draft {
         Ok((draft, state))
     }
 
-    /// In a word, what is at the target now; it is another word once that is replaced, removed or written to.
+    /// Returns a string for the state of the target. It changes when the target is replaced, removed or written to.
     pub fn target_state(&self) -> String {
         let Ok(found) = std::fs::metadata(&self.target) else { return "absent".to_owned() };
         let since = found.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok()).unwrap_or_default();
@@ -314,7 +314,7 @@ impl Writing {
     pub fn put_in_place(mut self) -> Result<Vec<String>> {
         self.file.sync().map_err(|e| self.draft.failed(e))?;
         let adopted = AtomicFile::adopt(&self.draft.target, &self.draft.path)?;
-        // Under the lock of the target: another writer may have finished while this one was computing checksums.
+        // The check needs the lock of the target: another writer may have finished while this one was computing checksums.
         self.draft.check_target()?;
         let mut head = [0; HEAD];
         self.read_at(0, &mut head)?;
@@ -325,7 +325,7 @@ impl Writing {
                 Ok(warnings)
             }
             Err(error) => {
-                // Not where the new file is in place already.
+                // The head is restored only if the new file is not in place yet.
                 if super::local::leads_to(&self.draft.path, self.file.file()) {
                     let _ = self.write_at(0, &head);
                 }
@@ -341,7 +341,7 @@ pub fn new_id() -> [u8; 16] {
     for half in id.chunks_exact_mut(8) {
         half.copy_from_slice(&RandomState::new().hash_one(process_number()).to_be_bytes());
     }
-    // All zeros would mean none.
+    // An id of zeros would mean that there is none.
     id[0] |= 1;
     id
 }

@@ -58,7 +58,7 @@ pub struct Content(Held);
 enum Held {
     Bytes(Vec<u8>),
     Source(SourceRef),
-    /// Some of those that [`Update::put`] took, from an offset on.
+    /// Offset and length of bytes that [`Update::put`] received.
     Spooled(u64, u64),
 }
 
@@ -92,7 +92,7 @@ impl std::fmt::Debug for Update {
 }
 
 impl Update {
-    /// No change yet.
+    /// Creates an update without changes.
     pub fn new() -> Self {
         Self::default()
     }

@@ -39,7 +39,7 @@ fn open(path: &Path, how: StreamOptions, limits: &Limits) -> Result<DudleyFile> 
 
 /// A layout text that becomes longer, by declarations or by a count in its last one.
 struct Longer {
-    /// Without the line that ends a layout of 2025.
+    /// Layout text without the line that ends a layout of 2025.
     text: String,
     /// Number of repetitions that the last extension of the layout had before.
     again: Option<u64>,
@@ -161,7 +161,7 @@ pub(super) struct Change {
     /// The file as it was read.
     pub source: SourceRef,
     pub total: u64,
-    /// None if the layout stays unchanged, outside of the file.
+    /// New layout text; `None` if the layout is outside of the file and stays unchanged.
     pub text: Option<Vec<u8>>,
 }
 

@@ -11,7 +11,7 @@ use crate::error::Result;
 pub(super) struct Arranged {
     pub spread: Spread,
     pub shape: Vec<u64>,
-    /// None if the elements are next to each other.
+    /// Strides in bytes; `None` if the elements are contiguous.
     pub strides: Option<Vec<i64>>,
     /// Number of bytes.
     pub len: u64,

@@ -56,7 +56,7 @@ impl DudleyFile {
             }
             covered = covered.max(to);
         }
-        // There is no padding before the layout.
+        // No padding precedes the layout, so every gap before it counts.
         let rest = end.saturating_sub(covered);
         if rest > 0 {
             first.get_or_insert(covered);

@@ -1,4 +1,4 @@
-//! From the datatypes of a layout to those of arrays.
+//! Conversion of the datatypes of a layout to those of arrays.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn converted(
             };
             Ok((plain(*primitive, shape)?, order))
         }
-        // As deep as the layout lets structs nest.
+        // Recursion is bounded by the nesting limit of structs.
         ResolvedType::Struct(structure) => {
             if let Some(made) = known.get(&Arc::as_ptr(structure)) {
                 return Ok((Datatype::Struct(made.clone()), Byteorder::NATIVE));

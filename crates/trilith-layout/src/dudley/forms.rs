@@ -8,12 +8,12 @@ use crate::layout::{Layout, Located, PrimitiveKind};
 /// The form that the items of the files get together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum How {
-    /// One shape, along a new axis.
+    /// Items of one shape, stacked along a new axis.
     #[default]
     Same,
-    /// Any lengths, along a new axis.
+    /// Items of any lengths, stacked along a new axis.
     Ragged,
-    /// Joined along this axis, whose length may differ.
+    /// Items joined along this axis, whose length may differ.
     Along(usize),
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Forms {
     /// The files in which it has elements, and those in which it has none.
     full: Group,
     empty: Group,
-    /// Those that can be read together with the first that has elements, which omit the item or have it as that one.
+    /// Indices of files that can be read together: the item is omitted, is empty, or has the form of the first one with elements.
     together: Vec<usize>,
 }
 
@@ -53,7 +53,7 @@ struct Group {
 }
 
 impl Forms {
-    /// Those of no files yet.
+    /// Creates an empty collection for this combine mode.
     pub(super) fn of(how: How) -> Self {
         Self { how, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! One item of a whole family of files, read as one array.
+//! An item of a file set, read as one array.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -222,7 +222,7 @@ impl Catalog {
 
 /// An item in the files that were chosen.
 struct Chosen {
-    /// Its form in those that have it.
+    /// Form of the item in the files that have it.
     found: Located,
     pieces: Vec<Piece>,
     whole: Option<Form>,
@@ -302,7 +302,7 @@ impl Set<'_> {
             known: Arc::clone(&self.known),
             pieces,
             spread,
-            // All bits set are NaN in every format and order.
+            // A floating-point number with all bits set is NaN in every format and byte order.
             blank: if is_number { 0xff } else { 0 },
             filter: template.filter_of(found.item).filter(|filter| filter.compresses).cloned(),
             whole,

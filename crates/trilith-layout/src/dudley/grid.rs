@@ -48,7 +48,7 @@ pub(super) fn may_be_in(layout: &Layout) -> bool {
 #[derive(Debug)]
 pub struct GridArray {
     cut: Cut,
-    /// Of an array whose elements are text, the lengths without that of the text.
+    /// Datatype of the elements. The length of text is a part of it, and is no axis of the shape.
     datatype: Datatype,
     order: Byteorder,
     places: Places,
@@ -384,7 +384,7 @@ impl GridArray {
             && piece.len > 0
             && let Some((source, at)) = self.whole(source, piece, &limits)?
         {
-            // One chunk, in any order.
+            // A single chunk is used directly, in either order of its elements.
             let strides = match self.columns {
                 true => {
                     let (own, within) = shape.split_at(self.axes.min(shape.len()));

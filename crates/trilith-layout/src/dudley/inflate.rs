@@ -11,9 +11,9 @@ use crate::limits::Limits;
 /// An array before it was compressed.
 #[derive(Debug, Clone)]
 pub(super) struct Form {
-    /// Its bytes.
+    /// Number of bytes.
     pub len: u64,
-    /// Its dimensions, slowest first.
+    /// Dimensions, slowest first.
     #[cfg_attr(not(any(feature = "png", feature = "jpeg")), allow(dead_code, reason = "only images ask for it"))]
     pub shape: Vec<u64>,
     /// Bytes of a number; 0 if the elements are structs.
@@ -97,7 +97,7 @@ fn gunzipped(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> 
     if head != [0x1f, 0x8b] {
         return codec::decoder(CodecId(*b"zlib"), stored, len, limits);
     }
-    // As many bytes as deflate can make of these, and no more.
+    // The limit is the number of bytes that deflate can make of the stored ones.
     if len > stored.len().saturating_mul(limits.zlib_ratio).saturating_add(1024) {
         return Err(Limits::exceeded("zlib_ratio", limits.zlib_ratio, format_args!("{} bytes decode to {len}", stored.len())));
     }

@@ -19,7 +19,7 @@ use crate::threads::{lock, side_by_side};
 pub(super) struct Piece {
     /// Number of the file in the catalog.
     pub row: usize,
-    /// None if the file omits the item, or is not there.
+    /// Location of the item; `None` if the file omits the item or does not exist.
     pub stored: Option<Stored>,
 }
 
@@ -27,8 +27,9 @@ pub(super) struct Piece {
 pub(super) struct Stored {
     /// Byte of the file at which it is stored; None if it has no data.
     pub offset: Option<u64>,
-    /// Of a compressed item: where the wanted member begins in it, and how many bytes are stored.
+    /// Compressed items only: offset of the requested member in the decoded item.
     pub inside: u64,
+    /// Compressed items only: number of stored bytes.
     pub stored: Option<u64>,
 }
 
@@ -55,9 +56,9 @@ pub fn uri_of(file: &str) -> String {
 /// The difference that the order in the signature of a file makes to an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// None: the layout gives the order.
+    /// The order in the signature makes no difference, because the layout gives the byte order.
     Fixed,
-    /// Its numbers have the other byte order; this is the number of bytes of each.
+    /// The numbers of the item have the other byte order. The value is the number of bytes of each number.
     Words(u64),
     /// Structs, members of packed structs and compressed arrays are not turned.
     Refused,
@@ -99,7 +100,7 @@ impl Joined {
         if let Some((source, start)) = self.last().get(&at) {
             return Ok((Arc::clone(source), *start));
         }
-        // Nobody waits for the lock while a file is opened: others are opened meanwhile.
+        // The lock is not held while a file is opened, so that other threads can open files meanwhile.
         let opened = self.opened(at, wanted)?;
         *self.last() = BTreeMap::from([(at, (Arc::clone(&opened.0), opened.1))]);
         Ok(opened)
@@ -192,7 +193,7 @@ impl Source for Turned {
         if into.is_empty() {
             return Ok(());
         }
-        // Whole numbers are read, and then the part of them that is wanted.
+        // The swap needs full numbers, so these are read, and the requested part is copied.
         let skip = offset.saturating_sub(self.start) % self.word;
         let end = skip.saturating_add(into.len() as u64);
         let whole = end.checked_next_multiple_of(self.word).unwrap_or(end);

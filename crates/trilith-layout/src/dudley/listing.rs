@@ -20,7 +20,7 @@ pub type Opener<'o> = dyn FnMut(&Path, Option<&Layout>) -> Result<DudleyFile> + 
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Listing {
-    /// Each file as the catalog names it, with the values of its stored parameters in the order of the text.
+    /// Names of the files as in the catalog, with the values of their stored parameters in the order of the layout text.
     pub rows: Vec<(String, Vec<i64>)>,
     /// Contradictions of files to their parameters. A catalog with these would not be right.
     pub mismatches: Vec<Mismatch>,
@@ -136,7 +136,7 @@ impl Listing {
                 if !is_number {
                     return Err(Error::invalid_input(format!("{by} is not a single number, so that it gives no order")));
                 }
-                // No integer is rounded to another one.
+                // Integers are compared as integers, because rounding could make two of them equal.
                 Ok(match array.datatype() {
                     Datatype::Uint64 => (array.load_as::<u64>()?.first().copied().map_or(0, i128::from), 0.0),
                     known if known.is_integer() => (array.load_as::<i64>()?.first().copied().map_or(0, i128::from), 0.0),

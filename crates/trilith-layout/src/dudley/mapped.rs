@@ -15,7 +15,7 @@ pub(super) struct Span {
     block: u64,
 }
 
-/// One source: its path, and its elements in the array and in itself, in the same order.
+/// Source of a virtual array: its path, its elements in the array, and the same elements in the source, in the same order.
 #[derive(Debug)]
 pub(super) struct Slab {
     pub path: String,
@@ -52,7 +52,7 @@ impl Slab {
     }
 }
 
-/// Some elements of an array, in C order.
+/// Selected elements of an array, in C order.
 #[derive(Debug)]
 struct Selection {
     spans: Vec<Span>,
@@ -83,7 +83,7 @@ impl Selection {
                 span = Span { block: span.block.saturating_mul(span.count), count: 1, stride: 1, ..span };
             }
             merged = Some(match merged {
-                // All of the following axes: rows follow each other.
+                // The selection spans all following axes, so rows are contiguous.
                 Some((behind, length)) if behind.count == 1 && behind.block == length => {
                     let wide = |n: u64| n.saturating_mul(length);
                     let count = span.count;

@@ -19,7 +19,7 @@ pub struct Member {
     pub way: Vec<String>,
     /// The notes of the file about the member.
     pub said: Option<Notes>,
-    /// Its dimensions with the names of parameters; empty if these are numbers.
+    /// Dimensions of the member, with the names of parameters; empty if all are numbers.
     pub shape: Vec<String>,
 }
 
@@ -35,16 +35,16 @@ pub struct Named {
 /// The words about an item.
 #[derive(Debug, Clone, Default)]
 pub struct Origin {
-    /// Its dimensions with the names of parameters; empty if these are numbers.
+    /// Dimensions of the item, with the names of parameters; empty if all are numbers.
     pub shape: Vec<String>,
     /// The members of its structs.
     pub members: Vec<Member>,
     /// The type that it is declared with.
     pub type_name: Option<String>,
-    /// Of the root: the types of the layout.
+    /// Root only: types of the layout.
     pub types: Vec<(String, Named)>,
-    /// Of the root: what is said about the summary block.
+    /// Root only: annotations of the summary block.
     pub summary: Option<Notes>,
-    /// Of the root: how many of its items the summary block has.
+    /// Root only: number of items in the summary block.
     pub block: usize,
 }

@@ -39,7 +39,7 @@ pub enum Thing<'o> {
     Data(&'o Entry),
     /// A parameter and its value.
     Param(i64, Option<&'o Entry>),
-    /// Of type `{}`.
+    /// An item of type `{}`.
     Null,
 }
 
@@ -108,7 +108,7 @@ impl Outline {
             }
             let entry = entry?;
             match grids.take(&entry, items.file().layout()) {
-                // Its place among the others; what it is comes when all its chunks are known.
+                // The first chunk gives the array its position among the items. The array is set when all chunks are known.
                 Some((path, true)) => outline.enter(Entry { path, ..entry }, items.file().layout(), &declared)?,
                 Some((_, false)) => {}
                 None => outline.enter(entry, items.file().layout(), &declared)?,
@@ -118,7 +118,7 @@ impl Outline {
         for (entry, grid) in grids.finish(&find, (items.file().base(), items.file().source().len()), items.file().limits())? {
             outline.replace(entry, grid)?;
         }
-        // It stays as long as the file is open, and a vector that grows has up to twice the space that it needs.
+        // The outline lives as long as the file, and a vector that grows has up to twice the space that it needs.
         outline.nodes.shrink_to_fit();
         outline.order.shrink_to_fit();
         Ok(outline)
@@ -188,7 +188,7 @@ impl Outline {
         if node.children.len() <= FEW {
             return node.children.iter().copied().find(|child| of(*child) == Some(step));
         }
-        // They are elements in their order.
+        // Children without an index, beyond the first few, are list elements in ascending order.
         let Step::Element(index) = step else { return None };
         let number = |child: &usize| match of(*child) {
             Some(Step::Element(number)) => *number,
@@ -288,7 +288,7 @@ impl Outline {
             node.item = Some(entry.item);
             node.is_list |= entry.typed == ResolvedType::Dynamic && !entry.shape.is_empty();
             node.is_unreadable = entry.kind == EntryKind::Null && layout.unreadable(entry.item).is_some();
-            // There may be very many of them.
+            // A file may have very many entries, so their spare memory is released.
             entry.path.shrink_to_fit();
             entry.datatype.shrink_to_fit();
             node.entry = Some(Box::new(entry));

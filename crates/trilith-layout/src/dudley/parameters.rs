@@ -49,7 +49,7 @@ impl Known {
                 return Err(Error::malformed(format!("it ends at byte {size}, before its parameters")));
             }
             source.read_at(at, stored)?;
-            // Without a byte order nothing can be compared, and reading reports that.
+            // Without a byte order the values cannot be compared. Reading the item reports that.
             let Some(found) = request.decode(bytes).unwrap_or(None) else { return Ok(Supply::Value(value)) };
             if found != value {
                 let name = self.template.path(request.item);

@@ -33,20 +33,20 @@ pub struct StreamOptions {
     pub order: Option<Byteorder>,
     /// The dialect of a layout that is found; otherwise it is told from the text.
     pub dialect: Option<Dialect>,
-    /// In a file without signature, the byte that is address 0.
+    /// Byte offset of address 0 in a file without signature.
     pub base: u64,
 }
 
 /// The origin of the layout of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LayoutOrigin {
-    /// In the file, at this byte.
+    /// The layout is in the file, at this byte offset.
     Embedded(u64),
-    /// In the file of this name next to it.
+    /// The layout is in the file of this name next to the data file.
     Beside(String),
-    /// The caller gave it.
+    /// The caller gave the layout.
     Given,
-    /// It was made from the metadata of a file of this foreign format.
+    /// The layout was derived from the metadata of a file of this foreign format.
     Derived(&'static str),
 }
 
@@ -179,14 +179,14 @@ impl DudleyFile {
         if self.is_foreign() { presented_foreign(array) } else { presented(array) }
     }
 
-    /// The same, in which arrays have physical values: what their attributes declare by the conventions of netCDF is applied
+    /// Sets whether arrays have physical values: their attributes are then applied by the conventions of netCDF
     /// (`scale_factor`, `_FillValue`, and so on).
     #[doc(hidden)]
     pub fn with_physical(self, is_physical: bool) -> Self {
         Self { is_physical, ..self }
     }
 
-    /// The same, in which the sources of uncompressed items compare checksums by `check` ([`Backing::verify`]).
+    /// Sets the function by which the sources of uncompressed items compare checksums ([`Backing::verify`]).
     #[doc(hidden)]
     pub fn with_check(self, check: Option<PartCheck>) -> Self {
         Self { check, ..self }
@@ -198,8 +198,8 @@ impl DudleyFile {
         self.is_physical
     }
 
-    /// The same, in which stored parameters after the end of the file are 0: what comes after the first of them in the
-    /// layout has a wrong place.
+    /// Makes stored parameters after the end of the file 0. Items after the first of them in the layout then have wrong
+    /// offsets.
     #[doc(hidden)]
     pub fn cut_off(self) -> Self {
         Self { is_cut: true, ..self }
@@ -209,7 +209,7 @@ impl DudleyFile {
     #[doc(hidden)]
     pub fn has_layout_beside(source: &SourceRef, resolve: &dyn Resolve) -> bool {
         let uri = beside(source.name()).map(|beside| beside.replace('%', "%25"));
-        // Most files have none, which is known sooner than the error that says so is made.
+        // Most files have no such layout, and a check for its absence is faster than the creation of an error.
         uri.is_some_and(|uri| !resolve.is_missing(&uri) && resolve.resolve(&uri).is_ok())
     }
 
@@ -389,7 +389,7 @@ impl DudleyFile {
         self.array_inside(entry, 0)
     }
 
-    /// As [`DudleyFile::stored_array_of`], of a source at this depth of arrays that are put together of others.
+    /// Returns the array of [`DudleyFile::stored_array_of`]. `depth` counts the virtual arrays that it is a source of.
     fn array_inside(&self, entry: &Entry, depth: usize) -> Result<Array> {
         if let Some(why) = self.unreadable(entry) {
             return Err(why.context(entry.path.clone()));
@@ -498,7 +498,7 @@ fn find_layout(
         LayoutOrigin::Beside(name) => name.clone(),
         LayoutOrigin::Given | LayoutOrigin::Derived(_) => String::new(),
     };
-    // Nothing that writes layouts writes these bytes, but an update that did not end leaves them.
+    // An unfinished update leaves NUL bytes in the layout. No program writes them there.
     let is_unfinished = matches!(origin, LayoutOrigin::Embedded(_)) && text.contains(&0);
     read_layout(&text, &options, origin).map_err(|error| match error.advice() {
         None if is_unfinished => error.context(said).hint(format!(
@@ -587,7 +587,7 @@ impl<'f> Items<'f> {
         self.limited(self.found.entries())
     }
 
-    /// As [`Items::entries`], with a long list of equal arrays as one entry.
+    /// Returns the entries of [`Items::entries`], with a long list of equal arrays as one entry.
     pub(super) fn condensed(&self) -> impl Iterator<Item = Result<Entry>> + '_ {
         // Derived layouts describe lists in more detail.
         let least = if matches!(self.file.origin, LayoutOrigin::Derived(_)) || self.file.has_grids {

@@ -35,7 +35,7 @@ pub enum Unequal {
     Refused,
     /// A list with one array for each file.
     Each,
-    /// One array of the greatest lengths, in which the elements that a file does not have are masked.
+    /// One array of the maximum shape, in which the padding of each item is masked.
     Padded,
 }
 

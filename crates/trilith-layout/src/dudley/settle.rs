@@ -94,7 +94,7 @@ fn has_member(datatype: &Datatype, way: &[String]) -> bool {
 /// The parameters of the dicts that are open, the innermost last.
 type Scope = Vec<HashMap<String, i64>>;
 
-/// As deep as dicts and lists may nest.
+/// Recursion depth is bounded by the nesting limit of the layout parser.
 fn settle(draft: &mut Draft, path: &str, scope: &mut Scope, types: &mut [(String, Named)], losses: &mut Vec<Diagnostic>) {
     let Draft { kind, origin, .. } = draft;
     match kind {

@@ -6,9 +6,9 @@ use crate::error::{Error, Result};
 /// The arrangement of the bytes of the files, in the order of the elements of the array.
 #[derive(Debug, Clone)]
 pub(super) enum Spread {
-    /// One file after the other, each with this number of bytes.
+    /// The files follow each other, with this number of bytes each.
     Stacked(u64),
-    /// Each file in the corner of a box.
+    /// Each file is in the corner of a box.
     Padded(Boxes),
     /// The rows of each file after those of the file before, as often as there are rows: the byte of a row of all files at
     /// which that of each file starts, and the end.
@@ -79,7 +79,7 @@ impl Spread {
         }
     }
 
-    /// The same arrangement of elements of one byte, each for an element (or what follows the last length that differs).
+    /// Returns the same arrangement for marks of one byte, one for each element or for what follows the last length that differs.
     pub(super) fn of_marks(&self, size: u64) -> Self {
         match self {
             Self::Stacked(_) => Self::Stacked(1),
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn rows_of_files_follow_each_other() {
-        // Two lines, of which the files have 1, 0 and 2 bytes.
+        // Two rows, in each of which the three files have 1, 0 and 2 bytes.
         let spread = Spread::Along(vec![0, 1, 1, 3]);
         let expected = [(0, Some(0)), (2, Some(0)), (2, Some(1)), (0, Some(1)), (2, Some(2)), (2, Some(3))];
         assert_eq!(places(&spread, 6), expected);

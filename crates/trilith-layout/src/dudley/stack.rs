@@ -80,7 +80,7 @@ impl Items<'_> {
     }
 }
 
-/// Some elements that are equally far from each other.
+/// Elements of a list at equal distances.
 struct Piece {
     /// Number of the first element, and its place.
     index: u64,

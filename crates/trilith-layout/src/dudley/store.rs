@@ -6,10 +6,10 @@ use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{Source, SourceRef, to_usize, verify_backing};
 use crate::error::{Error, Result};
 
-/// Most pieces that an element may have: structs of arrays of structs are taken apart.
+/// Maximum number of word runs of an element: arrays of structs are expanded.
 const MOST: usize = 1 << 16;
 
-/// Some words of an element, packed and stored.
+/// Run of words of an element, with its offsets in the packed and in the stored element.
 struct Leaf {
     from: usize,
     to: usize,

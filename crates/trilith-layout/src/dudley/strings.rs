@@ -39,7 +39,7 @@ struct Move {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
-    /// As they are.
+    /// The bytes are copied unchanged.
     Bytes,
     /// A string in a heap: the bytes say where.
     Heap,

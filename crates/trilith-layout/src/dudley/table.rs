@@ -9,7 +9,7 @@ use crate::error::{Context, Error, ErrorKind, Result};
 use crate::layout::Entry;
 use crate::limits::Limits;
 
-/// One chunk: its byte in the file and its length; 0 if it was never written.
+/// Byte offset and length of a chunk in the file. The length is 0 if the chunk was never written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece {
     pub at: u64,
@@ -37,7 +37,7 @@ pub(super) struct Read {
 pub(super) struct Table {
     /// Bytes of the file, as they are without `base`.
     pub at: Column,
-    /// Their lengths; without, each has `whole` bytes.
+    /// Column with the stored length of each chunk. Without it each chunk has `whole` bytes.
     pub bytes: Option<Column>,
     /// The filters that were not applied.
     pub mask: Option<Column>,
@@ -47,7 +47,7 @@ pub(super) struct Table {
     pub read: OnceLock<Read>,
 }
 
-/// Whole numbers of an item, or of a member of its structs.
+/// Column of integers: an item, or a member of its structs.
 #[derive(Debug)]
 pub(super) struct Column {
     /// The name in the attribute.

@@ -147,7 +147,7 @@ fn compressed_arrays_are_zlib_or_gzip() {
         data.extend(&stored);
         let good = open(native(Byteorder::Little, &data, "x: f8(10, 10) -> gzip\n")).unwrap();
         assert_eq!(good.array_at("/x").unwrap().load::<f64>().unwrap(), [0.5; 100]);
-        // Too many bytes, too few, and none that decode.
+        // The data decode to more or to fewer bytes than the layout declares.
         for text in ["x: f8(99) -> gzip\n", "x: f8(101) -> gzip\n"] {
             let bad = open(native(Byteorder::Little, &data, text)).unwrap();
             assert!(bad.array_at("/x").and_then(|x| x.load::<f64>()).is_err(), "{text}");

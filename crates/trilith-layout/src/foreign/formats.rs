@@ -14,22 +14,22 @@ pub(super) type Derivation = fn(&SourceRef, &dyn Resolve, &Limits) -> Result<Str
 /// Treatment of the files of a format.
 #[derive(Clone, Copy)]
 pub(super) enum Handled {
-    /// Their layout is derived; the name of the format, as `info` shows it.
+    /// The layout of the file is derived. The string is the name of the format, as `info` shows it.
     Derived(&'static str, Derivation),
-    /// They are refused; this is what to do instead.
+    /// The file is refused. The string is the remedy.
     Refused(&'static str),
 }
 
 /// A way to recognise a file.
 pub(super) enum Mark {
-    /// By these bytes at one of these places.
+    /// Recognition by these magic bytes, at one of these offsets.
     Bytes(&'static [u8], At),
-    /// By its first bytes (4 KiB, if there are as many), or by whatever else it takes to be sure.
+    /// Recognition by the first bytes (4 KiB, if the file has as many), and by further bytes if needed.
     #[allow(dead_code, reason = "for formats without a mark")]
     Check(fn(&[u8], &dyn Source) -> bool),
 }
 
-/// One format of other programs.
+/// A file format of other programs.
 pub(super) struct Format {
     /// A noun for a file of the format, with the article.
     pub what: &'static str,
@@ -63,7 +63,7 @@ const fn row(what: &'static str, mark: &'static [u8], at: At, advice: &'static s
     Format { what, mark: Mark::Bytes(mark, at), handled: Handled::Refused(advice) }
 }
 
-/// Every format that is known; the first that fits counts.
+/// All known formats. The first one that matches counts.
 pub(super) const FORMATS: &[Format] = &[
     derived("HDF5", "an HDF5 file (as netCDF-4 files are)", Mark::Bytes(b"\x89HDF\r\n\x1a\n", HDF5), super::hdf5::derive),
     row("an HDF4 file", b"\x0e\x03\x13\x01", START, "read it with pyhdf, or convert it to HDF5 with h4toh5"),
@@ -134,6 +134,6 @@ pub(super) const FORMATS: &[Format] = &[
     ),
     // A longer header of somebody else is seldom, so that all others come first.
     derived("HDF5", "an HDF5 file (as netCDF-4 files are)", Mark::Check(recognise::is_hdf5), super::hdf5::derive),
-    // It has no mark: nothing else may fit.
+    // Fortran records have no magic bytes, so all other formats are tried first.
     derived("Fortran records", "a file of unformatted Fortran records", Mark::Check(recognise::is_fortran), alone!(fortran)),
 ];

@@ -4,7 +4,7 @@ use super::formats::{Handled, PROGRAM};
 use crate::bytes::Source;
 use crate::error::{Error, Result, Setting};
 
-/// Of a format that is read elsewhere: here a file of the ASDF family is expected.
+/// Advice for a format that is read elsewhere: a file of the ASDF family is expected here.
 const READ: &str = "write it as ASDF first: trilith convert FILE OUT.asdf";
 const UNZIP: &str = "unpack it with unzip and name the files that it held";
 

@@ -72,7 +72,7 @@ struct Variable {
 
 /// A header, read.
 struct Cdf {
-    /// None if it is not known.
+    /// Number of records; `None` if the header does not state it.
     records: Option<u64>,
     dimensions: Vec<Dimension>,
     attributes: Vec<(String, Attribute)>,
@@ -173,7 +173,7 @@ impl Cdf {
         let (is_record, typed) = (self.is_record(variable), spelled(&variable.datatype)?);
         let (mut lengths, mut chars) = (self.slab(variable), None);
         if variable.datatype.is_text() {
-            // Each element is a string, of one character or of the last dimension.
+            // Each element is a string: of one character, or as long as the last dimension.
             if self.has_strings(variable) {
                 chars = names.pop();
             } else {
@@ -287,7 +287,7 @@ impl<'s> Parser<'s> {
         let len = self.number()?;
         let len = self.header.count(len, 1, "bytes of a name")? as u64;
         let name = self.padded(len)?;
-        // Some writers count what fills a name up.
+        // Some writers include the padding in the length of a name.
         let end = name.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         Ok(undeclared_text(name.get(..end).unwrap_or(&name)))
     }

@@ -43,7 +43,7 @@ pub(super) fn declare((array, missing, named): &Partly, start: u64, name: &str, 
     } else if array.is_c_contiguous() {
         text.array(name, array.datatype(), array.byteorder(), shape, offset)?;
     } else {
-        // The same bytes in rows, and what they are.
+        // The bytes are declared in rows, with the axes reversed; the attributes give the axes and their order.
         let turned: Vec<u64> = outer.iter().rev().chain(bytes).copied().collect();
         text.array(name, array.datatype(), array.byteorder(), &turned, offset)?;
         made.write(array, named, "", text)?;
@@ -88,7 +88,7 @@ impl Made {
                         None => Member::Kept,
                     })
                 })?;
-                // No string is in a heap, whose addresses would have these sizes.
+                // No string is in a heap, so the sizes of an address and of a length, 8 and 8, are not used.
                 let strings = [fields.item_size(), 8, 8, 0].into_iter().chain(parts.into_iter().flatten()).collect();
                 let numbers = found.iter().map(|(_, word, _)| word.clone()).collect();
                 Ok(Self { datatype: Datatype::Struct(Arc::new(read)), strings, numbers, ..kept })
@@ -134,7 +134,7 @@ fn word(named: &Named) -> Result<Option<(String, Datatype)>> {
         }
         NamedKind::Long(width, is_complex) => {
             let datatype = if *is_complex { Datatype::Complex128 } else { Datatype::Float64 };
-            // Those of x86; that the file does not say so, the filter knows.
+            // x87 80-bit format. The header does not state it; the filter `float` checks the numbers.
             Some((format!("float({width},{is_big},79,64,15,0,64,16383,2)"), datatype))
         }
     })

@@ -14,11 +14,11 @@ pub(super) const NUMBERS: u64 = 4;
 
 /// The treatment of a member.
 pub(super) enum Member {
-    /// It is not in the struct that is read.
+    /// The struct that is read lacks the member.
     Gone,
-    /// It is read as it is stored.
+    /// The member is read as it is stored.
     Kept,
-    /// Something is made of each of its `count` parts, which are stored one after the other, `stored` bytes each.
+    /// Each of the `count` parts of the member is decoded; the parts are contiguous, with `stored` bytes each.
     Made { datatype: Datatype, shape: Vec<u64>, kind: u64, count: u64, stored: u64 },
 }
 

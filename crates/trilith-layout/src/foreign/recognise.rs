@@ -68,7 +68,7 @@ impl Marks {
         })
     }
 
-    /// Their type in a layout.
+    /// Returns the datatype of the marks as a layout spells it.
     pub(super) fn spelled(self) -> &'static str {
         match (self.width, self.is_big) {
             (4, false) => "<i4",

@@ -218,7 +218,7 @@ fn edits(text: &str, code: &str, found: &Diagnostic, dialect: Dialect) -> Vec<Ed
         "E201" | "E207" if is_integer => edit(at..at, "@"),
         _ => {}
     }
-    // Between items there is nothing.
+    // A layout has no separators between items, so the comma or semicolon is removed.
     if matches!((found.code, word), ("E201" | "E207" | "E102", "," | ";")) {
         edit(at..end, if rest.starts_with([' ', '\t', '\n', '\r']) || rest.is_empty() { "" } else { " " });
     }

@@ -1,4 +1,4 @@
-//! From bytes to a layout: which encoding, which dialect, then the grammar.
+//! Parsing of bytes: detects the encoding and the dialect, then applies the grammar.
 
 use super::diagnostic::Code;
 use super::grammar;
@@ -89,7 +89,7 @@ pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed> {
         Ok(text) => return parse_text(text.to_owned(), options).map(|parsed| Parsed { end: parsed.end + bom, ..parsed }),
         Err(error) => error,
     };
-    // Behind the terminator of 2025 anything may follow.
+    // Any bytes may follow the terminator of 2025.
     let valid = bytes.get(..error.valid_up_to()).map_or("", |head| std::str::from_utf8(head).unwrap_or(""));
     let head = parse_text(valid.to_owned(), options)?;
     let whole_line = head.end < valid.len() || valid.ends_with(['\n', '\r']);
@@ -98,7 +98,7 @@ pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed> {
     }
     let text = decode(bytes);
     let mut parsed = parse_text(text, options)?;
-    // Every character was one byte.
+    // Each character was one byte in the file, so the offset is a count of characters.
     parsed.end = parsed.text.get(..parsed.end).unwrap_or("").chars().count() + bom;
     let at = Span::new(0, 0);
     let message = format!("the text is not UTF-8 (byte {}): read as cp1252 or latin1", error.valid_up_to() + bom);

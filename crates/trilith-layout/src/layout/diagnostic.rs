@@ -40,9 +40,9 @@ codes! {
     E103,
     /// `<`, `>` or `|` not followed by a primitive.
     E104,
-    /// This cannot start a dict item.
+    /// The token cannot start a dict item.
     E201,
-    /// After a name expected one of `= : / [ {`.
+    /// Expected one of `= : / [ {` after a name.
     E202,
     /// Expected a datatype.
     E203,
@@ -86,7 +86,7 @@ codes! {
     E310,
     /// List element of that index or kind does not exist.
     E311,
-    /// Nothing to repeat.
+    /// The list has no element to repeat.
     E312,
     /// `@` inside a repetition.
     E313,
@@ -98,7 +98,7 @@ codes! {
     E316,
     /// Struct member declared twice.
     E317,
-    /// Too many `+` or `-`.
+    /// Too many signs (`+` or `-`) after the name of a dimension.
     E318,
     /// Construct of the other dialect.
     E319,

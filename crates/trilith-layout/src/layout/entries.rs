@@ -22,7 +22,7 @@ const LONG_BODY: usize = 10_000;
 pub(crate) struct Reached {
     /// Number of steps outside of lists that occupy the stream that are the same.
     pub places: usize,
-    /// Of the next, an extension, this number of repetitions.
+    /// Number of repetitions of the next step, an extension, that both layouts share.
     pub again: u64,
 }
 
@@ -34,8 +34,8 @@ impl<'l> Evaluation<'l> {
         Entries { walker: Walker::new(self, self.machine.clone()) }
     }
 
-    /// As [`Evaluation::entries`], but a list of at least `least` equal arrays is one entry: the path is that of the list, and the
-    /// first dimension counts its elements. A list of equal dicts is one entry for each array in them, `/list/x`.
+    /// Returns entries like [`Evaluation::entries`], but a list of at least `least` equal arrays is one entry: its path is that of the
+    /// list, and its first dimension counts the elements. A list of equal dicts is one entry for each array in them, `/list/x`.
     pub fn condensed(&self, least: u64) -> Condensed<'_, 'l> {
         let walker = Walker::new(self, self.machine.clone());
         Condensed { evaluation: self, walker, at: 0, least, is_begun: false, ready: Vec::new().into_iter() }
@@ -73,7 +73,7 @@ impl<'l> Evaluation<'l> {
         let mut walker = Walker::new(self, self.machine.clone());
         let mut found = Vec::new();
         for (at, step) in layout.plan.places.iter().enumerate() {
-            // In 2026 a list goes on inside of another, so that its length is only known from a walk.
+            // In 2026 a list may continue inside another one, so that only a walk finds its length.
             let (is_walked, list) = match layout.steps.get(*step as usize) {
                 Some(Step::Data(item)) => (layout.data_of(*item).is_some_and(|data| layout.ty(data.what.ty).dynamic), None),
                 Some(Step::List(of)) => (of.dynamic, Some(of.list)),
@@ -227,7 +227,7 @@ impl Condensed<'_, '_> {
                 self.ready = entries.into_iter();
                 continue;
             }
-            // In 2026 a list goes on inside of another, which is known from a walk of all.
+            // In 2026 a list may continue inside another one, so that everything that follows is walked at once.
             let next = if self.evaluation.layout().dialect == Dialect::D2025 { self.at + 1 } else { count };
             self.walker.seek(self.at, next);
             self.at = next;
@@ -238,7 +238,7 @@ impl Condensed<'_, '_> {
     fn repeated(&mut self, list: ItemId, count: u64, places: usize) -> Result<Option<Vec<Entry>>, Fault> {
         let name = self.evaluation.layout().path(list);
         self.walker.seek(self.at, self.at + places);
-        // From the second on all are equally far from each other.
+        // The spacing is equal from the second element on, so three elements suffice.
         let mut elements: [Vec<Entry>; 3] = Default::default();
         while let Some(entry) = self.walker.advance()? {
             let index = entry.path.get(name.len() + 1..).and_then(|rest| rest.split(']').next()?.parse::<usize>().ok());

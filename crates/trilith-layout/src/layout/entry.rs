@@ -1,4 +1,4 @@
-//! One item at its place, and datatypes spelled with their byte order and offsets.
+//! Entries: items with their addresses, and datatypes spelled with byte order and offsets.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -42,11 +42,11 @@ pub struct Entry {
     pub path: String,
     /// The kind.
     pub kind: EntryKind,
-    /// Its layout address; `None` if it has no data, or if that is not known.
+    /// Layout address; `None` if the item has no data, or if the address is not known.
     pub address: Option<u64>,
-    /// Its datatype with byte order, as `<f8`, `{a:<f8@0, b:<i4(2)@8}` or `{dynamic}`.
+    /// Datatype with byte order, such as `<f8`, `{a:<f8@0, b:<i4(2)@8}` or `{dynamic}`.
     pub datatype: String,
-    /// Its dimensions, slowest first, those of -1 removed.
+    /// Dimensions, slowest first, without those of length -1.
     pub shape: Vec<u64>,
     /// Number of bytes; `None` for a compressed array of unknown length.
     pub nbytes: Option<u64>,
@@ -56,9 +56,9 @@ pub struct Entry {
     pub item: ItemId,
     /// The datatype with sizes, orders and offsets to compute with.
     pub typed: ResolvedType,
-    /// Of the elements of a long list as one array: bytes from one to the next, if they do not follow each other directly.
+    /// Stride in bytes of a long list that is shown as one array; `None` if its elements are contiguous.
     pub stride: Option<u64>,
-    /// Of structs with stored parameters that all have the same size: that struct, in which the parameters are members.
+    /// Struct with the parameters as members, for structs with stored parameters that all have the same size.
     pub(crate) plain: Option<Arc<Structure>>,
 }
 

@@ -1,4 +1,4 @@
-//! One entry by its path, without walking what is before it; members of structs among arrays.
+//! Lookup of an entry by its path, without a walk over the entries before it; members of structs among arrays.
 
 use std::sync::Arc;
 
@@ -111,7 +111,7 @@ impl Layout {
                 ty = Some(what.ty);
             }
         }
-        // Of a parameter and an array of one name, the parameter.
+        // A parameter takes precedence over an array of the same name.
         let param = here.iter().copied().find(|id| self.param_of(*id).is_some());
         found.or(param).or(here.first().copied())
     }
@@ -231,7 +231,7 @@ pub struct Missing<'l> {
     dict: String,
     /// The name that was asked for.
     pub name: String,
-    /// Those that there are.
+    /// Names that the dict has.
     pub names: Vec<&'l str>,
 }
 

@@ -63,7 +63,7 @@ pub(crate) enum T {
 pub(crate) struct Token {
     pub kind: T,
     pub span: Span,
-    /// Of an integer; the length of a run of signs.
+    /// Value of an integer, or length of a run of signs.
     pub value: i64,
     /// Number of special comments before this token.
     pub notes: u32,

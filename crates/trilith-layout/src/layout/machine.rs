@@ -48,7 +48,7 @@ pub(crate) struct Machine<'l> {
     order: Option<Byteorder>,
     pub cursor: u64,
     total: u64,
-    /// Of all parameters, by number.
+    /// Values of all parameters, by number.
     values: Vec<i64>,
     /// Sizes of types that depend on parameters, each with the age of the values it was found for.
     sizes: Vec<(u64, u64)>,
@@ -261,7 +261,7 @@ impl<'l> Machine<'l> {
         key: u32,
         values: &mut Values<'_>,
     ) -> Ran<()> {
-        // Two runs at most, or one for each repetition: what a short text can ask for many times over.
+        // A short text can request many runs, so they are charged: at most two, or one for each repetition.
         if count != 1 {
             self.charge_steps(steps)?;
         }
@@ -310,7 +310,7 @@ impl<'l> Machine<'l> {
     }
 
     fn grow(&mut self, end: u64) {
-        // Once unknown, always unknown: UNKNOWN is the largest number.
+        // `max` keeps UNKNOWN, because it is `u64::MAX`.
         self.total = self.total.max(end);
     }
 

@@ -31,7 +31,7 @@ impl ItemId {
     pub const ROOT: ItemId = ItemId(0);
     pub(crate) const NONE: ItemId = ItemId(u32::MAX);
 
-    /// Its place in the order of declarations.
+    /// Returns the index of the item in the order of declarations.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -68,7 +68,7 @@ pub(crate) struct ParamId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct DataId(pub u32);
 
-/// Some of [`Layout::dims`] (or of another table).
+/// A range of [`Layout::dims`] (or of another table).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Run {
     pub start: u32,
@@ -89,7 +89,7 @@ pub(crate) enum Dim {
         param: ParamId,
         suffix: i8,
     },
-    /// Of a named type of 2025: bound where the type is used.
+    /// Dimension of a named type of 2025, bound where the type is used.
     Free {
         name: Symbol,
         suffix: i8,
@@ -100,7 +100,7 @@ pub(crate) enum Dim {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Placement {
-    /// At the next address that its alignment allows.
+    /// The item is at the next address that its alignment allows.
     #[default]
     Next,
     /// `@n`: at this address; in a struct, at this offset.
@@ -131,9 +131,9 @@ pub(crate) struct Data {
 #[derive(Debug, Clone)]
 pub(crate) struct Param {
     pub item: ItemId,
-    /// Of a fixed parameter.
+    /// Value of a fixed parameter; `None` for a stored one.
     pub fixed: Option<i64>,
-    /// Of a stored parameter, as written.
+    /// Datatype of a stored parameter, as written.
     pub ty: TypeId,
     /// The primitive at the end of the typedefs of `ty`.
     pub primitive: Primitive,
@@ -186,7 +186,7 @@ pub(crate) struct Type {
     pub size: Option<u64>,
     /// Contains stored parameters: each instance has its own size.
     pub dynamic: bool,
-    /// Its one data member has no name: presented as that member.
+    /// `true` if the only data member has no name: the type is presented as that member.
     pub typedef: bool,
     /// Comes down to text, with this many dimensions in all.
     pub text: bool,
@@ -204,7 +204,7 @@ pub(crate) struct Type {
 pub struct Filter {
     /// `->`: the array is stored compressed, after its length. Otherwise `<-`: it holds references.
     pub compresses: bool,
-    /// Its name, such as `gzip`.
+    /// Name of the filter, such as `gzip`.
     pub name: String,
     /// The arguments in parentheses.
     pub arguments: Vec<Literal>,
@@ -228,7 +228,7 @@ pub enum Literal {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Attribute {
-    /// Only that it is there.
+    /// An attribute without a value.
     Flag,
     /// One value.
     Value(Literal),
@@ -299,7 +299,7 @@ pub(crate) enum ItemKind {
     Member,
 }
 
-/// One item.
+/// An item of a layout.
 #[derive(Debug, Clone)]
 pub(crate) struct Item {
     pub name: Symbol,
@@ -310,9 +310,9 @@ pub(crate) struct Item {
     pub next: ItemId,
     pub first: ItemId,
     pub last: ItemId,
-    /// Of an element: its place among the declared elements of its list.
+    /// Index of an element among the declared elements of its list.
     pub position: u32,
-    /// Of a list: how many elements the text declares.
+    /// Number of elements of a list that the text declares.
     pub elements: u32,
 }
 
@@ -361,9 +361,9 @@ pub(crate) struct Listing {
     pub elements: u32,
     /// `true` if this list is a new element of another.
     pub fresh: bool,
-    /// Anything in it occupies the stream.
+    /// `true` if a step of the list occupies the stream.
     pub places: bool,
-    /// Anything in it has to be read: stored parameters.
+    /// `true` if the list contains stored parameters, which have to be read.
     pub dynamic: bool,
 }
 
@@ -421,7 +421,7 @@ pub struct Layout {
     pub(crate) free: Vec<Symbol>,
     pub(crate) filters: Vec<Filter>,
     pub(crate) references: Vec<Reference>,
-    /// Of `i%0`: the declared element that each repeats, if the text states it.
+    /// Elements that repeat a declared one (`i%0`), each with the index of that one, if the text states it.
     pub(crate) copies: HashMap<ItemId, Option<i64>, Mixer>,
     pub(crate) steps: Vec<Step>,
     /// Sorted by item.

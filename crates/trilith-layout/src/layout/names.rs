@@ -8,11 +8,11 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 pub(crate) struct Symbol(pub u32);
 
 impl Symbol {
-    /// Of what has no name.
+    /// Symbol of an unnamed item.
     pub(crate) const NONE: Symbol = Symbol(u32::MAX);
 }
 
-/// All names, in one string.
+/// All names of a layout, joined in one string.
 #[derive(Clone, Default)]
 pub(crate) struct Names {
     text: String,

@@ -19,7 +19,7 @@ const MARK: &str = "own:";
 /// The prefix of the words that describe how an array is stored.
 const GRID: &str = "grid_";
 
-/// Other attributes that mean something to a reader of layouts.
+/// Names of further attributes that have a meaning for a reader of layouts.
 const WORDS: &[&str] = &[
     "dialect",
     "asdf_tag",

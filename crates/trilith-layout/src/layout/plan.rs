@@ -11,7 +11,7 @@ pub(crate) struct Plan {
     pub of_item: Vec<(ItemId, u32)>,
     /// (list, number in `places`) of lists and their extensions, sorted.
     pub of_list: Vec<(ItemId, u32)>,
-    /// Some value has to be read from the stream.
+    /// `true` if a value has to be read from the stream.
     pub dynamic: bool,
     /// Structs with stored parameters whose instances all have the same size, sorted.
     pub alike: Vec<TypeId>,

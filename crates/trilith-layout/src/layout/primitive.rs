@@ -62,7 +62,7 @@ pub enum PrimitiveKind {
     Pointer,
 }
 
-/// One of the predefined datatypes, such as `f8`.
+/// A predefined datatype, such as `f8`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Primitive(u8);
 
@@ -108,7 +108,7 @@ impl Primitive {
     /// assert!(Primitive::named("p8", Dialect::D2026).is_none());
     /// ```
     pub fn named(name: &str, dialect: Dialect) -> Option<Self> {
-        // By kind: where its rows begin, and how many there are.
+        // First row of the table and number of rows for each kind.
         let (from, count) = match name.as_bytes() {
             [_] | [] | [_, _, _, _, ..] => return None,
             [b'u', ..] => (0, 4),
@@ -134,7 +134,7 @@ impl Primitive {
         u32::from(self.0)
     }
 
-    /// Its name, such as `f8`.
+    /// Returns the name of the datatype, such as `f8`.
     pub fn name(self) -> &'static str {
         TABLE[self.0 as usize].0
     }
@@ -144,7 +144,7 @@ impl Primitive {
         TABLE[self.0 as usize].1
     }
 
-    /// Its size in bytes.
+    /// Returns the size in bytes.
     pub fn size(self) -> u64 {
         u64::from(TABLE[self.0 as usize].2)
     }
@@ -155,7 +155,7 @@ impl Primitive {
         if bits >= 63 { i64::MAX } else { (1 << bits) - 1 }
     }
 
-    /// Its alignment in bytes: its size, except that of complex numbers, which depends on the dialect.
+    /// Returns the alignment in bytes: the size, except for complex numbers, for which it depends on the dialect.
     pub fn alignment(self, dialect: Dialect) -> u64 {
         let whole = dialect == Dialect::D2025 && decision::COMPLEX_ALIGNED_TO_SIZE_2025;
         if self.kind() == PrimitiveKind::Complex && !whole { self.size() / 2 } else { self.size() }

@@ -234,7 +234,7 @@ impl<'l> Printer<'l> {
     // Steps.
 
     fn steps(&mut self, from: u32, to: u32) {
-        // One frame for each list, dict of a list and summary that is open.
+        // Each open list, dict of a list and summary has one frame.
         let mut open: Vec<(u32, Closer)> = vec![(to, Closer::Nothing)];
         let mut at = from;
         while let Some((end, closer)) = open.last_mut() {
@@ -458,7 +458,7 @@ impl<'l> Printer<'l> {
                 self.out.truncate(start);
                 return;
             }
-            // In a list it is between commas like an element.
+            // In a list a reference is followed by a comma, like an element.
             if self.open.last() == Some(&true) {
                 self.out.push(',');
             }
@@ -819,7 +819,7 @@ enum Closer {
         /// Number of times that the body is written again, and the step to begin from.
         again: u64,
         from: u32,
-        /// Of the copies of an earlier element: where the text goes on.
+        /// Step at which printing resumes after copies of an earlier element.
         resume: Option<u32>,
     },
     Element {

@@ -26,9 +26,9 @@ pub struct Options {
 pub struct ParamRequest {
     /// The layout address of its stored value; `None` if a length before it was left unknown.
     pub address: Option<u64>,
-    /// Its type: an integer.
+    /// Datatype of the value: an integer.
     pub datatype: Primitive,
-    /// Its byte order, if known.
+    /// Byte order of the value, if known.
     pub byteorder: Option<Byteorder>,
     /// Number of stored parameters before it, including those of struct instances.
     pub ordinal: u64,
@@ -42,15 +42,15 @@ pub struct ParamRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Supply {
-    /// Its value.
+    /// Value of the parameter.
     Value(i64),
-    /// Its bytes as stored, in the first places.
+    /// Bytes of the value as stored, at the start of the array.
     Bytes([u8; 8]),
     /// The stream ends before it; it has this number of bytes.
     Short(u64),
     /// Unknown: only the length of a compressed array may be.
     Unknown,
-    /// No more values were given.
+    /// The caller gave no more values.
     Missing,
 }
 
@@ -88,7 +88,7 @@ impl ParamRequest {
 pub enum Fault {
     /// The layout and the stream do not fit: a code, and a place in the text of the layout.
     Text(Box<Diagnostic>),
-    /// Anything else: a limit, or what the callback said.
+    /// Any other error: an exceeded limit, or an error of the callback.
     Other(Error),
 }
 

@@ -9,14 +9,14 @@ use super::resolve::Evaluation;
 use super::walk::Walker;
 use crate::Limits;
 
-/// The same array in every element of a list.
+/// An array that every element of a list has.
 #[derive(Debug, Clone)]
 pub(crate) struct Stacked {
-    /// In the first element.
+    /// The array in the first element.
     pub first: Located,
     /// Number of elements.
     pub count: u64,
-    /// Its places in the elements, in order.
+    /// Addresses of the array in the elements, in order.
     pub runs: Vec<Stretch>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Stacked {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub count: u64,
-    /// Of the first; None if it has no data.
+    /// Address of the first element; `None` if it has no data.
     pub address: Option<u64>,
     pub stride: u64,
 }
@@ -33,7 +33,7 @@ pub(crate) struct Stretch {
 pub(crate) enum Stack {
     /// The path leads to no list, or to one without elements.
     Nothing,
-    /// All elements are alike.
+    /// The array is the same in all elements.
     Alike(Stacked),
     /// The array is not the same in all of them: what is said about it.
     Unlike(String),
@@ -121,7 +121,7 @@ impl Stacking<'_> {
             }
             here.push(found.address);
             self.found.get_or_insert(found);
-            // From the second on all have equal distances.
+            // The distances are equal from the second element on, so the rest is not walked.
             if let (true, [_, Some(second), Some(third)]) = (is_regular, here.as_slice()) {
                 let stride = third.saturating_sub(*second);
                 let (first, second) = (here.first().copied().flatten(), *second);
@@ -146,7 +146,7 @@ impl Stacking<'_> {
         Ok(None)
     }
 
-    /// Of which element an entry is, and the wanted array, if it holds that.
+    /// Returns the index of the list element that holds the entry, and the requested array if the entry contains it.
     fn taken(&self, entry: &Entry) -> Option<(u64, Option<Located>)> {
         let rest = entry.path.strip_prefix(self.list.as_str())?.strip_prefix('[')?;
         let (index, way) = rest.split_once(']')?;
@@ -156,7 +156,7 @@ impl Stacking<'_> {
         Some((index.parse().ok()?, found))
     }
 
-    /// One more element; it joins those before it if it is as far from the last as they from each other.
+    /// Adds an element. Extends the last stretch if the spacing is equal.
     fn push(&mut self, address: Option<u64>) {
         self.count = self.count.saturating_add(1);
         if let (Some(last), Some(at)) = (self.runs.last_mut(), address)

@@ -17,7 +17,7 @@ pub struct ToldMember {
     pub way: Vec<String>,
     /// The member itself, which has documentation and attributes.
     pub item: ItemId,
-    /// Its dimensions, if parameters are among them.
+    /// Dimensions of the member, if parameters are among them.
     pub shape: Option<Vec<String>>,
 }
 
@@ -59,7 +59,7 @@ impl Layout {
         found
     }
 
-    /// As deep as structs may nest. Returns `true` if something was found.
+    /// Adds the members with metadata and returns `true` if there are any. Recursion is bounded by the nesting limit of structs.
     fn add_members(&self, ty: TypeId, way: &mut Vec<String>, found: &mut Vec<ToldMember>, silent: &mut HashSet<TypeId>) -> bool {
         let of = self.ty(self.unfolded(ty));
         if of.kind != TypeKind::Struct || silent.contains(&ty) {

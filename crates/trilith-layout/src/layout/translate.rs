@@ -72,12 +72,12 @@ pub struct StoredAs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Packing {
-    /// Each as it was.
+    /// Each array stays compressed or uncompressed.
     #[default]
     Keep,
-    /// None.
+    /// No array is compressed.
     Plain,
-    /// Each array by `gzip`, at this level.
+    /// Each array is compressed by `gzip`, at this level.
     Gzip(Option<i64>),
 }
 
@@ -289,7 +289,7 @@ impl Printer<'_> {
         kind
     }
 
-    // From 2026.
+    // Constructs of 2026 in 2025.
 
     /// A referenced item becomes an item of the root, named `"&1"`.
     pub(super) fn reference_to_2025(&mut self, item: ItemId, data: &Data) -> bool {

@@ -46,11 +46,11 @@ pub struct Structure {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResolvedMember {
-    /// Its name.
+    /// Name of the member.
     pub name: String,
     /// The datatype of one element.
     pub datatype: ResolvedType,
-    /// Its dimensions, slowest first, those of -1 removed.
+    /// Dimensions, slowest first, without those of length -1.
     pub shape: Vec<u64>,
     /// Bytes from the start of the instance; `None` for a member without data.
     pub offset: Option<u64>,

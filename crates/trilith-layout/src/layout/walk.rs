@@ -25,14 +25,14 @@ use crate::error::Error;
 enum Work {
     /// Steps outside of lists, by number in the plan.
     Top { at: usize, to: usize },
-    /// Some steps.
+    /// A range of steps.
     Steps {
         at: u32,
         to: u32,
         drop_at: bool,
         /// Length of the path of the root or element dict that holds them.
         base: usize,
-        /// That dict, or the list.
+        /// The root, the element dict or the list that holds the steps.
         top: ItemId,
         /// Length of the path of the innermost open item.
         open: usize,
@@ -71,7 +71,7 @@ pub(crate) struct Walker<'e, 'l> {
     replayed: usize,
     /// The size of the instance walked last.
     instance_size: u64,
-    /// Only this path is wanted.
+    /// If set, yields only entries at this path.
     pub wanted: Option<String>,
     failed: bool,
     known: Known,

@@ -71,7 +71,7 @@ impl Plain {
 #[derive(Clone)]
 pub(crate) enum Dim {
     Number(i64),
-    /// Of a parameter, by its number.
+    /// Length from a parameter: the number and the name of the parameter, and a suffix.
     Param(usize, String, i64),
     /// In a named type of 2025: bound where the type is used.
     Free(String, i64),

@@ -22,7 +22,7 @@ pub(crate) struct Placed {
     pub at: Option<u64>,
     pub shape: Vec<u64>,
     pub size: u64,
-    /// As they are stored, with zeros between members.
+    /// Bytes as stored, with zeros between members.
     pub bytes: Vec<u8>,
     /// Little-endian, without anything between members.
     pub packed: Vec<u8>,
@@ -35,7 +35,7 @@ pub(crate) struct Walk<'d> {
     pub total: u64,
     /// Values of parameters, by their numbers.
     pub values: Vec<i64>,
-    /// Those of which no value may be negative.
+    /// Numbers of the parameters whose values must not be negative.
     pub counts: Vec<usize>,
     pub stored: Vec<i64>,
     pub items: Vec<Placed>,

@@ -9,7 +9,7 @@ use crate::colour::label_colour;
 use crate::numbers::{Numbers, Run, Sample, with_type};
 use crate::statistics::Number;
 
-/// Whole numbers as pixels: bits that each mean something, or labels.
+/// Integers as pixels: labels, or bits that each have a meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Flags {

@@ -1,4 +1,4 @@
-//! Many elements to one pixel: read once, in runs, on all threads.
+//! Reduction of many elements to one pixel: the array is read once, in runs, on all threads.
 
 use trilith::bytes::to_usize;
 use trilith::{Array, Index, Result};
@@ -207,7 +207,7 @@ impl Plan {
     }
 }
 
-/// One element for each pixel: that in its middle.
+/// Reads one element for each pixel, the one in its middle.
 pub(super) fn nearest(array: &Array, columns: usize, rows: usize) -> Result<Raster> {
     let [height, width] = *array.shape() else { return Ok(blank(columns, rows)) };
     let mut raster = blank(columns, rows);

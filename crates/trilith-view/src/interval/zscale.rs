@@ -73,7 +73,7 @@ fn samples<T: Sample>(numbers: &Numbers) -> Result<Option<Vec<T>>> {
     Ok(Some(samples))
 }
 
-/// By the start of a run: how many finite numbers are before it, and how many are in it.
+/// Number of finite numbers before a run, and in it, by the start of the run.
 type Counts = HashMap<u64, (u64, u64)>;
 
 /// Counts the finite numbers: all, and by the start of each run those before it and in it.
@@ -137,7 +137,7 @@ fn deviation(off: &[f64], bad: &[bool]) -> f64 {
     (good().map(|off| (off - mean).powi(2)).sum::<f64>() / count).sqrt()
 }
 
-/// Those that have a bad one within a window of `size`, which begins half of it before them.
+/// Marks samples with a rejected sample within a centered window of `size` (dilation).
 fn grown(bad: &[bool], size: usize) -> Vec<bool> {
     let window = |at: usize| {
         let from = at.saturating_sub(size / 2);

@@ -68,7 +68,7 @@ pub(super) fn texts(array: &Array, most: usize) -> Result<Vec<Option<String>>> {
     Ok(all)
 }
 
-/// Each row of an array as text: its element, or the list of them.
+/// Returns each row of an array as text: one element, or the list of the elements.
 pub(super) fn row_texts(array: &Array, most: usize) -> Result<Vec<Option<String>>> {
     if array.shape().len() <= 1 {
         return texts(array, most);

@@ -32,7 +32,7 @@ pub(super) fn tree(session: &Session, request: &Request) -> Result<Value> {
     Ok(json!({"path": path, "count": listed.len(), "offset": offset, "children": children}))
 }
 
-/// One line of the tree.
+/// Returns one line of the tree.
 fn row(backend: &dyn Backend, place: &Place, name: Option<&str>, index: usize, path: &str) -> Value {
     let kind = backend.kind(place);
     let notes = backend.notes(place);

@@ -8,7 +8,7 @@ use super::arrays::array_of;
 use super::{Request, Session};
 use crate::Region;
 
-/// From this number of elements on there is a first look.
+/// Smallest number of elements of a plane that has a first look.
 const LARGE: u64 = 1 << 25;
 /// Maximum number of rows.
 const ROWS: u64 = 256;
@@ -20,13 +20,13 @@ const UNASKED: u64 = 64 << 20;
 /// Ranges that are this near are read together.
 const GAP: u64 = 16 << 10;
 
-/// Some rows of a plane.
+/// A sample of the rows of a plane.
 pub(super) struct Look {
     /// The rows.
     pub(super) array: Array,
     /// The rows.
     pub(super) rows: Index,
-    /// Their share of the plane.
+    /// Share of the rows of the plane that are in the sample.
     pub(super) share: f64,
 }
 

@@ -23,7 +23,7 @@ const SIDE: usize = 4096;
 const KEPT: usize = 12 << 20;
 /// Pixels of the longer side of an overview.
 const OVERVIEW: usize = 1024;
-/// From this number of elements on a raster is made by one request at a time.
+/// Number of elements above which rasters are made by one request at a time.
 const LARGE: u64 = 1 << 22;
 /// Bins of a histogram, if no number is given, and at most.
 const BINS: usize = 256;

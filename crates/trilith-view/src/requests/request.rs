@@ -36,7 +36,7 @@ impl Request {
         self
     }
 
-    /// Its name.
+    /// Returns the name of the request.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -78,7 +78,7 @@ impl Request {
         Ok((offset, self.number("limit")?.unwrap_or(usual).min(most)))
     }
 
-    /// Both ends of an interval of values, `low` and `high`.
+    /// Returns the ends of an interval of values, `low` and `high`, if both are given.
     pub(crate) fn cuts(&self) -> Result<Option<Cuts>> {
         Ok(self.number("low")?.zip(self.number("high")?).map(|(low, high)| Cuts { low, high }))
     }

@@ -11,9 +11,9 @@ const COLUMNS: usize = 1000;
 
 /// One column of a table.
 pub(super) struct Column {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// Its rows: the first axis.
+    /// Elements of the column; the first axis counts the rows.
     pub array: Array,
     /// The unit of its elements.
     pub unit: Option<String>,

@@ -162,7 +162,7 @@ impl Listed {
         self.other.as_deref().unwrap_or(file.backend())
     }
 
-    /// Some of them, with their numbers.
+    /// Returns some of the children, with their indices.
     pub(super) fn page(&self, offset: u64, limit: u64) -> impl Iterator<Item = (usize, Child<'_>)> {
         let skip = usize::try_from(offset).unwrap_or(usize::MAX);
         let most = usize::try_from(limit).unwrap_or(usize::MAX);

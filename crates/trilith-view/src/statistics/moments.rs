@@ -2,7 +2,7 @@
 
 use crate::numbers::{Run, Sample};
 
-/// Of some numbers of an array.
+/// Moments of some numbers of an array.
 pub(super) struct Moments<T> {
     pub(super) finite: u64,
     pub(super) nan: u64,
@@ -24,7 +24,7 @@ impl<T> Default for Moments<T> {
 const CHUNK: usize = 4096;
 
 impl<T: Sample> Moments<T> {
-    /// Of a run.
+    /// Computes the moments of a run.
     pub(super) fn of(run: &Run<'_>) -> Self {
         let mut all = Self::default();
         let size = size_of::<T>();
@@ -36,7 +36,7 @@ impl<T: Sample> Moments<T> {
         all
     }
 
-    /// Of a chunk without a mask: all at once, if all of it is finite.
+    /// Computes the moments of a chunk without a mask: all at once, if all numbers are finite.
     fn plain(run: &Run<'_>) -> Self {
         let mut numbers = T::all(run.bytes);
         let count = numbers.len();
@@ -55,7 +55,7 @@ impl<T: Sample> Moments<T> {
         Self { finite: count as u64, min: Some(min), max: Some(max), mean, squares, ..Self::default() }
     }
 
-    /// Of a chunk, number by number.
+    /// Computes the moments of a chunk, number by number.
     fn picked(run: &Run<'_>) -> Self {
         let mut all = Self::default();
         for (_, number) in run.unmasked::<T>() {

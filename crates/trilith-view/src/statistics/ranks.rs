@@ -23,7 +23,7 @@ pub(super) struct Ranks<T> {
 
 /// Numbers whose keys begin with the same digits.
 struct Group {
-    /// These digits.
+    /// First digits of the keys of the group.
     prefix: u64,
     /// Number of numbers before them in order.
     before: u64,
@@ -94,7 +94,7 @@ impl<T: Sample> Ranks<T> {
     }
 }
 
-/// Between two numbers, as numpy interpolates.
+/// Interpolates between two numbers, like numpy.
 fn between(low: f64, high: f64, share: f64) -> f64 {
     let width = high - low;
     if share < 0.5 { low + width * share } else { high - width * (1.0 - share) }

@@ -10,11 +10,11 @@ use crate::{Error, Limits, Result};
 /// Use of a keyword that changes positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
-    /// It is read, and its number is that of an axis.
+    /// The keyword is read, and its number is that of an axis.
     Axis,
-    /// It is read, and its numbers are those of a row and a column of the matrix.
+    /// The keyword is read, and its numbers are those of a row and a column of the matrix.
     Matrix,
-    /// It is read.
+    /// The keyword is read.
     Read,
     /// Headers that have it as a number or a string are refused.
     Refused(&'static str),

@@ -11,9 +11,9 @@ pub(super) struct Conic {
     half: f64,
     /// Turns of the cone for a turn of the sphere.
     constant: f64,
-    /// Of the apex above the reference point.
+    /// Distance of the apex above the reference point.
     apex: f64,
-    /// Two numbers of the kind.
+    /// Two coefficients, whose meaning depends on the kind.
     a: f64,
     b: f64,
 }

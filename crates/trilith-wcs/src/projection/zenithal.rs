@@ -58,7 +58,7 @@ pub(super) fn szp_plane(mu: f64, xp: f64, yp: f64, zp: f64, phi: f64, theta: f64
     let is_far = (zp - 1.0).abs() < 1.0 && theta < (1.0 - zp).asin().to_degrees();
     let is_behind = mu.abs() > 1.0 && {
         let across = xp * sin_phi - yp * cos_phi;
-        // As wcslib has it, which leaves out a strip of up to three degrees inside the limb.
+        // This limit is that of wcslib, which leaves out a strip of up to three degrees inside the limb.
         let limit = 1.0 / ((zp - 1.0) * zp - 1.0 + across * across).sqrt();
         limit <= 1.0 && theta < nearest_pole(across.atan2(zp - 1.0).to_degrees(), limit.asin().to_degrees())
     };

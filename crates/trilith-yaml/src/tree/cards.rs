@@ -27,7 +27,7 @@ enum Which {
     Plain,
     /// The one of this number, from 1.
     Number(usize),
-    /// One after all others.
+    /// A new card after all others.
     Another,
 }
 
@@ -210,7 +210,7 @@ impl<'t> CardPath<'t> {
         edit.set(&self.place(at).join("0"), &Value::from(name))
     }
 
-    /// After the others of its keyword; the first of a keyword is after the last card that is not blank.
+    /// Adds a card after the others of its keyword. The first card of a keyword goes after the last card that is not blank.
     fn add(&self, edit: &mut Edit<'t>, value: &Value) -> Result<()> {
         let last = self.places().last().map(|(at, _)| *at);
         let filled = || self.rows.items().enumerate().filter(|(_, row)| !row.is_empty()).last().map(|(at, _)| at);

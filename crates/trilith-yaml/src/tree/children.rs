@@ -152,7 +152,7 @@ impl<'t> Merged<'t> {
         let mut sources = Vec::new();
         for (key, value) in mapping.entries() {
             if key.is_merge() && !value.is_scalar() {
-                // Of several `<<` the last wins, of the mappings in one list the first.
+                // The last of several `<<` keys wins, but the first of several mappings in one list.
                 let mut nearer: Vec<_> = match value.kind() {
                     NodeKind::Mapping => vec![value],
                     _ => value.items().filter(|n| n.is_mapping()).collect(),
@@ -167,7 +167,7 @@ impl<'t> Merged<'t> {
                     place.insert(self.pairs.len());
                     self.pairs.push((key, value));
                 }
-                // Within one mapping the last wins, and between mappings the nearest.
+                // Within one mapping the last pair of a key wins, and between mappings the pair of the nearest.
                 Entry::Occupied(place) if *place.get() >= own => {
                     if let Some(pair) = self.pairs.get_mut(*place.get()) {
                         pair.1 = value;
@@ -187,7 +187,7 @@ impl<'t> Merged<'t> {
         let mut stack = vec![(node, false)];
         let (mut entered, mut done) = (HashSet::new(), HashSet::new());
         while let Some((mapping, ready)) = stack.pop() {
-            // One that merges itself in has its own keys there.
+            // A mapping that merges itself in has its own keys at that place.
             if !ready && entered.insert(mapping.id()) {
                 stack.push((mapping, true));
                 stack.extend(sources.get(&mapping.id()).into_iter().flatten().map(|source| (*source, false)));

@@ -1,4 +1,4 @@
-//! From nodes to values.
+//! Conversion of nodes to values.
 
 use super::node::{Node, NodeKind};
 use super::walk::Walk;

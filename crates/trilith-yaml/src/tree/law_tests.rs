@@ -167,11 +167,11 @@ proptest! {
         let read = changed.find(path).unwrap().to_value(&limits).unwrap();
         let mut kept = Value { tag: read.tag.clone(), ..new.clone() };
         if new.tag.is_none() && read.tag.is_some() && new.items().is_empty() && new.entries().is_empty() && read.as_str().is_some() {
-            // Under a foreign tag that stays every scalar is text.
+            // If a foreign tag stays, every scalar under it is text.
             kept.data = read.data.clone();
         }
         prop_assert!(same(&kept, &read) && (new.tag.is_none() || new.tag == read.tag), "{}\n{}\n->\n{}", path, printed, changed.text());
-        // Everything else is as it was.
+        // The other nodes are unchanged.
         let mut both = tree.edit();
         both.set(path, &Value::null().tagged("!gone")).unwrap();
         let mut back = changed.edit();

@@ -67,7 +67,7 @@ use crate::yaml::Head;
 #[doc(hidden)]
 pub const UNREADABLE: &str = "unreadable";
 
-/// One node: 20 bytes, in document order.
+/// A node in 20 bytes. The records are in document order.
 #[derive(Debug, Clone, Copy)]
 struct Record {
     start: u32,
@@ -135,7 +135,7 @@ pub struct Tree {
     origin: Origin,
     records: Vec<Record>,
     props: Vec<Props>,
-    /// Whole tags; the first is of nodes without one.
+    /// Whole tags by their number; number 0 is for nodes without a tag.
     tags: Vec<String>,
     /// Texts that differ from their source and cannot be made from it alone.
     cooked: Vec<String>,
@@ -258,7 +258,7 @@ impl Tree {
         self.head.handles.iter().map(|(handle, prefix)| (handle.as_str(), prefix.as_str()))
     }
 
-    /// Every distinct tag of the tree, `!` alone left out.
+    /// Returns every distinct tag of the tree except the bare `!`.
     pub fn tags(&self) -> impl Iterator<Item = &str> {
         self.tags.iter().skip(1).map(String::as_str).filter(|tag| *tag != "!")
     }
@@ -283,7 +283,7 @@ impl Tree {
             let leads_elsewhere = match record.meta & build::KIND {
                 build::ALIAS => true,
                 build::SCALAR => {
-                    // Most keys are told by their length: quotes and escapes only make it longer.
+                    // The length rules out most keys: quotes and escapes only make a key longer.
                     let length = record.end - record.start;
                     let may_be = length == 4 || length > 4 && !record.is_plain();
                     may_be && Node::new(self, *number).is_key("$ref")

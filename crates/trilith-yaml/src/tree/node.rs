@@ -335,7 +335,7 @@ impl<'t> Node<'t> {
 
     /// Returns `true` if this is nothing.
     pub fn is_null(self) -> bool {
-        // Without a tag it is the text that decides, and few are words for nothing.
+        // Without a tag the text decides, and this cheap test rules out most texts.
         let may_be = self.record().meta >> TAG_SHIFT != 0 || scalar::is_null(&self.text());
         self.is_scalar() && may_be && self.scalar() == Scalar::Null
     }
@@ -469,7 +469,7 @@ impl<'t> Node<'t> {
     /// The pairs of a mapping as YAML 1.1 reads them: duplicates gone (the last value, at the first's place),
     /// `<<` merged in where explicit keys leave room; as in the reference loader what is merged comes first.
     pub fn merged_entries(self) -> Vec<(Node<'t>, Node<'t>)> {
-        // No honest mapping is merged from more than the whole tree.
+        // The budget bounds the work: no honest mapping is merged from more than the whole tree.
         super::children::merged(self, &mut (2 * self.tree.records.len() as u64))
     }
 

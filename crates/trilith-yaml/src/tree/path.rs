@@ -82,7 +82,7 @@ impl TreePath {
         Some((Self { keys: rest.to_vec() }, last))
     }
 
-    /// This path, one key longer.
+    /// Returns the path with one more key.
     #[must_use]
     pub fn join(&self, key: impl Into<String>) -> Self {
         let mut keys = self.keys.clone();

@@ -7,7 +7,7 @@ fn tree(text: &str) -> Tree {
     Tree::parse(text, &Limits::default()).unwrap_or_else(|e| panic!("{text:?}: {e}"))
 }
 
-/// One line for each node: path, kind, tag, raw text.
+/// Returns one line for each node: its path and its raw text.
 fn listing(text: &str) -> Vec<String> {
     let tree = tree(text);
     let limits = Limits::default();

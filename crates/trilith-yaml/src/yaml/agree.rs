@@ -5,12 +5,12 @@ use super::{Head, cooked, read_complete, read_fast};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// Everything that a reader said.
+/// Everything that a reader reports.
 #[derive(Default, Debug, PartialEq)]
 pub(super) struct Recorder<'t> {
     text: &'t str,
     head: Head,
-    /// Each event, and the text of a scalar or the tag of a collection.
+    /// Each event, with the text of a scalar or the tag of a collection.
     pub(super) events: Vec<(Event, String)>,
     markers: (bool, bool),
     anchors: Vec<&'t str>,
@@ -19,7 +19,7 @@ pub(super) struct Recorder<'t> {
 impl Receiver for Recorder<'_> {
     fn event(&mut self, mut event: Event, made: Option<&str>) -> Result<()> {
         let mut text = String::new();
-        // As every receiver does: aliases need their anchor, tags their handle.
+        // Like every receiver, this one refuses an alias without its anchor and a tag without its handle.
         if !event.anchor.is_empty() {
             self.anchors.push(event.anchor.slice(self.text).trim_start_matches('&'));
         }

@@ -246,7 +246,7 @@ impl Adapter<'_> {
         at
     }
 
-    /// One past the next byte, if it is this one.
+    /// Returns the offset after the next byte of content if that byte is `wanted`.
     fn after(&self, wanted: u8, at: usize) -> Option<usize> {
         let next = self.next(at);
         (self.text.as_bytes().get(next) == Some(&wanted)).then_some(next + 1)

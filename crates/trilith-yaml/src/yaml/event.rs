@@ -18,7 +18,7 @@ pub enum Layout {
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Style {
-    /// Without quotes.
+    /// A scalar without quotes.
     Plain = 0,
     /// `'…'`.
     Single = 1,
@@ -41,7 +41,7 @@ pub(crate) enum What {
     End,
     /// A scalar; with `verbatim` its text is the source itself, less the quotes.
     Scalar {
-        /// Its style.
+        /// Style of the scalar.
         style: Style,
         /// `true` if the text needs no unescaping or folding.
         verbatim: bool,
@@ -50,7 +50,7 @@ pub(crate) enum What {
     Alias,
 }
 
-/// One event: what, where, and the properties written before it (empty spans if there are none).
+/// An event: its kind, its span, and the properties written before it (empty spans if there are none).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Event {
     pub what: What,

@@ -261,7 +261,7 @@ impl Printer<'_> {
         let mut separate = |printer: &mut Self| {
             if !std::mem::take(&mut first) {
                 printer.out.push(',');
-                // Not looked for further back than a line is long: there may be no end of line in all of the text.
+                // The search goes back no further than the width, because the whole text may be one line.
                 let tail = printer.out.len().checked_sub(printer.options.width).and_then(|at| printer.out.as_bytes().get(at..));
                 match tail {
                     Some(tail) if !tail.contains(&b'\n') => printer.line(column),

@@ -161,7 +161,7 @@ pub(crate) fn boolean_of_any_case(text: &str) -> Option<bool> {
 pub(crate) fn any_float(text: &str) -> Option<f64> {
     let plain = text.replace('_', "");
     if plain.contains(':') {
-        // Of any size, in sixties.
+        // A number in base 60, whose digits may have any size.
         return plain.split(':').try_fold(0.0, |sum, part| part.parse::<f64>().ok().map(|digit| sum * 60.0 + digit));
     }
     let decimal = plain.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E'));
@@ -172,7 +172,7 @@ pub(crate) fn any_float(text: &str) -> Option<f64> {
 pub(crate) fn integer(text: &str) -> Option<Scalar<'static>> {
     let (negative, digits) = signed(text);
     let bytes = digits.as_bytes();
-    // Most are short and decimal.
+    // Most integers are short and decimal.
     if (1..=18).contains(&bytes.len()) && (bytes[0] != b'0' || bytes.len() == 1) && bytes.iter().all(u8::is_ascii_digit) {
         let value = bytes.iter().fold(0i64, |sum, b| sum * 10 + i64::from(b - b'0'));
         return Some(Scalar::Int(if negative { -value } else { value }));

@@ -13,9 +13,9 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Value {
-    /// Its content.
+    /// Content of the value.
     pub data: Data,
-    /// Its whole tag, or `None` if it has none.
+    /// Whole tag of the value, or `None` if it has none.
     pub tag: Option<String>,
     /// Block or flow, if that should not be left to the printer.
     pub layout: Option<Layout>,
@@ -29,7 +29,7 @@ pub struct Value {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub enum Data {
-    /// Nothing.
+    /// The null value.
     #[default]
     Null,
     /// A boolean.
@@ -64,7 +64,7 @@ impl Value {
         }
     }
 
-    /// Nothing.
+    /// Returns a null value.
     pub fn null() -> Self {
         Self::default()
     }
@@ -96,35 +96,35 @@ impl Value {
         Data::Alias(anchor.into()).into()
     }
 
-    /// The same with an anchor of this name.
+    /// Returns the value with an anchor of this name.
     #[must_use]
     pub fn anchored(mut self, name: impl Into<Box<str>>) -> Self {
         self.anchor = Some(name.into());
         self
     }
 
-    /// The same with this whole tag (`tag:stsci.edu:asdf/core/ndarray-1.1.0`).
+    /// Returns the value with this whole tag (`tag:stsci.edu:asdf/core/ndarray-1.1.0`).
     #[must_use]
     pub fn tagged(mut self, tag: impl Into<String>) -> Self {
         self.tag = Some(tag.into());
         self
     }
 
-    /// The same, to be written between brackets.
+    /// Returns the value, to be written between brackets.
     #[must_use]
     pub fn flow(mut self) -> Self {
         self.layout = Some(Layout::Flow);
         self
     }
 
-    /// The same, to be written by indentation.
+    /// Returns the value, to be written by indentation.
     #[must_use]
     pub fn block(mut self) -> Self {
         self.layout = Some(Layout::Block);
         self
     }
 
-    /// The same, to be written in this style if its text allows.
+    /// Returns the value, to be written in this style if its text allows.
     #[must_use]
     pub fn styled(mut self, style: Style) -> Self {
         self.style = Some(style);

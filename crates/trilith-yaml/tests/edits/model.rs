@@ -73,7 +73,7 @@ impl Model {
         Place { node: at, is_alias: false }
     }
 
-    /// The same for equal trees, whatever the numbers of their nodes.
+    /// Returns a text that is equal for equal trees, whatever the numbers of their nodes.
     pub(crate) fn canonical(&self) -> String {
         let mut out = String::new();
         self.write(Place { node: self.root, is_alias: false }, &mut HashMap::new(), &mut out);

@@ -44,7 +44,7 @@ pub(crate) struct StreamEnd {
     pub order: Byteorder,
     /// The file that grows: this one, or one that holds the block.
     pub source: SourceRef,
-    /// Its length, which is the end of the last row.
+    /// Length of the file, which is the end of the last row.
     pub at: u64,
 }
 

@@ -47,7 +47,7 @@ pub struct Block {
     pub data_size: u64,
     /// The checksum as stored: 16 or 8 bytes; None if it is all zero.
     pub checksum: Option<Vec<u8>>,
-    /// For a streamed block, the bytes from `data_offset` to the end of the file.
+    /// Number of bytes from `data_offset` to the end of the file, if the block is streamed.
     pub stored_size: Option<u64>,
     /// Bytes of the header after the fields that its generation defines. A later version may give them a meaning.
     pub extra: Vec<u8>,
@@ -120,7 +120,7 @@ impl Block {
         self.stored_size.unwrap_or(if self.is_plain() { self.used } else { self.data_size })
     }
 
-    /// One past the last byte that belongs to the block; None if the sizes overflow.
+    /// Returns the offset after the last byte of the block; `None` if the sizes overflow.
     pub fn end(&self) -> Option<u64> {
         self.data_offset.checked_add(self.stored_size.unwrap_or(self.allocated))
     }
@@ -147,7 +147,7 @@ impl Block {
         Some(Sum { md5, codec, index: self.index, offset: self.offset })
     }
 
-    /// The same without the checksum that the block states of them.
+    /// Returns the bytes in use on disk, but never compares them with the checksum that the block states.
     ///
     /// # Errors
     /// Returns the errors of [`Block::stored`].
@@ -263,7 +263,7 @@ pub(super) fn row_of(
         }) else {
             break;
         };
-        // Only a block without data may mean the same in several rows.
+        // Only a block without data can mean the same in several rows.
         let next = best.end().filter(|end| best.allocated == 0 && !best.is_streamed() && *end < source.len());
         let Some(next) = next else { return Some(best.generation) };
         left = found.iter().filter(|block| block.end() == Some(next)).map(|block| block.generation).collect();
@@ -305,7 +305,7 @@ fn read_inner(source: &dyn Source, rows: &[&'static Generation], offset: u64, in
         }
         Ok(block)
     };
-    // After the first block of a file one row is left, which needs no list.
+    // After the first block of a file only one row is left, which needs no list of candidates.
     if let [row] = rows
         && generation::may_have(row, magic, header_size)
     {

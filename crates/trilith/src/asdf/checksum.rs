@@ -122,7 +122,7 @@ impl Default for Md5Thread {
 }
 
 impl Md5Thread {
-    /// Nothing hashed yet; the thread starts only when there is a piece worth sending.
+    /// Creates a hash of no bytes. The thread starts only when there is a piece worth sending.
     pub(crate) fn new() -> Self {
         Self { send: None, back: None, thread: None, buffer: Vec::new(), begun: Md5::new() }
     }
@@ -208,7 +208,7 @@ struct Hashed {
     waiting: usize,
 }
 
-/// More bytes than this do not wait: they are read again at the end.
+/// Limit for buffered out-of-order bytes. Beyond it they are read again at the end.
 const WAITING: usize = 32 << 20;
 
 impl Hashing {

@@ -35,7 +35,7 @@ pub struct ExpandOptions {
     pub attributes: bool,
 }
 
-/// One part of an expanded tree.
+/// A part of an expanded tree.
 pub enum Part<'a> {
     /// A scalar.
     Scalar(Node<'a>),
@@ -87,7 +87,7 @@ pub struct Expansion {
 }
 
 impl Expansion {
-    /// All that the limits of a file allow.
+    /// Creates the full budget that the limits of a file allow.
     pub fn of(file: &AsdfFile) -> Self {
         let limits = file.limits();
         Self { nodes: (file.tree().node_count() as u64).saturating_add(limits.expansion), tags: limits.text }

@@ -12,7 +12,7 @@ pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"\xd3BLK";
 pub(crate) const BLOCK_MAGIC_DOCUMENTED: [u8; 4] = *b"\x89BLK";
 /// The eight-byte mark of the first FINF draft.
 pub(crate) const DRAFT_MAGIC: [u8; 8] = *b"\xd3BFF\x0d\x0a\x20\x0a";
-/// The same as its document spelt it.
+/// Magic number of the first FINF draft as its document spelt it.
 pub(crate) const DRAFT_MAGIC_DOCUMENTED: [u8; 8] = *b"\x89BFF\x0d\x0a\x1a\x0a";
 
 /// The version that each block of the draft of March 2014 held.
@@ -40,7 +40,7 @@ impl Slot {
 pub struct BlockFields {
     /// Sum of the fields: the smallest `header_size` that holds them all.
     pub size: u16,
-    /// Three bytes: major, minor, micro.
+    /// Version in three bytes: major, minor, micro.
     pub version: Option<Slot>,
     /// Flag bits, 32 bits.
     pub flags: Option<Slot>,
@@ -74,11 +74,11 @@ pub struct TreeDialect {
     pub default_big: bool,
 }
 
-/// One row of the table.
+/// A row of the table of generations.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Generation {
-    /// Its name in `info --json` and messages.
+    /// Name of the generation in `info --json` and messages.
     pub name: &'static str,
     /// The name of a file of this token that has no blocks to tell the rows apart.
     pub plain_name: &'static str,
@@ -90,7 +90,7 @@ pub struct Generation {
     pub major: u32,
     /// Mark written before each block.
     pub magic: &'static [u8],
-    /// The same as the documents of the day spelt it.
+    /// Magic number in the documents of that time.
     pub magic_documented: &'static [u8],
     /// Fields of the block header.
     pub fields: BlockFields,
@@ -302,11 +302,11 @@ impl Target {
 pub(crate) struct TagName {
     /// Module and name: `core/complex`.
     pub name: &'static str,
-    /// Its name in the flat FINF dialect, if it had one.
+    /// Name of the tag in the flat FINF dialect, if it had one.
     pub flat: Option<&'static str>,
     /// `true` if the standards before 1.0 define it, without a version.
     pub early: bool,
-    /// Its version from each standard 1.x on that changed it (the `core` and `astronomy` manifests).
+    /// Versions of the tag, each with the standard 1.x that introduced it (the `core` and `astronomy` manifests).
     pub versions: &'static [(&'static str, &'static str)],
     /// `true` if a file moved from one 1.x to another changes it too, because it holds an ndarray of that standard.
     pub follows_ndarray: bool,

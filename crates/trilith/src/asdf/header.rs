@@ -17,7 +17,7 @@ pub struct Header {
     pub line: String,
     /// The comment lines between header and tree, without line ends.
     pub comments: Vec<String>,
-    /// The same, verbatim: the file may have another encoding than UTF-8.
+    /// The comment lines verbatim: the file may have another encoding than UTF-8.
     pub raw_comments: Vec<Vec<u8>>,
     /// The rows of the generation table that the line allows.
     pub rows: Vec<&'static Generation>,
@@ -142,7 +142,7 @@ fn parse_line(line: &str) -> Result<(&str, (u32, u32, u32))> {
 pub struct TreeExtent {
     /// First byte (that of `%YAML` or `---`).
     pub start: u64,
-    /// One past the line break after `...`.
+    /// Offset after the line break that follows `...`.
     pub end: u64,
     /// `true` if the end marker was there.
     pub closed: bool,

@@ -79,7 +79,7 @@ pub fn find(source: &dyn Source, from: u64, limits: &Limits) -> Result<Option<Bl
 fn without_zeros(bytes: &[u8]) -> usize {
     let mut end = bytes.len();
     for chunk in bytes.rchunks(4096) {
-        // Without a way out the loop is one over many bytes at once.
+        // This fold has no early exit, so that it works on many bytes at once.
         if chunk.iter().fold(0, |all, byte| all | byte) != 0 {
             return end - chunk.iter().rev().take_while(|byte| **byte == 0).count();
         }

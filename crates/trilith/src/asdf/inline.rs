@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, Scalar};
 
-/// One element as the tree writes it.
+/// An element as the tree writes it.
 #[derive(Debug, Clone, PartialEq)]
 enum Value<'t> {
     Null,
@@ -176,7 +176,7 @@ fn infer(values: &[Value<'_>]) -> Datatype {
     Datatype::Bool8
 }
 
-/// One row of a structured array: a list with a value for each field.
+/// Writes one row of a structured array: a list with a value for each field.
 fn put_record(row: Node<'_>, structure: &StructType, bytes: &mut Vec<u8>, limits: &Limits) -> Result<()> {
     // Nodes still to be written, last first: a node with its datatype.
     let mut todo: Vec<(Node<'_>, Datatype, Vec<u64>)> = vec![(row, Datatype::Struct(Arc::new(structure.clone())), Vec::new())];

@@ -64,7 +64,7 @@ pub(crate) struct Md5 {
 }
 
 impl Md5 {
-    /// Nothing hashed yet.
+    /// Creates a hash of no bytes.
     pub(crate) fn new() -> Self {
         Self { state: START, len: 0, rest: [0; 64], held: 0 }
     }
@@ -142,7 +142,7 @@ fn words(bytes: &[u8]) -> [u32; 16] {
 
 /// Hashes whole pieces of 64 bytes.
 fn compress(state: &mut [u32; 4], bytes: &[u8]) {
-    // Out of the compiler's sight: it would add a known constant last, one clock later in each step.
+    // The constants are hidden from the compiler, which would add a known constant last, one clock later in each step.
     let sines = std::hint::black_box(&SINES);
     let [mut a, mut b, mut c, mut d] = *state;
     for piece in bytes.chunks_exact(64) {

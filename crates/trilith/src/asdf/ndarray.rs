@@ -31,7 +31,7 @@ pub fn is_ndarray(node: Node<'_>) -> bool {
 /// and `asdf://asdf-format.org/zarr/tags/zarr-1.0.0` of the extension asdf-zarr.
 pub(crate) fn is_ndarray_tag(tag: &str) -> bool {
     let Some(name) = tag.strip_prefix("tag:stsci.edu:") else { return zarray::is_tag(tag) };
-    // This runs for every node: from the end the last word is found in a few steps.
+    // The search begins at the end, because this runs for every node and the last word is short.
     let slash = name.bytes().rposition(|byte| byte == b'/');
     let last = slash.and_then(|at| name.get(at + 1..)).unwrap_or(name);
     last == "ndarray" || last.strip_prefix("ndarray-").is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
@@ -41,15 +41,15 @@ pub(crate) fn is_ndarray_tag(tag: &str) -> bool {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Origin<'t> {
-    /// In a block of this file; negative numbers count from the end.
+    /// A block of this file; negative numbers count from the end.
     Block(i64),
-    /// In the first block of another file.
+    /// The first block of another file.
     External(String),
-    /// In a FITS file around this one (`fits:NAME,VER`).
+    /// An HDU of the FITS file around this one (`fits:NAME,VER`).
     Fits(String),
-    /// In the tree.
+    /// The tree itself, at this node.
     Inline(Node<'t>),
-    /// In chunks, which are in blocks that this node names or in a store outside of the file.
+    /// Chunks, which are in blocks that this node names or in a store outside of the file.
     Chunks(Node<'t>),
 }
 
@@ -57,7 +57,7 @@ pub enum Origin<'t> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dim {
-    /// So many.
+    /// A fixed length.
     Fixed(u64),
     /// `*`: the length that fills the block; for the first axis only.
     Open,
@@ -432,7 +432,7 @@ pub(crate) fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limit
         name: Option<String>,
         shape: Vec<u64>,
         byteorder: Byteorder,
-        /// Its node, and the byte order around it.
+        /// Node of the structure, and the byte order around it.
         place: (NodeId, Byteorder),
     }
     if let Some(simple) = simple_datatype(node)? {

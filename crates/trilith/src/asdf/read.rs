@@ -54,14 +54,14 @@ pub struct AsdfFile {
     sources: OnceLock<Vec<(u32, u32)>>,
 }
 
-/// For whom a block is decoded, which decides the byte order of floats that its encoding chain makes.
+/// Purpose for which a block is decoded. It decides the byte order of floats that an encoding chain makes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum For<'a, 't> {
     /// An array that views the block.
     Array(&'a Ndarray<'t>),
-    /// For a copy of the bytes: all arrays that view them must agree.
+    /// A copy of the bytes. All arrays that view them must agree.
     Bytes,
-    /// For a check that the block can be decoded.
+    /// A check that the block can be decoded.
     Check,
 }
 
@@ -222,7 +222,7 @@ impl AsdfFile {
         self.sections.header().rows.first().is_some_and(|row| row.major == 0)
     }
 
-    /// With another tree for the same blocks, whose references `resolve` resolves.
+    /// Replaces the tree by another one for the same blocks, whose references `resolve` resolves.
     pub(crate) fn with_tree(mut self, tree: Tree, resolve: Arc<dyn Resolve>) -> Self {
         (self.tree, self.resolve, self.external) = (Arc::new(tree), resolve, Mutex::default());
         (self.references, self.sources, self.declared) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
@@ -287,7 +287,7 @@ impl AsdfFile {
         let stored = block.stored(self.sections.source())?;
         let source = self.decoding(block, stored, whom)?;
         if decoded.len() <= block.index {
-            // No longer than the list of the blocks, which is held already.
+            // The cache grows no longer than the list of the blocks, which is held already.
             decoded.resize(block.index + 1, [None, None]);
         }
         if let Some(place) = decoded.get_mut(block.index).and_then(|orders| orders.get_mut(order)) {
@@ -510,7 +510,7 @@ fn at_line(node: Node<'_>) -> String {
     format!("the ndarray at line {}", node.line_column().0)
 }
 
-/// One more than the highest number of a block that the arrays of the tree name.
+/// Returns the number of blocks that the arrays of the tree need: the highest block number that they name, plus one.
 fn blocks_needed(tree: &Tree) -> usize {
     let sources = walk::source_numbers(tree);
     let numbers = sources.iter().filter_map(|(_, source)| usize::try_from(tree.node_at(*source as usize)?.as_i64()?).ok());

@@ -7,7 +7,7 @@ pub(crate) fn unsealed(block: &Block) -> (u64, Vec<u8>) {
     fields(block, block.flags, block.checksum.as_deref())
 }
 
-/// The same once it is complete, with its checksum.
+/// Returns the offset of the fields of a complete block, and their bytes with its checksum.
 pub(crate) fn sealed(block: &Block, checksum: &[u8; 16]) -> (u64, Vec<u8>) {
     fields(block, 0, Some(checksum))
 }

@@ -150,7 +150,7 @@ impl Sections {
             None => {}
         }
         self.leave_to_stream(&mut listed);
-        // Each block of a remote file with many is not looked at when it is opened.
+        // If a remote file has many blocks, they are not all looked at when the file is opened.
         let many = listed.blocks.len() > FEW && self.source.access().cost == Cost::Request;
         listed.trusted = many && self.needed.as_deref() == Some(&listed.blocks.len());
         Ok(listed)
@@ -537,7 +537,7 @@ impl Sections {
             }
             let Some(end) = end.filter(|end| *end <= size) else {
                 let message = format!("block {} reaches beyond the end of the file", walk.blocks.len() - 1);
-                // Its size may be wrong: then what follows it is still there.
+                // The size of the block may be wrong. If it is, more blocks may follow.
                 let behind = walk.blocks.last().and_then(|block| block.data_offset.checked_add(block.used));
                 let behind = behind.filter(|behind| *behind <= size).unwrap_or(at + 4);
                 if next_block(&self.source, &rows, behind, &limits)?.is_some() {

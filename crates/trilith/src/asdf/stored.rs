@@ -35,7 +35,7 @@ pub(super) struct Encoding {
 }
 
 impl Encoding {
-    /// Nothing encoded yet; `hashed` computes the checksum.
+    /// Creates an encoding of no bytes yet. If `hashed` is `true`, it computes the checksum.
     pub(super) fn new(compression: [u8; 4], flags: u32, encoder: Option<Box<dyn Encode>>, hashed: bool) -> Self {
         let md5 = hashed.then(Md5Thread::new);
         Self { compression, codes: [0; 16], flags, encoder, md5, used: 0, data_size: 0 }
@@ -65,7 +65,7 @@ impl Encoding {
         self.md5.get_or_insert_default();
     }
 
-    /// The same without a checksum.
+    /// Turns the checksum off.
     pub(super) fn unhashed(mut self) -> Self {
         self.md5 = None;
         self
@@ -132,9 +132,9 @@ impl Write for Tee<'_> {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct StoredBlock {
-    /// Its header; only the places in it mean nothing.
+    /// Header of the block. Its offsets are not valid yet.
     pub block: Block,
-    /// Its used bytes.
+    /// Used bytes of the block.
     pub stored: SourceRef,
     /// `true` if they are in memory, where they were hashed.
     pub(super) is_in_memory: bool,

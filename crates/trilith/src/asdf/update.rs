@@ -90,7 +90,7 @@ fn padded(file: &AsdfFile, text: &str, room: u64, has_blocks: bool) -> Result<Op
     if bytes.len() as u64 > room {
         return Ok(None);
     }
-    // As the file is filled already, or as a new one is written: see `FileWriter::finish`.
+    // The padding byte is that of the file, or that of a new file: see `FileWriter::finish`.
     let has_row = has_blocks && file.sections().generation().is_some_and(|row| row.index);
     bytes.resize(to_usize(room)?, if has_row { file.sections().filling()? } else { b' ' });
     Ok(Some(bytes))

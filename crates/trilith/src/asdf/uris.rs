@@ -35,7 +35,7 @@ pub struct Uri<'t> {
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
 pub fn uris<'t>(tree: &'t Tree, limits: &Limits) -> Result<Vec<Uri<'t>>> {
     walk::check_count(tree, limits)?;
-    // In most trees only arrays name files.
+    // In most trees only arrays name files, so the other nodes are skipped.
     let may_refer = tree.may_refer();
     let is_external = |tag: &str| tag.starts_with(EXTERNAL_ARRAY);
     let mut found = Vec::new();
@@ -174,8 +174,8 @@ impl AsdfFile {
         meant(&**self.resolver(), self.is_early(), uri)
     }
 
-    /// The same file with its tree as it must read where references begin at `to`: each still means what it
-    /// meant, and opens what it opened.
+    /// Rewrites the references of the tree so that they begin at `to`. Each reference still means and opens the
+    /// same file.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and the errors of the edit.

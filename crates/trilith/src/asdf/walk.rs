@@ -37,7 +37,7 @@ impl Found {
         self.other.as_ref()
     }
 
-    /// Another node of the same file.
+    /// Returns the place of another node of the same file.
     #[must_use]
     pub fn with(&self, node: Node<'_>) -> Self {
         Self { other: self.other.clone(), node: node.id() }
@@ -171,7 +171,7 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
     let mut budget = limit;
     let (mut path, mut text) = (String::new(), 0);
     let mut inside: Vec<Found> = Vec::new();
-    // Most metadata lead to no array: they are not entered.
+    // Most metadata lead to no array, so they are not entered.
     let landmarks = file.tree().landmarks(ndarray::is_ndarray_tag);
     // The first landmark that is not before the last node. Nodes come in order, except for those that are merged in.
     let mut ahead = 0;
@@ -341,7 +341,7 @@ pub fn unnamed(file: &AsdfFile) -> Result<BTreeSet<usize>> {
     unnamed_beside(file, &zarr::Named::of(file, file.tree())?.blocks)
 }
 
-/// Those, if these are named by arrays in chunks.
+/// Returns the unreferenced blocks, where `in_chunks` are those that chunked arrays reference.
 fn unnamed_beside(file: &AsdfFile, in_chunks: &BTreeSet<usize>) -> Result<BTreeSet<usize>> {
     let mut numbers: BTreeSet<usize> =
         file.sections().all_blocks()?.iter().filter(|block| block.stored_len() > 0).map(|block| block.index).collect();

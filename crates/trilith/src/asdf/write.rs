@@ -98,7 +98,7 @@ enum Spare {
     Tree,
     /// The last block, of which this is the place of its `allocated` field and its value.
     Block { field: u64, allocated: u64 },
-    /// Nothing may follow the header line and its comments.
+    /// Spare bytes have no place, because nothing may follow the header line and its comments.
     Header,
 }
 
@@ -219,7 +219,7 @@ impl<W: Write + Seek> FileWriter<W> {
         copy.close(checksum)
     }
 
-    /// The same for the last block of a file: if it is streamed, it stays so.
+    /// Copies the last block of a file. A streamed block stays streamed.
     ///
     /// # Errors
     /// Returns the errors of [`FileWriter::copy`], and [`ErrorKind::InvalidInput`] if this generation has no streamed blocks.
@@ -521,7 +521,7 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
         self.copy_all(data)
     }
 
-    /// The same for bytes that may be damaged.
+    /// Adds all bytes of a source even if they may be damaged.
     fn copy_all(&mut self, data: &dyn Source) -> Result<()> {
         in_pieces(data, 0..data.len(), 8 << 20, false, &mut |piece| self.write(piece))
     }

@@ -102,7 +102,7 @@ pub(crate) fn storage(file: &AsdfFile, node: Node<'_>) -> Result<String> {
 /// The blocks of all arrays in chunks of a tree.
 #[derive(Debug, Default)]
 pub(crate) struct Named {
-    /// Their numbers: the chunks and the maps that name them.
+    /// Numbers of the blocks: the chunks, and the maps that list them.
     pub blocks: BTreeSet<usize>,
     /// `true` if there is an array at all whose chunks are in blocks.
     pub any: bool,
@@ -111,13 +111,14 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// Those of a tree that calls blocks by the numbers of `file`; blocks that the file does not have are left out.
+    /// Returns the blocks of the arrays in chunks of a tree, which refers to blocks by the numbers of `file`. Blocks that the
+    /// file does not have are left out.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
     pub(crate) fn of(file: &AsdfFile, tree: &Tree) -> Result<Self> {
         let (mut found, mut maps) = (Self::default(), BTreeSet::new());
-        // Few files have such arrays, and every writing command checks for them.
+        // Every writing command calls this, and few files have arrays in chunks: the tags are checked before the tree is walked.
         if !tree.tags().any(zarray::is_tag) {
             return Ok(found);
         }

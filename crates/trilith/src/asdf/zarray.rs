@@ -141,7 +141,7 @@ fn word(codec: Node<'_>) -> Result<Option<String>> {
             return Ok(Some(format!("shuffle({size})")));
         }
         "delta" => return delta(codec).map(Some),
-        // It rounded when it was written.
+        // `bitround` is lossy on encode and needs no decoding.
         "bitround" => return Ok(None),
         // Filters are refused when a chunk is decoded, so that everything else can be seen.
         other => return Ok(Some(format!("numcodecs:{}", other.replace([' ', '(', ')'], "_")))),

@@ -116,7 +116,7 @@ impl ExplodedFiles {
         Ok(Self { plan, main, parts, series, before })
     }
 
-    /// All files, the one with the tree first.
+    /// Returns the paths of all files, that of the file with the tree first.
     pub fn all(&self) -> impl Iterator<Item = &PathBuf> {
         std::iter::once(&self.main).chain(&self.parts)
     }
@@ -128,10 +128,10 @@ impl ExplodedFiles {
     /// Returns the errors of [`write()`] and of [`AtomicFile`](crate::bytes::AtomicFile).
     pub fn write(&self, file: &AsdfFile) -> Result<(Parts, Vec<String>)> {
         let (before, is_over) = (self.named_before(file), !self.before.is_absent());
-        // Beside a file with a tree the plan has free numbers only.
+        // If there is a file at the main path, every part that is written has a free number.
         let part = || if is_over { Basis::Absent } else { Basis::Read(&**file.sections().source()) };
         let all = file.sections().all_blocks()?;
-        // Also while a part is renamed.
+        // New parts are listed for removal before the first write, so that a signal during a rename removes them, too.
         let new: Vec<Listed> = self.parts.iter().filter(|path| !is_there(path)).map(|path| Listed::new(path)).collect();
         let mut warnings = Vec::new();
         let written = self.parts.iter().zip(&self.plan.leaving).try_for_each(|(path, (index, _))| match all.get(*index) {

@@ -62,9 +62,9 @@ const NEIGHBOURS: usize = 1000;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Parts {
-    /// Those that were removed.
+    /// Part files that were removed.
     pub removed: Vec<PathBuf>,
-    /// Those that were left, since they may be somebody else's.
+    /// Part files that were not removed, because they may belong to another file.
     pub left: Vec<PathBuf>,
 }
 

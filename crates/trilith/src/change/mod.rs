@@ -112,7 +112,7 @@ pub struct Change<'f> {
 }
 
 impl<'f> Change<'f> {
-    /// No change yet.
+    /// Creates a change without any edits.
     pub fn new(file: &'f AsdfFile) -> Self {
         let count = file.sections().blocks().map_or(0, |blocks| blocks.len());
         Self {
@@ -455,7 +455,7 @@ impl<'f> Change<'f> {
         }
     }
 
-    /// Those, by the new tree and its sources.
+    /// Returns the blocks that the new tree frees, given the sources of its arrays.
     fn freed_by(&self, tree: &Tree, sourced: &Sourced<'_>) -> Result<BTreeSet<usize>> {
         if self.tree.is_none() || self.keeps_blocks || zarr::Named::of(self.file, tree)?.unknown.is_some() {
             // The blocks of chunks may be unknown.
@@ -505,7 +505,7 @@ impl<'f> Change<'f> {
         Ok(is_done.then_some(places))
     }
 
-    /// All blocks under their own numbers.
+    /// Returns a map of all blocks to their old numbers.
     fn unmoved(&self) -> Places {
         (0..self.count).map(|number| (number as i64, number)).collect()
     }

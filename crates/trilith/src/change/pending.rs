@@ -69,7 +69,7 @@ pub(super) struct Pending {
     steps: Vec<Step>,
     /// The paths of all steps.
     paths: HashSet<TreePath>,
-    /// Every path that leads to one of a step.
+    /// Ancestors of the paths of all steps.
     above: HashSet<TreePath>,
     /// Sequences whose items have other numbers after a step.
     moved: HashSet<TreePath>,
@@ -143,7 +143,7 @@ impl Pending {
             Err(error) if steps.len() == 1 => return Err(error),
             Err(error) => error,
         };
-        // Two of them touch the same bytes, such as the end of one mapping in braces: one after the other they can be made.
+        // Some steps touch the same bytes, such as the end of one mapping in braces, and are applied one after the other.
         let mut made: Option<Tree> = None;
         for step in &steps {
             let now = made.as_ref().unwrap_or(tree);

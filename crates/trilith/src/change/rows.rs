@@ -92,11 +92,11 @@ pub struct RowWriter {
     every_bytes: u64,
     every: Duration,
     end: StreamEnd,
-    /// Whole rows that wait.
+    /// Buffered full rows.
     update: Update,
     /// Offset of the next row.
     at: u64,
-    /// When the first of them came.
+    /// Time at which the first buffered row came.
     since: Option<Instant>,
     /// The beginning of a row.
     partial: Vec<u8>,

@@ -37,13 +37,13 @@ pub struct SaveOptions<'o> {
 }
 
 impl SaveOptions<'_> {
-    /// In place if the change fits into the file, otherwise as a new file that takes its place.
+    /// Returns options to save in place if the change fits into the file, otherwise as a new file that replaces it.
     pub fn in_place() -> Self {
         Self { in_place: true, ..Self::default() }
     }
 }
 
-/// Another place than the file that was read.
+/// Target of a write, other than the file that was read.
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "there is one for each file that is written")]
 pub enum Output {
@@ -57,7 +57,7 @@ pub enum Output {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Saved {
-    /// Only what changes was written, where the file is.
+    /// `true` if the file was updated in place, so that only the changes were written.
     pub in_place: bool,
     /// The reason why the whole file was written although [`SaveOptions::in_place`] was set.
     pub why_anew: Option<&'static str>,

@@ -6,11 +6,11 @@ use crate::array::{Array, Datatype};
 use crate::error::Result;
 use crate::yaml::Scalar;
 
-/// One value of a table.
+/// Value of one cell of a table.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub enum Cell {
-    /// Nothing: the file has no such item, or it is null.
+    /// No value: the file has no such item, or the item is null.
     #[default]
     Null,
     /// A boolean.
@@ -27,7 +27,7 @@ pub enum Cell {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CellType {
-    /// There is no value.
+    /// A column without values.
     #[default]
     Null,
     /// Truth values.
@@ -111,7 +111,7 @@ impl Cell {
         Ok(Some(cells))
     }
 
-    /// Its type.
+    /// Returns the type of the value.
     pub fn kind(&self) -> CellType {
         match self {
             Self::Null => CellType::Null,
@@ -135,7 +135,7 @@ impl Cell {
         }
     }
 
-    /// The same value in a column of this type, which holds it ([`CellType::join`]).
+    /// Converts the value to the type of a column that holds it ([`CellType::join`]).
     #[must_use]
     pub fn into_type(self, kind: CellType) -> Self {
         match (self, kind) {

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::spelling::offer;
 
-/// No condition that somebody writes nests deeper.
+/// Maximum nesting depth of a condition. Conditions that people write are less deep.
 const DEPTH: usize = 100;
 /// Number of names that a message lists.
 const LISTED: usize = 12;
@@ -349,7 +349,7 @@ mod tests {
             ("on != null", false),
             ("on == 1 or on != 1 or on < 1 or on >= 1", false),
             ("not on == 1", true),
-            // Other types are never equal, and have no order.
+            // Values of different types are never equal, and have no order.
             ("filter == 158", false),
             ("filter != 158", true),
             ("filter < 158 or filter >= 158", false),

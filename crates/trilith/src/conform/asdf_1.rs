@@ -8,7 +8,7 @@ const LINE: &str = "write the header line as \"#ASDF 1.0.0\"";
 const TEXT: &str = "edit the text of the tree";
 const WRITER: &str = "the bytes are damaged: recover the rest with trilith repair";
 const INDEX: &str = "rewrite the index with trilith repack";
-/// There are bytes that belong to nothing, which only repair drops.
+/// Remedy for bytes around the index that belong to nothing: only repair drops them.
 const AROUND_INDEX: &str = "rewrite the index with trilith repair";
 const REFERENCE: &str = "correct the reference";
 

@@ -167,7 +167,7 @@ fn quantize(arguments: Option<Node<'_>>, array: Option<&Held>, place: &dyn Fn() 
             found.add(Check::QuantizeBits, place(), format!("the dtype of quantize is {}, expected {expected}", stated.raw()));
         }
     }
-    // Behind tiles the shape may be that of the tiles: what counts is that it is one, and large enough.
+    // After `tile` the shape may be that of the tiles, so it only has to be a shape that is large enough.
     if let Some(stated) = get("original_shape") {
         let size = |shape: &[u64]| shape.iter().try_fold(1u64, |all, n| all.checked_mul(*n));
         let stated_size = shape(stated).as_deref().and_then(size);

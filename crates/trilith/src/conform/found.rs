@@ -44,7 +44,7 @@ impl Place {
         Self { line: Some(line), column: Some(column), ..Self::default() }
     }
 
-    /// Also the node or item of this path.
+    /// Adds the path of a node or item to the place.
     #[must_use]
     pub(super) fn at_path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
@@ -73,7 +73,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// One thing that departs from a document.
+/// Departure of a file from one rule of a document.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Deviation {
@@ -87,7 +87,7 @@ pub struct Deviation {
     pub mend: &'static str,
 }
 
-/// Something that the document leaves open, or that could not be looked at.
+/// Question that the document leaves open, or that could not be checked.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Open {
@@ -138,7 +138,7 @@ impl Found {
         self.add_mended(check, place, message, None);
     }
 
-    /// The same, if this deviation needs another remedy than the others of its rule.
+    /// Notes a deviation that may need another remedy than the one of its rule.
     pub(super) fn add_mended(&mut self, check: Check, place: Place, message: impl Into<String>, mend: Option<&'static str>) {
         let Some(at) = self.document.rules.iter().position(|rule| rule.check == check) else { return };
         let Some(rule) = self.document.rules.get(at).filter(|_| self.deviations.len() < MOST) else { return };

@@ -41,11 +41,11 @@ pub use rule::Rule;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Document {
-    /// Its name on the command line: `asdf-1.x`.
+    /// Name of the document on the command line: `asdf-1.x`.
     pub name: &'static str,
     /// The title.
     pub title: &'static str,
-    /// Its rules, in its order. A sentence that says several things has several.
+    /// Rules of the document, in its order. A sentence with several demands has several rules.
     pub rules: &'static [Rule],
     law: Law,
 }

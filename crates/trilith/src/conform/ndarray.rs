@@ -24,7 +24,7 @@ pub(super) fn departs(file: &AsdfFile, node: Node<'_>) -> Check {
     if source.is_some_and(|source| source.as_str().is_some()) {
         return Check::SourceUri;
     }
-    // Without its mask it can be read.
+    // If the array can be read without its mask, only the mask is at fault.
     if mask.is_some() && file.unmasked_array(node).is_ok() {
         return Check::MaskShape;
     }

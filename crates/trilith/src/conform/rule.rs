@@ -1,4 +1,4 @@
-//! One rule of a document, and what can be asked of a file.
+//! Rules of a document, and the checks of a file that they need.
 
 /// The demand of one sentence of a standard on a file.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct Rule {
     pub(super) check: Check,
 }
 
-/// One row of a table of rules.
+/// Creates one row of a table of rules.
 pub(super) const fn rule(section: &'static str, sentence: u16, check: Check, text: &'static str, mend: &'static str) -> Rule {
     Rule { section, sentence, text, mend, check }
 }

@@ -1,4 +1,4 @@
-//! One file of the ASDF family, compared part by part.
+//! Comparison of a file of the ASDF family with a document, part by part.
 
 use std::sync::Arc;
 

@@ -140,7 +140,7 @@ fn outside(check: Check, place: Place, error: &Error, found: &mut Found) {
     }
 }
 
-/// Every array can be read, and its elements fit its datatype.
+/// Checks that every array can be read, and that its elements fit its datatype.
 fn arrays(file: &AsdfFile, found: &mut Found) -> Result<()> {
     for listed in walk::arrays(file)? {
         // A reference that leads nowhere was found before.

@@ -71,7 +71,7 @@ impl Account {
 /// Returns `true` if a history holds no entry: only which extensions the file of the ASDF family needed.
 pub(super) fn says_form_only(history: Node<'_>) -> bool {
     if history.is_sequence() {
-        // As forms without extensions list them.
+        // A history that is a list holds extensions as entries with one of these keys.
         return history.items().all(|entry| super::history::NAMES.iter().any(|name| entry.get(name).is_some()));
     }
     history.is_mapping()

@@ -21,11 +21,11 @@ pub enum To {
     /// The ASDF family: the generation of the file, or the newest if it has none.
     #[default]
     Same,
-    /// The same as [`To::Same`], but FINF becomes ASDF.
+    /// Like [`To::Same`], but FINF becomes ASDF.
     Asdf,
-    /// The same as [`To::Same`], but ASDF becomes FINF.
+    /// Like [`To::Same`], but ASDF becomes FINF.
     Finf,
-    /// In this generation.
+    /// A given generation of the ASDF family.
     Generation(&'static Target),
     /// A native Dudley file, in this dialect; None is that of the file, or 2025.
     Dudley(Option<Dialect>),
@@ -324,7 +324,7 @@ pub(super) fn as_new_asdf(
     Ok(Converted { losses: write(target, &how, out)?, ..Converted::default() })
 }
 
-/// By way of a temporary file of the newest generation, which `then` converts.
+/// Writes a temporary file of the newest generation, which `then` converts.
 pub(super) fn through_asdf(
     what: &str,
     limits: &Limits,

@@ -22,7 +22,7 @@ pub(super) struct Use<'t> {
     pub(super) datatype: Option<Datatype>,
     /// The new `source`, if it changes.
     pub(super) source: Option<i64>,
-    /// Its elements, if they are written into a separate block.
+    /// Elements of the array, if they are written into a separate block.
     pub(super) own: Option<Array>,
     /// `true` if its separate block is streamed.
     pub(super) streamed: bool,
@@ -35,11 +35,11 @@ pub(super) enum Content {
     Block(usize),
     /// The elements of one ndarray: its number in the list of uses.
     Array(usize),
-    /// Nothing: the number is kept for those after it.
+    /// No content: an empty block keeps the numbers of the blocks after it.
     Nothing,
 }
 
-/// Every ndarray as written, in document order; what cannot be read as one is left unchanged.
+/// Lists every ndarray as written, in document order. A node that cannot be read as an ndarray is left unchanged.
 pub(super) fn uses<'t>(
     file: &'t AsdfFile,
     target: &Target,
@@ -55,7 +55,7 @@ pub(super) fn uses<'t>(
         }
         let described = match Ndarray::read(node, file.limits()) {
             Ok(described) => described,
-            // Its meaning is unknown, and no other file could say more.
+            // An ndarray with a source must be complete, because no other file states the meaning of its elements.
             Err(_) if node.get("source").is_some_and(|source| !source.is_null()) => {
                 check_complete(node, file.limits()).map_err(|error| error.at_path(walk.path().to_string()))?;
                 continue;
@@ -108,7 +108,7 @@ pub(super) fn block_of(file: &AsdfFile, origin: &Origin<'_>) -> Option<usize> {
 /// every block has its place from the start.
 pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>], streams: bool) -> Result<Vec<Content>> {
     let blocks = file.sections().all_blocks()?;
-    // Either all arrays in chunks stay what they are, or none.
+    // Arrays in chunks either all stay unchanged, or all get separate blocks.
     let in_chunks = zarr::Named::of(file, file.tree())?.blocks;
     let leave_chunks = uses.iter().any(|item| matches!(item.described.origin, Origin::Chunks(_)));
     let (staying, left) = if leave_chunks { (BTreeSet::new(), in_chunks) } else { (in_chunks, BTreeSet::new()) };
@@ -165,7 +165,7 @@ pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>], streams: bool) -> Res
     for (place, item) in uses.iter_mut().enumerate() {
         let (Origin::Block(number), Some(block)) = (&item.described.origin, item.block) else { continue };
         let stays = !added.contains(&place);
-        // With blocks added in between, the streamed one is found from the end, and no other.
+        // If blocks are added in between, only the streamed block is numbered from the end.
         if stays && (!added.is_empty() || !streams) && (*number < 0 || Some(block) == last) {
             let source = if Some(block) == last { -1 } else { block as i64 };
             item.source = Some(source).filter(|source| source != number);

@@ -34,7 +34,7 @@ struct Cut {
 /// The changes of a file.
 struct Cuts {
     tree: String,
-    /// By the number of the block that an array is in.
+    /// Arrays that are cut, by the number of the block that holds each.
     arrays: BTreeMap<usize, Cut>,
     notes: Vec<String>,
 }
@@ -99,7 +99,7 @@ pub(super) fn convert<W: Write + Seek>(
             None => write_old(file, &mut writer, block, options, &hints, &mut done, progress)?,
         }
     }
-    // They were numbered in the order of the tree.
+    // Chunks were numbered in the order of the tree.
     let mut in_order: Vec<_> = cuts.arrays.iter().collect();
     in_order.sort_by_key(|(_, cut)| cut.first);
     for (block, cut) in in_order {
@@ -160,7 +160,7 @@ impl Cuts {
     }
 }
 
-/// For each block, how many arrays have elements in it.
+/// Returns for each block the number of arrays with elements in it.
 fn users(file: &AsdfFile) -> Result<HashMap<usize, usize>> {
     let mut users = HashMap::new();
     for (_, source) in walk::sourced(file)? {
@@ -176,11 +176,11 @@ fn users(file: &AsdfFile) -> Result<HashMap<usize, usize>> {
 
 /// An array that can be cut, or the reason why it cannot.
 enum Candidate {
-    /// It has other axes.
+    /// An array with another number of axes, or one that cannot be read.
     Other,
-    /// It cannot, for this reason.
+    /// An array that cannot be cut, with the reason.
     Left(String),
-    /// It can, and is all of this block.
+    /// An array that can be cut and fills the block of this number.
     Whole(usize, Array),
 }
 
@@ -296,7 +296,7 @@ impl Cut {
         self.array.datatype().packed_size()
     }
 
-    /// Some rows, in memory if there is room: each of their bytes is needed once, but not in this order.
+    /// Returns some rows, in memory if there is room: chunks need each byte once, but in another order.
     fn strip(&self, start: u64, count: u64) -> Result<Array> {
         let part = self.array.rows(start, count)?;
         if part.nbytes() > part.limits().memory / 4 {

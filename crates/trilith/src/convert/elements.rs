@@ -86,7 +86,7 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// From the elements of `from` to those of `to`, which [`replacement`] gave for it, all in `order`.
+    /// Creates a conversion from elements of `from` to those of `to`, its [`replacement`], all in byte order `order`.
     pub(super) fn new(from: &Datatype, to: &Datatype, order: Byteorder) -> Result<Self> {
         Ok(Self {
             leaves: leaves(from, to),

@@ -90,7 +90,7 @@ pub(crate) fn stream_as_asdf(file: &DudleyFile) -> Result<(AsdfFile, Vec<(String
     file.limits().charge_memory(text.len() as u64, "the tree of a stream")?;
     let text = MemorySource::new(format!("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n{text}").into(), file.source().name());
     let made = AsdfFile::open(Arc::new(Derived::new(Arc::new(text), file.source().clone())), file.limits())?;
-    // As those of a FITS file, its arrays are around the tree.
+    // The arrays are outside of the tree, like those of a FITS file.
     let container = Container { hdu: 1, offset: 0, size: file.source().len() };
     let Stored::Apart(arrays) = stored else { return Ok((made, left_out)) };
     Ok((made.within(container, Arc::new(Apart(arrays))), left_out))
@@ -144,7 +144,7 @@ fn tree_of(
             about.set(name, Value::map(pairs));
         }
     }
-    // Otherwise an item has that name: dialect and byte order are the form of the file that was read.
+    // If an item has that name, dialect and byte order are dropped: they are only the form of the file that was read.
     if root.get("dudley").is_none() {
         root.set("dudley", about);
     }
@@ -202,7 +202,7 @@ impl ToTree<'_, '_, '_> {
         let mut value = match thing {
             Thing::Dict => {
                 let children = self.outline.children(id);
-                // There may be very many of them, with few members each.
+                // A tree may have very many dicts with few members each, so the capacity is exact.
                 let mut map = Value::from(Vec::<(Value, Value)>::with_capacity(children.len()));
                 if let Some(item) = item {
                     self.dict_attributes(item, &children, &mut map);
@@ -424,7 +424,7 @@ impl ToTree<'_, '_, '_> {
                 }
                 _ if applied && is_applied(spelled) => {}
                 (_, Some(name)) if children.is_some_and(|children| !self.is_taken(item, &name, children)) => {}
-                // It keeps its mark, since the word without one is kept, too.
+                // The attribute keeps its mark, because an unmarked attribute of that name is kept, too.
                 (_, Some(name)) if MEANING.contains(&&*name) => rest.set(spelled, self.attribute_value(said)),
                 (_, Some(name)) => rest.set(reserved::key_of(self.is_foreign(), &name), self.attribute_value(said)),
                 (_, None) if MEANING.contains(&spelled) => rest.set(spelled, self.attribute_value(said)),
@@ -713,7 +713,7 @@ fn is_ours(about: Node<'_>) -> bool {
         node.is_mapping() && node.tag().is_none() && node.entries().all(|(key, value)| is_text(key) && is(value))
     };
     let is_said = |said: Node<'_>| is_map(said, &|value| !ndarray::is_ndarray(value));
-    // No list and no mapping is written that is empty.
+    // Trilith never writes an empty list or mapping here.
     let is_known = |(key, value): (Node<'_>, Node<'_>)| match &*key.text() {
         _ if !value.is_scalar() && value.is_empty() => false,
         "dialect" => is_text(value) && Dialect::named(&value.text()).is_some(),

@@ -1,4 +1,4 @@
-//! Between the families and back.
+//! Tests of conversion between the format families, there and back.
 
 use std::io::Cursor;
 use std::sync::Arc;

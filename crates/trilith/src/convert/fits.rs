@@ -561,7 +561,7 @@ fn beside(file: &AsdfFile, fits: &FitsFile, taken: &BTreeSet<usize>) -> Result<V
     if lost.is_empty() {
         return Ok(lost);
     }
-    // Some of it may be there for readers that support only FITS.
+    // Content that is derived from the tree for readers that support only FITS is not lost.
     match shown(file, Coordinates::Sip) {
         Ok(shown) => fits::left_behind(fits, taken, &shown.parts),
         Err(error) if error.kind().is_passing() => Err(error),

@@ -70,7 +70,7 @@ fn as_list(map: Value) -> Value {
                 }
                 Value::from(Data::Map(pairs)).tagged(ENTRY)
             })),
-            // Any other content that a program put there.
+            // Any other content of the history becomes an entry that keeps it.
             (_, data) => {
                 let kept = Value { data, ..value };
                 let text = format!("{name} of the history");

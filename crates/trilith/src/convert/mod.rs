@@ -65,12 +65,12 @@ use crate::progress::Progress;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CodecChoice {
-    /// Each block keeps its own; compressed bytes are copied without decoding them.
+    /// Each block keeps its codec; compressed bytes are copied without decoding them.
     #[default]
     Keep,
-    /// None: blocks are stored uncompressed, and can be viewed and sliced in place.
+    /// No codec: blocks are stored uncompressed, and can be viewed and sliced in place.
     Plain,
-    /// This one.
+    /// This codec for every block.
     Set(CodecId),
     /// The codec that suits a sample of the bytes, for each block by itself.
     Auto,
@@ -155,7 +155,7 @@ pub enum Coordinates {
     Sip,
     /// A tangent plane without polynomials, however far off it is.
     Tan,
-    /// None.
+    /// No coordinates.
     Off,
 }
 
@@ -179,7 +179,7 @@ impl ConvertOptions {
         self.level.is_none() && self.blosc == Blosc::default() && self.rows.is_none()
     }
 
-    /// The same with the codec that pieces of whole rows need.
+    /// Returns the options with the codec that pieces of whole rows need.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if another was asked for.
@@ -212,9 +212,9 @@ impl ConvertOptions {
 pub struct Converted {
     /// Blocks written.
     pub blocks: usize,
-    /// Their bytes when decoded.
+    /// Number of bytes of the written blocks when decoded.
     pub decoded: u64,
-    /// Their bytes on disk.
+    /// Number of bytes of the written blocks on disk.
     pub stored: u64,
     /// Differences from the file that was read.
     pub losses: Vec<Diagnostic>,
@@ -308,7 +308,7 @@ fn write_alone<W: Write + Seek>(
     writer.follow(sections)?;
     writer.header_of_bytes(&sections.header().line, &sections.header().raw_comments, tree)?;
     let blocks = sections.all_blocks()?;
-    // Only encoders need it.
+    // Only encoders need the hints.
     let is_copy = blocks.iter().all(|block| block.is_streamed() || copies(block, options));
     let hints = if is_copy { HashMap::new() } else { block_hints(file)? };
     let mut done = Converted { is_copy: is_copy && tree.is_none_or(|tree| tree == file.tree().text()), ..Converted::default() };
@@ -415,7 +415,7 @@ pub struct Hint {
     pub fills: bool,
 }
 
-/// For each block, the description of the first array over it.
+/// Returns for each block the description of the first array over it.
 fn block_hints(file: &AsdfFile) -> Result<HashMap<usize, Hint>> {
     let mut hints = HashMap::new();
     for listed in walk::arrays(file)? {

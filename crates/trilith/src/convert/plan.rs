@@ -23,11 +23,11 @@ pub(super) enum Form {
     Copy,
     /// The streamed last block.
     Streamed,
-    /// With a codec, or without.
+    /// A block with this codec, or an uncompressed one.
     Codec(Option<CodecId>),
-    /// With an encoding chain, whose text this is.
+    /// A block with an encoding chain of these steps.
     Chain { steps: Vec<Step>, array: Described },
-    /// The same with the data encoded already: quantising was tried to know its error.
+    /// A block with an encoding chain whose data are encoded already: quantising was tried to know its error.
     Encoded { text: String, bytes: Vec<u8>, len: u64 },
 }
 
@@ -115,7 +115,7 @@ pub fn convert_to<W: Write + Seek>(
         return Err(loss::refusal(target.name, &plan.losses, "generation"));
     }
     let done = plan.write(out, progress)?;
-    // That a block is damaged shows while it is copied.
+    // Damage of a block is found only while the block is copied.
     if done.losses.is_empty() || options.allow_loss {
         Ok(done)
     } else {
@@ -342,7 +342,7 @@ fn comments(file: &AsdfFile, target: &Target, losses: &mut Vec<Diagnostic>) -> (
     let is_standard = |line: &&String| line.starts_with("#ASDF_STANDARD ");
     let free: Vec<String> = old.iter().filter(|line| !is_standard(line)).cloned().collect();
     if target.standard.is_some() {
-        // In the place where it was, or first.
+        // The lines of the standard go where the old ones were, or first.
         let mut lines: Vec<Vec<u8>> =
             header.raw_comments.iter().zip(old).filter(|(_, line)| !is_standard(line)).map(|(raw, _)| raw.clone()).collect();
         let at = old.iter().position(|line| is_standard(&line)).unwrap_or(0).min(lines.len());

@@ -139,7 +139,7 @@ impl Making<'_> {
         if array.shape().is_empty() && array.mask().is_none() && self.scalar_array(path, &array)? {
             return Ok(None);
         }
-        // More than the command may go through is refused before the first is written.
+        // Work beyond the limit is refused before the first array is written.
         self.work = self.work.saturating_add(array.nbytes());
         self.file.limits().check_work(self.work)?;
         let is_masked = array.masked_count()? > 0;

@@ -92,7 +92,7 @@ pub(super) fn retag(value: &mut Value, target: &Target) {
 struct Odd {
     /// Keys that are neither strings nor whole numbers nor booleans: their number, and the place of the first.
     keys: (usize, String),
-    /// Whole numbers beyond int64.
+    /// Integers beyond int64: their number, and the place of the first.
     numbers: (usize, String),
 }
 
@@ -126,7 +126,7 @@ struct Translation<'t> {
     /// `true` if the block headers of the target can be those of streams, so that a shape may begin with `*`.
     streams: bool,
     edit: Edit<'t>,
-    /// Those of the new tree.
+    /// Tag handles of the new tree.
     handles: Handles,
     /// `true` if `!` represents something else in the new tree.
     primary_changes: bool,
@@ -339,7 +339,7 @@ impl<'t> Translation<'t> {
             self.put(item, &["shape"], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
         }
         let Some(array) = &item.own else { return Ok(()) };
-        // In its own block it is in C order from the first byte on.
+        // In a separate block the array begins at offset 0 and is in C order.
         if says("offset") {
             self.put(item, &["offset"], "offset", &Value::from(0u64))?;
         }

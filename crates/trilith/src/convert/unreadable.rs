@@ -20,7 +20,8 @@ pub(super) fn reason(file: &AsdfFile, block: &Block, options: &ConvertOptions, r
     file.block_data(block.index as i64).err()
 }
 
-/// The same file without the arrays in blocks that cannot be decoded, and a loss for each of them; None if all can be.
+/// Returns the file without the arrays in blocks that cannot be decoded, and a loss for each of them; `None` if all blocks can be
+/// decoded.
 ///
 /// # Errors
 /// Returns the reason why an array cannot be read if [`ConvertOptions::skip_unreadable`] is not set.
@@ -36,7 +37,7 @@ pub(super) fn without(
             unused.push((block.index, skipped("", why, options.skip_unreadable)?));
         }
     }
-    // Nearly all files: their trees are not walked.
+    // Nearly all files have no such block, so their trees are not walked.
     if unused.is_empty() {
         return Ok(None);
     }

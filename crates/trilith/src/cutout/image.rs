@@ -48,7 +48,7 @@ pub(super) struct Image<'f> {
 pub(super) struct Member {
     pub path: TreePath,
     pub array: Array,
-    /// It has the shape and the coordinates of the image; else it is large and has another shape.
+    /// `true` if the array has the shape and the coordinates of the image. Otherwise it is a large array that is left out.
     pub is_image: bool,
 }
 
@@ -119,7 +119,7 @@ impl Image<'_> {
         }
         let (mut members, mut seen) = (Vec::new(), HashSet::new());
         let root = self.file.root();
-        // Another image with separate coordinates is not cut with those of this one.
+        // An image with separate coordinates is not cut, because the coordinates of this image do not apply to it.
         let is_placed = |path: &str| path == self.path || described_at(&root, path).is_none_or(|place| place == self.found.path);
         for listed in crate::asdf::walk::arrays(file)? {
             let Ok(found) = listed.found else { continue };

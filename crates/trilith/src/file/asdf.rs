@@ -278,7 +278,7 @@ impl Backend for AsdfFile {
     fn notes(&self, at: &Place) -> Notes<'_> {
         let node = self.node_at(at);
         let mut notes = Notes { tag: node.tag(), ..Notes::default() };
-        // Most of the mappings without children are arrays, which their tag identifies.
+        // An ndarray, which its tag identifies, is no reference. Most mappings without children are ndarrays.
         if !node.is_alias() && !ndarray::is_ndarray(node) {
             notes.reference = walk::reference(node);
         }

@@ -51,7 +51,7 @@ impl Destination {
 /// One child of a mapping or a list.
 #[derive(Debug, Clone)]
 pub struct Child<'f> {
-    /// Its name; None in a list.
+    /// Name of the child; `None` in a list.
     pub name: Option<Cow<'f, str>>,
     /// The place of the item.
     pub place: Place,
@@ -92,9 +92,9 @@ pub struct Description {
     pub filter: Option<String>,
     /// Further remarks, such as `masked`.
     pub remarks: Vec<String>,
-    /// Its documentation, as a layout has it.
+    /// Documentation of the array, from the layout.
     pub doc: Option<String>,
-    /// Its unit, as a layout has it.
+    /// Unit of the array, from the layout.
     pub unit: Option<String>,
     /// The documentation and the unit of members of structs, by their paths, `.a.b`.
     pub members: Vec<(String, Option<String>, Option<String>)>,
@@ -421,7 +421,7 @@ pub trait Backend: Any + Debug + Send + Sync {
         Ok((super::expand::to_value(self, at)?, Vec::new()))
     }
 
-    /// The same file, with references in its text as they must read where they begin at `base`.
+    /// Returns the file with the references in its text rewritten so that they are valid at `base`.
     ///
     /// # Errors
     /// Returns an error if one of them cannot be written there.

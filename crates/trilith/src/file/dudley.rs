@@ -72,7 +72,7 @@ impl DudleyItems for DudleyFile {
 
     fn find_item(&self, path: &str) -> Result<Destination> {
         let found = |array, is_list| Destination::here(Place::Located { path: path.into(), array: Box::new(array), is_list });
-        // The same item of every element of a list is no list that could be walked.
+        // A path to one item of every element of a list is an array, and cannot be walked as a list.
         let is_list = canonical_path(path).is_some_and(|path| matches!(self.layout().list_on(&path), Some((_, ""))));
         if path.trim_end_matches('/').is_empty() {
             return Ok(Destination::here(self.root()));
@@ -88,7 +88,7 @@ impl DudleyItems for DudleyFile {
         match items.located(path)?.map(|located| located.typed != ResolvedType::Dynamic) {
             Some(true) => match items.array_at(path) {
                 Ok(array) => return Ok(found(array, false)),
-                // It is there, but cannot be read; its item returns the reason.
+                // The item exists but cannot be read. Only these errors end the search; reading the item returns any other.
                 Err(error) if error.kind().is_passing() || error.kind() == ErrorKind::Limit => return Err(error),
                 Err(error) => why = Some(error),
             },
@@ -177,7 +177,7 @@ pub(crate) fn value_of(said: &Attribute) -> Value {
     }
 }
 
-/// None for an item that is not there, or a path that is none.
+/// Returns `None` instead of an error if the item does not exist or the path is invalid.
 fn if_any<T>(found: Result<Option<T>>) -> Result<Option<T>> {
     match found {
         Err(error) if error.kind().is_request() => Ok(None),
@@ -424,7 +424,7 @@ impl Backend for DudleyFile {
 
     fn legible(&self, at: &Place) -> Result<Array> {
         let array = Backend::array(self, at)?;
-        // Without the meaning of its elements, the bytes of text are what is stored.
+        // If text of another format is read as stored, its bytes are returned unchanged.
         let is_bytes = self.is_foreign() && !self.is_physical() && matches!(array.datatype(), Datatype::Ascii(_));
         let is_stored = is_bytes && !array.is_padded() || array.much_padded()?.is_some();
         if is_stored { Ok(array) } else { self.decoded(&array) }

@@ -13,7 +13,7 @@ use crate::yaml::{Data, Scalar, ValueBuilder};
 
 pub use crate::asdf::ExpandOptions;
 
-/// One part of what [`Item::expand`](super::Item::expand) hands over.
+/// One part of an item that [`Item::expand`](super::Item::expand) hands over.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Part<'a> {
@@ -117,7 +117,7 @@ pub(super) fn to_value<B: Backend + ?Sized>(backend: &B, at: &Place) -> Result<V
                 built.put(Value::map([("datatype", Value::from(found.datatype.to_string())), ("shape", shape)]));
             }
             Part::Unreadable(why) => return Err(why.copy()),
-            // They are not requested.
+            // Attributes are not requested by these options.
             Part::Attributes(_) => {}
             Part::Cycle(path) => built.put(Value::map([("$ref", format!("#{path}"))])),
         }

@@ -260,7 +260,7 @@ impl Gathered {
         let problem = |(name, error)| Found { name, problem: Some(error) };
         self.ready.extend(failed.into_iter().map(problem));
         self.entered.clear();
-        // As a folder gives them.
+        // Matches have the same order as the entries of a folder.
         found.sort_by(|one: &Open, other: &Open| natural(&text_of(&one.path()), &text_of(&other.path())));
         self.open.extend(found.into_iter().rev());
     }

@@ -231,7 +231,7 @@ pub enum ItemKind {
     Scalar,
     /// Text.
     Text,
-    /// Nothing.
+    /// A null.
     Null,
     /// A reference to an item of this file or another.
     Reference,
@@ -261,15 +261,15 @@ impl ItemKind {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Notes<'f> {
-    /// Its whole tag.
+    /// Full tag of the item.
     pub tag: Option<&'f str>,
-    /// Its documentation or comment, in one line.
+    /// Documentation or comment of the item, in one line.
     pub comment: Option<Cow<'f, str>>,
-    /// Its unit.
+    /// Unit of the item.
     pub unit: Option<Cow<'f, str>>,
-    /// Other attributes: names and values.
+    /// Names and values of the other attributes.
     pub attributes: Vec<(Cow<'f, str>, String)>,
-    /// Its special role in the file, if any, such as `parameter`.
+    /// Special role of the item in the file, if any, such as `parameter`.
     pub role: Option<&'static str>,
     /// The target of a reference as it is written, or None for an alias.
     pub reference: Option<Cow<'f, str>>,

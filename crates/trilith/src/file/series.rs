@@ -32,7 +32,7 @@ pub struct Series {
     warnings: Vec<String>,
     nodes: Vec<Node>,
     selection: Selection,
-    /// By their nodes the items that are lists, once they were asked for.
+    /// Cache by node: arrays of an item that is a list; `None` if the item is no list.
     each: Mutex<HashMap<usize, Option<Each>>>,
 }
 

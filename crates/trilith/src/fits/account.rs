@@ -1,4 +1,4 @@
-//! Everything in a FITS file that a tree with the arrays of some HDUs does not hold.
+//! Content of a FITS file that a tree with the arrays of some HDUs does not hold.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ const LAYOUT: [&str; 17] = [
     "SIMPLE", "XTENSION", "BITPIX", "NAXIS", "EXTEND", "PCOUNT", "GCOUNT", "GROUPS", "TFIELDS", "THEAP", "BSCALE", "BZERO",
     "CHECKSUM", "DATASUM", "EXTNAME", "EXTVER", "END",
 ];
-/// The same, with the number of an axis or column after them.
+/// Keywords of the layout of an HDU that end in the number of an axis or column.
 const NUMBERED: [&str; 7] = ["NAXIS", "TTYPE", "TFORM", "TDIM", "TSCAL", "TZERO", "TBCOL"];
 
 /// Returns what is lost if only the arrays of the HDUs `taken` (by number) leave the file, with the ASDF file in it: other HDUs,
@@ -72,7 +72,7 @@ fn says_more(card: &Card, hdu: &Hdu) -> bool {
 pub fn spare(fits: &FitsFile) -> Result<Vec<Diagnostic>> {
     let mut losses = Vec::new();
     let len = fits.source().len();
-    // All up to the next header belongs to an HDU whose data cannot be found.
+    // An HDU whose data cannot be found has all bytes up to the next header, so none of them are spare.
     for hdu in fits.hdus().iter().filter(|hdu| hdu.problem().is_none()) {
         let place = format!("/fits/{}", hdu.number());
         if !is_blank_after_end(fits, hdu)? {

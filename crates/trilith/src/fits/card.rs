@@ -26,13 +26,13 @@ pub enum CardValue {
     Integer(i128),
     /// A number with a point or an exponent.
     Float(f64),
-    /// Two numbers in brackets.
+    /// A complex number: two numbers in parentheses.
     Complex(f64, f64),
     /// Text without its trailing blanks; of COMMENT, HISTORY and blank keywords too.
     Text(String),
 }
 
-/// For people: a text in apostrophes, as in a card.
+/// Formats the value for people, a text in apostrophes as in a card.
 impl std::fmt::Display for CardValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -226,7 +226,7 @@ impl Card {
 /// Returns `true` if the record after `card` continues it: its text ends in `&`, and the record is CONTINUE.
 pub(super) fn is_continued(card: &[u8], next: &[u8]) -> bool {
     let last = card.get(card.len().saturating_sub(RECORD)..).unwrap_or_default();
-    // No other record has an `&`; looking for it first spares the parsing.
+    // A text that continues ends in `&`; looking for an `&` first spares the parsing.
     if !next.starts_with(b"CONTINUE") || next.get(8) == Some(&b'=') || !last.contains(&b'&') {
         return false;
     }
@@ -249,7 +249,7 @@ fn is_standard(keyword: &str) -> bool {
     keyword.len() <= 8 && keyword.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
-/// Each byte as the character of that number.
+/// Decodes Latin-1, in which each byte is the number of its character.
 fn latin1(bytes: &[u8]) -> String {
     bytes.iter().map(|b| char::from(*b)).collect()
 }

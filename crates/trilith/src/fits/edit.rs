@@ -31,7 +31,7 @@ const NAMES: [&str; 3] = ["EXTNAME", "EXTVER", "EXTLEVEL"];
 struct Row {
     /// The triple in the form of [`given`].
     triple: Value,
-    /// Its place in the old header, if it is one of its cards.
+    /// Index of the kept card in the old header, if the row keeps one.
     kept: Option<usize>,
 }
 
@@ -88,7 +88,7 @@ fn as_usage(error: &Error, path: String) -> Error {
     Error::invalid_input(error.message()).at_path(path).advised_by(error)
 }
 
-/// Each new row with the old one that it is: equal rows in the same order.
+/// Matches each new row with an equal old row, in the same order.
 fn aligned(old: &[Value], new: Vec<Value>) -> Vec<Row> {
     let front = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     let most = old.len().min(new.len()) - front;
@@ -109,7 +109,7 @@ fn aligned(old: &[Value], new: Vec<Value>) -> Vec<Row> {
     new.into_iter().zip(places).map(|(triple, kept)| Row { triple, kept }).collect()
 }
 
-/// For each item of `new` the item of `old` that it is, in a longest common subsequence.
+/// Returns for each item of `new` the index of its match in `old`, by a longest common subsequence.
 fn longest(old: &[Value], new: &[Value]) -> Vec<Option<usize>> {
     let width = new.len() + 1;
     let mut lengths = vec![0u32; (old.len() + 1) * width];

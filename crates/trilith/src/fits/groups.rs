@@ -16,7 +16,7 @@ use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// More parameters are refused, as columns of a table are.
+/// Largest number of parameters that is read, equal to the limit for columns of a table.
 const MOST: u64 = 999;
 
 /// The groups of an HDU: a field for each parameter, and `DATA`.

@@ -90,7 +90,7 @@ struct Image {
 }
 
 impl Image {
-    /// One bit plane of a quarter that begins at `start`.
+    /// Reads one bit plane of a quarter that begins at `start`.
     fn read_plane(&mut self, bits: &mut Bits<'_>, start: usize, (rows, columns): (usize, usize), plane: u8) -> Option<()> {
         let (half_rows, half_columns) = (rows.div_ceil(2), columns.div_ceil(2));
         let codes = match bits.take(4)? {
@@ -187,7 +187,7 @@ fn quadtree(bits: &mut Bits<'_>, rows: usize, columns: usize) -> Option<Vec<u8>>
     let mut before = 1;
     let sizes: Vec<(usize, usize)> = levels(rows, log).zip(levels(columns, log)).take(log.saturating_sub(1) as usize).collect();
     for (rows, columns) in sizes {
-        // Each bit of a code states whether the square below it has a separate code; the last comes first.
+        // Each bit of a code states whether a square of the next level has a separate code; the last square comes first.
         let mut next = vec![0u8; rows * columns];
         for (i, code) in next.iter_mut().enumerate().rev() {
             let (row, column) = (i / columns, i % columns);
@@ -246,7 +246,7 @@ impl Rounding {
         ]
     }
 
-    /// Two values at an edge, from their sum and difference.
+    /// Returns two values at an edge, from their sum and difference.
     fn pair(&self, sum: i64, difference: i64) -> [i64; 2] {
         let bit1 = self.bit0 << 1;
         let difference = Self::round(difference, bit1);

@@ -57,12 +57,12 @@ impl Hdu {
         self.problem.as_deref()
     }
 
-    /// Its place in the file, from 0.
+    /// Returns the index of the HDU in the file, from 0.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// Its header.
+    /// Returns the header of the HDU.
     pub fn header(&self) -> &Header {
         &self.header
     }

@@ -16,7 +16,7 @@ use crate::bytes::{Cursor, read_vec, to_usize};
 use crate::error::{Context, Error, Result};
 use crate::tree::Value;
 
-/// More cells are not described one by one in a tree.
+/// Largest number of cells that a tree describes one by one.
 pub(super) const MOST_CELLS: u64 = 100_000;
 
 /// The place of the values of one cell.
@@ -24,7 +24,7 @@ pub(super) const MOST_CELLS: u64 = 100_000;
 pub(super) struct Place {
     /// Number of values.
     pub count: u64,
-    /// Their bytes in the file.
+    /// Byte range of the values in the file.
     pub bytes: Range<u64>,
 }
 
@@ -165,7 +165,7 @@ pub(super) fn views(fits: &FitsFile, hdu: &Hdu, data: &Value) -> Result<Option<V
             cell.set("datatype", super::tree::datatype_value(&datatype));
             cell.set("byteorder", "big");
             cell.set("shape", Value::seq([place.count]).flow());
-            // There are no offsets.
+            // An empty cell may state any offset, so its offset is ignored.
             let offset = if place.count == 0 { 0 } else { place.bytes.start - first };
             if offset > 0 {
                 cell.set("offset", offset);

@@ -6,7 +6,7 @@ use super::FitsFile;
 use super::card::{Card, CardValue, RECORD};
 use crate::error::Error;
 
-/// Most cards that are reported.
+/// Largest number of cards that are reported.
 const MOST: usize = 1000;
 
 impl FitsFile {

@@ -38,7 +38,7 @@ pub fn meant(header: Node<'_>, array: Array) -> Result<Array> {
 /// The physical values of an array with this header, if its elements are those that are stored.
 fn physical(header: Header, array: Array) -> Result<Array> {
     if !has_lengths(&header)? {
-        // It is not known to be the array that the header describes.
+        // Without the lengths of all axes it is unknown whether the header describes this array.
         return Ok(array);
     }
     match kind(&header)? {

@@ -206,7 +206,7 @@ pub(super) fn cards_of_image(bitpix: i64, zero: Option<CardValue>, shape: &[u64]
 pub(super) struct ColumnType {
     /// The letter of TFORM.
     pub code: char,
-    /// Its repeat for each value.
+    /// Repeat count of TFORM that one value takes.
     pub each: u64,
     /// TZERO.
     pub zero: Option<CardValue>,

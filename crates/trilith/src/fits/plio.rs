@@ -58,7 +58,8 @@ mod tests {
 
     #[test]
     fn every_instruction_of_the_table_is_followed() {
-        // Two zeros; high 5; three of it; three zeros and a high; 2 more; 1 less.
+        // The list is: two zeros; set high to 5; three highs; three zeros and a high; raise by 2 and put; lower by 1 and put;
+        // raise by 1; lower by 2; one high.
         let code = |n: i16, data: i16| n << 12 | data;
         let body =
             [code(0, 2), code(1, 5), 0, code(4, 3), code(5, 4), code(6, 2), code(7, 1), code(2, 1), code(3, 2), code(4, 1)];

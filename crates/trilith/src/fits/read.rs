@@ -30,7 +30,7 @@ use crate::limits::Limits;
 pub struct FitsFile {
     source: SourceRef,
     hdus: Vec<Hdu>,
-    /// For each HDU the bytes of the file, with the sums of the HDU, once they are needed.
+    /// Source of each HDU, created when it is needed: the bytes of the file, with the sums of the HDU.
     checked: Vec<OnceLock<SourceRef>>,
     warnings: Vec<String>,
     limits: Arc<Limits>,
@@ -38,11 +38,11 @@ pub struct FitsFile {
 
 /// The first keyword of an HDU.
 enum HeaderStart {
-    /// It is the one that the standard demands.
+    /// The keyword that the standard demands.
     Standard,
-    /// It is another one, and the second or the third is right.
+    /// Another keyword, but the second or the third keyword of the header is right.
     OtherKeyword(Error),
-    /// There is no header, but another HDU follows at this byte.
+    /// No header, but another HDU follows at this byte.
     Missing(u64, Error),
 }
 
@@ -96,7 +96,7 @@ impl FitsFile {
     /// The byte at which the next header after a byte begins, or the end of the file.
     fn next_header(&self, after: u64) -> Result<u64> {
         let (mut at, len, mut start) = (after.next_multiple_of(BLOCK), self.source.len(), [0; 9]);
-        // Of a remote file each look would be a request.
+        // A remote file is not searched, because each read would be a request.
         while self.source.access().cost != Cost::Request && at.saturating_add(9) <= len {
             self.limits.charge_work(BLOCK)?;
             self.source.read_at(at, &mut start)?;
@@ -224,7 +224,7 @@ impl FitsFile {
         &self.limits
     }
 
-    /// The same, for the arrays of the file.
+    /// Returns the limits in shared form, for the arrays of the file.
     pub(super) fn shared_limits(&self) -> &Arc<Limits> {
         &self.limits
     }

@@ -19,7 +19,7 @@ pub(super) fn decode(bytes: &[u8], count: usize, width: usize, block: usize) -> 
     let mut input = Bits::new(rest);
     let mut out = vec![0; count];
     for numbers in out.chunks_mut(block.max(1)) {
-        // Even numbers are differences from 0 on, odd ones those below.
+        // Even codes are the differences 0, 1, 2 …, odd codes are -1, -2 ….
         let mut put = |number: &mut i32, coded: u32| {
             last = last.wrapping_add((coded >> 1) ^ 0u32.wrapping_sub(coded & 1));
             *number = match width {

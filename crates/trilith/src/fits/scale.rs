@@ -53,13 +53,13 @@ impl Linear {
 pub(super) enum How {
     /// Unchanged.
     Copy,
-    /// With the highest bit flipped: signed to unsigned and back.
+    /// Flip the highest bit: signed to unsigned and back.
     Flip,
     /// 1 to `T`, 0 to `F`.
     Letters,
     /// float16 to float32.
     Widen,
-    /// Whole numbers to longer ones.
+    /// Integers to wider integers.
     Extend { signed: bool },
     /// Characters of four bytes to ASCII; [`Rows::check`] finds those that are none.
     Narrow,

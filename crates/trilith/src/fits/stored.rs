@@ -29,7 +29,7 @@ pub(crate) struct StoredImage {
 pub(crate) enum Outside {
     /// The elements mean themselves, so that any value of their datatype will do.
     Plain,
-    /// This element, little-endian.
+    /// An element with these bytes, little-endian.
     Element(Vec<u8>),
     /// A missing value. The image has no BLANK, so a new one is needed.
     Missing,

@@ -221,7 +221,7 @@ impl Column {
         Ok((datatype, self.shape()))
     }
 
-    /// One value needs no axis.
+    /// Returns the shape of the values in a row. A single value needs no axis.
     fn shape(&self) -> Vec<u64> {
         match (self.dim.is_empty(), self.repeat) {
             (true, 1) => Vec::new(),
@@ -303,7 +303,7 @@ pub(super) fn row_type(columns: &[Column], width: u64) -> Result<(StructType, Ro
         let after = to_usize(element_count(&shape)?.saturating_mul(datatype.item_size()))?;
         let from = to_usize(column.offset)?;
         let end = rows.to.checked_add(after).ok_or_else(|| Error::malformed("a row has more bytes than memory has"))?;
-        // Of complex numbers both halves are the same, and none is converted.
+        // The size does not matter for complex numbers, because none is converted.
         let size = column.number_size();
         rows.steps.push(Step { how, from: from..from + before, to: rows.to..end, size });
         let mut field = Field::unnamed(datatype, Byteorder::Big).with_shape(shape);
@@ -386,7 +386,7 @@ pub(super) fn text_array(hdu: &Hdu, source: &SourceRef, is_meant: bool, limits: 
         let into = match (form.as_bytes().first(), chars) {
             (Some(b'A'), _) => None,
             (Some(b'I'), _) if (scale, offset) != (1.0, 0.0) => Some(Datatype::Float64),
-            // As CFITSIO and astropy take the width.
+            // Width that CFITSIO and astropy choose.
             (Some(b'I'), ..=4) => Some(Datatype::Int16),
             (Some(b'I'), ..=9) => Some(Datatype::Int32),
             (Some(b'I'), _) => Some(Datatype::Int64),

@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::tree::{Node, Tree, Value};
 use crate::yaml::{PrintOptions, print_document};
 
-/// These cards, each of 80 characters.
+/// Pads each of these cards to 80 characters.
 fn padded(cards: &[&str]) -> Vec<u8> {
     cards.iter().flat_map(|card| format!("{card:80}").into_bytes()).collect()
 }
@@ -228,7 +228,7 @@ fn bytes_behind_the_last_column_are_passed_over_but_kept() {
 fn columns_in_the_heap_give_their_cells() {
     let cards =
         ["TFIELDS = 4", "TFORM1  = 'PI(2)'", "TFORM2  = 'QI(2)'", "TZERO2  = 32768", "TFORM3  = 'PX(9)'", "TFORM4  = '1PL(1)'"];
-    // Two numbers at 0 of the heap, one at 2 (unsigned), nine bits at 4, a letter at 6.
+    // The heap has two numbers at 0, one at 2 (unsigned), nine bits at 4, and a letter at 6.
     let pair = |count: u32, at: u32| [count.to_be_bytes(), at.to_be_bytes()].concat();
     let wide = [1u64.to_be_bytes(), 2u64.to_be_bytes()].concat();
     let row = [pair(2, 0), wide, pair(9, 4), pair(1, 6)].concat();
@@ -483,7 +483,7 @@ fn hostile_tiles_are_errors() {
     check(&["ZBITPIX = -32", "ZQUANTIZ= 'MAGIC'"], ErrorKind::Unsupported);
 }
 
-/// By way of the text of a tree, as convert goes, and back.
+/// Converts a file to the text of a tree, as convert does, and back.
 fn there_and_back(bytes: &[u8]) -> (Listing, Vec<u8>) {
     let fits = open(bytes.to_vec()).unwrap();
     let mut arrays = Vec::new();

@@ -37,7 +37,7 @@ enum Method {
     Plain,
 }
 
-/// In which column the bytes of a tile are.
+/// Column that holds the bytes of a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Compressed,
@@ -50,7 +50,7 @@ enum Form {
 enum Dither {
     None,
     Subtract,
-    /// The same as [`Dither::Subtract`], but zeros are kept by a special number.
+    /// Like [`Dither::Subtract`], but a special number represents zero.
     KeepZero,
 }
 
@@ -342,7 +342,7 @@ impl Tiles {
             Method::Transformed => hcompress::decode(&bytes, count).ok_or_else(cut)?,
             _ => {
                 let (bytes, width) = self.unpacked(&bytes, count)?;
-                // As wide as the image: these are its values. Quantised floats are whole numbers of 4 bytes.
+                // Integers as wide as the pixels are values of the image. Quantised floats are integers of 4 bytes.
                 let is_quantised = !plan.number.is_integer() && plan.scale != Value::None;
                 if width == size && !(is_quantised && size == 4) {
                     return Ok(bytes);
@@ -363,7 +363,7 @@ impl Tiles {
         }
     }
 
-    /// Whole numbers as values of the image.
+    /// Converts integers to values of the image.
     fn values(&self, number: u64, row: &[u8], whole: &[i32]) -> Result<Vec<u8>> {
         let plan = &self.plan;
         match plan.number {
@@ -394,7 +394,7 @@ impl Tiles {
     }
 }
 
-/// Whole numbers as elements of a type that has all of them.
+/// Converts integers to elements of a type, and fails if one does not fit.
 fn elements<T, const N: usize>(whole: &[i32], fit: impl Fn(i32) -> Option<T>, to: impl Fn(i32) -> [u8; N]) -> Result<Vec<u8>> {
     if let Some(n) = whole.iter().find(|n| fit(**n).is_none()) {
         return Err(Error::malformed(format!("it has the value {n}, which ZBITPIX does not allow")));

@@ -238,7 +238,7 @@ fn from_columns(
 
 /// The cards kept next to the list.
 struct Kept {
-    /// By HDU, as they were numbered: each card with its place.
+    /// Kept cards with their indices, by the number that the HDU had.
     cards: BTreeMap<usize, Vec<(usize, Card)>>,
     /// The number that each HDU had, if cards of it are kept.
     before: Vec<Option<usize>>,

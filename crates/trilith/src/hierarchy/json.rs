@@ -16,7 +16,7 @@ use crate::yaml::Scalar;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Json {
-    /// Nothing.
+    /// A null.
     Null,
     /// A boolean.
     Bool(bool),

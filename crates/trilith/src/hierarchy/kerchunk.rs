@@ -35,7 +35,7 @@ pub struct References {
 }
 
 impl References {
-    /// None yet, but a group to put files into.
+    /// Creates references to no chunks, with a root group to put files into.
     pub fn new() -> Self {
         let mut made = Self::default();
         made.document(".zgroup", vec![("zarr_format".to_owned(), Json::Int(2))]);
@@ -82,7 +82,7 @@ impl References {
 
     /// The references as one text of JSON, in version 1 of their specification.
     pub fn json(&self) -> Json {
-        // With all documents in one place no reader needs to list keys.
+        // All documents are repeated in one place, so that no reader needs to list keys.
         let documents = self.refs.iter().filter(|(_, value)| matches!(value, Json::Map(_))).cloned().collect();
         let metadata =
             Json::Map(vec![("zarr_consolidated_format".to_owned(), Json::Int(1)), ("metadata".to_owned(), Json::Map(documents))]);

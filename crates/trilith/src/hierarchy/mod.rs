@@ -32,7 +32,7 @@ use crate::file::{Backend, File, Item};
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Hierarchy {
-    /// All nodes, the root first, each before those below it.
+    /// Groups and arrays: the root first, and each parent before its children.
     pub nodes: Vec<Node>,
     /// Items that cannot be reached: their paths, and why.
     pub problems: Vec<(String, Error)>,
@@ -42,9 +42,9 @@ pub struct Hierarchy {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Node {
-    /// Its path without a first `/`; that of the root is empty.
+    /// Path without a leading `/`; empty for the root.
     pub path: String,
-    /// Its attributes, in the order of the file.
+    /// Attributes, in the order of the file.
     pub attributes: Vec<(String, Json)>,
     /// The array; None for a group.
     pub array: Option<Array>,
@@ -91,7 +91,7 @@ impl Hierarchy {
         let mut walk = walk::Walk::new(backend.limits());
         let root = walk.item(&Item::new(backend, backend.root()), "")?;
         let mut found = Self { nodes: Vec::new(), problems: walk.problems };
-        // In a file set the first axis of all arrays counts the files.
+        // In a file set the first axis of all arrays counts the files, and is named by the axes of the root.
         let first: Vec<String> = backend.axes(&backend.root())?.names.into_iter().flatten().collect();
         found.add_root(root, &first);
         Ok(found)

@@ -1,4 +1,4 @@
-//! From items to nodes.
+//! Conversion of items to nodes.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ pub(super) enum Built {
     Value(Json),
     Array(Box<Leaf>),
     Group(Group),
-    /// Nothing: it cannot be read, and why is among the problems.
+    /// The item cannot be read; the reason is among the problems.
     Missing,
 }
 
@@ -27,7 +27,7 @@ pub(super) enum Built {
 #[derive(Default)]
 pub(super) struct Group {
     attributes: Vec<(String, Json)>,
-    /// Its arrays and groups, in the order of the file.
+    /// Children of the group, in the order of the file.
     below: Vec<(String, Built)>,
     known: Option<Conventions>,
 }

@@ -18,7 +18,7 @@ impl Steps {
         Self { first: 0, count: len, step: 1 }
     }
 
-    /// One past the last index.
+    /// Returns the index after the last one.
     fn end(self) -> u64 {
         self.first + (self.count - 1) * self.step + 1
     }
@@ -122,7 +122,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The same for the indices `from..to` of the next axis, in all of which the same regions begin and end.
+    /// Passes on the uncovered part for the indices `from..to` of the next axis, between which no region begins or ends.
     fn within(&mut self, regions: &[&Region], from: u64, to: u64, at: &mut Vec<Steps>) -> Result<()> {
         let axis = at.len();
         let step = |region: &Region| region.get(axis).map_or(1, |steps| steps.step);
@@ -183,7 +183,7 @@ mod tests {
 
     use super::*;
 
-    /// All elements of a region, by their indices.
+    /// Returns the indices of all elements of a region.
     fn elements(region: &[Steps]) -> Vec<Vec<u64>> {
         region.iter().fold(vec![Vec::new()], |all, steps| {
             let longer = |index: &Vec<u64>| {

@@ -261,7 +261,7 @@ impl ParallelWriter {
                 .at_path(path));
             }
         }
-        // Before anything is changed; it is compared again when the target is locked.
+        // The target is compared before anything is changed, and again when it is locked.
         self.draft.check_target()?;
         self.seal(&mut writing)?;
         writing.put_in_place()

@@ -113,7 +113,7 @@ pub(super) fn read(draft: Draft, head: [u8; 8]) -> Result<ParallelWriter> {
     let items = file.items()?;
     let notes = match &id {
         Some(id) => draft.notes(&super::id_text(id))?,
-        // After a crash while it was finished all of it was written.
+        // A draft without an id is complete: a crash interrupted only the last steps.
         None => Vec::new(),
     };
     let mut arrays = BTreeMap::new();
@@ -169,7 +169,7 @@ mod tests {
             let names: Vec<&str> = begun.arrays().map(|(name, _)| name).collect();
             assert_eq!(names, ["/l[0]", "/l[1]", "/rho", "/z"]);
             assert_eq!(begun.unwritten().unwrap().get("/rho"), Some(&20));
-            // Neither the file nor the draft is taken for complete.
+            // Readers take neither the file nor the draft for complete.
             let error = crate::open(&path).unwrap_err().to_string();
             assert!(error.contains("other processes are writing it"), "{error}");
             let draft = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
@@ -202,7 +202,7 @@ mod tests {
             assert_eq!(file.array("/x").unwrap().load::<f32>().unwrap(), [0.0, 1.0, 2.0, 3.0, 4.0]);
             assert_eq!(file.array("/l").unwrap().load::<i16>().unwrap(), [0, 7, 1, 7]);
             assert_eq!(file.array("/time").unwrap().load::<f64>().unwrap(), [2.5]);
-            // The same bytes as of a writer that has all of it.
+            // The file is equal to one that a single writer writes with all elements.
             let mut whole = filling(5, 4);
             whole.data.iter_mut().for_each(|(name, array)| *array = file.array(&format!("/{name}")).unwrap());
             let mut out = std::io::Cursor::new(Vec::new());
@@ -232,7 +232,7 @@ mod tests {
         assert!(text(begin("x = f8[4]", Datatype::Float64, vec![3])).contains("the layout has float64 [4]"));
         assert!(text(begin("x: f8(3) -> gzip", Datatype::Float64, vec![3])).contains("compressed array cannot be reserved"));
         assert!(text(begin("\"\" = { x = f8 }[3]", Datatype::Float64, vec![3])).contains("a part of the structs"));
-        // Without space for an array there is nothing to wait for, and another writer refuses such space.
+        // A file without reserved arrays needs no parallel writer, and other writers refuse reserved space.
         let layout = Layout::read(b"x = f8[1]").unwrap();
         let mut filling = Filling::default();
         filling.data.push(("x".to_owned(), Array::from_slice(&[1.0f64], &[1]).unwrap()));

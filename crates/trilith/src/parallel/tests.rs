@@ -67,7 +67,7 @@ fn partition() -> impl Strategy<Value = (Vec<u64>, Vec<Vec<Index>>)> {
             }
             from = to;
         }
-        // Any order.
+        // Regions may be written in any order, so they are shuffled.
         let count = regions.len();
         for n in 0..count {
             regions.swap(n, (seed.wrapping_mul(n as u64 + 7) % count as u64) as usize);
@@ -190,7 +190,7 @@ fn what_does_not_fit_is_an_error_that_says_how() {
     assert!(said(vec![Index::At(4)], &numbers(&[3])).contains("outside axis 0"));
     let text = begun.write_region("/whole", [], &numbers(&[2])).unwrap_err().to_string();
     assert!(text.contains("reserved are: /group/a"), "{text}");
-    // Nothing is a region, too; big-endian data are turned round.
+    // An empty region is valid, too; big-endian data are swapped.
     begun.write_region("/group/a", [Index::from(2..2)], &numbers(&[0, 3])).unwrap();
     let big = Array::from_bytes([0, 0, 1, 2].repeat(12), Datatype::Int32, Byteorder::Big, vec![4, 3]).unwrap();
     begun.write_region("/group/a", [], &big).unwrap();
@@ -262,7 +262,7 @@ fn a_file_that_another_writer_put_there_meanwhile_is_not_replaced() {
             assert!(error.kind() == ErrorKind::Io && error.to_string().contains("it was changed since writing began"), "{error}");
             assert_eq!(std::fs::read(&path).unwrap(), before, "{was_there} {is_sealed}");
         }
-        // The same bytes in another file are another file, too.
+        // A copy with the same bytes is another file, too.
         std::fs::rename(&path, folder.path().join("moved.asdf")).unwrap();
         if was_there {
             std::fs::copy(folder.path().join("moved.asdf"), &path).unwrap();

@@ -12,9 +12,9 @@ use crate::limits::Limits;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fate {
-    /// All of it.
+    /// The whole block.
     Whole,
-    /// All of it by its size, but its checksum is wrong.
+    /// The whole block by its size, but its checksum is wrong.
     Damaged,
     /// The first bytes, decoded: their number, and that of all.
     Part {
@@ -23,7 +23,7 @@ pub enum Fate {
         /// Bytes that there were.
         of: u64,
     },
-    /// Nothing, for this reason.
+    /// No readable bytes, for this reason.
     Lost(String),
 }
 
@@ -34,13 +34,13 @@ impl Fate {
     }
 }
 
-/// One block of the report.
+/// The outcome for one block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockFate {
-    /// Its number.
+    /// Number of the block.
     pub number: usize,
-    /// Its offset in the damaged file; None if it was not found.
+    /// Offset of the block in the damaged file; `None` if it was not found.
     pub offset: Option<u64>,
     /// The outcome.
     pub fate: Fate,
@@ -70,7 +70,7 @@ impl Piece {
     }
 }
 
-/// Every block after `from`, by number.
+/// Finds every block after offset `from`, in the order of their numbers.
 pub(super) fn find(
     source: &SourceRef,
     header: &Header,

@@ -40,7 +40,7 @@ pub enum ArrayFate {
         /// Rows that there were.
         of: u64,
     },
-    /// Nothing of it could be read, for this reason; it is null now, or left out of a Dudley file.
+    /// No element of the array could be read, for this reason. The array becomes null, or is left out of a Dudley file.
     Lost(String),
 }
 
@@ -52,7 +52,7 @@ pub struct Report {
     pub generation: &'static str,
     /// Lines of the file that were left out of the tree, and why; None if there is no tree at all.
     pub tree: Option<Vec<(u32, String)>>,
-    /// Every block by its number.
+    /// Outcome for each block, by its number.
     pub blocks: Vec<BlockFate>,
     /// Arrays that are not whole, by tree path; lists that are not, in Dudley files.
     pub arrays: Vec<(String, ArrayFate)>,
@@ -229,7 +229,7 @@ fn mend(tree: &Tree, pieces: &[blocks::Piece], limits: &Limits, report: &mut Rep
 /// Returns the outcome for an array, or None if it is whole.
 fn fate(node: Node<'_>, pieces: &[blocks::Piece], limits: &Limits) -> Result<Option<ArrayFate>> {
     if ndarray::is_chunked(node) {
-        // Each block keeps its number; what its chunks have lost is told when the file is verified.
+        // Each block keeps its number. Verifying the written file reports the chunks that are lost.
         return Ok(None);
     }
     let array = Ndarray::read(node, limits)?;
@@ -270,7 +270,7 @@ impl Source for Extent {
 }
 
 impl Salvage {
-    /// The same as it must read where references begin at `to`; those of the file are what `resolve` resolves.
+    /// Rewrites the references of the tree, which `resolve` resolves, so that they are relative to `to`.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and the errors of the edit.
@@ -341,7 +341,7 @@ impl Salvage {
                     }
                 }
                 (_, Some(data)) => {
-                    // Nobody knows whether what is left of it is right.
+                    // Without a checksum, because nothing proves that the readable part is right.
                     writer.unproven(&**data)?;
                 }
                 // The number stays taken, so that later ones keep theirs.

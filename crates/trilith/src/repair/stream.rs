@@ -139,7 +139,7 @@ fn find(source: &SourceRef, order: Byteorder, resolve: &dyn Resolve, limits: &Li
                 Some(at) => trimmed(read_vec(&**source, at, source.len().saturating_sub(at), limits)?),
                 None => file.layout().text().as_bytes().to_vec(),
             };
-            // No layout at all says of all bytes that they are nothing.
+            // An empty layout is not accepted for a file with data.
             let is_right = data_end.is_none_or(|at| {
                 let is_empty = file.layout().item_count() <= 1 && at > Signature::LEN;
                 !is_empty && ends_before(file.layout(), source, order, limits, at)

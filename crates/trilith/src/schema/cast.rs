@@ -22,7 +22,7 @@ pub(super) const NAMES: [&str; 14] = [
     "complex128",
 ];
 
-/// For each simple datatype, the ones that hold all its values; bit n is `NAMES[n]`.
+/// For each simple datatype, a mask of the datatypes that hold all its values. Bit n stands for `NAMES[n]`.
 const SAFE: [u16; 14] = [
     0b11111111111111, // bool8
     0b11111000011110, // int8
@@ -90,7 +90,7 @@ impl Kind {
         Some((Self::read_at(node.get("datatype")?, depth + 1)?, shape))
     }
 
-    /// In the words of the standard.
+    /// Returns the datatype in the spelling of the standard.
     pub(super) fn words(&self) -> String {
         match self {
             Kind::Simple(at) => NAMES.get(*at).copied().unwrap_or("").to_owned(),
@@ -148,7 +148,7 @@ struct Elements {
     /// Beyond int64.
     wide: bool,
     float: bool,
-    /// Neither fits any type.
+    /// An element, such as a timestamp, that fits no datatype.
     other: bool,
     text: Option<u64>,
 }

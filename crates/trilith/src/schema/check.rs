@@ -166,7 +166,7 @@ impl<'a, 't> Check<'a, 't> {
         if found == 0 || node.is_alias() {
             return parts.iter().any(|part| self.fits(node, *part));
         }
-        // Most alternatives are for another type; of the others the type is right already.
+        // Skips alternatives for another type. The other alternatives need no check of the type.
         parts.iter().any(|part| {
             let Some(part) = program.parts.get(part.0 as usize).filter(|part| part.types & found != 0) else { return false };
             let rules = match part.rules.split_first() {
@@ -307,7 +307,7 @@ impl<'a, 't> Check<'a, 't> {
         found
     }
 
-    /// Two items of a sequence that are the same.
+    /// Returns the indices of two equal items of a sequence.
     pub(super) fn duplicate(&mut self, node: Node<'t>) -> Option<(usize, usize)> {
         let mut budget = self.most_steps.saturating_sub(self.steps);
         let found = unique::duplicate(node, &mut budget);

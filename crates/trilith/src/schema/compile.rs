@@ -17,18 +17,18 @@ use crate::tree::{Node, NodeId};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct PartId(pub(super) u32);
 
-/// One part: what holds at one place of a schema document.
+/// The rules for one node of a schema document.
 #[derive(Debug)]
 pub(super) struct Part {
     /// Cheap and telling rules first.
     pub(super) rules: Box<[Rule]>,
-    /// Its place in the text.
+    /// Node of the schema document.
     pub(super) place: Place,
     /// The types that can fit, as bits of [`Json`]: a quick no for everything else.
     pub(super) types: u8,
 }
 
-/// Every type; what has none (a date, bytes, a set) is never told by its bits.
+/// Mask of all JSON types. Values without a JSON type (dates, bytes, sets) are not decided by this mask.
 pub(super) const ANY: u8 = u8::MAX;
 
 /// A node of a schema document.
@@ -113,12 +113,12 @@ pub(super) enum Dependency {
 #[derive(Debug)]
 pub(super) struct DatatypeRule {
     pub(super) place: Place,
-    /// None if the schema names no datatype that there is.
+    /// Required datatype; `None` if the schema names an unknown one.
     pub(super) kind: Option<Kind>,
     pub(super) exact: bool,
 }
 
-/// Everything compiled so far.
+/// The documents and parts that have been compiled so far.
 #[derive(Debug, Default)]
 pub(super) struct Program {
     pub(super) documents: Vec<Document>,
@@ -128,7 +128,7 @@ pub(super) struct Program {
     queue: VecDeque<Task>,
     /// Gaps, in words: missing schemas, patterns that this engine cannot run.
     pub(super) notes: Vec<String>,
-    /// Those of the notes that leave a rule out, and so a verdict open.
+    /// Notes about a rule that is left out, which leaves the verdict open.
     pub(super) gaps: Vec<String>,
 }
 
@@ -309,9 +309,9 @@ impl Program {
 
 /// The target of a URI.
 enum Located {
-    /// To this place, whose references are relative to this URI.
+    /// The node that the URI names, and the base URI of its references.
     At(Place, Arc<str>),
-    /// NoReferences: the number of the gap that it leaves.
+    /// No such node: the index of the gap that this leaves.
     NoReferences(u32),
 }
 

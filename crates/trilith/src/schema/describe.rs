@@ -17,9 +17,9 @@ use crate::tree::{Node, NodeKind, Tree, TreePath};
 pub struct Description {
     /// URI and pointer of the schema.
     pub schema: String,
-    /// Its title; "" if it has none.
+    /// Title of the schema; "" if it has none.
     pub title: String,
-    /// Its description; "" if it has none.
+    /// Description of the schema; "" if it has none.
     pub text: String,
     /// The datatype, type or values that it requires, in words; "" if it requires none.
     pub rule: String,
@@ -74,7 +74,7 @@ impl Validator {
     fn parts_of_tag(&mut self, node: Node<'_>, standard: Option<&str>) -> Result<Vec<PartId>> {
         let Some(tag) = own_tag(node) else { return Ok(Vec::new()) };
         let found = match self.schemas.of_tag(tag, standard) {
-            // For a description any version of the standard will do.
+            // A description may come from any version of the standard.
             Tagged::OtherStandard => self.schemas.of_tag(tag, None),
             found => found,
         };

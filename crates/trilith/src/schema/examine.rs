@@ -53,11 +53,11 @@ impl Examination {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Example {
-    /// Its number, from 0.
+    /// Index of the example, from 0.
     pub index: usize,
-    /// Its title.
+    /// Title of the example.
     pub title: String,
-    /// Its problems, or the reasons why it is not checked, in words; line 1 is the first of the example.
+    /// Problems of the example, or the reasons why it is not checked. Line 1 is the first line of the example.
     pub problems: Vec<String>,
 }
 
@@ -230,7 +230,7 @@ impl Validator {
 /// The verdict on an example.
 enum Verdict {
     Right,
-    /// Why it is wrong.
+    /// The problems of the example.
     Wrong(Vec<String>),
     /// The reason why there is no verdict.
     Open(Vec<String>),

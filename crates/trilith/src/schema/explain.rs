@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::spelling::nearest;
 use crate::tree::{Node, TreePath};
 
-/// One reason, before it is told.
+/// The reason of a mismatch, before it becomes a diagnostic.
 #[derive(Debug, Clone)]
 pub(super) struct Reason<'t> {
     node: Node<'t>,
@@ -27,7 +27,7 @@ pub(super) struct Reason<'t> {
 /// The severity of a mismatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sort {
-    /// Another kind of thing: type or tag.
+    /// A wrong type or tag.
     Kind,
     /// The right kind with a wrong value.
     Value,
@@ -242,8 +242,8 @@ impl<'c, 'a, 't> Explain<'c, 'a, 't> {
         }
         self.reasons = outer;
         match best {
-            // Every branch asks for another kind of thing.
             Some((score, reasons)) if score.same_kind => self.reasons.extend(reasons),
+            // Every branch requires another type or tag.
             _ => {
                 kinds.retain(|kind| !kind.is_empty());
                 let mut rule: Vec<String> = Vec::new();

@@ -39,7 +39,7 @@ impl Json {
         })
     }
 
-    /// In words, for messages.
+    /// Returns the name of the type for messages.
     pub(super) fn words(self) -> &'static str {
         match self {
             Json::Null => "null",
@@ -141,7 +141,7 @@ pub(super) fn compared_tag(node: Node<'_>) -> Option<std::borrow::Cow<'_, str>> 
         NodeKind::Sequence if yaml_tag(node) == Some("omap") => "omap",
         NodeKind::Sequence => "seq",
         NodeKind::Scalar => match node.scalar() {
-            // No tag fits these in Python asdf, not even a pattern that fits any.
+            // In Python asdf no tag pattern matches these values, not even one that matches any tag.
             Scalar::Null | Scalar::Timestamp(_) => return None,
             Scalar::Bool(_) => "bool",
             Scalar::Int(_) | Scalar::BigInt(_) => "int",

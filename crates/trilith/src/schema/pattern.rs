@@ -109,7 +109,7 @@ fn translate(source: &str) -> String {
     out
 }
 
-/// After `(`: the name of a group (`?P<name>`) becomes `?:`, whatever else is there is kept.
+/// Rewrites the text after `(`: the name of a group (`?P<name>`) becomes `?:`, and anything else is kept.
 fn named_group(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String) {
     let rest: String = chars.clone().take(100).collect();
     let name = rest.strip_prefix("?P<").and_then(|rest| rest.split_once('>')).map(|(name, _)| name);

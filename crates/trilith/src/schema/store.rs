@@ -45,9 +45,9 @@ struct Binding {
 pub enum Tagged {
     /// The URIs of its schemas.
     Schemas(Vec<String>),
-    /// It is known, but not to this version of the standard.
+    /// The tag is known, but not in this version of the standard.
     OtherStandard,
-    /// It is not known.
+    /// The tag is unknown.
     Unknown,
 }
 
@@ -61,7 +61,7 @@ pub enum Added {
     Manifest(usize),
     /// A schema without `id`, to which nothing can refer.
     WithoutId,
-    /// Neither.
+    /// A document that is neither a schema nor a manifest.
     Other,
 }
 
@@ -126,7 +126,7 @@ pub(super) fn version_of(text: &str) -> Option<[u32; 3]> {
 }
 
 impl Schemas {
-    /// No schemas at all.
+    /// Returns an empty set of schemas.
     pub fn empty() -> Self {
         Self::default()
     }

@@ -1,4 +1,4 @@
-//! One pass over a tree: the nodes that schemas check, and the rules of the standard that are in no schema.
+//! Surveys a tree in one pass: the nodes that schemas check, and the rules of the standard that are in no schema.
 
 use std::collections::HashSet;
 
@@ -129,7 +129,7 @@ impl<'t> Survey<'t> {
     }
 
     fn scalar(&mut self, node: Node<'t>) {
-        // Any number of that size has at least this number of characters.
+        // An integer of that size has at least 18 characters: `0x8000000000000000`.
         let raw = node.raw();
         if raw.len() < 18 || !raw.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+') {
             return;

@@ -131,7 +131,7 @@ fn aliases_and_cycles_end() {
     let schema = "{definitions: {n: {type: [array, string], items: {$ref: '#/definitions/n'}}}, $ref: '#/definitions/n'}";
     assert!(report(schema, &parse("&a [*a, [*a, x]]")).is_valid());
     assert!(!report(schema, &parse("&a [*a, [*a, 1]]")).is_valid());
-    // Each level doubles what the one below would cost.
+    // If aliases were followed each time, each level would double the cost of the level below.
     let mut text = "l0: &l0 [x]\n".to_owned();
     for n in 1..40 {
         text.push_str(&format!("l{n}: &l{n} [*l{m}, *l{m}]\n", m = n - 1));
@@ -195,7 +195,7 @@ fn what_is_missing_is_noted_and_leaves_the_verdict_open() {
     ] {
         let mut validator = Validator::new(Schemas::empty());
         validator.add_custom(schema, "").unwrap();
-        // For every tree again, not only for the first.
+        // The note is repeated for every tree, not only for the first.
         for _ in 0..2 {
             let found = validator.validate(&parse(met), None).unwrap();
             assert!(found.is_valid() && !found.is_decided() && found.notes == 1, "{schema}: {:?}", found.problems);

@@ -7,7 +7,7 @@ use std::hash::{BuildHasher as _, Hash, Hasher};
 use super::instance::{DEPTH, Json, Number, Pairs, json, own_tag, same};
 use crate::tree::{Node, Scalar};
 
-/// Two items of a sequence that are the same; at most `budget` nodes are looked at.
+/// Returns the indices of two equal items of a sequence. At most `budget` nodes are visited.
 pub(super) fn duplicate(node: Node<'_>, budget: &mut u64) -> Option<(usize, usize)> {
     // Random, so that no file can have items that all have the same hash.
     let state = RandomState::new();
@@ -25,7 +25,7 @@ pub(super) fn duplicate(node: Node<'_>, budget: &mut u64) -> Option<(usize, usiz
     None
 }
 
-/// The same for nodes that [`same`] takes for the same.
+/// Returns a hash that is equal for nodes that [`same`] takes for equal.
 fn hash(node: Node<'_>, state: &RandomState, depth: usize, budget: &mut u64) -> u64 {
     *budget = budget.saturating_sub(1);
     let mut hasher = state.build_hasher();

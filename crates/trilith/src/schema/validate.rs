@@ -68,7 +68,7 @@ impl Validator {
         }
     }
 
-    /// Other limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -261,7 +261,7 @@ struct Findings {
 
 /// Minimum number of explained nodes. Beyond that, once there are enough problems, each node counts as one.
 const EXPLAINED: usize = 1000;
-/// For how many unknown tags one that may have been meant is looked for.
+/// Maximum number of unknown tags for which a similar known tag is searched.
 const NEAR: usize = 100;
 /// Maximum number of different problems that are remembered, so that none is reported twice.
 const REMEMBERED: usize = 100_000;

@@ -47,7 +47,7 @@ enum Aspect {
     Mean,
     /// The number of the item of `--each`.
     Index,
-    /// Of the coordinates: the corners on the sky.
+    /// Corners of the image on the sky, by its coordinates.
     Footprint,
     Centre,
     Scale,

@@ -30,7 +30,7 @@ pub(crate) fn verify_stream(file: &DudleyFile, deep: bool, progress: Progress<'_
     if let LayoutOrigin::Embedded(at) = file.origin() {
         report.warnings.extend(file.signs_of_a_cut(Some(*at))?);
     }
-    // Other formats say by themselves that two names are one item: links, and strings that are stored once.
+    // Other formats declare that two names are one item: with links, and with strings that are stored once.
     if !matches!(file.origin(), LayoutOrigin::Derived(_)) {
         report.warnings.extend(items.evaluation().overlaps()?.iter().map(ToString::to_string));
     }

@@ -26,7 +26,7 @@ impl Builder {
             "sine1d" | "tangent1d" => {
                 let [amplitude, frequency, phase] = self.plain(item, ["amplitude", "frequency", "phase"])?;
                 let function = numpy(if name == "sine1d" { "sin" } else { "tan" })?;
-                // As astropy: the phase is added before the factor.
+                // The phase is added before the factor 2π, as in astropy.
                 let turns = [Transform::linear(frequency, phase), Transform::scale(TAU)];
                 Transform::chain(turns.into_iter().chain([function, Transform::scale(amplitude)]).collect()).map_err(from_wcs)?
             }

@@ -107,7 +107,7 @@ pub(super) fn whole(item: &Item<'_>) -> Result<usize> {
     }
 }
 
-/// Whole numbers of a list: at most as many as other lists may have.
+/// Reads a list of non-negative integers. Its length is limited like that of any list in coordinates.
 pub(super) fn wholes(item: &Item<'_>) -> Result<Vec<usize>> {
     list(item)?.iter().map(whole).collect()
 }

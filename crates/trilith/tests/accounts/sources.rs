@@ -160,7 +160,7 @@ impl Maker<'_> {
         map
     }
 
-    /// The same with one key that is no text, unless there is a text that reads like it.
+    /// Adds a key that is not a string to a mapping, unless a string key reads like one.
     fn with_a_typed_key(&mut self, map: &Value, depth: u64) -> Value {
         let keys = [Value::from(1), Value::from(0), Value::from(true), Value::null(), Value::from(2.5), Value::from(-7)];
         let (key, value) = (self.dice.of(&keys), self.value(depth));

@@ -72,10 +72,10 @@ fn write(what: &str, path: &str, megabytes: usize) -> Outcome<(f64, f64)> {
         options.checksums = what == "write-md5";
         let mut builder = Builder::new(Target::newest()).with_options(options);
         let node = builder.array(&array, &ArrayOptions::default())?;
-        // As `Builder::write` does, which also syncs: np.save does not.
+        // `Builder::write` also syncs, but np.save does not, so the file is created here.
         let mut file = std::fs::File::create(path)?;
-        // As np.save does, for header and tree as well: where ext4 has yet to find room when a file is closed that was
-        // truncated, it writes all of it out at once.
+        // Space is reserved, as np.save does, but for header and tree as well. If ext4 has to find space when it closes a
+        // file that was truncated, it writes the whole file out at once.
         trilith::bytes::reserve(&file, builder.plain_bytes() + (1 << 20))?;
         builder.write_to(&mut file, Value::map([("a", node)]))?;
         let len = file.stream_position()?;

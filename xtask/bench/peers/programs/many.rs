@@ -59,7 +59,7 @@ fn list(path: &str) -> Outcome<usize> {
     Ok(text.len())
 }
 
-/// As the C interface does it: what any kind of file is opened with, and nothing printed.
+/// Lists arrays like the C interface: opens any kind of file, and prints nothing.
 fn list_any(path: &str) -> Outcome<usize> {
     let file = trilith::open(path)?;
     let mut length = 0;

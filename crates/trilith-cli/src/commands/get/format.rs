@@ -84,7 +84,7 @@ pub(super) fn array(array: &Array, format: Format, out: &mut dyn Write) -> Resul
     }
 }
 
-/// One line for each row of the last axis; masked elements as `--`.
+/// Writes a line for each row of the last axis; masked elements as `--`.
 fn text(array: &Array, out: &mut dyn Write) -> Result<()> {
     let row = array.shape().last().copied().unwrap_or(1).max(1);
     let mut column = 0;

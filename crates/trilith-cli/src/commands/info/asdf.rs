@@ -15,7 +15,7 @@ fn is_plain_fits(file: &AsdfFile) -> bool {
     file.container().is_some_and(|container| container.hdu == 0)
 }
 
-/// One HDU of a FITS file, by its header.
+/// An HDU of a FITS file, by its header.
 struct Hdu {
     number: usize,
     /// PRIMARY, or the value of XTENSION.
@@ -105,7 +105,7 @@ pub(crate) fn facts(name: &str, file: &AsdfFile) -> Result<Value> {
     }))
 }
 
-/// One block as JSON; offsets count from the start of the outer file.
+/// Returns a block as JSON; offsets count from the start of the outer file.
 pub(crate) fn block_json(file: &AsdfFile, block: &Block, base: u64) -> Value {
     let mut value = json!({
         "index": block.index,

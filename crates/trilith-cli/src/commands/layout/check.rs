@@ -51,7 +51,7 @@ impl Check {
                         parsed.diagnostics.extend(overlaps);
                     }
                 }
-                // This fault does not depend on the parameters.
+                // Faults other than missing values (E409) do not depend on the parameters.
                 Err(Fault::Text(fault)) if fault.code != Code::E409.name() => parsed.diagnostics.push(*fault),
                 Err(_) => {}
             }

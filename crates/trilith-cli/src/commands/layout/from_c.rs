@@ -64,7 +64,7 @@ pub(super) struct FromC {
 /// With `lengths` the layout is a template: their struct is the summary block, and items follow it as `fwrite` writes them.
 /// `defines` are macros, as `-D` of a compiler has them: `NAME` or `NAME=VALUE`.
 pub(super) fn read_c(source: &str, model: CModel, lengths: &[Length], defines: &[String]) -> Result<FromC> {
-    // They are defined first, and stand last so that every other place is that of the source.
+    // The macros are defined first, but their text comes last, so that positions in the source stay unchanged.
     let mut text = source.to_owned();
     for define in defines {
         let (name, value) = define.split_once('=').unwrap_or((define, "1"));
@@ -97,7 +97,7 @@ pub(super) fn read_c(source: &str, model: CModel, lengths: &[Length], defines: &
     Ok(FromC { text, left_out: reader.left_out, notes: found.notes })
 }
 
-/// Most declarations nest no deeper.
+/// Largest nesting of declarations.
 const DEPTH: usize = 64;
 /// Macros that are expanded at most.
 const EXPANSIONS: usize = 10_000;
@@ -235,14 +235,14 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// One declaration, or none of it if a layout cannot say all.
+    /// Reads one declaration, or omits it if a layout cannot express all of it.
     fn declaration(&mut self) -> Result<()> {
         let (start, written) = (self.at, std::mem::take(&mut self.out));
         self.types.mark();
         self.constants.mark();
         let is_typedef = self.eat("typedef");
         let done = self.datatype(0).and_then(|ty| self.declared(&ty, is_typedef));
-        // After an error nothing of the declaration is written, however far it had come.
+        // After an error the declaration writes nothing, however far it had come.
         let made = std::mem::replace(&mut self.out, written);
         match done {
             Err(error) if error.kind() == trilith::ErrorKind::Unsupported => {
@@ -560,7 +560,7 @@ impl<'t> Reader<'t> {
         if !self.eat("{") {
             let tag = tag.ok_or_else(|| self.wrong("the name of a struct, or `{`"))?;
             let known = self.types.get(&format!("struct {tag}")).cloned();
-            // Only a pointer can be to a struct that is not known.
+            // An unknown struct is allowed only as the target of a pointer.
             let pointer = self.peek().is_some_and(|token| token.text == "*");
             return match known {
                 Some(known) => Ok(known),
@@ -680,7 +680,7 @@ mod tests {
         let layout = Layout::read(text.as_bytes()).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let found = layout.evaluate_with(&Options::default(), &[]).unwrap();
         let all = found.find("/all").unwrap().unwrap();
-        // As a C compiler on a 64-bit UNIX lays it out.
+        // The layout is that of a C compiler on 64-bit UNIX.
         assert!(
             all.datatype.starts_with("{in:{a:|i1@0, b:f8@8, c:i2(16)@16}(2)@0, n:u8@96, p:{x:f4@0, y:f4@4}@104, k:i4@112"),
             "{all:?}"
@@ -767,7 +767,7 @@ mod tests {
         for source in ["int x;\nunion { int i; } u;", "extern union u u;\nint x;", "static const int n = 3;\nint x;"] {
             assert!(read_c(source, CModel::default(), &[], &[]).unwrap().text.ends_with("x = i4\n"), "{source}");
         }
-        // Nothing is between items.
+        // Items follow each other without padding.
         for (source, expected) in [
             ("char c; int16_t k; double x[4];", "c = i1\nk = i2 %1\nx = f8[4] %1\n"),
             ("struct h { char t; int64_t n; }; struct h h; short k; double x;", "h = h\nk = i2\nx = f8 %1\n"),
@@ -878,7 +878,7 @@ mod tests {
             options.order = Some(trilith::array::Byteorder::Little);
             let found = layout.evaluate_with(&options, &[3, 2]).unwrap();
             let at = |path: &str| found.find(path).unwrap().unwrap().address;
-            // As gcc lays the struct out, of 80 bytes.
+            // The offsets are those of gcc, in a struct of 80 bytes.
             assert_eq!([at("/kind"), at("/nx"), at("/first"), at("/id"), at("/z")], [Some(8), Some(12), Some(24), Some(56), Some(64)]);
             assert_eq!([at("/other"), at("/rho")], [Some(80), Some(160)], "{text}");
         }
@@ -903,7 +903,7 @@ mod tests {
             ("double rho[nx*ny];", "rho = f8[nx, ny]"),
             ("double rho[(ny-1)*(nx-1)];", "rho = f8[ny-, nx-]"),
             ("double rho[2 * nx][ny];", "rho = f8[2, nx, ny]"),
-            // Nothing is between arrays, whatever they are.
+            // Arrays follow each other without padding, whatever their types are.
             ("char c[nx]; float complex z[nx]; double complex w[ny];", "c = S1[nx]\nz = c8[nx] %1\nw = c16[ny] %1"),
             ("double complex w[ny]; float complex z[nx];", "w = c16[ny] %8\nz = c8[nx]"),
             ("typedef double vec[3]; char c[nx]; vec v[ny];", "vec {\"\" = f8[3]}\nc = S1[nx]\nv = vec[ny] %1"),

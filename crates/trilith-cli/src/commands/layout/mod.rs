@@ -92,7 +92,7 @@ pub(super) struct Input {
     /// The layout, or a native file that holds one, or - for standard input
     #[arg(value_name = "FILE.dud")]
     pub file: String,
-    /// Its dialect (default: detected)
+    /// Dialect of the layout (default: detected)
     #[arg(long, value_name = "DIALECT")]
     pub dialect: Option<DialectName>,
 }

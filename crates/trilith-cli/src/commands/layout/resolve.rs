@@ -121,7 +121,7 @@ impl Stream {
     }
 }
 
-/// Neither `--params` nor `--data`: only lengths of compressed arrays may stay unknown.
+/// Answers without `--params` and `--data`: only lengths of compressed arrays may stay unknown.
 fn nothing(request: &ParamRequest) -> Result<Supply> {
     if request.is_length {
         return Ok(Supply::Unknown);

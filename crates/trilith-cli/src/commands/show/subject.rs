@@ -22,7 +22,7 @@ pub(super) struct Subject {
     pub columns: Columns,
     /// The kind of drawing.
     pub what: What,
-    /// Its unit, if it has one.
+    /// Unit of the array; empty if it has none.
     pub unit: String,
     /// A remark on the parts that are not shown.
     pub note: Option<String>,

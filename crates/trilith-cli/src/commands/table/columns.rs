@@ -21,7 +21,7 @@ const BATCH: usize = 16 << 10;
 /// Number of rows of a row group of a Parquet file, as DuckDB writes and reads them.
 const GROUP: usize = 120 << 10;
 
-/// Both can be written.
+/// Accepts both formats, which this build can write.
 #[expect(clippy::unnecessary_wraps, reason = "a build without them refuses")]
 pub(super) fn check() -> Result<()> {
     Ok(())

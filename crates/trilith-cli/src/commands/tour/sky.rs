@@ -15,14 +15,14 @@ pub(super) struct Size {
     dead: usize,
 }
 
-/// Some hundred kilobytes.
+/// Size of an exposure of some hundred kilobytes.
 pub(super) const SMALL: Size = Size { side: 256, stars: 60, spoiled: 47, dead: 171 };
-/// Some forty megabytes.
+/// Size of an exposure of some forty megabytes.
 pub(super) const LARGE: Size = Size { side: 2048, stars: 400, spoiled: 3000, dead: 1371 };
 
 /// The arrays of one exposure.
 pub(super) struct Sky {
-    /// One sigma of each pixel, float16.
+    /// Standard deviation of each pixel, float16.
     pub error: Array,
     /// Quality bits of each pixel, uint32.
     pub quality: Array,
@@ -44,12 +44,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Between 0 and 1.
+    /// Returns a number from 0 to 1, without 1.
     fn uniform(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1u32 << 24) as f32
     }
 
-    /// Nearly normal, mean 0, sigma 1: the sum of twelve uniform numbers would do, six are enough here.
+    /// Returns a nearly normal number with mean 0 and sigma 1: the sum of six uniform numbers is good enough here.
     fn normal(&mut self) -> f32 {
         let bits = self.next();
         let sum: u64 = (0..6).map(|i| bits >> (i * 10) & 0x3ff).sum();
@@ -57,7 +57,7 @@ impl Random {
     }
 }
 
-/// One star of the catalog.
+/// A star of the catalog.
 struct Star {
     x: f32,
     y: f32,

@@ -328,7 +328,7 @@ impl Plan {
             let start = out.len();
             out.extend_from_slice(&[0; 4]);
             self.inner(part, &mut out)?;
-            // As long as the part: stored uncompressed.
+            // A part that does not become shorter is stored uncompressed; its length tells so.
             if out.len() - start - 4 >= part.len() {
                 out.truncate(start + 4);
                 out.extend_from_slice(part);
@@ -353,7 +353,7 @@ impl Plan {
                 out.truncate(start + n);
             }
             Blosc::Zlib => super::zlib::pack(self.level, part, out).map_err(failed)?,
-            // As c-blosc maps its nine levels.
+            // c-blosc maps its nine levels to those of zstd in this way.
             Blosc::Zstd => {
                 let level = if self.level < 9 { 2 * self.level - 1 } else { 22 };
                 super::zstd::pack(level, part, out).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! One bzip2 stream from blocks compressed side by side.
+//! Encoder of one bzip2 stream, whose blocks are compressed in parallel.
 
 use std::io::Write;
 

@@ -78,7 +78,7 @@ fn stream_level(header: &[u8]) -> Option<u8> {
 /// Streams decoded in order by one thread.
 type Serial = Pulling<Bunzip>;
 
-/// One stream of them.
+/// Decoder of bzip2 streams, one after the other, with the counts that are charged to the limits.
 struct Bunzip {
     stream: Decompress,
     limits: Limits,

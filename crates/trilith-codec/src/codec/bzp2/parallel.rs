@@ -30,7 +30,7 @@ struct Mark {
     end: bool,
 }
 
-/// One thing to do after the blocks of a batch are decoded.
+/// A step after the blocks of a batch are decoded.
 enum Step {
     /// The next decoded block in order, with its CRC.
     Block { crc: u32 },

@@ -46,14 +46,14 @@ pub enum Step {
         bits: Option<u64>,
         /// The shape of the array; nothing depends on it.
         original_shape: Option<Vec<u64>>,
-        /// For the writer: quantisation steps for each standard deviation of the noise, 4 unless given.
+        /// Number of quantization steps for each standard deviation of the noise, 4 unless given; for the writer only.
         quality: Option<f64>,
-        /// For the writer: rounds at random, so that means stay true.
+        /// `true` if the writer rounds at random, which preserves means.
         dither: bool,
     },
-    /// One zlib stream.
+    /// Compression into one zlib stream.
     Zlib,
-    /// Only the bytes that are not zero.
+    /// Storage of only the bytes that are not zero, with their positions.
     Sparse,
     /// A step of another program.
     Unknown(String),
@@ -233,7 +233,7 @@ enum Ready {
     Sparse,
 }
 
-/// For each step, what it needs and how many bytes it decodes to, if that can be known.
+/// Checks the arguments of each step. Returns each step with the number of bytes that it decodes to, if that can be known.
 fn plan(
     steps: &[Step],
     memory_size: Option<u64>,
@@ -274,7 +274,7 @@ fn plan(
                 if let (Some(shape), Some(first)) = (original_shape, first) {
                     let values = shape.iter().try_fold(1u64, |all, n| all.checked_mul(*n));
                     let is = |len: u64| values.and_then(|values| values.checked_mul(float.width as u64)) == Some(len);
-                    // That of the array in the block, or that of the tiles made of it.
+                    // The shape may be that of the array in the block, or that of its tiled form.
                     if !is(first) && !len.is_some_and(is) {
                         let found = format!("quantize: original_shape {shape:?}, but the block has {first} bytes of floats");
                         return Err(Error::malformed(found));
@@ -452,7 +452,7 @@ impl Source for Deferred {
     }
 
     fn present(&self) -> u64 {
-        // Nothing is decoded to find out.
+        // The end of the bytes is not looked for, because that would decode the block.
         self.len
     }
 
@@ -479,7 +479,7 @@ pub fn encoder(steps: &[Step], array: &Described, limits: &Limits) -> Result<Box
     let total =
         total.ok_or_else(|| Error::invalid_input(format!("an array of shape {:?} has more than 2^64 bytes", array.shape)))?;
     let plan = plan(&steps, Some(total), Some(array), array.byteorder()).map_err(|error| match error.kind() {
-        // Here the steps are the caller's, not a file's.
+        // The caller gave these steps, not a file.
         ErrorKind::Malformed => Error::invalid_input(error.message()),
         _ => error,
     })?;
@@ -510,7 +510,7 @@ pub fn encoder(steps: &[Step], array: &Described, limits: &Limits) -> Result<Box
     Ok(chain.unwrap_or_else(|| Box::new(super::Plain)))
 }
 
-/// Two steps, one after the other.
+/// Encoder that passes the output of its first step to its second.
 struct Pipe {
     first: Box<dyn Encode>,
     then: Box<dyn Encode>,

@@ -40,7 +40,7 @@ pub(super) struct Float {
 }
 
 impl Float {
-    /// From the argument `dtype`, which counts bits.
+    /// Creates the float type for the argument `dtype`, which counts bits.
     pub(super) fn new(bits: u64, big_endian: bool) -> Result<Self> {
         match bits {
             32 | 64 => Ok(Self { width: bits as usize / 8, big_endian }),
@@ -76,13 +76,13 @@ impl Float {
     }
 }
 
-/// One chunk, found.
+/// A chunk, as its header describes it.
 #[derive(Debug, Clone, Copy)]
 struct Chunk {
     bits: u32,
     offset: f64,
     scale: f64,
-    /// Its values, counted over all chunks.
+    /// Index of its first value, counted over all chunks, and the number of its values.
     values: (u64, u64),
     /// The start of its packed values in the stored bytes.
     at: u64,
@@ -233,7 +233,7 @@ impl<'a> Signed<'a> {
     }
 
     fn next(&mut self) -> i64 {
-        // Every value is the offset then.
+        // In a chunk of 0 bits every value is the offset.
         if self.bits == 0 {
             return 0;
         }

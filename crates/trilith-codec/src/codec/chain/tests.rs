@@ -42,7 +42,7 @@ fn decode(steps: &[Step], stored: Vec<u8>, len: Option<u64>, array: &Described) 
     Ok(bytes)
 }
 
-/// One chunk as the document describes it.
+/// Returns a chunk in the form that the specification describes.
 fn chunk(bits: u8, offset: f64, scale: f64, count: u64, packed: &[u8]) -> Vec<u8> {
     let mut bytes = vec![bits];
     bytes.extend_from_slice(&offset.to_be_bytes());
@@ -199,7 +199,7 @@ fn quantize_that_contradicts_the_array_is_malformed() {
     for (bits, shape) in [(Some(32), Some(&[2u64, 3][..])), (None, Some(&[6][..])), (Some(32), None), (None, None)] {
         assert!(decode(&step(bits, shape), stored.clone(), Some(24), &array(&[6], 4)).is_ok(), "{bits:?} {shape:?}");
     }
-    // Behind tiles it may be the shape of the array or that of all tiles.
+    // After tiling, `original_shape` may be the shape of the array or that of all tiles.
     let tile = Step::Tile { shape: vec![4], original_shape: None, item_size: None };
     let stored = chunk(0, 7.0, 1.0, 8, &[]);
     for (shape, is_ok) in [(vec![6], true), (vec![8], true), (vec![2, 4], true), (vec![7], false)] {

@@ -196,7 +196,7 @@ impl Tiled {
         grid.tiles(&grid.hull(range), |number, origin, inside| {
             grid.rows(origin, inside, range, &mut rows);
             let (Some((first, ..)), Some((last, _, n))) = (rows.first(), rows.last()) else { return Ok(()) };
-            // From the first row needed to the last, all of one tile: read in one go.
+            // One read covers the span from the first needed row to the last, because all are in one tile.
             let start = number * grid.tile_bytes + first * item;
             let len = (last + n - first) * item;
             let bytes = match self.inner.view(start, len) {

@@ -51,7 +51,7 @@ fn fletcher(bytes: &[u8]) -> u32 {
         a += u32::from(word[0]) << 8 | u32::from(word[1]);
         b += a;
         count += 1;
-        // As many words as cannot overflow 32 bits.
+        // The sums of 360 words cannot overflow 32 bits.
         if count == 360 {
             (a, b, count) = (reduce(a), reduce(b), 0);
         }

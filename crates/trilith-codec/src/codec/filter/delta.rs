@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn floats_have_their_first_bytes_first() {
-        // Two numbers of two bytes: 0x0102 and 0x0304 are the planes 01 03 02 04, as differences 01 02 ff 02.
+        // The two 16-bit numbers 0x0102 and 0x0304 are the planes 01 03 02 04, and their differences are 01 02 ff 02.
         let rows = Rows::of_floats(&[2, 2], 4).unwrap();
         assert_eq!(rows.undo_floats(vec![1, 2, 255, 2]), [1, 2, 3, 4]);
         let rows = Rows::of_floats(&[3, 2], 6).unwrap();

@@ -21,7 +21,7 @@ pub(super) fn undo(bytes: &[u8], room: &Room) -> Result<Vec<u8>> {
     }
     let wrong = || Error::malformed("a code of LZW that was not defined");
     let mut codes = Bits::new(bytes);
-    // Each string is that of an earlier code and the next byte: its start and its length.
+    // Start and length of each string in the output. A string is that of an earlier code and the next byte.
     let mut strings: Vec<(usize, usize)> = Vec::with_capacity(MOST);
     let (mut out, mut bits, mut before) = (Vec::with_capacity(room.most), 9, None::<(usize, usize)>);
     while out.len() < room.most {
@@ -61,7 +61,7 @@ pub(super) fn undo(bytes: &[u8], room: &Room) -> Result<Vec<u8>> {
             strings.push((from, len + 1));
         }
         before = Some((start, out.len() - start));
-        // One code early: the string that the writer has by now, and the one that it is about to define.
+        // TIFF writers widen the code one entry early.
         bits = match strings.len() + 258 + 1 {
             0..=511 => 9,
             512..=1023 => 10,

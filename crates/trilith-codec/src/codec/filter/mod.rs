@@ -26,7 +26,7 @@ use crate::limits::Limits;
 #[derive(Debug, Clone, Default)]
 pub struct Filters(Vec<Filter>);
 
-/// One filter: its word and what is in parentheses.
+/// A filter: its name and its arguments in parentheses.
 #[derive(Debug, Clone)]
 struct Filter {
     name: String,
@@ -127,7 +127,7 @@ impl Filters {
         for (at, given) in steps.into_iter().zip(sizes).rev() {
             let Some(filter) = self.0.get(at) else { continue };
             bytes = filter.undo(bytes, given, size, limits).map_err(|error| match error.kind() {
-                // It is named there.
+                // This error names the filter already.
                 ErrorKind::Unsupported => error,
                 _ => error.context(filter.name.clone()),
             })?;
@@ -197,7 +197,7 @@ impl Filter {
                 if len > size {
                     return Err(Error::malformed(format!("{len} bytes, more than {size}")));
                 }
-                // As a deflated chunk of zeros, which also takes few bytes.
+                // The limit is that of a deflated chunk of zeros, which also takes few bytes.
                 let most = len.max(64).saturating_mul(limits.zlib_ratio);
                 if size > most {
                     let what = format!("a chunk of {len} bytes is to be filled up to {size}");
@@ -212,7 +212,7 @@ impl Filter {
                 if count > bytes.len() {
                     return Err(Error::malformed(format!("{} bytes, of which {count} are skipped", bytes.len())));
                 }
-                // In place: a chunk may be as large as the memory.
+                // The bytes are moved in place, because a chunk may be as large as the memory.
                 let mut bytes = bytes;
                 drop(bytes.drain(..count));
                 Ok(bytes)
@@ -388,7 +388,7 @@ fn lz4_with_size(bytes: &[u8], most: usize) -> Result<Vec<u8>> {
 fn raw_deflate(bytes: &[u8], into: &mut [u8]) -> Option<usize> {
     let mut state = flate2::Decompress::new(false);
     loop {
-        // One call takes and returns less than 4 GiB.
+        // The loop is needed because one call takes and returns less than 4 GiB.
         let before = (state.total_in(), state.total_out());
         let rest = bytes.get(usize::try_from(before.0).ok()?..)?;
         let room = into.get_mut(usize::try_from(before.1).ok()?..)?;

@@ -125,7 +125,7 @@ fn scaled(value: u128, power: i64) -> f64 {
     if value == 0 {
         return 0.0;
     }
-    // Of a number of more bits than a double has: those that it has and one that tells which half the rest is in.
+    // The value keeps the bits that a double has. The lost bits round it to the nearest double, and ties to even.
     let length = 128 - i64::from(value.leading_zeros());
     let lowest = (length + power - 53).max(-1074);
     let drop = (lowest - power).max(0);
@@ -133,7 +133,7 @@ fn scaled(value: u128, power: i64) -> f64 {
     let half = if (1..=128).contains(&drop) { 1u128 << (drop - 1) } else { 0 };
     let up = drop > 0 && drop <= 128 && (lost > half || (lost == half && kept & 1 == 1));
     let (mut result, mut left) = ((kept + u128::from(up)) as f64, power + drop);
-    // Two steps reach every exponent without rounding again.
+    // Two multiplications reach every exponent of a double, and neither rounds again.
     while left != 0 && result != 0.0 && result.is_finite() {
         let step = left.clamp(-1000, 1000);
         result *= 2f64.powi(step as i32);
@@ -290,13 +290,13 @@ mod tests {
         let both = [&one[..14], &[0xfe, 0x3f]].concat();
         let any = [&one[..10], &[1, 2, 3, 4, 5, 6]].concat();
         assert_eq!(as_float(&any, &strict), 1.0);
-        // Three numbers of 80 bits in memory that held doubles before.
+        // The padding of these three 80-bit numbers has bytes of the doubles that were in the memory before.
         let left = [&[0; 4][..], &[0xf8, 0x3f]].concat();
         let numbers = [0xc0u8, 0x80, 0xa0].map(|top| [&[0; 7][..], &[top, 0xff, 0x3f], &left].concat()).concat();
         let made: Vec<f64> =
             float(&numbers, &strict, 24).unwrap().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect();
         assert_eq!(made, [1.5, 1.0, 1.25]);
-        // And one that is too large for a double.
+        // One number that is too large for a double is accepted.
         let large = [&[0; 7][..], &[0x80, 0xff, 0x4f], &left].concat();
         assert!(float(&[&numbers[..], &large].concat(), &strict, 32).is_ok());
         assert!(

@@ -74,7 +74,7 @@ fn put(value: u64, width: usize, order: Byteorder, out: &mut Vec<u8>) {
 pub(super) fn nbit(bytes: Vec<u8>, values: &[u64], most: usize) -> Result<Vec<u8>> {
     let arguments = Arguments { name: "nbit", values };
     if arguments.get(1)? != 0 {
-        // All bits of all numbers are needed.
+        // The numbers use all their bits, so they are stored unpacked.
         return Ok(bytes);
     }
     if arguments.get(3)? != 1 {
@@ -94,7 +94,7 @@ pub(super) fn nbit(bytes: Vec<u8>, values: &[u64], most: usize) -> Result<Vec<u8
     Ok(out)
 }
 
-/// Whole numbers as what they are above the smallest one, and decimal fractions as such whole numbers.
+/// Decodes `scaleoffset`: integers as offsets from the minimum, floats after decimal scaling.
 pub(super) fn scaleoffset(bytes: &[u8], values: &[u64], most: usize) -> Result<Vec<u8>> {
     let arguments = Arguments { name: "scaleoffset", values };
     let (width, count) = arguments.sizes(4, 2, most)?;
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn numbers_are_put_at_their_bits_in_either_order() {
-        // Two numbers of 12 bits at bit 2 of 2 bytes.
+        // Two 12-bit numbers, each at bit 2 of 2 bytes.
         let packed = vec![0xab, 0xc1, 0x23];
         let values = |order| [8, 0, 2, 1, 2, order, 12, 2];
         assert_eq!(nbit(packed.clone(), &values(0), 4).unwrap(), [0xf0, 0x2a, 0x8c, 0x04]);
@@ -184,7 +184,7 @@ mod tests {
         chunk.extend([0x01, 0x2f]);
         let mut values = vec![2, 0, 4, 0, 2, 1, 0, 0];
         assert_eq!(scaleoffset(&chunk, &values, 8).unwrap(), [100, 0, 101, 0, 102, 0, 115, 0]);
-        // All ones are the fill value, where there is one.
+        // A number of only ones is the fill value, if there is one.
         values[7] = 1;
         values.push(7);
         assert_eq!(scaleoffset(&chunk, &values, 8).unwrap(), [100, 0, 101, 0, 102, 0, 7, 0]);

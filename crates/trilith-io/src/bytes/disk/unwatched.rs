@@ -1,4 +1,4 @@
-//! Nobody sees what is done to a disk.
+//! No-op variant without fault injection.
 
 use std::io;
 

@@ -9,11 +9,11 @@ use super::Act;
 /// The treatment of an act.
 #[derive(Debug)]
 pub enum Answer {
-    /// It is done.
+    /// The act is done.
     Go,
-    /// Only this number of bytes are written.
+    /// Only this number of bytes is written.
     Short(usize),
-    /// It fails.
+    /// The act fails with this error.
     Fail(io::Error),
 }
 

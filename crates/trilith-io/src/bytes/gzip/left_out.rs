@@ -1,4 +1,4 @@
-//! The same names if the feature `zlib` was left out: each fails.
+//! The functions for gzip in a build without the feature `zlib`: each fails.
 
 use std::io::{Read, Write};
 

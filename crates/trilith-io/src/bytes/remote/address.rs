@@ -195,7 +195,7 @@ pub(super) enum Prefix {
     },
     Object {
         service: Service,
-        /// None for all buckets of the service.
+        /// The bucket; `None` for all buckets of the service.
         bucket: Option<Bucket>,
         key: String,
     },

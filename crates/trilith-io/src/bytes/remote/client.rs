@@ -25,9 +25,9 @@ const HOPS: usize = 8;
 /// The connections of a file and of those that it refers to.
 #[derive(Debug)]
 pub(super) struct Client {
-    /// For what a person named: any address.
+    /// Agent for URLs that a person named. It connects to any IP address.
     named: Agent,
-    /// For what a file or a redirect names: public addresses, and those at which a named host was met.
+    /// Agent for URLs that a file or a redirect names. It connects to public IP addresses, and to those found for a named host.
     wary: Agent,
     pub(super) options: RemoteOptions,
     /// The bucket that a person named, for which credentials are meant.
@@ -255,7 +255,7 @@ impl Target {
         let moved = lock(&self.moved).clone();
         if let Some(url) = moved {
             match self.follow(url, None, headers) {
-                // Such addresses are often good for a while only.
+                // Redirect targets are often valid for a limited time: these statuses lead back to the first URL.
                 Ok(reply) if !matches!(reply.status, 400 | 401 | 403 | 404 | 410) => return Ok(reply),
                 Err(failure @ Failure::Again(..)) => return Err(failure),
                 _ => *lock(&self.moved) = None,
@@ -425,7 +425,7 @@ fn failure(error: ureq::Error, url: &Url) -> Failure {
         ureq::Error::Other(other) => match other.downcast::<Refused>() {
             Ok(refused) => {
                 let error = Error::limit(format!("{host} is at {}, an address that is not public", refused.0));
-                // One that is not public by itself is not offered ready to paste: a server or a file chose it.
+                // A URL that is not public by its form is not offered ready to paste, because a server or a file chose it.
                 Failure::Final(match is_private(url) {
                     true => error.hint(allow_hint(url)),
                     false => error.setting("if you trust it", Setting::Allow(shown_url(url).to_string())),

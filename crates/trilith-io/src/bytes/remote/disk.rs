@@ -123,7 +123,7 @@ impl Disk {
     fn sweep(&self) {
         let mut files: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
         for folder in std::fs::read_dir(&self.root).into_iter().flatten().flatten() {
-            // Only what looks like ours is ever removed.
+            // Only directories with names that this cache makes are swept.
             if !folder.file_name().to_str().is_some_and(|name| name.len() == 32 && name.bytes().all(|b| b.is_ascii_hexdigit())) {
                 continue;
             }

@@ -28,13 +28,13 @@ pub(super) struct Fetcher {
     pub(super) size: u64,
     pub(super) version: Version,
     pub(super) received: AtomicU64,
-    /// Another version was seen: nothing is asked for any more.
+    /// `true` after another version of the file was seen. No more requests are sent then.
     gone: AtomicBool,
 }
 
 /// The result of a request for several ranges at once.
 pub(super) enum Together {
-    /// These ranges of the file.
+    /// Offset in the file and bytes of each received range.
     Parts(Vec<(u64, Vec<u8>)>),
     /// The server does not do that.
     No,
@@ -59,7 +59,7 @@ pub(super) fn persist(target: &Target, mut attempt: impl FnMut(&mut usize) -> Re
                     return Err(if retries > 0 { error.context(format!("{failures} times in a row")) } else { error });
                 }
                 let pause = PAUSE.saturating_mul(1 << (failures - 1).min(16));
-                // Not all at the same moment.
+                // Jitter, so that parallel requests do not retry at once.
                 let jitter = Duration::from_millis(u64::from(Instant::now().elapsed().subsec_nanos()) % 50);
                 std::thread::sleep((wait.unwrap_or(pause) + jitter).min(LONGEST_PAUSE));
             }
@@ -93,7 +93,7 @@ impl Fetcher {
         .map_err(|error| error.at_byte(start + done as u64))
     }
 
-    /// One request; counts the bytes that came, which are right even if the rest did not come.
+    /// Sends one request. `brought` counts the received bytes, which are valid even if the response breaks off.
     fn attempt(&self, start: u64, into: &mut [u8], brought: &mut usize) -> Result<(), Failure> {
         let wanted = start..start + into.len() as u64;
         let (reply, range) = self.ask_one(&wanted)?;
@@ -150,7 +150,7 @@ impl Fetcher {
                 }
                 filled = if bytes.is_empty() { 0 } else { filled };
             }
-            // To the end, so that the connection serves again.
+            // Reading to the end of the body lets the connection be reused.
             let _ = body.read(&mut [0]);
             self.came(&part, &wanted)
         };
@@ -216,12 +216,12 @@ impl Fetcher {
         while let Some(rest) = into.get_mut(*brought..).filter(|rest| !rest.is_empty()) {
             *brought += self.read_some(&mut body, rest)?;
         }
-        // To the end, so that the connection serves again.
+        // Reading to the end of the body lets the connection be reused.
         let _ = body.read(&mut [0]);
         Ok(())
     }
 
-    /// Some bytes of a body that must not be over yet.
+    /// Reads the next bytes of a body. Fails if the body has ended.
     fn read_some(&self, body: &mut Paced, into: &mut [u8]) -> Result<usize, Failure> {
         let again = |message: String| Failure::Again(self.target.error(message), None);
         match body.read(into) {
@@ -254,7 +254,7 @@ impl Fetcher {
                 return Ok(());
             }
             if !several {
-                // All but one came the last time.
+                // The last response left one range only, so this one is not multipart.
                 let range = self.part(&reply, reply.headers.range.as_deref())?;
                 if Some(&range) != left.first() {
                     return Err(self.wrong_range(&format!("bytes {}-{}", range.start, range.end - 1)));

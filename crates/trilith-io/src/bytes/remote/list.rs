@@ -22,7 +22,7 @@ use crate::threads::{lock, side_by_side};
 
 /// Maximum number of bytes of a page.
 const PAGE: u64 = 64 << 20;
-/// More objects than this are refused: their names alone would fill the memory.
+/// Maximum number of objects: the names of more would fill the memory.
 const MOST: usize = 10_000_000;
 
 /// The meaning of a name in a bucket.
@@ -122,7 +122,7 @@ impl Lister {
         })?;
         let at_once = self.target.client.options.in_flight;
         side_by_side(folders, at_once, |folder| match rest {
-            // As in a file system: everything in a folder.
+            // A matching folder stands for everything in it, as in a file system.
             [] => self.below(&folder, None),
             rest => self.level(folder, rest),
         })
@@ -149,7 +149,7 @@ impl Lister {
 
     fn take(&self, keys: impl Iterator<Item = String>) -> Result<()> {
         let mut found = lock(&self.found);
-        // Some tools make objects that represent folders.
+        // Some tools create objects that represent folders. Their keys end with a slash.
         found.extend(keys.filter(|key| !key.ends_with('/')));
         match found.len() > MOST {
             true => Err(Error::limit(format!("{} has more than {MOST} objects that fit", self.target.address.shown()))),
@@ -181,7 +181,7 @@ impl Lister {
         };
         let level = if is_level { "&delimiter=%2F" } else { "" };
         let next = next.map(|next| format!("&{token}={}", value(next))).unwrap_or_default();
-        // Some signatures have an empty value, others have not.
+        // An empty parameter is omitted, because signing methods disagree about empty values.
         let prefix = if prefix.is_empty() { String::new() } else { format!("&prefix={}", value(prefix)) };
         format!("{start}{level}{prefix}{next}")
     }
@@ -216,7 +216,7 @@ fn of_s3(text: &str) -> Option<Page> {
         return None;
     }
     let of = |path: &str| texts(text, &format!("ListBucketResult/{path}"));
-    // Some services encode keys without being asked to, and then say so.
+    // Some services encode keys although no request asks for it, and state the encoding.
     let decoded = |keys: Vec<String>| match of("EncodingType").iter().any(|kind| kind == "url") {
         true => keys.iter().map(|key| strictly_decoded(&key.replace('+', " ")).unwrap_or_else(|| key.clone())).collect(),
         false => keys,
@@ -279,7 +279,7 @@ pub(super) fn texts(xml: &str, path: &str) -> Vec<String> {
         if inside.ends_with('/') {
             continue;
         }
-        // Nothing here is deeper.
+        // No element of a listing nests deeper than this.
         if open.len() > 64 {
             break;
         }

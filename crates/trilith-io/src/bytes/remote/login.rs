@@ -95,7 +95,7 @@ impl<K: SigningCredential> Keeper<K> {
                 Ok(None) | Err(_) => {}
             }
         }
-        // Those that were kept may be good for this request still.
+        // Cached credentials may still be valid for this request if they cannot be renewed.
         let soon = Timestamp::now() + Duration::from_secs(10);
         match (old.filter(|credential| credential.is_valid_at(soon)), problem.or_else(|| self.nothing.clone())) {
             (Some(credential), _) => Ok(Some(credential)),

@@ -1,4 +1,4 @@
-//! Many ranges in one answer: `multipart/byteranges`, RFC 9110, section 14.6.
+//! Several ranges in one response: `multipart/byteranges`, RFC 9110, section 14.6.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -6,7 +6,7 @@ use super::headers::content_range;
 
 /// Longest line of a part's headers that is read.
 const LINE: u64 = 8 << 10;
-/// Most lines that a part's headers have.
+/// Maximum number of lines before the first part, and of header lines of a part.
 const LINES: usize = 64;
 
 /// Reads the parts of an answer one by one. `take` receives the offset of a part in the file, its bytes, and the
@@ -62,7 +62,7 @@ pub(super) fn read(
         match line(&mut body)? {
             next if next == delimiter => {}
             next if next == close => {
-                // To the end, so that the connection serves again.
+                // Reading to the end of the body lets the connection be reused.
                 std::io::copy(&mut body.by_ref().take(LINE), &mut std::io::sink())?;
                 return Ok(());
             }

@@ -12,11 +12,11 @@ const SMALL: u64 = 64 << 10;
 /// Ranges in one request: Apache answers with the whole file if there are more than 200, and some servers refuse lines of more
 /// than 8 KiB.
 const TOGETHER: usize = 192;
-/// Between parts of one answer are about as many bytes.
+/// Approximate overhead of a part of a multipart response, in bytes.
 const PART: u64 = 256;
 /// Gaps up to this size are fetched, too, if each range is a separate request.
 const GAP: u64 = 8 << 10;
-/// More requests than this are merged across wider gaps, up to `WIDEST`.
+/// Number of requests above which ranges are merged across wider gaps, up to `WIDEST`.
 const MANY: usize = 64;
 const WIDEST: u64 = 1 << 20;
 
@@ -73,12 +73,12 @@ pub(super) fn jobs(ranges: Vec<Range<u64>>, together: bool) -> Vec<Job> {
     jobs
 }
 
-/// Even pieces of at most [`PIECE`] bytes.
+/// Adds a request for each piece of a range. A piece has at most [`PIECE`] bytes.
 fn cut(range: Range<u64>, jobs: &mut Vec<Job>) {
     jobs.extend(pieces(range).map(Job::One));
 }
 
-/// Even pieces of at most [`PIECE`] bytes.
+/// Returns even pieces of a range, of at most [`PIECE`] bytes each.
 pub(super) fn pieces(range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
     let len = range.end - range.start;
     let size = len.div_ceil(len.div_ceil(PIECE).max(1)).max(1);

@@ -46,7 +46,7 @@ impl Reply {
 pub(super) enum Failure {
     /// The request may be repeated, after this time if the server gives one.
     Again(Error, Option<Duration>),
-    /// For good.
+    /// The request failed for good. Repeating it does not help.
     Final(Error),
     /// There are no credentials to sign it with, for this reason. It never leaves the module of the store.
     Login(String),

@@ -26,9 +26,9 @@ use crate::threads::{lock, side_by_side};
 const HEAD: u64 = 128 << 10;
 /// The last bytes, where the index is; more of them if the tree was long.
 const TAIL: Range<u64> = 64 << 10..256 << 10;
-/// From this size on bytes go to who asked for them, and are not kept.
+/// Reads of at least this size bypass the cache.
 const DIRECT: u64 = 1 << 20;
-/// More bytes than this in a row are given to the reader while they come.
+/// Reads of more contiguous bytes than this are streamed to the reader.
 const STREAM: u64 = 8 << 20;
 /// Read along if one byte here and one there are asked for.
 const ALONG: u64 = 512;
@@ -161,7 +161,7 @@ pub(super) fn open(target: Target, first: &[Range<u64>]) -> Result<SourceRef> {
             if start == 0 && bytes.len() as u64 == fetcher.size {
                 return Ok(shared(MemorySource::new(bytes, name)));
             }
-            // Two responses could be parts of two versions without a sign, so one response has it all.
+            // Without a version name two responses could belong to different versions, so one response brings the entire file.
             let reply = whole_answer(&fetcher.target)?;
             WholeFile::open(fetcher.target, reply)
         }
@@ -319,7 +319,7 @@ impl RangedFile {
     fn tell(&self) {
         let received = self.origin.received();
         if let Some(watch) = &self.options.watch {
-            // Many files may be read at once: each reports its progress.
+            // The difference is reported, because several files may share the callback.
             let before = self.told.swap(received, Ordering::Relaxed);
             watch(received.saturating_sub(before), None);
         }
@@ -401,7 +401,7 @@ impl RangedFile {
             ahead.window = ALONG;
             missing.start..missing.end.max(missing.start + ALONG)
         };
-        // Not over what is there already.
+        // Cached bytes are not fetched again.
         let gaps = lock(&self.cache).missing(wide.start..wide.end.min(size));
         let own = gaps.into_iter().find(|gap| gap.start <= missing.start && gap.end >= missing.end);
         let wide = own.unwrap_or_else(|| missing.clone());

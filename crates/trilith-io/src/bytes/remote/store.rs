@@ -23,7 +23,7 @@ use crate::threads::lock;
 const AZURE_VERSION: &str = "2021-12-02";
 /// SHA-256 of nothing, which is what a GET carries.
 const NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-/// So many buckets and credentials are remembered.
+/// Maximum number of cached buckets, and of cached credentials.
 const REMEMBERED: usize = 256;
 
 /// A bucket and the credentials for it.
@@ -34,7 +34,7 @@ pub(super) struct Store {
     path_style: bool,
     /// Sent along with every request.
     fields: Vec<(&'static str, String)>,
-    /// None where only what is public may be read.
+    /// Source of credentials; `None` if only public objects may be read.
     login: Option<Arc<dyn Login>>,
     state: Mutex<State>,
 }
@@ -44,7 +44,7 @@ pub(super) struct Store {
 struct State {
     region: String,
     way: Option<Way>,
-    /// Why there are no credentials.
+    /// Reason why there are no credentials.
     problem: Option<String>,
     /// A warning that was not shown yet.
     notice: Option<String>,
@@ -104,7 +104,7 @@ fn digest(parts: &[&[u8]]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// All that decides about a bucket: the environment, the files of AWS, the options.
+/// Settings of a bucket: the environment, the AWS files and the options.
 struct Settings<'o> {
     options: &'o RemoteOptions,
     variables: Variables,
@@ -200,7 +200,7 @@ impl Store {
         self.login.is_some() && lock(&self.state).way == Some(Way::Signed)
     }
 
-    /// Why there are no credentials.
+    /// Returns the reason why there are no credentials.
     pub(super) fn problem(&self) -> Option<String> {
         lock(&self.state).problem.clone()
     }

@@ -155,7 +155,7 @@ impl Line<'_> {
             if state.stop || state.next == self.end {
                 return None;
             }
-            // One more than are under way: the reader is still busy with the first.
+            // One request beyond those in flight, because the reader still consumes the first one.
             if state.requests.len() <= state.flight {
                 break;
             }

@@ -1,7 +1,7 @@
 //! The means by which credentials are fetched: our own connections, files, variables and programs, in the form that
 //! `reqsign` takes.
 //!
-//! Its interface is asynchronous. Nothing here waits for anything but the system, so each call is driven to its end at once.
+//! The interface of `reqsign` is asynchronous. Nothing here waits for anything but the system, so each call is driven to its end at once.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ impl std::fmt::Debug for Variables {
 }
 
 impl Variables {
-    /// Those of the process.
+    /// Returns the environment variables of the process that concern object stores.
     pub(super) fn of_process() -> Self {
         // `reqsign` takes this one, which names a store, for the place of managed identities.
         const LEFT_OUT: &str = "AZBLOB_ENDPOINT";
@@ -76,7 +76,8 @@ impl Env for Variables {
     }
 }
 
-/// Returns the context in which credentials are fetched: `far` for services of the internet, `near` for those of the machine, which is asked directly.
+/// Returns the context in which credentials are fetched: `far` for services of the internet, `near` for those of the machine, which
+/// is asked directly.
 pub(super) fn context(variables: Variables, far: Agent, near: Agent) -> Context {
     let wire = Wire { variables: variables.clone(), far, near };
     Context::new().with_file_read(Files).with_http_send(wire).with_env(variables).with_command_execute(Programs)
@@ -156,7 +157,7 @@ impl HttpSend for Wire {
             };
             tries += 1;
             if !again || tries > RETRIES {
-                // Neither request nor answer may be named: both hold secrets.
+                // The error names neither the request nor the response, because both hold secrets.
                 let host = request.uri().host().unwrap_or_default().to_owned();
                 return sent.map(|(response, _)| response).map_err(|_| Error::unexpected(format!("{host} does not answer")));
             }

@@ -26,9 +26,9 @@ use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::spelling::hex;
 use crate::threads::{lock, side_by_side};
 
-/// Up to this size an object goes up by one request.
+/// Maximum size of an object that is uploaded in one request.
 const SINGLE: u64 = 32 << 20;
-/// No service takes more parts than this.
+/// Maximum number of parts of an upload, which all services accept.
 const PARTS: u64 = 10_000;
 /// Number of parts under way at the same time, each of which is in memory.
 const AT_ONCE: usize = 4;
@@ -48,9 +48,9 @@ pub(in crate::bytes) struct Upload {
 /// The state of the object that the upload depends on.
 #[derive(Debug)]
 enum Condition {
-    /// There is none.
+    /// The object must not exist.
     Absent,
-    /// There is this one.
+    /// The object must still be this version.
     Same { etag: Option<String>, generation: Option<String> },
     /// The state cannot be seen with these credentials, and whatever is there is to be replaced.
     Any,
@@ -177,7 +177,7 @@ impl Upload {
                 (409, Service::S3) if call.method == Method::PUT => {
                     Err(Failure::Again(self.changed(), reply.headers.retry_after))
                 }
-                // It may be our own: the answer to an earlier try was lost.
+                // The existing object may be ours, because the response to an earlier attempt may have been lost.
                 (412, _) | (409, Service::S3 | Service::Azure) => self.own_or(|| self.conflict()),
                 (404, Service::S3) if call.method == Method::POST => self.own_or(|| self.given_up()),
                 _ => Err(self.target.refused(reply)),

@@ -161,7 +161,7 @@ impl Source for WholeFile {
     }
 
     fn access(&self) -> Access {
-        // Up to its limit it is as good as a local file.
+        // A file up to the limit is kept completely in a local file.
         if self.fetcher.size > self.most { Access::SEQUENTIAL } else { Access::RANDOM }
     }
 

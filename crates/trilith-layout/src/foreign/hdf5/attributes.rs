@@ -31,7 +31,7 @@ pub(super) struct Attribute {
 
 /// An attribute that cannot be read.
 pub(super) struct Refused {
-    /// Its name; empty if not even that can be read.
+    /// Name of the attribute; empty if the name cannot be read.
     pub name: String,
     pub why: Error,
 }
@@ -124,7 +124,7 @@ pub(super) enum Value {
 }
 
 impl Attribute {
-    /// Its value. References become paths by `paths`.
+    /// Returns the value of the attribute. `paths` turns references into paths.
     pub(super) fn value(&self, file: &H5, heaps: &GlobalHeaps, paths: &dyn Fn(u64) -> String) -> Result<Value> {
         let Some(shape) = &self.space.shape else { return Ok(Value::List(Vec::new())) };
         let dims = self.typed.axes();
@@ -166,7 +166,7 @@ impl Attribute {
         }
     }
 
-    /// Its elements as they are read, `count` of them.
+    /// Returns the element format and the bytes of the `count` elements, decoded if necessary.
     fn elements(&self, file: &H5, count: u64) -> Result<(Element, Cow<'_, [u8]>)> {
         let Some((datatype, word)) = &self.typed.decoded else { return Ok((self.typed.element(), Cow::Borrowed(&self.data))) };
         let (filters, size) = (Filters::parse(word)?, count.saturating_mul(datatype.item_size()));
@@ -239,7 +239,7 @@ impl Attribute {
         Ok(address.filter(|address| *address != 0 && count > 0).map(|address| (count, address, index)))
     }
 
-    /// Its value, if it is one element of a datatype.
+    /// Returns the bytes of the first element, if the attribute has this datatype, byte order and shape.
     pub(super) fn element_of(&self, typed: &Typed) -> Option<Vec<u8>> {
         let is_same = self.typed.datatype == typed.datatype && self.typed.order == typed.order && self.typed.dims == typed.dims;
         self.data.get(..usize::try_from(typed.size).ok()?).filter(|_| is_same).map(<[u8]>::to_vec)
@@ -269,7 +269,7 @@ fn text_of(bytes: &[u8], is_utf8: bool) -> String {
     if is_utf8 { String::from_utf8_lossy(bytes).into_owned() } else { undeclared_text(bytes) }
 }
 
-/// One element as a value of the language; None if it has no such value.
+/// Returns an element as a literal of the layout language; `None` if the language has no such value.
 fn literal(bytes: &[u8], element: &Element, paths: &dyn Fn(u64) -> String) -> Option<Literal> {
     if !element.is_plain {
         return None;

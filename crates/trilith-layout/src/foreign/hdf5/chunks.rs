@@ -11,18 +11,18 @@ use crate::limits::Limits;
 /// The storage of a dataset.
 #[derive(Debug, Clone)]
 pub(super) enum Storage {
-    /// In the header itself, at this address.
+    /// The data are in the object header, at this address.
     Compact(u64),
-    /// In one piece; None if nothing was written.
+    /// The data are contiguous, at this address; `None` if nothing was written.
     Contiguous(Option<u64>),
-    /// In chunks of this shape.
+    /// The data are in chunks of this shape.
     Chunked(Chunked),
     /// Put together from other datasets, as the object of a heap at this address and with this number says; None if there are
     /// no others.
     Virtual(Option<(u64, u64)>),
-    /// In other files.
+    /// The data are in these external files.
     External(Vec<Slot>),
-    /// At a byte of the layout, which is in another file.
+    /// The data are in external files. Their bytes begin at this address of the layout.
     Outside(u64),
 }
 
@@ -47,7 +47,7 @@ enum Index {
     Tree2,
 }
 
-/// One chunk that was written.
+/// A chunk that was written.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Chunk {
     pub address: u64,
@@ -253,7 +253,7 @@ impl Order {
     }
 }
 
-/// One element of an array of chunks.
+/// Format of an element of a fixed or extensible array that indexes chunks.
 struct Entry {
     filtered: bool,
     offsets: usize,

@@ -128,7 +128,7 @@ impl Dataset {
         let count = axes.fold(1u64, |n, (len, chunk)| n.saturating_mul(len.div_ceil((*chunk).max(1))));
         let own = Some(()).filter(|()| self.typed.special == Special::None && self.typed.dims.is_empty());
         let own = own.and_then(|()| fill_bytes(&self.typed.datatype, self.typed.order));
-        // Only the library of netCDF fills what HDF5 does not, and a chunk at the edge may be stored in another way.
+        // Elements that HDF5 does not fill are filled by the netCDF library only, and chunks at the edge may have no filters.
         let is_part = count > CHUNKS || chunked.plain_edges || !self.is_filled && own.is_some();
         if is_part && self.is_plain() {
             let longer = Self {
@@ -291,7 +291,7 @@ impl Dataset {
 
     pub(super) fn write_fill(&self, text: &mut LayoutText) -> Result<()> {
         let Some(fill) = &self.fill else { return Ok(()) };
-        // That of characters is one of each string.
+        // The fill value is that of one character, so it is repeated for each character of a string.
         let digits =
             hexadecimal(&if self.is_joined { fill.repeat(to_usize(self.typed.datatype.item_size())?) } else { fill.clone() });
         // Elements with separate axes are filled one by one.

@@ -49,7 +49,7 @@ impl Place {
                 longest = longest.max(length.unwrap_or(0));
             }
         }
-        // No layout has a longer one.
+        // Dimensions of a layout are at most `i64::MAX`.
         longest = longest.min(i64::MAX.unsigned_abs());
         self.lengths.borrow_mut().insert(scale, longest);
         Ok(longest)

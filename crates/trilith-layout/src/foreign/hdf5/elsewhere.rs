@@ -234,7 +234,7 @@ impl Elsewhere<'_> {
 }
 
 impl Pad {
-    /// Its number in `grid_strings`.
+    /// Returns the number of the padding in `grid_strings`.
     fn kind(self) -> u64 {
         match self {
             Pad::Ended => 2,

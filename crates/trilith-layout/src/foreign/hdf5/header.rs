@@ -25,7 +25,7 @@ pub(super) mod kind {
 const MOST: usize = 1 << 16;
 const BYTES: u64 = 64 << 20;
 
-/// One message.
+/// A message of an object header.
 #[derive(Debug, Clone)]
 pub(super) struct Message {
     pub kind: u64,
@@ -39,9 +39,9 @@ pub(super) struct Message {
 /// The treatment of messages that are stored in another header.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Shared {
-    /// Each is replaced by the message that it refers to.
+    /// Each shared message is replaced by the message that it refers to.
     Followed,
-    /// Each stays as it is stored.
+    /// Each shared message stays as it is stored.
     Kept,
 }
 
@@ -129,14 +129,14 @@ impl Header {
                     let (address, length) = (at.defined("a part of an object header")?, at.length()?);
                     todo.push(match ordered {
                         None => (address, length),
-                        // Without its signature and checksum.
+                        // The signature and the checksum of the continuation are skipped.
                         Some(_) => (address.saturating_add(4), length.saturating_sub(8)),
                     });
                     continue;
                 }
                 let message = Message { kind, data: data.to_vec(), address: place, is_shared: flags & 2 != 0 };
                 self.messages.push(match how {
-                    // One attribute that cannot be found does not hide the object.
+                    // A shared attribute is resolved later, so that one that cannot be found does not hide the object.
                     Shared::Followed if message.is_shared && kind != kind::ATTRIBUTE => shared(file, &message)?,
                     _ => message,
                 });

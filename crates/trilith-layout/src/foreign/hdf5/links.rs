@@ -11,13 +11,13 @@ use crate::limits::Limits;
 /// The target of a member.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Target {
-    /// To the object whose header is at this address.
+    /// Object whose header is at this address.
     Hard(u64),
-    /// To a path in the file.
+    /// Path in the file.
     Soft(String),
-    /// To a path in another file.
+    /// Other file, and path in that file.
     External(String, String),
-    /// Somewhere else, by a kind of links of the user's own.
+    /// Link of a kind that a user defined.
     Other(u64),
 }
 

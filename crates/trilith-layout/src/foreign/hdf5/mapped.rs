@@ -32,7 +32,7 @@ pub(super) struct Mapping {
 pub(super) enum Selection {
     All,
     None,
-    /// For each axis the start, the distance, and the number of blocks, and how long each is.
+    /// Start, stride, number of blocks and length of a block, for each axis.
     Blocks(Vec<[u64; 4]>),
 }
 
@@ -58,7 +58,7 @@ pub(super) fn mappings(file: &H5, heaps: &GlobalHeaps, (heap, index): (u64, u64)
         return Err(Error::unsupported(format!("a virtual dataset of version {version}, known are 0 and 1")));
     }
     let count = at.length()?;
-    // Each takes more bytes than this.
+    // A mapping takes more than 8 bytes.
     if count > len / 8 {
         return Err(Error::malformed(format!("{count} sources of a virtual dataset in {len} bytes")));
     }

@@ -40,7 +40,7 @@ pub(super) struct Others<'r> {
 }
 
 impl<'r> Others<'r> {
-    /// No files; `len` is the number of bytes of the file itself in the layout.
+    /// Creates a collection without files; `len` is the number of bytes of the main file in the layout.
     pub(super) fn new(resolve: &'r dyn Resolve, len: u64, limits: &Limits) -> Self {
         let (known, files) = (HashMap::new(), HashMap::new());
         Self { resolve, limits: limits.clone(), known, files, parts: Vec::new(), end: len }
@@ -153,7 +153,7 @@ impl<'r> Others<'r> {
     }
 }
 
-/// The same error about something, in one message.
+/// Wraps an error: puts its subject before the message, and keeps its hint.
 pub(super) fn about(what: &str, error: &Error, kind: ErrorKind) -> Error {
     let made = Error::new(kind, format!("{what}: {}", error.message()));
     match error.advice() {

@@ -1,4 +1,4 @@
-//! One HDF5 file that is read, with what was found in it: the file itself, or one that it refers to.
+//! One open HDF5 file with cached lookups: the main file, or a file that it refers to.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -15,13 +15,13 @@ use crate::layout::Literal;
 /// Links that lead to links: the HDF5 library follows as many.
 pub(super) const HOPS: usize = 16;
 
-/// To what a path leads.
+/// The result of following a path.
 pub(super) enum Led {
     /// The address of an object header in the file.
     Here(u64),
     /// A path in another file.
     Elsewhere { file: String, path: String },
-    /// To more links than are followed: a link to itself, for example.
+    /// More links than are followed, for example a link to itself.
     Endless,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Place {
     pub is_netcdf: Cell<bool>,
     /// `true` if the root keeps the order of its members, as each file of the netCDF library does.
     pub has_order: bool,
-    /// Whether a dimension of netCDF is nothing but the length of strings, by the addresses of the dimensions.
+    /// Cache by the address of a netCDF dimension: `true` if the dimension is only the length of strings.
     pub string_lengths: RefCell<HashMap<u64, bool>>,
     /// The addresses of the dimensions of netCDF that have a number, by their numbers.
     dimensions: OnceCell<HashMap<i64, u64>>,

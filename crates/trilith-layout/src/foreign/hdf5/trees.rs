@@ -56,7 +56,7 @@ pub(super) fn v1(
 struct Shape {
     node: u64,
     record: usize,
-    /// For each depth: how many records a node has at most, and how wide the number of records below it is.
+    /// For each depth: maximum number of records of a node, and width in bytes of the number of records below it.
     levels: Vec<(u64, usize)>,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn v2(file: &H5, root: u64, take: Take<'_>) -> Result<()> {
     walk(file, &shape, (top, count, depth as usize), &mut seen, &mut |at| take(kind, at))
 }
 
-/// One node and all below it; to the depth in the header.
+/// Visits the records of a node and of all nodes below it. Recursion is bounded by the depth in the header.
 fn walk(
     file: &H5,
     shape: &Shape,

@@ -50,7 +50,7 @@ pub(super) enum Pad {
 pub(super) struct List {
     pub path: String,
     pub offset: u64,
-    /// Its elements; `None` if the member is an array of lists.
+    /// Elements of the list; `None` if the member is an array of lists.
     pub element: Option<Element>,
 }
 
@@ -219,7 +219,7 @@ impl Typed {
         !self.texts.is_empty() || !self.lists.is_empty()
     }
 
-    /// Whether strings, or numbers in a struct, have to be made of what is stored.
+    /// Returns `true` if strings, or numbers in a struct, must be decoded from the stored bytes.
     pub(super) fn has_strings(&self) -> bool {
         let is_struct = self.datatype.as_struct().is_some();
         // A NUL ends the strings of structs, too; they stay unchanged, so that structs can be read in place.
@@ -245,7 +245,7 @@ impl Typed {
             (8, (52, 11, 0, 52, 1023)) => (Datatype::Float64, None),
             (2, (7, 8, 0, 7, 127)) => (Datatype::Uint16, Some("bfloat16")),
             (1, (2, 5, 0, 2, 15)) => (Datatype::Uint8, Some("float8_e5m2")),
-            // Which of its patterns are no numbers is not in the file.
+            // The file does not state which bit patterns are NaNs.
             (1, (3, 4, 0, 3, 7)) => (Datatype::Uint8, Some("float8_e4m3")),
             (_, (exponent_at, exponent_bits, fraction_at, fraction_bits, bias)) => {
                 let raw = Self::raw(size, format!("a floating-point number of {precision} bits"));

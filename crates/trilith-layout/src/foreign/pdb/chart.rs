@@ -15,7 +15,7 @@ pub(super) struct Type {
     pub spelled: String,
     pub size: u64,
     pub align: u64,
-    /// Of one that layouts have not: the bytes of an element, which are its last dimension.
+    /// Number of bytes of an element, which is the last dimension; set if layouts have no such datatype.
     pub bytes: Option<u64>,
     /// The name in the file, if the layout does not have it.
     pub named: Option<String>,

@@ -46,7 +46,7 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
             types.declare(&symbol.datatype, &mut text, 0, limits).doing(|| symbol.name.clone())?;
             if symbol.datatype == "pointer" {
                 for name in pdb.pointee_types(symbol, &types) {
-                    // One that is wrong is not followed.
+                    // Errors are ignored: a pointer to a faulty type is not followed.
                     let _ = types.declare(name, &mut text, 0, limits);
                 }
             }

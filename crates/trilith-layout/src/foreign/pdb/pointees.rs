@@ -9,7 +9,7 @@ use crate::foreign::text::{LayoutText, placed};
 use crate::limits::Limits;
 
 impl Pdb<'_> {
-    /// Whole numbers as wide as the `long` of the file.
+    /// Reads integers as wide as the `long` of the file.
     fn longs(&self, at: u64, count: u64) -> Result<Vec<u64>> {
         let width = self.formats.long.size;
         let len = count.checked_mul(width).ok_or_else(|| Error::malformed("more numbers than 2^64 bytes"))?;

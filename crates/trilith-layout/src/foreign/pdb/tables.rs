@@ -38,7 +38,7 @@ pub(super) struct Tables {
     pub symbols: Vec<Symbol>,
     pub primitives: HashMap<String, Primitive>,
     pub blocks: HashMap<String, Vec<(u64, u64)>>,
-    /// Of char, pointer, short, integer, long, float and double.
+    /// Alignments of char, pointer, short, integer, long, float and double, in this order.
     pub alignment: [u64; 7],
     pub struct_alignment: u64,
     pub is_column_major: bool,

@@ -105,7 +105,7 @@ impl Image {
         Ok(image)
     }
 
-    /// The same, if this is the only directory of the file: of the images that its description lists.
+    /// Sets the outer axes from the images that the description lists. Used if the file has only one directory.
     pub(super) fn alone(mut self, file: &Tiff<'_>, tags: &Directory) -> Self {
         // A fault of the description is reported when it becomes an attribute.
         if let Some(Ok(Values::Text(text))) = tags.tag(id::DESCRIPTION).map(|tag| file.values(tag)) {
@@ -259,7 +259,7 @@ impl Image {
         if lens.as_ref().is_some_and(|lens| lens.len() != starts.len()) {
             return Err(Error::malformed("the strips or tiles have more or fewer lengths than places"));
         }
-        // Some writers left out how long the only strip is.
+        // Some writers omit the length of the only strip.
         let behind = |start: &u64| file.len().saturating_sub(*start);
         let mut lens = lens.unwrap_or_else(|| starts.iter().map(behind).collect());
         self.estimate(starts, &mut lens, file.len());
@@ -409,9 +409,9 @@ fn tables(file: &Tiff<'_>, tags: &Directory) -> Result<Vec<u8>> {
 /// The form in which samples are stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Samples {
-    /// As they are read.
+    /// Samples are stored as they are read.
     Plain,
-    /// Whole numbers of this number of bits, which share bytes.
+    /// Integers of this number of bits, which share bytes.
     Bits(u64),
     /// Floating-point numbers of 24 bits.
     Float24,

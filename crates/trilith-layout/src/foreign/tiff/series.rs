@@ -15,7 +15,7 @@ pub(super) struct Series {
     pub pages: Vec<usize>,
     /// The plane that all pages are alike, with the axes around it; None for a page on its own.
     pub plane: Option<Image>,
-    /// The same of smaller versions, the largest first.
+    /// Planes of smaller versions with the axes around them, the largest first.
     pub smaller: Vec<Image>,
 }
 

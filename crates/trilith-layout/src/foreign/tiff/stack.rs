@@ -111,7 +111,7 @@ struct OmeImage {
 /// An element `TiffData`: planes that are in pages one after the other.
 struct Data {
     page: u64,
-    /// None for all pages.
+    /// Number of planes; `None` for one in each of the pages that follow.
     count: Option<u64>,
     first: [u64; 3],
 }

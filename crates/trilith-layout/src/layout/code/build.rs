@@ -80,7 +80,7 @@ pub(super) fn needed(ops: Vec<Op>, result: Option<&Expr>) -> Vec<Op> {
     kept
 }
 
-/// Some steps, the path of the dict or list that holds them, and that item.
+/// A range of steps, with the item and the path of the dict or list that holds them.
 struct Range<'p> {
     from: u32,
     to: u32,

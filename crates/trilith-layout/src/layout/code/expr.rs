@@ -1,4 +1,4 @@
-//! Whole numbers that a generated program computes: lengths, sizes and addresses.
+//! Integers that a generated program computes: lengths, sizes and addresses.
 
 /// A number of 64 bits; sums and products do not pass the largest one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -104,10 +104,10 @@ impl Expr {
 
 /// The spelling of numbers in one language.
 pub(super) struct Spelling {
-    /// After a constant, such as `_int64`.
+    /// Suffix of a constant, such as `_int64`.
     pub suffix: &'static str,
     pub start: &'static str,
-    /// Before the names of the helper functions `length`, `factor`, `add`, `mul`, `up`.
+    /// Prefix of the names of the helper functions `length`, `factor`, `add`, `mul`, `up`.
     pub prefix: String,
     /// A call of the larger one and a choice, with `{0}`, `{1}` and `{2}` for the arguments.
     pub max: String,

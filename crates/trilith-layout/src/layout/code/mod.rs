@@ -33,7 +33,7 @@ pub struct Language(&'static Generator);
 struct Generator {
     name: &'static str,
     extension: &'static str,
-    /// Why the language cannot hold a field, if so.
+    /// Returns the reason why the language cannot hold a field, or `None` if it can.
     lacks: fn(&Field) -> Option<&'static str>,
     write: fn(&Plan) -> String,
 }
@@ -111,7 +111,7 @@ impl Move {
     }
 }
 
-/// Everything that a program needs to know of a layout.
+/// Description of a layout from which a program is generated.
 struct Plan {
     /// Name of the module, an identifier.
     name: String,
@@ -242,7 +242,7 @@ impl Layout {
     }
 }
 
-/// Most items of a program.
+/// Largest number of items of a program.
 const MOST: u64 = 20_000;
 
 fn too_many() -> Error {

@@ -75,7 +75,7 @@ impl Parser<'_> {
                 std::mem::discriminant(first) != std::mem::discriminant(&value) && !(is_whole(first) && is_whole(&value))
             };
             if !is_mixed && list.first().is_some_and(is_other) {
-                // It can be read to its end: what follows counts.
+                // The list is read to its end, because the attributes after it still count.
                 is_mixed = true;
                 self.sink.push(
                     Code::E211

@@ -107,7 +107,7 @@ impl Parser<'_> {
     fn dim_hint(&self) -> String {
         let Some(Written::Name { symbol, suffix, .. }) = self.shape.last() else { return String::new() };
         let name = self.layout.names.text(*symbol);
-        // In `N - 1` the sign is a suffix already.
+        // The sign in `N - 1` has already been read as a suffix.
         let value = if *suffix == -1 { self.token.value.saturating_neg() } else { self.token.value };
         match self.token.kind {
             T::Integer if value != 0 && value.unsigned_abs() <= 4 && (-1..=1).contains(suffix) => {

@@ -56,7 +56,7 @@ pub(super) struct Draft {
     pub ty: TypeId,
 }
 
-/// For whom a datatype is parsed.
+/// The construct that a datatype is parsed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
     /// A data array of a dict.
@@ -100,7 +100,7 @@ pub(super) enum Frame {
         current: ItemId,
         /// The root, or the dict that is an element of a list.
         top: ItemId,
-        /// Its step, if it is an element.
+        /// Step of the dict, if it is an element of a list.
         step: u32,
         depth: u32,
         open: Span,
@@ -135,9 +135,9 @@ pub(super) enum Frame {
 /// The effects of some steps of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Holds {
-    /// They occupy the stream.
+    /// `true` if the steps occupy the stream.
     pub places: bool,
-    /// They have to be read: stored parameters.
+    /// `true` if the steps contain stored parameters, which have to be read.
     pub dynamic: bool,
 }
 
@@ -213,10 +213,10 @@ pub(super) struct Parser<'t> {
     finished: bool,
 }
 
-/// After this number of items the size of the rest is estimated.
+/// Number of items after which the size of the rest is estimated.
 const FORESEE: usize = 4096;
 
-/// After this number of errors a text is not looked at further.
+/// Number of errors after which parsing ends.
 const MOST_REPORTS: usize = 1000;
 
 /// Parses `text` in `dialect`.
@@ -328,7 +328,7 @@ impl<'t> Parser<'t> {
         layout.names.reserve(more(layout.names.len()));
     }
 
-    /// One item of what is open.
+    /// Parses one item of the innermost open construct.
     fn step(&mut self) -> Parse {
         match (self.frames.last(), self.dialect) {
             (Some(Frame::Dict { .. }) | None, _) => self.dict_item(),

@@ -16,7 +16,7 @@ pub(super) const GLOBAL: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     Param(ParamId),
-    /// To be bound where the named type is used (2025).
+    /// A dimension that is bound where the named type is used (2025).
     Free,
     Nothing,
 }
@@ -72,7 +72,7 @@ impl Parser<'_> {
     /// Section 4.5: what a datatype name means; notes the use of a primitive.
     pub(super) fn find_type(&mut self, token: Token) -> Option<TypeId> {
         if self.layout.found_types.is_empty() && token.kind == T::Symbol {
-            // Most layouts declare no types.
+            // Fast path: most layouts declare no types.
             let primitive = Primitive::named(token.span.slice(self.text), self.dialect)?;
             if self.frames.len() < 2 || !self.in_own_body_named(primitive.name()) {
                 self.used |= 1 << primitive.number();
@@ -114,7 +114,7 @@ impl Parser<'_> {
     pub(super) fn unknown_type(&mut self, token: Token) {
         let symbol = self.symbol(token);
         if self.failed.contains(&symbol) {
-            // Its declaration was reported; so is everything that needs it, by that.
+            // The faulty declaration of this type was reported, which covers everything that needs the type.
             self.silence();
             return;
         }

@@ -145,7 +145,7 @@ impl Parser<'_> {
                 return self.fail(Code::E311.at(index.span, message));
             }
         };
-        // Its index is the first token of the element (section 9.1).
+        // The index is the first token of the element (section 9.1).
         self.aim(element);
         let open = self.bump();
         let step = self.layout.steps.len() as u32;

@@ -273,7 +273,7 @@ fn is_said(value: &Value, node: Node<'_>) -> bool {
         Data::Seq(items) => node.is_sequence() && node.len() == items.len(),
         Data::Map(pairs) => node.is_mapping() && node.len() == pairs.len(),
         _ if !node.is_scalar() => false,
-        // Any text under a tag is what the tag makes of it.
+        // If there is a tag, the tag decides the type, so only the text is compared.
         Data::Str(text) => node.text() == *text && (tag.is_some() || matches!(node.scalar(), Scalar::Str(_))),
         Data::Plain(text) => node.style() == Some(Style::Plain) && node.text() == *text,
         Data::Null if tag.is_some() && node.text().is_empty() => true,

@@ -58,7 +58,7 @@ pub struct Edit<'t> {
     shared: BTreeSet<String>,
 }
 
-/// One span of the old text, and what is there in the new one.
+/// Replacement of a span of the old text.
 struct Change {
     span: Span,
     /// The indentation of a line that is added.
@@ -201,7 +201,7 @@ impl<'t> Edit<'t> {
         // Empty brackets are rewritten as lines, except those seen in several places or with a comment in them.
         let fits_anywhere = parent.is_empty() && !written.is_alias() && !self.is_referred(parent) && !parent.raw().contains('#');
         match parent.kind() {
-            // Nothing becomes the mapping that is asked for.
+            // A null parent becomes a mapping with the new pair.
             NodeKind::Scalar if parent.is_null() => return self.set(&above, &Value::map([(key, value.clone())])),
             NodeKind::Scalar => {
                 return Err(Error::invalid_input(format!("a scalar has no place for {key:?}")).at_path(above.to_string()));
@@ -353,7 +353,7 @@ impl<'t> Edit<'t> {
             return Err(clash());
         }
         let mut order: Vec<&Change> = self.changes.iter().collect();
-        // Of lines added at one place the innermost come first; else the order is that of asking.
+        // Among lines added at one place, the innermost come first. Other changes at one place keep the order of the calls.
         order.sort_by_key(|change| (change.span.start, change.span.end, Reverse(change.column)));
         let grown: usize = self.changes.iter().map(|change| change.text.len()).sum();
         let source = self.tree.text();

@@ -5,15 +5,15 @@ use super::super::{Layout, Tree};
 use crate::span::Span;
 use crate::yaml::Style;
 
-/// One entry of a collection.
+/// An entry of a collection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part<'t> {
-    /// Its key, of a pair.
+    /// Key of a pair; `None` for an item.
     pub key: Option<Node<'t>>,
     pub value: Node<'t>,
-    /// Its dash, its `?` or, without one, its first byte.
+    /// Offset of the dash or the `?` of the entry. Without one, the offset of its first byte.
     pub start: usize,
-    /// One past its last byte.
+    /// Offset after the last byte of the entry.
     pub end: usize,
 }
 
@@ -92,7 +92,7 @@ pub(super) fn line_end(text: &str, at: usize) -> usize {
     memchr::memchr2(b'\n', b'\r', after).map_or(text.len(), |found| at + found)
 }
 
-/// One past the line break that begins at `at`.
+/// Returns the offset after the line break at `at`, or `at` if there is none.
 pub(super) fn past_break(text: &str, at: usize) -> usize {
     match text.as_bytes().get(at..) {
         Some([b'\r', b'\n', ..]) => at + 2,
@@ -112,7 +112,7 @@ pub(super) fn before_blanks(text: &str, at: usize) -> (usize, bool) {
     // A byte order mark may begin a later line too.
     let line = trimmed.get(line_start(text, trimmed.len())..).unwrap_or("").trim_start_matches('\u{feff}');
     let crossed = text.get(trimmed.len()..at).is_some_and(|blanks| blanks.contains(['\n', '\r']));
-    // On a line that was left, only a comment can hold this; at the end of the text a new line does no harm.
+    // Only a line that has ended can end with a comment. At the end of the text, an extra line break does no harm.
     let left = crossed || at >= text.len();
     (trimmed.len(), left && (line.starts_with('#') || line.contains(" #") || line.contains("\t#")))
 }
@@ -154,7 +154,7 @@ pub(super) fn literal_may_end(text: &str, at: usize) -> bool {
 /// The block scalar that the text before record `at` ends with, if it does.
 fn block_scalar_before(tree: &Tree, at: u32) -> Option<Node<'_>> {
     let mut records = (0..at).rev().filter_map(|at| tree.node(NodeId(at)));
-    // Nothing is written for an empty node, and collections begin without text.
+    // Skips empty nodes, for which nothing is written, and block collections, which begin without text.
     let last = records.find(|node| !node.whole_span().is_empty() && (node.is_alias() || node.layout() != Some(Layout::Block)))?;
     (!last.is_alias() && matches!(last.style(), Some(Style::Literal | Style::Folded))).then_some(last)
 }

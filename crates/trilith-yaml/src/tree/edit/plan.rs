@@ -23,33 +23,33 @@ pub(super) struct Plan {
     pub growth: HashMap<u32, i64>,
     /// `true` if the directives change, and with them what every tag means.
     pub head: bool,
-    /// Two changes of one node.
+    /// `true` if a node is changed twice.
     pub clash: bool,
     raw: Vec<Span>,
 }
 
 /// The new content of a node.
 pub(super) enum New {
-    /// This value; its anchor stays.
+    /// A new value; the anchor of the node stays.
     Value(Value),
-    /// This value; its anchor goes with the old content.
+    /// A new value; the anchor of the node goes with the old content.
     Instead(Value),
     /// The record of this number, which is gone from its place.
     Moved(u32),
-    /// This key, without an anchor.
+    /// A new key, without an anchor.
     Name(Value),
-    /// The same under another tag.
+    /// The old content under another tag.
     Tag,
-    /// Any content of its new text.
+    /// Any content that the new text gives the node.
     Any,
 }
 
 /// A record of a node that is moved to an alias of it, if it is written in another way there.
 #[derive(Clone, Copy)]
 pub(super) enum Moved {
-    /// This alias becomes the node that it represents.
+    /// An alias that becomes the node of this number, which it represents.
     Node(u32),
-    /// This node becomes an alias, since it was moved already.
+    /// A node that becomes an alias, because a copy of it was written already.
     Alias,
 }
 
@@ -139,10 +139,10 @@ impl Plan {
             self.head = true;
             return;
         };
-        // Only the tag of an empty node is written.
+        // If the node is empty, its tag is its whole text, and a replacement may give the node any content.
         let is_tag = span != node.whole_span() && node.tag_span().is_some_and(has);
         let new = if is_tag { New::Tag } else { New::Any };
-        // Of two the one that says less holds.
+        // If two entries exist, the weaker claim wins.
         match (self.changed.get(&node.written_id()), &new) {
             (Some(New::Any), _) => {}
             (Some(New::Value(_) | New::Instead(_) | New::Name(_)), New::Tag) => self.clash = true,

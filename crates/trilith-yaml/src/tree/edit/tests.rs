@@ -117,7 +117,7 @@ fn a_pair_without_braces_gets_them_when_it_grows() {
 
 #[test]
 fn a_comma_behind_nothing_is_kept_apart() {
-    // Without the blank `b:,` would be text to readers of YAML 1.1.
+    // Without the blank, readers of YAML 1.1 would take `b:,` for text.
     assert_eq!(insert("{a: 1, b:}\n", "/c", 2), "{a: 1, b: , c: 2}\n");
     assert_eq!(insert("[x, !t ]\n", "/-", 2), "[x, !t , 2 ]\n");
     assert_eq!(insert("{a: 1, b: !!str }\n", "/c", 2), "{a: 1, b: !!str , c: 2 }\n");
@@ -327,7 +327,7 @@ fn what_goes_is_left_to_the_next_alias() {
     assert_eq!(insert("b: &x {}\nc: *x\n", "/b/k", 1), "b: &x {k: 1}\nc: *x\n");
     // A node that contains itself.
     assert_eq!(delete("a: &x {b: &y [*x]}\nc: *y\n", "/a"), "c: &y\n- &x {b: *y}\n".replace("\n- ", " [").replace("}\n", "}]\n"));
-    // All of them at once may go.
+    // The keys may all be deleted, one after the other.
     let mut gone = String::new();
     for at in ["/a", "/b", "/c"] {
         gone = delete(if gone.is_empty() { text } else { &gone }, at);

@@ -81,7 +81,7 @@ impl<'t> Edit<'t> {
     /// Returns `false` if the mapping has to be printed again.
     fn approach_mapping<'n>(&mut self, old: Node<'t>, new: Node<'n>, open: &mut Open<'t, 'n>, limits: &Limits) -> Result<bool> {
         let (Some(before), Some(after)) = (keys(old), keys(new)) else { return Ok(false) };
-        // Also where a key changed its type: `1` and `"1"`.
+        // A key whose type changed, such as `1` and `"1"`, does not stay either.
         let stays = |key: &str| match (before.get(key), after.get(key)) {
             (Some((_, a, _)), Some((_, b, _))) => same_scalar(*a, *b),
             _ => false,
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(toward("a: [1]\nb: [1]\n", "a: &x [1]\nb: *x"), None);
         assert_eq!(toward("a: &x [1]\nb: &y [1]\nc: *x\n", "a: &x [1]\nb: &y [1]\nc: *y"), None);
         assert_eq!(toward(old, "{b: [1]}").as_deref(), Some("b: [1]\n"));
-        // Which scalars are one does not matter.
+        // Scalars may be shared in one tree and separate in the other.
         assert_eq!(toward("a: &x 1 # c\nb: *x\n", "{a: 1, b: 1}").unwrap(), "a: &x 1 # c\nb: *x\n");
         // A mapping that merges another repeats its keys.
         assert_eq!(

@@ -21,7 +21,7 @@ fn is_alike(value: &Value, node: Node<'_>) -> bool {
 /// The position of a node in the layout of the text.
 #[derive(Clone, Copy)]
 pub(super) enum Context {
-    /// Between brackets.
+    /// A place between brackets.
     Flow,
     /// The value of a key in a block mapping indented by this.
     Key(usize),
@@ -57,7 +57,7 @@ impl<'t> Edit<'t> {
         if value.tag.is_none() && !value.is_null() && !node.is_alias() && is_alike(&value, node) {
             value.tag = node.tag().filter(|tag| !tag.starts_with("tag:yaml.org,2002:")).map(str::to_owned);
         }
-        // Behind `!` quotes would say nothing.
+        // After a bare `!`, quotes do not decide the type, so the tag is replaced too.
         let same_tag = !node.is_alias() && value.tag.as_deref() == node.tag() && !node.is_nonspecific();
         let was_inline = node.is_scalar() || node.layout() == Some(Layout::Flow);
         let old = node.whole_span();
@@ -183,7 +183,7 @@ impl<'t> Edit<'t> {
             return self.write(span, printed);
         }
         match bytes.get(span.start as usize..) {
-            // There may be a blank already.
+            // A blank may follow already.
             Some([b' ', next, ..]) if *next != b'#' => self.write(Span::new(span.start + 1, span.end + 1), printed),
             _ => self.write(span, format!(" {printed}")),
         }
@@ -229,12 +229,12 @@ impl<'t> Edit<'t> {
             }
             return self.write(span, empty);
         }
-        // After a key the brackets are on its line; after a dash, a tag or a comment in place of the block.
+        // After a key, the brackets go on the line of the key. After a dash, a tag or a comment, they replace the block in place.
         if comment || !text.get(from..start).is_some_and(|gap| gap.contains('\n')) {
             from = start;
         }
         let blank = if comment {
-            // Below a comment, a list may not be deeper than its key; brackets must be.
+            // After a comment, a list may have the indentation of its key, but brackets must be indented deeper.
             "  "
         } else if from < start && from > 0 {
             " "
@@ -298,7 +298,7 @@ impl<'t> Edit<'t> {
     fn insert_into_bare(&mut self, mapping: Node<'t>, inner: &str) {
         let (start, end) = (mapping.span().start as usize, mapping.span().end as usize);
         let blank = blank_behind(mapping.entries().last().map(|(_, value)| value));
-        // Of what is added at one place, the larger column comes first: pairs, the brace, items after it.
+        // Among additions at one place, the larger column comes first: pairs, then the brace, then the items after it.
         let mut add = |at: usize, column: usize, text: String| {
             self.changes.push(Change { span: Span::of(at, at), column, text });
         };

@@ -57,7 +57,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         loop {
             let key = self.trimmed(start, colon)?;
             self.scalar(key, Style::Plain, true, Props::default())?;
-            // Most values are plain and on its line, and the next line is no part of them.
+            // Most values are plain and on the line of their key, and the next line does not continue them.
             let value = colon + 2;
             if !PLAIN[self.byte(value) as usize] || self.byte(colon + 1) != b' ' {
                 return self.value(colon + 1, column);

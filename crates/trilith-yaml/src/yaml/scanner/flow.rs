@@ -18,7 +18,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
     /// The collection whose bracket opens at `at`, in a block indented by `outer`; one past its last bracket.
     pub(super) fn brackets(&mut self, at: usize, outer: Option<usize>, props: Props) -> Scan<usize> {
         let mut at = self.open(at, props)?;
-        // Whether the next thing may be an entry, or only a comma or the closing bracket.
+        // `true` if an entry may come next; otherwise only a comma or the closing bracket may.
         let mut entry = true;
         while let Some(mapping) = self.flow.last().copied() {
             at = self.gap(at, outer)?;

@@ -101,7 +101,7 @@ impl Props {
         self.anchor.end | self.tag.end != 0
     }
 
-    /// One past the last of them.
+    /// Returns the offset after the last property.
     fn end(&self) -> usize {
         self.anchor.end.max(self.tag.end) as usize
     }
@@ -111,7 +111,7 @@ impl Props {
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
     props: Props,
-    /// Its place if it is empty.
+    /// Offset of the node if it is empty.
     at: usize,
 }
 
@@ -134,7 +134,7 @@ pub(super) struct Scanner<'t, 'r, R> {
 
 /// The first content after blank lines and comments.
 enum Content {
-    /// At this byte, indented by this number of spaces.
+    /// Offset and indentation of the content.
     At(usize, usize),
     /// The end of the text, or `...` whose rest is at this byte.
     End(Option<usize>),
@@ -250,7 +250,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         }
     }
 
-    /// Only comments may follow `...`.
+    /// Checks that only comments follow `...`.
     fn nothing_after(&self, at: usize) -> Scan<()> {
         let next = self.end_of_line(at)?;
         let mut at = next;

@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn the_first_mark_is_the_first_of_such_bytes() {
         let flows = |byte: u8| byte < b'-' || byte == b':' || byte | 0x20 >= 0x7b;
-        // Each pair of neighbours, so that a borrow or carry from one byte into the next is seen.
+        // The test tries each pair of adjacent bytes, because a borrow or carry may go from one byte into the next.
         for low in 0..=255u8 {
             for high in 0..=255u8 {
                 for (at, around) in [(0, b"aZ0z.-aa"), (3, b"aZ0z.-aa"), (6, b"aZ0z.-aa"), (2, b"        ")] {

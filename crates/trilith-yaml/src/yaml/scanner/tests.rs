@@ -12,7 +12,7 @@ fn holds(text: &str) -> bool {
     readers_agree(text).unwrap_or_else(|difference| panic!("{difference}\n{text}"))
 }
 
-/// One or more strings for each production of the subset: the reader must not step back from them.
+/// One or more strings for each production of the subset, all of which the fast reader must accept.
 const TAKEN: &[&str] = &[
     "a: 1\n",
     "a: 1",
@@ -231,7 +231,7 @@ pub(crate) fn nested_yaml() -> impl Strategy<Value = String> {
     })
 }
 
-/// More with `PROPTEST_CASES`.
+/// Returns the number of cases, which `PROPTEST_CASES` overrides.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(4000)
 }

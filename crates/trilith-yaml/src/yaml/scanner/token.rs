@@ -79,7 +79,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
     pub(super) fn key(&self, at: usize) -> Scan<Option<Key>> {
         match self.byte(at) {
             b'"' | b'\'' => {
-                // Only a key where a colon follows on the line.
+                // A quoted scalar is a key only if a colon follows on its line.
                 let Some(quoted) = self.quoted_line(at)? else { return Ok(None) };
                 let colon = self.skip_spaces(quoted.span.end as usize);
                 if self.byte(colon) != b':' {
@@ -117,7 +117,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
     /// The end of a plain scalar on its line, in a block: a line break, the colon of a key, a comment.
     #[inline(always)]
     pub(super) fn plain_end(&self, at: usize) -> usize {
-        // Most are short.
+        // Most plain scalars are short.
         if let Some(word) = swar::word(self.bytes, at) {
             let found = swar::first(swar::block_ends(word));
             if found < 8 && self.ends_plain(at + found) {
@@ -298,7 +298,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         Ok(start)
     }
 
-    /// One past the escape at the backslash `at`; surrogates and what is no escape are for the complete reader.
+    /// Returns the offset after the escape at the backslash `at`. Surrogates and invalid escapes are left to the complete reader.
     fn escape(&self, at: usize) -> Scan<usize> {
         let kind = self.byte(at + 1);
         let digits = escape_digits(kind).filter(|_| kind != b'\t').ok_or(Stop)?;

@@ -95,7 +95,7 @@ fn many_at(level: Level, sources: &[&SourceRef], progress: Progress<'_>) -> Vec<
     order.sort_by_key(|i| std::cmp::Reverse(sources[*i].len()));
     let (lanes, alone): (Vec<_>, Vec<_>) = (0..order.len()).partition(|place| has_company(&order, sources, *place));
     let workers = threads().min(lanes.len().div_ceil(FEWEST)).max(1);
-    // As many at a time for each worker, so that all end together.
+    // Each worker hashes an equal number of streams at a time, so that all end together.
     let at_once = lanes.len().div_ceil(workers).min(2 * LANES);
     let queue = Mutex::new(lanes.into_iter().map(|place| order[place]));
     let next = || lock(&queue).next().and_then(|i| sources.get(i).map(|source| (i, *source)));
@@ -127,7 +127,7 @@ fn has_company(order: &[usize], sources: &[&SourceRef], place: usize) -> bool {
     })
 }
 
-/// One stream in its lane.
+/// A stream in its lane.
 struct Stream<'a> {
     index: usize,
     source: &'a SourceRef,
@@ -174,7 +174,7 @@ fn hash_lanes<'a, const C: usize>(
     loop {
         for (lane, slot) in streams.iter_mut().enumerate() {
             let (group, lane) = (lane / LANES, lane % LANES);
-            // Until there are bytes to hash in this lane, or no stream is left for it.
+            // Loops until there are bytes to hash in this lane, or no stream is left for it.
             loop {
                 if let Some(stream) = slot {
                     if stream.left() > 0 {

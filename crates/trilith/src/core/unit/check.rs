@@ -21,7 +21,7 @@ pub(crate) fn check(tree: &Tree, limits: &Limits) -> Result<Vec<Diagnostic>> {
     if !tree.tags().any(|tag| unit_tag(tag).is_some()) {
         return Ok(found);
     }
-    // All defined names, to distinguish a name that comes too early from an unknown one.
+    // All defined names distinguish a unit that is used before its definition from an unknown one.
     let mut later = std::collections::BTreeMap::new();
     let mut walk = tree.root().walk(limits);
     while let Some(visit) = walk.step()? {
@@ -83,7 +83,7 @@ fn odd(units: &Units, later: &std::collections::BTreeMap<String, u32>, text: &st
         Ok(unit) => unit,
         Err(error) => return Some((error.message().to_owned(), error.advice(), false)),
     };
-    // Which of several slashes holds for what is anybody's guess.
+    // With several slashes it is ambiguous which factors each of them divides.
     let fractions = text
         .split('(')
         .filter(|part| {

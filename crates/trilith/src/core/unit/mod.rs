@@ -28,7 +28,7 @@ const LONGEST: usize = 4096;
 pub(crate) struct Term {
     /// The name as written, with prefix and quotes; for a function `log(…)` and the like as a whole.
     pub name: String,
-    /// To which power.
+    /// Power of the factor.
     pub power: Power,
 }
 

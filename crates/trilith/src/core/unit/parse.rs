@@ -295,7 +295,7 @@ impl<'t> Parser<'t> {
         match (second.parse::<f64>(), self.power_of_factor()?) {
             (Ok(base), Some(power)) => {
                 self.standard = false;
-                // One conversion of the whole text is exact where the product of two numbers is not.
+                // One conversion of the whole text is exact, unlike the product of two numbers.
                 let exact = if base == 10.0 { format!("{first}e{power}").parse().ok() } else { None };
                 Ok(Some(exact.unwrap_or(value * base.powf(power.value()))))
             }

@@ -96,7 +96,7 @@ fn ends(all: &[Token<'_>]) -> HashMap<usize, usize> {
 enum Macro<'t> {
     Body(Vec<&'t str>),
     Arguments,
-    /// It is defined or not under a condition that cannot be evaluated.
+    /// A name that is defined or not under a condition that cannot be evaluated.
     Unknown,
     Undefined,
 }
@@ -105,7 +105,7 @@ enum Macro<'t> {
 #[derive(PartialEq)]
 enum Include {
     None,
-    /// Only those of the standard library of C.
+    /// Headers of the standard library of C only.
     Standard,
     Other,
 }
@@ -221,7 +221,7 @@ impl<'t> Reader<'_, 't> {
         let mut undefined = Vec::new();
         let Some(plain) = self.plain(&name, &mut undefined) else { return Ok(None) };
         let Some(found) = value(&plain, &Known::default()) else { return Ok(None) };
-        // Which value a name has by default is the business of the source.
+        // A condition that gives a name its default value needs no note.
         if !is_default && let Some(name) = undefined.first() {
             let (line, _) = line_column(self.text, self.all.get(at).map_or(0, |token| token.at));
             self.notes.push(format!(
@@ -253,7 +253,7 @@ impl<'t> Reader<'_, 't> {
     /// The words of a condition as numbers and operators; None if the value of a name is not known. The names that are not
     /// defined go to `undefined`.
     fn plain(&self, words: &[&'t str], undefined: &mut Vec<&'t str>) -> Option<Vec<&'t str>> {
-        // Each word, with the names of the macros that it came from, which are not expanded again.
+        // Words to expand, each with the names of the macros that it came from, which are not expanded again.
         let mut todo: Vec<(&str, Vec<&str>)> = Vec::new();
         let mut rest = words;
         while let Some((here, after)) = rest.split_first() {

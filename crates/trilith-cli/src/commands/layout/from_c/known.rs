@@ -39,7 +39,7 @@ impl<T: Clone> Known<T> {
         }
     }
 
-    /// From here on insertions can be taken back.
+    /// Sets the mark: insertions from here on can be taken back.
     pub(super) fn mark(&mut self) {
         self.before.clear();
     }

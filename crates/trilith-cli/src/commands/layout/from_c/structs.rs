@@ -17,7 +17,7 @@ pub(super) struct Members {
 #[derive(Debug)]
 pub(super) struct Member {
     pub name: String,
-    /// Its type, with dimensions that are numbers if they are constants.
+    /// Type of the member, with dimensions that are numbers if they are constants.
     pub spelled: String,
     pub docs: String,
 }
@@ -53,7 +53,7 @@ struct Written {
     align: u64,
 }
 
-/// All structs and names of types so far.
+/// Structs and names of types that were read so far.
 #[derive(Debug, Default)]
 pub(super) struct Structs {
     known: HashMap<String, Written>,

@@ -64,7 +64,7 @@ struct Flat {
 }
 
 impl Summary {
-    /// For these lengths.
+    /// Creates a summary for these lengths.
     pub(super) fn of(lengths: &[Length]) -> Result<Self> {
         for (at, length) in lengths.iter().enumerate() {
             if lengths.iter().take(at).any(|other| other.name == length.name) {
@@ -126,7 +126,7 @@ impl Summary {
         is_stored.then(|| dims.join(", "))
     }
 
-    /// One stored length, plus or minus a number.
+    /// Returns a dimension that is a stored length, plus or minus a number, as a layout spells it.
     fn dim(&self, words: &[&str], constants: &Known<i64>) -> Option<String> {
         let (name, rest) = words.split_first()?;
         self.lengths.iter().find(|length| length.name == *name)?;
@@ -177,7 +177,7 @@ impl Summary {
             self.header = Some((spelled.to_owned(), Some(name.to_owned())));
             return Ok(true);
         }
-        // Another variable of the same struct is an item, if the lengths are those of the first one.
+        // A further variable of the same struct is an item, if the lengths are those of the first one.
         let is_first = self.header.as_ref().is_some_and(|(_, variable)| variable.is_some());
         if is_first && !self.lengths.iter().any(|length| length.of == name) {
             return Ok(false);
