@@ -35,13 +35,13 @@ const CAMPAIGNS: &[Campaign] = &[
         name: "crash",
         subject: "writing processes that are killed at random moments",
         cases: 5000,
-        work: Work::Rust { program: "crash", test: "a_process_killed_at_any_moment_leaves_the_old_content_or_the_new" },
+        work: Work::Rust { program: "crash", test: "killed_process_leaves_old_or_new_content" },
     },
     Campaign {
         name: "edits",
         subject: "edits of trees in every style, against a plain model",
         cases: 100_000,
-        work: Work::Rust { program: "edits", test: "random_edits_in_every_style_say_what_a_plain_model_says" },
+        work: Work::Rust { program: "edits", test: "random_edits_match_model" },
     },
     Campaign {
         name: "fits",
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_campaign_names_a_test_that_reads_the_number_of_cases() {
+    fn every_entry_names_test_reading_case_count() {
         for campaign in CAMPAIGNS {
             let texts = match campaign.work {
                 Work::Rust { program, test } => {

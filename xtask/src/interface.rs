@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_type_that_cannot_grow_is_found() {
+    fn exhaustive_type_is_reported() {
         let list = "pub mod trilith\npub mod trilith::fits\npub use trilith::half\npub use trilith::bytes\npub struct trilith::Open\npub struct trilith::Pair\n\
                     pub trilith::Pair::left: u8\n#[non_exhaustive] pub enum trilith::Kind\npub enum trilith::Span\npub enum trilith::Mode\n";
         let faults = unable_to_grow(list);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_and_types_of_lower_crates_count_if_the_facade_shows_them() {
+    fn reexported_modules_and_types_are_counted() {
         let lists = "pub mod trilith_io::bytes\npub mod trilith_io::error\npub struct trilith_io::bytes::Window\n\
                      pub enum trilith_io::error::Setting\npub mod trilith\npub mod trilith::fits\npub use trilith::half\n\
                      pub use trilith::bytes\npub struct trilith::Open<'a>\npub trait trilith::Part: core::marker::Sync\n\

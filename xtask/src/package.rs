@@ -153,7 +153,7 @@ mod tests {
     use super::section;
 
     #[test]
-    fn notes_are_the_section_of_a_version_that_has_a_date() {
+    fn release_notes_require_dated_version_section() {
         let text = "# Changelog\n\n## Unreleased\n\n## 0.2.0 - 2026-12-01\n\n### Added\n\n- A\n\n## 0.1.0\n\n- B\n";
         assert_eq!(section(text, "0.2.0"), Ok("### Added\n\n- A\n".to_owned()));
         assert!(section(text, "0.1.0").is_err_and(|reason| reason.contains("YYYY-MM-DD")));

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn test_programs_are_found_in_the_messages_of_cargo() {
+    fn cargo_messages_yield_test_executables() {
         let message = |test, executable| {
             format!(
                 r#"{{"reason":"compiler-artifact","package_id":"p","manifest_path":"/r/c/Cargo.toml","target":{{"kind":["test"],"crate_types":["bin"],"name":"cases","src_path":"/r/c/tests/cases.rs","edition":"2024","doc":false,"doctest":false,"test":true}},"profile":{{"opt_level":"0","debuginfo":1,"debug_assertions":true,"overflow_checks":true,"test":{test}}},"features":[],"filenames":["/t/cases-1"],"executable":{executable},"fresh":true}}"#

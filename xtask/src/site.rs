@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_and_headings_are_those_of_the_page() {
+    fn links_and_anchors_match_page() {
         let text = "# A b, c\n\n[x](y.md#z) and `[no](link)` and [`code`](#a-b-c \"title\")\n\n    [no](code)\n\n```\n# no\n```\n## A b, c\n";
         assert_eq!(markdown_links(text), ["y.md#z", "#a-b-c"]);
         assert_eq!(anchors(text), ["a-b-c", "a-b-c-1"].map(str::to_owned).into());
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn every_link_of_the_pages_leads_somewhere() -> Result<(), String> {
+    fn every_page_link_has_target() -> Result<(), String> {
         links_of_sources()
     }
 

@@ -74,57 +74,57 @@ const PARTS: &[Part] = &[
 /// Tests that the first tier runs as random samples: the test program or `lib`, and the name of the test.
 const MATRICES: &[(&str, &str)] = &[
     ("lib", "every_variant_comes_back"),
-    ("letter", "enlarged_block_headers_are_read_with_any_checksum_and_any_first_block"),
-    ("repair", "of_a_file_cut_at_any_byte_a_second_repair_loses_nothing"),
-    ("repair", "whatever_byte_is_wrong_the_index_that_is_written_is_right"),
-    ("repair", "whatever_is_missing_of_the_head_what_is_written_opens"),
-    ("layout_code", "programs_for_random_layouts_write_the_bytes_of_the_library"),
-    ("accounts", "no_file_made_from_a_damaged_block_verifies"),
-    ("conformance", "what_is_written_conforms_to_the_document_of_its_name"),
-    ("exploded", "every_form_survives_being_taken_apart_and_put_together"),
+    ("letter", "enlarged_block_headers_read_with_any_checksum"),
+    ("repair", "second_pass_over_cut_file_loses_nothing"),
+    ("repair", "file_with_wrong_byte_gets_valid_index"),
+    ("repair", "file_with_missing_bytes_opens_after_salvage"),
+    ("layout_code", "random_layout_programs_match_library_bytes"),
+    ("accounts", "copies_of_damaged_block_never_verify"),
+    ("conformance", "written_files_conform_to_their_standard"),
+    ("exploded", "every_target_explode_implode_round_trip"),
     ("fits", "every_writing_command_does_it_or_refuses"),
-    ("moved", "every_reference_leads_to_the_same_bytes_from_wherever_the_text_is_written"),
-    ("accounts", "every_difference_after_the_way_back_was_listed_as_a_loss"),
-    ("layout_model", "random_layouts_lie_are_written_appended_to_and_read_as_a_model_says"),
-    ("writes", "every_writing_command_does_what_was_asked_or_refuses_and_loses_nothing"),
-    ("writes", "no_command_vouches_for_a_block_with_a_flipped_bit"),
+    ("moved", "moved_references_resolve_to_same_bytes"),
+    ("accounts", "round_trip_differences_are_listed_as_losses"),
+    ("layout_model", "random_layouts_match_model"),
+    ("writes", "every_writing_command_succeeds_or_refuses_without_loss"),
+    ("writes", "no_command_accepts_block_with_flipped_bit"),
     ("writes", "reading_never_writes"),
-    ("compatibility", "commands_print_what_the_version_that_wrote_the_files_printed"),
-    ("crash", "every_cut_and_every_reordering_leaves_the_old_content_or_the_new"),
-    ("crash", "a_disk_that_is_full_or_fails_at_any_moment_leaves_the_old_content_or_the_new"),
-    ("crash", "a_second_writer_that_has_finished_is_not_written_over"),
-    ("crash", "a_process_killed_at_any_moment_leaves_the_old_content_or_the_new"),
-    ("hostile", "every_hostile_file_ends_with_its_kind_of_error_in_bounded_time_and_memory"),
-    ("hostile", "commands_on_very_many_items_stay_within_a_gib"),
-    ("hostile", "every_command_reads_every_hostile_file_and_lets_no_control_character_through"),
+    ("compatibility", "command_output_matches_recorded_version"),
+    ("crash", "cuts_and_reordering_leave_old_or_new_content"),
+    ("crash", "failing_disk_leaves_old_or_new_content"),
+    ("crash", "finished_second_writer_is_never_overwritten"),
+    ("crash", "killed_process_leaves_old_or_new_content"),
+    ("hostile", "every_file_gives_expected_error_within_bounds"),
+    ("hostile", "commands_stay_within_one_gib"),
+    ("hostile", "no_command_prints_control_characters"),
 ];
 
 /// Tests that the first tier leaves out, since each takes many seconds: the test program or `lib`, and the name of the test.
 const LATER: &[(&str, &str)] = &[
-    ("lib", "any_input_is_encoded_the_same_with_any_threads"),
-    ("lib", "broken_bytes_give_the_same_with_any_threads"),
+    ("lib", "encoded_bytes_eq_with_any_thread_count"),
+    ("lib", "broken_bytes_decode_eq_with_any_thread_count"),
     ("lib", "elements_without_bytes_cannot_claim_endless_work"),
     ("lib", "every_length_comes_back"),
-    ("lib", "large_copies_are_the_same_however_many_threads_share_them"),
+    ("lib", "large_copies_match_for_any_thread_count"),
     ("lib", "numbers_do_not_make_two_names_one"),
     ("lib", "rows_forward_then_back"),
     ("lib", "writes_may_be_cut_anywhere"),
-    ("crash", "a_backup_that_was_restored_after_a_crash_is_left_alone"),
-    ("crash", "what_was_read_through_a_journal_is_old_once_the_update_has_ended"),
-    ("exploded", "headers_of_early_blocks_are_kept_by_every_command_that_copies_them"),
-    ("fits", "convert_sees_the_same_arrays_whichever_way_the_file_comes_in"),
+    ("crash", "restored_backup_keeps_its_content_after_crash"),
+    ("crash", "journal_reader_is_changed_after_update_ends"),
+    ("exploded", "copying_commands_keep_early_block_headers"),
+    ("fits", "convert_arrays_eq_for_every_input_way"),
     ("layout_laws", "what_is_symbolic_equals_what_is_walked"),
-    ("limits", "every_limit_refuses_says_how_to_raise_it_and_is_raised_by_option_and_environment"),
+    ("limits", "every_limit_rejects_and_is_raisable"),
     ("many", "large_results_keep_their_order"),
-    ("many", "one_bad_file_never_ends_a_run"),
+    ("many", "one_bad_file_never_stops_run"),
     ("outputs", "no_command_destroys_what_it_reads"),
-    ("outputs", "no_command_replaces_a_file_that_nobody_named"),
-    ("progress", "a_long_command_says_how_far_it_is_inside_of_a_block"),
+    ("outputs", "no_command_replaces_unnamed_files"),
+    ("progress", "long_command_reports_progress_within_block"),
     ("shells", "bash_completes_commands_values_files_and_keys"),
     ("shells", "fish_offers_commands_values_files_and_keys"),
     ("shells", "zsh_completes_commands_values_files_and_keys"),
     ("wcs", "hostile_descriptions_are_refused"),
-    ("wcs", "what_a_description_costs_is_charged"),
+    ("wcs", "description_cost_is_charged"),
 ];
 
 /// The random cases of a property test in the first tier, if the test does not say how many it needs. Otherwise there are 256.
@@ -448,7 +448,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_readme_names_both_commands_and_ci_runs_the_second() {
+    fn readme_names_commands_and_ci_runs_tests() {
         let page = files::read(&root().join("README.md")).unwrap_or_default();
         let blocks: Vec<&str> = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
         assert!(blocks.contains(&"cargo install --locked --path crates/trilith-cli\ntrilith tour\n"), "{blocks:?}");
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn one_place_names_the_oldest_compiler() {
+    fn oldest_compiler_is_stated_consistently() {
         let version = oldest_compiler().unwrap_or_default();
         let manifests =
             output(Command::new("git").current_dir(root()).args(["grep", "-l", "^rust-version = ", "--", "*Cargo.toml"]));
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn features_are_read_from_the_manifest() {
+    fn features_are_read_from_manifest() {
         let manifest =
             "[package]\nname = \"x\"\n[features]\ndefault = [\"a\"]\n# why = 1\na = [\"dep:a\"]\n\n[dependencies]\nb = \"1\"\n";
         assert_eq!(feature_names(manifest), ["default", "a"]);
@@ -533,7 +533,7 @@ mod tests {
     /// See `tests/features`.
     #[test]
     #[cfg(target_os = "linux")]
-    fn tests_of_one_package_have_the_features_of_tests_of_all() -> Result<(), String> {
+    fn single_package_tests_have_workspace_features() -> Result<(), String> {
         let features = |words: &[&str]| -> Result<BTreeSet<String>, String> {
             let mut tree = cargo(["tree", "--locked", "--edges", "normal,build,dev", "--prefix", "none", "--no-dedupe"]);
             let said = output(tree.args(["--format", "{p} [{f}]"]).args(words))?;
@@ -550,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn every_matrix_is_a_test() {
+    fn every_matrix_names_test() {
         let tests = all_tests();
         for (program, name) in MATRICES.iter().chain(LATER) {
             assert!(tests.iter().any(|(_, of, test)| of == program && test == name), "{program} has no test {name}");
@@ -558,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_with_samples_are_where_they_are_looked_for() {
+    fn tests_with_samples_are_in_known_programs() {
         for (file, program, name) in all_tests() {
             let is_found = program == "lib" || CORPUS_PROGRAMS.contains(&program.as_str());
             assert!(is_found || !name.contains("corpus_"), "{file}: {name} is not run: see CORPUS_PROGRAMS");

@@ -10,7 +10,7 @@
 use std::path::Path;
 
 #[test]
-fn the_header_is_made_from_the_source() {
+fn generated_text_matches_include_file() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = cbindgen::Config::from_file(folder.join("cbindgen.toml")).unwrap();
     let made = cbindgen::Builder::new().with_crate(folder).with_config(config).generate().unwrap();

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_completed_by_its_place() {
+    fn position_determines_candidates() {
         assert_eq!(words("inf"), ["info"]);
         assert_eq!(words("l"), ["ls", "layout"]);
         assert_eq!(words("convert a b --codec lz"), ["lz4", "lz4f"]);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn bash_cuts_words_at_the_equals_sign() {
+    fn bash_words_rejoin_at_equals_sign() {
         let cut = |line: &str| joined(line.split(' ').map(str::to_owned).collect());
         assert_eq!(cut("--codec = lz"), ["--codec", "lz"]);
         assert_eq!(joined(vec!["--codec".into(), "=".into()]), ["--codec", ""]);

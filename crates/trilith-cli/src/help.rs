@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_is_in_one_group_and_every_group_names_commands() {
+    fn groups_list_every_command_once() {
         let command = crate::Cli::command();
         let mut listed: Vec<String> =
             GROUPS.iter().flat_map(|(_, names)| names.iter().map(|name| name.replace('_', "-"))).collect();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_page_fits_80_columns_and_short_help_leaves_common_options_out() {
+    fn short_page_fits_80_columns_without_common_options() {
         let mut command = command();
         let page = command.render_help().to_string();
         assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_refuses_is_not_shown_with_it() {
+    fn refused_options_are_hidden() {
         let help = |path: &[&str]| {
             let mut command = command();
             command.build();

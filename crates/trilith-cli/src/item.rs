@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pointer_stands_behind_the_hash() {
+    fn first_hash_splits_file_and_path() {
         assert_eq!(Item::parse("x.asdf#/a/b"), Item { file: "x.asdf".into(), path: Some("/a/b".into()) });
         assert_eq!(Item::parse("x.asdf#"), Item { file: "x.asdf".into(), path: Some(String::new()) });
         assert_eq!(Item::parse("x.asdf"), Item { file: "x.asdf".into(), path: None });

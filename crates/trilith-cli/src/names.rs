@@ -74,7 +74,7 @@ mod tests {
 
     /// Checks that each name in the table is used, and that each name that looks like a file is in the table.
     #[test]
-    fn every_value_name_of_a_file_is_used() {
+    fn file_value_names_match_table() {
         fn of(command: &Command, found: &mut Vec<String>) {
             found.extend(command.get_arguments().filter_map(|arg| Some(arg.get_value_names()?.first()?.to_string())));
             command.get_subcommands().for_each(|command| of(command, found));

@@ -402,7 +402,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_have_three_digits_and_a_unit() {
+    fn sizes_print_three_digits_and_unit() {
         assert_eq!(size(0), "0 B");
         assert_eq!(size(999), "999 B");
         assert_eq!(size(1000), "1.00 kB");
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_as_wide_as_there_is_room() {
+    fn table_narrows_to_available_width() {
         let mut table = Table::new(&["file", ">bytes", "what"]);
         table.row(vec!["archive/2026/observations/r0001.asdf".into(), "123456789".into(), "a text that says much".into()]);
         let widths = |room: usize| {
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_of_a_file_are_shown_not_obeyed() {
+    fn control_characters_are_escaped() {
         assert_eq!(clean("a\u{1b}[31mb\u{202e}"), "a\\u{1b}[31mb\\u{202e}");
         assert_eq!(clean("plain µ"), "plain µ");
         assert_eq!(clean("a\nb: right\r\n\tc"), "a\\nb: right\\u{d}\\n\tc");

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_environment_decides_in_this_order() {
+    fn environment_variables_decide_in_order() {
         let with = |set: &'static [(&str, &str)], is_terminal| {
             decide(&|name| set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()), is_terminal)
         };
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_option_is_found_before_the_words_are_parsed() {
+    fn early_parse_finds_color_option() {
         let early = |line: &str| early(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
         assert_eq!(early("trilith --color always tree x"), clap::ColorChoice::Always);
         assert_eq!(early("trilith tree x --color=never"), clap::ColorChoice::Never);

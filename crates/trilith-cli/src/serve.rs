@@ -266,7 +266,7 @@ mod tests {
     const HERE: (&str, &str) = ("host", "127.0.0.1:4000");
 
     #[test]
-    fn only_this_machine_under_its_own_names_is_answered() {
+    fn foreign_host_header_is_forbidden() {
         for host in ["127.0.0.1:4000", "localhost:4000", "[::1]:4000"] {
             assert_eq!(status("GET", "/s3cret/", &[("host", host)]), 200, "{host}");
         }
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_of_another_page_begins_only_where_that_is_allowed() {
+    fn cross_site_frame_requires_embedding_and_secret() {
         let asked = |site: Site, dest: &str, path: &str| {
             let mut map = HeaderMap::new();
             map.insert("host", HeaderValue::from_static("127.0.0.1:4000"));
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_given_without_the_secret_and_nothing_is_taken() {
+    fn wrong_secret_and_other_methods_are_refused() {
         for path in ["/", "", "/s3cret", "/S3CRET/", "/s3cre/", "/s3crett/", "//s3cre/", "/index.html", "/api/files"] {
             assert_eq!(status("GET", path, &[HERE]), 404, "{path}");
         }

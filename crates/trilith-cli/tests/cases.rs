@@ -398,7 +398,7 @@ fn relative(path: &Path) -> String {
 }
 
 #[test]
-fn the_format_itself() {
+fn case_format_parse_print_round_trip() {
     assert_eq!(split(r#"trilith get "a b#/x" --slice '0:1' """#).unwrap(), ["trilith", "get", "a b#/x", "--slice", "0:1", ""]);
     assert_eq!(hexadecimal("d34c 00*3 ff").unwrap(), [0xd3, 0x4c, 0, 0, 0, 0xff]);
     let own = |text: &[&str]| text.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();

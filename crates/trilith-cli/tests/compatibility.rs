@@ -88,7 +88,7 @@ fn object(path: &Path) -> Map<String, Value> {
 }
 
 #[test]
-fn commands_print_what_the_version_that_wrote_the_files_printed() {
+fn command_output_matches_recorded_version() {
     let versions = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
     for version in versions {
         let copy = copied(&version);

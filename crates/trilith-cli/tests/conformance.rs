@@ -144,7 +144,7 @@ fn verdicts(cases: &[Case]) -> BTreeMap<String, Value> {
 }
 
 #[test]
-fn every_file_of_the_corpus_is_read_and_judged_as_it_says() {
+fn every_corpus_file_matches_its_verdict() {
     let cases = cases();
     let verdicts = verdicts(&cases);
     let wrong: Vec<Option<String>> = in_parallel(&cases, |case| {
@@ -193,7 +193,7 @@ fn command_of(mend: &str, from: &str, to: &str) -> Option<Vec<String>> {
 
 /// Each suggestion that is a command, followed, leaves a file that no longer departs from that sentence.
 #[test]
-fn every_suggestion_of_conform_fixes_the_file() {
+fn every_conform_suggestion_fixes_file() {
     let folder = tempfile::tempdir().unwrap();
     let cases: Vec<Case> = cases()
         .into_iter()
@@ -229,7 +229,7 @@ fn every_suggestion_of_conform_fixes_the_file() {
 }
 
 #[test]
-fn every_sentence_of_every_document_has_a_case_or_asks_nothing_of_a_file() {
+fn every_sentence_has_case_or_is_silent() {
     let tried: BTreeSet<Place> = cases().iter().map(Case::about).collect();
     let mut known = BTreeSet::new();
     for document in json(&corpus().join("documents.json")).as_array().unwrap() {
@@ -317,7 +317,7 @@ fn written(source: &str, target: &str, documented: bool, folder: &Path) -> Optio
 }
 
 #[test]
-fn what_is_written_conforms_to_the_document_of_its_name() {
+fn written_files_conform_to_their_standard() {
     let folder = tempfile::tempdir().unwrap();
     let mut work = Vec::new();
     for source in SOURCES {

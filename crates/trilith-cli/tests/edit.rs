@@ -57,7 +57,7 @@ impl Desk {
 }
 
 #[test]
-fn a_change_is_saved_and_everything_else_kept() {
+fn saved_change_keeps_other_content() {
     let desk = Desk::new();
     let (status, _) = desk.edit(&desk.editor("sed -i 's/^n: 1/n: 2/' \"$1\""), "");
     assert_eq!(status, 0);
@@ -75,7 +75,7 @@ fn no_change_writes_nothing() {
 }
 
 #[test]
-fn what_is_wrong_is_told_and_can_be_mended() {
+fn invalid_yaml_is_reported_and_fixable() {
     let desk = Desk::new();
     let once = desk.path("once");
     let lines = format!(
@@ -89,7 +89,7 @@ fn what_is_wrong_is_told_and_can_be_mended() {
 }
 
 #[test]
-fn where_nobody_answers_the_file_stays_and_the_draft_too() {
+fn unanswered_prompt_keeps_file_and_draft() {
     let desk = Desk::new();
     let (status, said) = desk.edit(&desk.editor("sed -i \"s/version: '1'/version: 1/\" \"$1\""), "");
     assert_eq!(status, 1, "{said}");
@@ -99,7 +99,7 @@ fn where_nobody_answers_the_file_stays_and_the_draft_too() {
 }
 
 #[test]
-fn what_breaks_a_schema_may_be_saved_and_then_stops_nobody() {
+fn confirmed_schema_violation_is_saved_and_stays_editable() {
     let desk = Desk::new();
     let (status, _) = desk.edit(&desk.editor("sed -i \"s/version: '1'/version: 1/\" \"$1\""), "s\n");
     assert_eq!(status, 0);
@@ -110,7 +110,7 @@ fn what_breaks_a_schema_may_be_saved_and_then_stops_nobody() {
 }
 
 #[test]
-fn an_editor_that_fails_changes_nothing() {
+fn failing_editor_keeps_file() {
     let desk = Desk::new();
     let (status, said) = desk.edit(&desk.editor("echo x > \"$1\"; exit 3"), "");
     assert_eq!(status, 2);
@@ -119,7 +119,7 @@ fn an_editor_that_fails_changes_nothing() {
 }
 
 #[test]
-fn blocks_stay_where_they_are_when_the_tree_fits() {
+fn fitting_tree_keeps_block_offsets() {
     let desk = Desk::new();
     // A block that is not aligned, with bytes before and after it.
     let mut before = FILE
@@ -143,7 +143,7 @@ fn blocks_stay_where_they_are_when_the_tree_fits() {
 }
 
 #[test]
-fn what_another_writer_saved_while_the_editor_was_open_is_not_written_over() {
+fn concurrent_save_during_edit_is_kept() {
     for mine in [&[][..], &["--in-place"]] {
         for other in ["", "--in-place"] {
             let desk = Desk::new();

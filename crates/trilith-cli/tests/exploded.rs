@@ -69,7 +69,7 @@ fn rows() -> Vec<u8> {
 }
 
 #[test]
-fn every_form_survives_being_taken_apart_and_put_together() {
+fn every_target_explode_implode_round_trip() {
     for target in common::sample("forms taken apart", TARGETS.to_vec(), 4) {
         let scratch = tempfile::tempdir().unwrap();
         let folder = scratch.path();
@@ -203,7 +203,7 @@ fn file_of(row: &Generation) -> Vec<u8> {
 /// FINF 0.1.0, 0.1.0 and 1.x, "Exploded form": "a user may explode the file, edit the YAML portion as a pure YAML file,
 /// and implode the parts back together". Every block is then as it was, header and all.
 #[test]
-fn what_was_exploded_implodes_to_the_same_blocks_in_every_generation() {
+fn every_generation_explode_implode_keeps_blocks() {
     for row in GENERATIONS {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
@@ -253,7 +253,7 @@ fn headers(path: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
 /// header)". It holds for every command that copies blocks, in every generation, with either magic number, and with the 8 bytes
 /// of a checksum that nobody can compute.
 #[test]
-fn headers_of_early_blocks_are_kept_by_every_command_that_copies_them() {
+fn copying_commands_keep_early_block_headers() {
     for row in GENERATIONS {
         for magic in [row.magic, row.magic_documented] {
             let scratch = tempfile::tempdir().unwrap();
@@ -337,7 +337,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn parts_without_a_tree_that_an_explode_left_are_reported() {
+fn leftover_parts_without_tree_are_reported() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path();
     std::fs::write(folder.join("x.asdf"), sample()).unwrap();
@@ -356,7 +356,7 @@ fn parts_without_a_tree_that_an_explode_left_are_reported() {
 }
 
 #[test]
-fn an_older_exploded_form_keeps_its_parts_until_the_new_one_is_in_place() {
+fn old_parts_stay_until_new_tree_exists() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path();
     std::fs::write(folder.join("x.asdf"), sample()).unwrap();

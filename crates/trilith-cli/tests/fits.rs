@@ -367,7 +367,7 @@ fn digests(folder: &Path, name: &str) -> serde_json::Value {
 }
 
 #[test]
-fn convert_sees_the_same_arrays_whichever_way_the_file_comes_in() {
+fn convert_arrays_eq_for_every_input_way() {
     let ways = [
         "",
         "--codec none",
@@ -426,7 +426,7 @@ fn convert_sees_the_same_arrays_whichever_way_the_file_comes_in() {
 }
 
 #[test]
-fn explode_takes_the_arrays_out() {
+fn explode_extracts_all_arrays() {
     for (name, bytes, arrays) in [
         ("x.fits", plain(), 3),
         ("x.fits.gz", packed(&plain()), 3),
@@ -444,7 +444,7 @@ fn explode_takes_the_arrays_out() {
 }
 
 #[test]
-fn a_name_that_promises_another_family_is_refused() {
+fn mismatched_output_extension_is_rejected() {
     let desk = Desk::new("e.fits", embedded());
     for line in [
         "set e.fits#/n 1 -o u.asdf",
@@ -461,7 +461,7 @@ fn a_name_that_promises_another_family_is_refused() {
 }
 
 #[test]
-fn a_writer_that_finished_meanwhile_is_not_overwritten() {
+fn concurrent_writer_is_never_overwritten() {
     use trilith::{Change, SaveOptions};
     for (name, bytes) in
         [("x.fits", plain()), ("x.fits.gz", packed(&plain())), ("e.fits", embedded()), ("e.fits.gz", packed(&embedded()))]

@@ -155,7 +155,7 @@ fn files(folder: &Path) {
 }
 
 #[test]
-fn the_documentation_lists_every_limit_with_its_default() {
+fn documentation_lists_every_limit_and_default() {
     let text = std::fs::read_to_string(common::repository().join("docs/command-line.md")).unwrap();
     for name in Limits::NAMES {
         let line =
@@ -168,14 +168,14 @@ fn the_documentation_lists_every_limit_with_its_default() {
 }
 
 #[test]
-fn every_limit_is_known_by_a_file_that_exceeds_it() {
+fn every_limit_has_exceeding_file() {
     for name in Limits::NAMES {
         assert!(ROWS.iter().any(|row| row.name == *name), "no row for {name}");
     }
 }
 
 #[test]
-fn every_limit_refuses_says_how_to_raise_it_and_is_raised_by_option_and_environment() {
+fn every_limit_rejects_and_is_raisable() {
     let folder = tempfile::tempdir().unwrap();
     files(folder.path());
     let run = |words: &[&str], option: Option<&str>, environment: Option<&str>| {
@@ -213,7 +213,7 @@ fn every_limit_refuses_says_how_to_raise_it_and_is_raised_by_option_and_environm
 }
 
 #[test]
-fn a_program_sets_limits_by_name_and_by_field() {
+fn limits_set_by_name_eq_set_by_field() {
     let folder = tempfile::tempdir().unwrap();
     files(folder.path());
     for row in ROWS.iter().filter(|row| row.words[0] == "digest" && !["x.bd", "-"].contains(&row.words[1])) {
@@ -234,7 +234,7 @@ fn a_program_sets_limits_by_name_and_by_field() {
 }
 
 #[test]
-fn statistics_cost_the_bytes_of_the_arrays() {
+fn statistics_charge_array_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let mut builder = Builder::new(Target::newest());
     let values: Vec<u8> = (0..500_000u32).map(|n| (n / 1000) as u8).collect();

@@ -107,7 +107,7 @@ fn ask(folder: &Path, words: &[String]) -> Ended {
 }
 
 #[test]
-fn one_bad_file_never_ends_a_run() {
+fn one_bad_file_never_stops_run() {
     let cells: Vec<_> = STATES
         .into_iter()
         .flat_map(|state| WAYS.into_iter().map(move |way| (state, way)))

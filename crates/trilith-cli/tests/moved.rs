@@ -130,7 +130,7 @@ fn targets(root: &Path, file: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_reference_leads_to_the_same_bytes_from_wherever_the_text_is_written() {
+fn moved_references_resolve_to_same_bytes() {
     let mut count = 0;
     let places = ["same folder", "other folder", "deeper folder", "standard output"];
     let cells = TARGETS.iter().flat_map(|target| places.map(|place| (*target, place))).collect();
@@ -191,7 +191,7 @@ fn every_reference_leads_to_the_same_bytes_from_wherever_the_text_is_written() {
 }
 
 #[test]
-fn what_is_written_out_takes_the_arrays_of_other_files_in() {
+fn resolved_text_includes_arrays_of_other_files() {
     let scratch = tempfile::tempdir().unwrap();
     let root = &scratch.path().canonicalize().unwrap();
     lay_out(root);
@@ -217,7 +217,7 @@ fn what_is_written_out_takes_the_arrays_of_other_files_in() {
 
 /// The standard's reading comes first; what writers of 2014 meant only where that leads out, and with a word.
 #[test]
-fn one_step_up_too_many_is_dropped_only_where_it_leads_out_and_with_a_warning() {
+fn excess_parent_step_is_dropped_with_warning() {
     let scratch = tempfile::tempdir().unwrap();
     let root = scratch.path();
     lay_out(root);

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 
 /// A name that is not UTF-8 is taken by every command: in arguments, in folders, in lists and as an output.
 #[test]
-fn a_name_that_is_not_utf_8_is_taken_by_every_command() {
+fn every_command_accepts_non_utf8_names() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path();
     let run = |words: &[&[u8]]| {

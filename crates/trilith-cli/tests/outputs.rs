@@ -331,7 +331,7 @@ fn files(folder: &Path) -> BTreeSet<PathBuf> {
 }
 
 #[test]
-fn no_command_replaces_a_file_that_nobody_named() {
+fn no_command_replaces_unnamed_files() {
     let laid_out = || {
         let scratch = tempfile::tempdir().unwrap();
         lay_out(scratch.path());
@@ -377,7 +377,7 @@ fn no_command_replaces_a_file_that_nobody_named() {
 
 /// Files of a numbered series that hold more than a block, or that others use, are somebody's own.
 #[test]
-fn only_parts_that_the_program_made_are_removed_and_that_is_said() {
+fn only_own_parts_are_removed_and_reported() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path();
     lay_out(folder);
@@ -455,7 +455,7 @@ const SLIPS: &[&[&str]] = &[
 
 /// In the first tier.
 #[test]
-fn no_slip_costs_a_file() {
+fn mistaken_arguments_keep_all_files() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path();
     lay_out(folder);

@@ -34,7 +34,7 @@ fn later() {
 }
 
 #[test]
-fn a_second_writer_is_refused_with_a_clear_error() {
+fn second_writer_gets_clear_err() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), "old");
     let before = std::fs::read(&path).unwrap();
@@ -62,7 +62,7 @@ fn a_second_writer_is_refused_with_a_clear_error() {
 }
 
 #[test]
-fn readers_see_the_old_content_and_are_told_that_it_changed() {
+fn readers_keep_old_content_and_notice_change() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), "old");
     let reader = trilith::open_asdf(&path).unwrap();
@@ -102,7 +102,7 @@ fn readers_see_the_old_content_and_are_told_that_it_changed() {
 }
 
 #[test]
-fn an_update_that_did_not_end_is_told_and_the_old_content_shown() {
+fn unfinished_update_shows_notice_and_old_content() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), "old");
     let place = std::fs::read(&path).unwrap().windows(3).position(|w| w == b"old").unwrap() as u64;
@@ -132,7 +132,7 @@ fn an_update_that_did_not_end_is_told_and_the_old_content_shown() {
 /// Runs one of the tests below as a process of its own, which may crash.
 fn child(what: &str, path: &Path) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "the_child", "--ignored", "--nocapture"]).env("WHAT", what).env("FILE", path);
+    command.args(["--exact", "child_process_reads_changing_file", "--ignored", "--nocapture"]).env("WHAT", what).env("FILE", path);
     let output = command.stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{what}: {}\n{said}{}", output.status, String::from_utf8_lossy(&output.stderr));
@@ -140,7 +140,7 @@ fn child(what: &str, path: &Path) {
 }
 
 #[test]
-fn a_file_that_is_cut_while_it_is_mapped_is_an_error_and_no_crash() {
+fn truncation_of_mapped_file_is_err() {
     for what in ["cut", "cut to nothing", "cut and grown", "replaced", "without maps"] {
         let folder = tempfile::tempdir().unwrap();
         child(what, &file(folder.path(), "old"));
@@ -149,7 +149,7 @@ fn a_file_that_is_cut_while_it_is_mapped_is_an_error_and_no_crash() {
 
 #[test]
 #[ignore = "the child of the test above"]
-fn the_child() {
+fn child_process_reads_changing_file() {
     let (Ok(what), Some(path)) = (std::env::var("WHAT"), std::env::var_os("FILE")) else { return };
     let path = PathBuf::from(path);
     let mut options = LocalOptions::default();
@@ -213,7 +213,7 @@ fn what_is_no_regular_file_is_never_mapped() {
 }
 
 #[test]
-fn a_pipe_or_device_is_written_into_and_never_replaced() {
+fn pipes_and_devices_are_never_replaced() {
     use std::os::unix::fs::FileTypeExt;
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), "old");
@@ -253,7 +253,7 @@ fn a_pipe_or_device_is_written_into_and_never_replaced() {
 }
 
 #[test]
-fn a_link_swapped_between_check_and_use_never_leads_out() {
+fn swapped_link_never_leads_outside_folder() {
     use std::os::unix::fs::symlink;
     let above = tempfile::tempdir().unwrap();
     let folder = above.path().join("in");
@@ -295,7 +295,7 @@ fn a_link_swapped_between_check_and_use_never_leads_out() {
 }
 
 #[test]
-fn of_four_writers_at_once_none_loses_the_work_of_another() {
+fn four_concurrent_writers_lose_no_change() {
     let folder = tempfile::tempdir().unwrap();
     let mut options = trilith::asdf::WriteOptions::default();
     options.tree_padding = 20_000;
@@ -331,7 +331,7 @@ fn of_four_writers_at_once_none_loses_the_work_of_another() {
 }
 
 #[test]
-fn several_processes_append_to_one_dudley_file_while_others_read() {
+fn concurrent_dudley_appends_are_readable() {
     const EACH: u32 = 8;
     let folder = tempfile::tempdir().unwrap();
     let layout = trilith::layout::Layout::read(b"who = [i4]\nt = [f8]\n").unwrap();
@@ -405,7 +405,7 @@ fn ending<'a>(signals: &[(&'a str, u32)]) -> Vec<&'a str> {
 }
 
 #[test]
-fn a_signal_removes_temporary_files() {
+fn signal_removes_temporary_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.asdf");
     let values: Vec<u32> = (0..4_000_000u32).map(|n| n.wrapping_mul(2_654_435_761)).collect();
@@ -430,7 +430,7 @@ fn a_signal_removes_temporary_files() {
 }
 
 #[test]
-fn a_signal_removes_the_parts_of_an_unfinished_explode() {
+fn signal_removes_parts_of_unfinished_explode() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.asdf");
     let values: Vec<u32> = (0..100_000u32).collect();
@@ -456,7 +456,7 @@ fn a_signal_removes_the_parts_of_an_unfinished_explode() {
 }
 
 #[test]
-fn a_file_that_is_larger_than_allowed_is_an_error_with_a_message() {
+fn exceeded_file_size_limit_is_err_with_message() {
     let folder = tempfile::tempdir().unwrap();
     file(folder.path(), "old");
     let program = common::trilith().get_program().to_owned();

@@ -29,7 +29,7 @@ fn one_block(path: &std::path::Path) {
 }
 
 #[test]
-fn a_long_command_says_how_far_it_is_inside_of_a_block() {
+fn long_command_reports_progress_within_block() {
     let folder = tempfile::tempdir().unwrap();
     one_block(&folder.path().join("x.asdf"));
     // Piped: not a word but the result.

@@ -7,7 +7,7 @@
 mod common;
 
 #[test]
-fn nothing_of_the_current_folder_is_run() {
+fn code_in_current_folder_never_runs() {
     if std::process::Command::new("python3").arg("--version").output().is_err() {
         return println!("skipped: no python3");
     }

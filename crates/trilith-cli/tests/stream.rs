@@ -54,7 +54,7 @@ fn wait_for(count: usize, folder: &Path) {
 }
 
 #[test]
-fn rows_are_there_in_time_although_no_more_come() {
+fn pending_rows_are_written_without_further_input() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = stream(folder.path(), &["--every-seconds", "0.05"]);
     let mut pipe = child.stdin.take().unwrap();
@@ -72,7 +72,7 @@ fn rows_are_there_in_time_although_no_more_come() {
 }
 
 #[test]
-fn a_killed_process_leaves_whole_rows_and_all_of_the_last_checkpoint() {
+fn killed_process_keeps_whole_rows_and_last_checkpoint() {
     for round in 0..24u64 {
         let folder = tempfile::tempdir().unwrap();
         let mut child = stream(folder.path(), &["--every-bytes", "600", "--every-seconds", "0.001"]);

@@ -77,7 +77,7 @@ impl Viewer {
 }
 
 #[test]
-fn idle_and_slow_connections_of_others_do_not_stop_the_viewer() {
+fn idle_and_slow_connections_never_block_user() {
     let viewer = Viewer::start();
     let mut kept = viewer.connect();
     assert_eq!(viewer.ask(&mut kept, &viewer.secret).unwrap(), 200);
@@ -112,7 +112,7 @@ fn idle_and_slow_connections_of_others_do_not_stop_the_viewer() {
 }
 
 #[test]
-fn a_connection_of_the_user_outlasts_those_without_the_secret() {
+fn authenticated_connections_outlast_unauthenticated() {
     let viewer = Viewer::start();
     let mut kept: Vec<TcpStream> = (0..40).map(|_| viewer.connect()).collect();
     for stream in &mut kept {

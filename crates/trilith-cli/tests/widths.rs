@@ -21,7 +21,7 @@ fn shown(folder: &Path, width: usize, words: &str) -> String {
 }
 
 #[test]
-fn tables_and_trees_fit_the_terminal_and_use_it() {
+fn tables_and_trees_fill_terminal_width() {
     if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
         assert!(std::env::var_os("CI").is_none(), "script is not installed, and CI is set");
         return say("skipped: widths of terminals, since script is not installed");

@@ -127,7 +127,7 @@ fn furnished() -> Folder {
 }
 
 #[test]
-fn every_example_of_the_help_runs() {
+fn every_help_example_runs() {
     let folder = furnished();
     let mut faults = String::new();
     for (line, _) in trilith_cli::examples() {
@@ -513,7 +513,7 @@ fn header(cards: &[&str]) -> Vec<u8> {
 }
 
 #[test]
-fn every_line_of_the_pages_runs() {
+fn every_documentation_command_runs() {
     let folder = named();
     let (mut faults, mut ran, mut schemes) = (String::new(), 0, 0);
     for page in pages() {

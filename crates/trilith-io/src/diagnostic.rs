@@ -233,14 +233,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_caret_stands_under_the_place() {
+    fn render_places_caret_under_span() {
         let text = "a = f8\nb = q9[2]\n";
         let found = Diagnostic::new(Severity::Error, "unknown type `q9`").code("E305").at_span(Span::new(11, 13)).locate(text);
         assert_eq!(found.render(text, "f"), "error E305: unknown type `q9`\n --> f:2:5\n  |\n2 | b = q9[2]\n  |     ^^\n");
     }
 
     #[test]
-    fn a_place_is_shown_once() {
+    fn display_shows_location_once() {
         let found = Diagnostic::new(Severity::Warning, "a key twice");
         assert_eq!(found.to_string(), "a key twice");
         assert_eq!(found.clone().at_text((2, 5)).to_string(), "line 2, column 5: a key twice");

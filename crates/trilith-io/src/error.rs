@@ -518,27 +518,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_innermost_place_wins_and_the_outermost_context_comes_first() {
+    fn innermost_location_wins_outermost_context_comes_first() {
         let error = Error::malformed("bad").at_byte(4).at_path("/a").context("inner").context("outer");
         assert_eq!(error.location(), &Location::Byte(4));
         assert_eq!(error.to_string(), "outer: inner: bad (at byte 4 (0x4))");
     }
 
     #[test]
-    fn an_error_passes_through_a_writer_as_it_is() {
+    fn wrapped_error_keeps_kind_and_message() {
         let through = std::io::Error::other(Error::limit("too much").hint("raise it"));
         let error = Error::io("writing", through);
         assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Limit, "writing: too much; raise it"));
     }
 
     #[test]
-    fn the_same_context_is_said_once() {
+    fn adjacent_equal_contexts_appear_once() {
         let error = Error::malformed("bad").context("block 0").context("block 0").context("a").context("block 0");
         assert_eq!(error.to_string(), "block 0: a: block 0: bad");
     }
 
     #[test]
-    fn an_error_is_one_word_wide() {
+    fn error_has_size_of_one_pointer() {
         assert_eq!(size_of::<Error>(), size_of::<usize>());
     }
 }

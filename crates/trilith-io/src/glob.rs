@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_pattern_takes_no_time() {
+    fn hostile_patterns_match_fast() {
         let pattern = Pattern::new(&"*a".repeat(2000));
         assert!(!pattern.matches(&"a".repeat(1999)));
         let pattern = Pattern::new(&"**/a/".repeat(1000));

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn helpers_hear_that_the_work_is_over() {
+    fn cancel_reaches_helper_threads() {
         let begun = Instant::now();
         let busy = |_: u32| {
             loop {

@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_have_binary_suffixes_and_overflow_is_an_error() {
+    fn parse_size_accepts_binary_suffixes_rejects_overflow() {
         assert_eq!(parse_size("64k").unwrap(), 65536);
         assert_eq!(parse_size("2G").unwrap(), 2 << 30);
         assert!(parse_size("99999999999T").is_err());
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_limit_its_value_and_the_option() {
+    fn limit_error_names_value_and_option() {
         let limits = Limits { memory: 64 << 30, ..Limits::default() };
         let text = limits.charge_memory(1 << 40, "block 3").unwrap_err().to_string();
         assert!(text.contains("memory=68719476736") && text.contains("raise the limit memory"), "{text}");

@@ -100,13 +100,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_swap_is_one_edit() {
+    fn distance_counts_transposition_once() {
         assert_eq!(distance(&letters("flaot64"), &letters("float64")), 1);
         assert_eq!(distance(&letters("kitten"), &letters("sitting")), 3);
     }
 
     #[test]
-    fn the_nearest_name_is_offered_first_and_a_long_list_is_counted() {
+    fn offer_puts_nearest_first_and_counts_rest() {
         assert_eq!(offer("dat", "there are: ", &["data", "err"], 12), "did you mean \"data\"? there are: data, err");
         assert_eq!(
             offer("exp", "there are: ", &["exposure_time", "err"], 1),

@@ -407,7 +407,7 @@ mod tests {
     use crate::error::Error;
 
     #[test]
-    fn results_keep_their_order_and_the_first_error_wins() {
+    fn each_keeps_order_and_returns_first_error() {
         let squares = each((0..100u64).collect(), |n| Ok(n * n)).unwrap();
         assert_eq!(squares, (0..100u64).map(|n| n * n).collect::<Vec<_>>());
         for _ in 0..20 {
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn after_an_error_no_job_is_begun() {
+    fn side_by_side_starts_no_job_after_error() {
         let done = Mutex::new(0);
         let failed = side_by_side((0..1000).collect(), 4, |n| {
             *done.lock().unwrap() += 1;
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_several_errors_is_given() {
+    fn side_by_side_returns_first_of_several_errors() {
         let all = std::sync::Barrier::new(4);
         let failed = side_by_side((0..4).collect(), 4, |n| {
             all.wait();
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_next_is_there_when_the_work_is_done() {
+    fn ahead_returns_both_results() {
         let (sum, next) = ahead(|| 7, || 1 + 2);
         assert_eq!((sum, next), (3, Some(7)));
     }

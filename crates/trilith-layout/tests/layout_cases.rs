@@ -269,7 +269,7 @@ fn rules(specification: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_rule_and_every_code_is_cited_by_a_case() {
+fn cases_cite_every_rule_and_code() {
     let cases = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases"));
     let mut text = String::new();
     said(&cases.join("layout"), &mut text);

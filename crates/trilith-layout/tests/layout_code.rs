@@ -192,7 +192,7 @@ fn agrees(text: &str, params: &[i64], order: Byteorder, embed: bool) {
 }
 
 #[test]
-fn programs_for_the_examples_of_the_document_write_the_bytes_of_the_library() {
+fn example_programs_match_library_bytes() {
     agrees(STATE, &[3, 4, 2], Byteorder::Little, true);
     agrees(STATE, &[3, 4, 0], Byteorder::Big, false);
     agrees(RECORDS, &[3, 3, 4, 2], Byteorder::Little, true);
@@ -200,7 +200,7 @@ fn programs_for_the_examples_of_the_document_write_the_bytes_of_the_library() {
 }
 
 #[test]
-fn programs_for_random_layouts_write_the_bytes_of_the_library() {
+fn random_layout_programs_match_library_bytes() {
     for seed in trilith_sample::sample("random layouts", (0..10).collect(), 5) {
         let (text, params) = random(seed * 7919 + 11);
         let order = if seed % 2 == 0 { Byteorder::Little } else { Byteorder::Big };
@@ -215,7 +215,7 @@ fn programs_for_random_layouts_write_the_bytes_of_the_library() {
 }
 
 #[test]
-fn a_program_in_c_writes_values_that_the_library_reads() {
+fn c_program_output_is_read_by_library() {
     if !is_there("c") {
         return;
     }
@@ -239,7 +239,7 @@ fn a_program_in_c_writes_values_that_the_library_reads() {
 }
 
 #[test]
-fn items_that_a_language_cannot_hold_are_refused_by_name() {
+fn unsupported_items_return_err_with_path() {
     for (text, language, what) in [
         ("x = f4  h = f2[3]", "c", "/h is f2"),
         ("x = c4", "rust", "/x is c4"),

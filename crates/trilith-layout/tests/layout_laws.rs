@@ -329,7 +329,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn a_print_is_a_fix_point_and_means_the_same(seed in any::<u64>(), old in any::<bool>()) {
+    fn print_is_fixed_point_and_keeps_entries(seed in any::<u64>(), old in any::<bool>()) {
         let (layout, text) = made(seed, old, false);
         let printed = layout.print();
         let second = again(&printed, layout.dialect());
@@ -341,7 +341,7 @@ proptest! {
     }
 
     #[test]
-    fn texts_and_numbers_of_attributes_are_printed_as_they_were(
+    fn attributes_print_unchanged(
         text in "(inf|1e999|[a-z .=#,'\\[\\]-]){0,12}", name in "(inf|[a-z]){1,3}", number in proptest::sample::select(vec!["1e999", "-1e999", "1.5"]),
     ) {
         let line = format!("_{name}=\"{text}\", n={number}, texts=[\"{text}\", \"inf\"], numbers=[{number}, 2.5], m=-7");
@@ -350,7 +350,7 @@ proptest! {
     }
 
     #[test]
-    fn a_faithful_translation_puts_everything_where_it_was(seed in any::<u64>(), old in any::<bool>()) {
+    fn faithful_translation_keeps_addresses(seed in any::<u64>(), old in any::<bool>()) {
         let (layout, text) = made(seed, old, false);
         let to = if old { Dialect::D2026 } else { Dialect::D2025 };
         let translation = layout.translate(to);

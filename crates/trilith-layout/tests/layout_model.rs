@@ -202,7 +202,7 @@ fn check(seed: u64, is_old: bool, folder: &std::path::Path, used: &mut BTreeMap<
 }
 
 #[test]
-fn random_layouts_lie_are_written_appended_to_and_read_as_a_model_says() {
+fn random_layouts_match_model() {
     let seeds = trilith_sample::sample("layouts", (0..1500).collect(), 10);
     let folder = tempfile::tempdir().unwrap();
     let (mut layouts, mut items, mut used) = (0, 0, BTreeMap::new());

@@ -42,7 +42,7 @@ fn bytes_of_parameters_are_read_in_their_order() {
 }
 
 #[test]
-fn a_short_stream_names_the_parameter_its_address_and_what_there_is() {
+fn short_stream_err_names_parameter_address_and_length() {
     let layout = Layout::read(b"x = <f8[3]\nNLAT : <i8 @24\n").unwrap();
     let fault = layout.evaluate(&Options::default(), |_| Ok(Supply::Short(30))).err().unwrap();
     let text = fault.to_string();
@@ -51,7 +51,7 @@ fn a_short_stream_names_the_parameter_its_address_and_what_there_is() {
 }
 
 #[test]
-fn a_given_parameter_fits_its_datatype() {
+fn out_of_range_parameter_returns_e402() {
     // Section 12, E402: a value out of range, at the name of the parameter.
     for (text, value, fits) in [
         ("N : i1", 127, true),
@@ -68,7 +68,7 @@ fn a_given_parameter_fits_its_datatype() {
 }
 
 #[test]
-fn requests_come_in_the_order_of_the_stream() {
+fn requests_follow_stream_order() {
     let layout = Layout::read(b"N : <i4  s = {k : i1 a = u1[k]}[N]  M : <i2").unwrap();
     let mut asked = Vec::new();
     layout
@@ -81,7 +81,7 @@ fn requests_come_in_the_order_of_the_stream() {
 }
 
 #[test]
-fn an_element_of_a_list_of_a_billion_is_found_at_once() {
+fn find_in_billion_element_list_is_fast() {
     let layout = Layout::read(b"l [|u1, <f8, / a = <i2 k [|u1]*1000000]*1000000000  z = |u1").unwrap();
     let found = layout.evaluate_with(&Options::default(), &[]).unwrap();
     // One repetition: u1 @0, f8 @8, i2 @16, a million bytes, and padding to the next f8's turn.
@@ -111,7 +111,7 @@ fn nested_repetitions_cost_no_more_than_their_text() {
 }
 
 #[test]
-fn repeating_nothing_for_ever_is_a_limit_and_not_a_wait() {
+fn endless_empty_repetition_returns_limit_err() {
     let layout = Layout::read(b"l [[|u1]*0]*1000000000000  x = |u1").unwrap();
     let mut options = Options::default();
     options.limits.nodes = 100_000;
@@ -128,7 +128,7 @@ fn repeating_nothing_for_ever_is_a_limit_and_not_a_wait() {
 }
 
 #[test]
-fn deep_nesting_is_a_limit() {
+fn deep_nesting_returns_limit_err() {
     for text in ["l [".to_owned() + &"[".repeat(100_000), "x = ".to_owned() + &"{a = ".repeat(100_000), "a/".repeat(100_000)] {
         let error = layout::parse(text.as_bytes(), &ParseOptions::of(Dialect::D2025)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
@@ -143,7 +143,7 @@ fn deep_nesting_is_a_limit() {
 }
 
 #[test]
-fn a_type_too_long_to_spell_is_a_limit() {
+fn long_type_spelling_returns_limit_err() {
     let mut text = String::from("T0 {a = |u1}\n");
     for n in 1..60 {
         text.push_str(&format!("T{n} {{a = T{} b = T{}}}\n", n - 1, n - 1));
@@ -192,7 +192,7 @@ fn members_have_offsets_and_strides() {
 }
 
 #[test]
-fn an_item_of_its_own_hides_a_member_of_the_nameless() {
+fn named_item_hides_member_of_nameless_item() {
     let layout = Layout::read(b"\"\" = {a = |u1 b = |u1}[3]  a = <f8").unwrap();
     let found = layout.evaluate_with(&Options::default(), &[]).unwrap();
     assert_eq!(found.locate("/a").unwrap().unwrap().address, Some(8));
@@ -201,7 +201,7 @@ fn an_item_of_its_own_hides_a_member_of_the_nameless() {
 }
 
 #[test]
-fn a_layout_may_stand_before_anything() {
+fn bytes_after_terminator_are_ignored() {
     let parsed = layout::parse(b"x = |u1\n---\r\n\xff\x00{", &ParseOptions::default()).unwrap();
     assert_eq!((parsed.end, parsed.terminated), (13, true));
     assert!(parsed.layout.is_some() && parsed.diagnostics.is_empty());

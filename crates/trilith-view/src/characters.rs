@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_does_not_break_and_leaves_out_what_is_no_number() {
+    fn line_is_continuous_and_skips_nan() {
         let array = Array::from_slice(&[0f32, 9.0, 0.0, f32::NAN, 5.0, 5.0], &[6]).unwrap();
         let drawn = line(&Series::of(&array, points(3)).unwrap(), 3, 2);
         assert_eq!(drawn.len(), 2);

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_seen_follows_from_the_shape() {
+    fn shape_selects_image_or_plot() {
         let of = |shape: &[u64]| {
             let count = shape.iter().product::<u64>();
             let numbers: Vec<u8> = (0..count).map(|n| n as u8).collect();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_notebook_has_a_picture_of_what_is_cheap() {
+    fn html_has_picture_of_small_plane_only() {
         let text = html(&Array::from_slice(&[1f32, f32::NAN, 3.0, 4.0], &[2, 2]).unwrap()).unwrap();
         assert!(text.contains("data:image/png;base64,iVBOR") && text.contains("<th>not a number</th><td>1</td>"), "{text}");
         assert!(html(&Array::from_slice(&[1f32, 2.0], &[2]).unwrap()).is_none());

@@ -389,7 +389,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_are_in_the_order_of_the_numbers(a: i64, b: i64, x: f64, y: f64) {
+        fn keys_keep_number_order(a: i64, b: i64, x: f64, y: f64) {
             keys_keep_order(a, b);
             keys_keep_order(a as u64, b as u64);
             keys_keep_order(a as i8, b as i8);

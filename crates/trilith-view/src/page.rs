@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_of_the_page_is_embedded_and_loads_nothing_from_elsewhere() {
+    fn all_files_are_embedded_without_external_links() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("page");
         let mut there: Vec<String> =
             std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

@@ -72,7 +72,7 @@ fn asked(name: &str, query: &str, side: u64, leaves: bool) -> (u16, u64) {
 }
 
 #[test]
-fn what_nobody_waits_for_is_not_read_to_its_end() {
+fn cancelled_request_stops_reading() {
     for (name, query) in [
         ("image", "path=/a&width=1000&height=1000"),
         ("image", "path=/a&width=1000&height=1000&resample=max"),

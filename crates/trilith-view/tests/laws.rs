@@ -52,7 +52,7 @@ fn plane() -> impl Strategy<Value = (Vec<f32>, u64, u64)> {
 
 proptest! {
     #[test]
-    fn statistics_are_those_of_the_sorted_numbers((numbers, rows, columns) in plane(), percent in 0.0f64..=100.0) {
+    fn statistics_match_sorted_numbers((numbers, rows, columns) in plane(), percent in 0.0f64..=100.0) {
         let mut sorted: Vec<f64> = numbers.iter().filter(|x| x.is_finite()).map(|x| f64::from(*x)).collect();
         sorted.sort_by(f64::total_cmp);
         let mut wanted = Wanted::percentiles(&[percent, 50.0]);
@@ -100,7 +100,7 @@ proptest! {
     }
 
     #[test]
-    fn a_pixel_is_made_of_its_elements((numbers, rows, columns) in plane(), width in 1usize..40, height in 1usize..40) {
+    fn pixel_matches_reduction_of_its_elements((numbers, rows, columns) in plane(), width in 1usize..40, height in 1usize..40) {
         let (high, wide) = (rows as usize, columns as usize);
         for array in stored_otherwise(&numbers, rows, columns) {
             let mean = Raster::of(&array, None, (width, height), Resample::Mean).unwrap();
@@ -134,7 +134,7 @@ proptest! {
     }
 
     #[test]
-    fn a_region_is_a_picture_of_its_part((numbers, rows, columns) in plane(), at in (0u64..30, 0u64..30), size in (1u64..30, 1u64..30)) {
+    fn region_raster_eq_raster_of_slice((numbers, rows, columns) in plane(), at in (0u64..30, 0u64..30), size in (1u64..30, 1u64..30)) {
         let array = Array::from_slice(&numbers, &[rows, columns]).unwrap();
         let region = Region { x: at.0, y: at.1, width: size.0, height: size.1 };
         let is_inside = at.0 + size.0 <= columns && at.1 + size.1 <= rows;
@@ -149,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn a_picture_has_the_colours_of_its_numbers((numbers, rows, columns) in plane(), low in -1e3f64..0.0, high in 1.0f64..1e3) {
+    fn picture_colors_match_numbers((numbers, rows, columns) in plane(), low in -1e3f64..0.0, high in 1.0f64..1e3) {
         let array = Array::from_slice(&numbers, &[rows, columns]).unwrap();
         let raster = Raster::of(&array, None, (columns as usize, rows as usize), Resample::Mean).unwrap();
         let colours = Colours::of("viridis".parse().unwrap());
@@ -186,7 +186,7 @@ proptest! {
     }
 
     #[test]
-    fn a_series_keeps_its_peaks(numbers in prop::collection::vec(number(), 0..500), points in 1usize..60) {
+    fn series_keeps_peaks(numbers in prop::collection::vec(number(), 0..500), points in 1usize..60) {
         let array = Array::from_slice(&numbers, &[numbers.len() as u64]).unwrap();
         let series = Series::of(&array, points).unwrap();
         prop_assert!(series.points.len() <= points);

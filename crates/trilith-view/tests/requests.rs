@@ -27,7 +27,7 @@ fn json_of(session: &Session, name: &str, query: &str) -> Value {
 const ARRAY: &str = "!core/ndarray-1.1.0";
 
 #[test]
-fn the_children_of_an_item_come_in_pages() {
+fn children_are_paged() {
     let many: String = (0..5000).map(|n| format!("  k{n}: {n}\n")).collect();
     let session = session(&format!("many:\n{many}list: [a, {{b: 1}}]\n"));
     let page = json_of(&session, "tree", "path=/many&offset=4990&limit=100");
@@ -44,7 +44,7 @@ fn the_children_of_an_item_come_in_pages() {
 }
 
 #[test]
-fn an_item_says_how_it_can_be_looked_at() {
+fn item_lists_its_views() {
     let session = session(&format!(
         "plane: {ARRAY} [[1.5, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12], [13, 14, 15, 16]]\nline: {ARRAY} [1, 2, 3]\nlong: |\n  a\n  b\n\
          t: {{columns: [{{name: a, unit: s, data: {ARRAY} [3, 1, 2]}}]}}\n"

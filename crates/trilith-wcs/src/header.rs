@@ -561,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_that_are_not_in_proportion_to_pixels_are_left_out() {
+    fn nonlinear_axes_are_left_out() {
         let texts = [("CTYPE1", "FREQ-F2W"), ("CTYPE2", "RA---TAN"), ("CTYPE3", "DEC--TAN"), ("CTYPE4", "STOKES")];
         let wcs = keywords(&[("CRVAL4", 1.0), ("CRPIX4", 1.0)], &texts).wcs(&Limits::default()).unwrap().unwrap();
         assert_eq!((wcs.pixel_axes(), wcs.world_axes(), wcs.sky()), (4, 3, Some((0, 1))));

@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn each_pixel_that_is_returned_has_the_coordinates() {
+    fn returned_pixels_map_back_to_coordinates() {
         let mut state = 5;
         let polynomial = |degree: usize, size: f64, state: &mut u64| {
             let columns = degree + 1;

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_through_points_is_found() {
+    fn line_fit_matches_points() {
         let points = [(0.0, 1.0), (1.0, 3.0), (2.0, 5.0), (3.0, 7.5)];
         let matrix: Vec<f64> = points.iter().flat_map(|(x, _)| [1.0, *x]).collect();
         let [found] = least_squares(2, &matrix, [points.iter().map(|(_, y)| *y).collect()]).unwrap();

@@ -72,7 +72,7 @@ fn headers_give_what_wcslib_gives() {
 }
 
 #[test]
-fn every_projection_gives_what_the_shared_table_has() {
+fn projections_match_shared_table() {
     let near =
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("shared/wcs/8_projections.json"));
     let Some(text) = near.into_iter().find_map(|path| std::fs::read_to_string(path).ok()) else {

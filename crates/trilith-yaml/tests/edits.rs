@@ -159,7 +159,7 @@ impl Tally {
 }
 
 #[test]
-fn random_edits_in_every_style_say_what_a_plain_model_says() {
+fn random_edits_match_model() {
     let rounds = number("TRILITH_CAMPAIGN").unwrap_or(4000);
     let seed = number("TRILITH_CAMPAIGN_SEED").unwrap_or(1);
     let mut tally = Tally::default();

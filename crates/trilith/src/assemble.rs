@@ -546,7 +546,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_take_the_place_of_numbers_without_an_edit() {
+    fn renumbered_text_eq_edited_text() {
         let limits = Limits::default();
         let renumber = |source: &str, by_edit: bool| {
             let text =

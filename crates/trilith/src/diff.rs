@@ -554,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn spelling_is_no_difference_but_what_is_said_is() {
+    fn diff_ignores_spelling_and_reports_each_kind() {
         let none = DiffOptions::default();
         assert!(kinds("a: 0x10\nb: [1, 2]", "b:\n- 1\n- 2\na: 16", &none).is_empty());
         assert_eq!(
@@ -611,7 +611,7 @@ mod tests {
     }
 
     #[test]
-    fn how_a_stream_is_laid_out_is_no_difference() {
+    fn diff_ignores_layout_of_streams() {
         let none = DiffOptions::default();
         let a = ("N : i1 #: unit=\"m\"\nx = <i2[N]\nl [u1, u1]", &[2, 0, 1, 0, 2, 0, 7, 8][..]);
         let b = ("l [u1]*2 ## another text\nx = >i2[2]\nN : 2 #: unit=\"m\"\n", &[7, 8, 0, 1, 0, 2][..]);

@@ -75,7 +75,7 @@ fn in_place(path: &Path, make: impl FnOnce(&mut Change<'_>)) -> AsdfFile {
 }
 
 #[test]
-fn arrays_are_replaced_added_and_removed_in_place_in_every_form() {
+fn arrays_edit_in_place_in_every_target() {
     for target in TARGETS {
         let folder = tempfile::tempdir().unwrap();
         let path_of = sample(folder.path(), target);
@@ -130,7 +130,7 @@ fn arrays_are_replaced_added_and_removed_in_place_in_every_form() {
 /// Rows that no target writes: the header of the day, whatever the tree.
 /// Python asdf writes an object that is at two paths as an anchor and an alias: a change at one path is none at the other.
 #[test]
-fn a_change_at_an_anchor_leaves_its_aliases_in_every_form() {
+fn anchor_edit_keeps_aliases_in_every_target() {
     let folder = tempfile::tempdir().unwrap();
     for target in TARGETS {
         let mut layout = WriteOptions::default();
@@ -198,7 +198,7 @@ fn blocks_of_every_row_are_replaced_in_place() {
 }
 
 #[test]
-fn what_cannot_be_done_in_place_says_so_and_writes_nothing() {
+fn impossible_in_place_edit_rewrites_file() {
     let folder = tempfile::tempdir().unwrap();
     // No room for the tree.
     let path_of = folder.path().join("tight.asdf");
@@ -227,7 +227,7 @@ fn what_cannot_be_done_in_place_says_so_and_writes_nothing() {
 }
 
 #[test]
-fn a_file_of_a_tree_alone_gets_its_first_blocks_in_place() {
+fn file_without_blocks_gets_blocks_in_place() {
     let folder = tempfile::tempdir().unwrap();
     let path_of = folder.path().join("tree.asdf");
     std::fs::write(
@@ -246,7 +246,7 @@ fn a_file_of_a_tree_alone_gets_its_first_blocks_in_place() {
 
 /// Whoever replaces a compressed array does not want a larger file, unless they say so.
 #[test]
-fn an_array_is_compressed_as_the_one_whose_place_it_takes() {
+fn replacement_array_keeps_compression() {
     let folder = tempfile::tempdir().unwrap();
     let path_of = sample(folder.path(), Target::newest());
     let codec_of = |file: &AsdfFile, at: &str| {
@@ -262,7 +262,7 @@ fn an_array_is_compressed_as_the_one_whose_place_it_takes() {
 
 /// A block that no ndarray names may be named by something else (asdf-zarr's map of chunks): numbers stay.
 #[test]
-fn blocks_that_nothing_known_refers_to_keep_their_numbers() {
+fn unreferenced_blocks_keep_their_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let path_of = sample(folder.path(), Target::newest());
     let file = open_asdf(&path_of).unwrap();
@@ -306,7 +306,7 @@ fn origins(folder: &Path, file: &AsdfFile) -> Vec<(&'static str, Array)> {
 }
 
 #[test]
-fn elements_come_from_anywhere_and_arrive_as_they_are() {
+fn elements_from_any_source_are_copied_unchanged() {
     for (codec, is_in_place) in [(None, true), (None, false), (Some("zlib"), true), (Some("lz4"), false)] {
         for number in 0..6 {
             let folder = tempfile::tempdir().unwrap();
@@ -337,7 +337,7 @@ fn elements_come_from_anywhere_and_arrive_as_they_are() {
 }
 
 #[test]
-fn a_file_that_changes_before_its_elements_were_copied_changes_nothing() {
+fn concurrent_source_edit_aborts_save() {
     for is_in_place in [true, false] {
         let folder = tempfile::tempdir().unwrap();
         let main = sample(folder.path(), Target::newest());
@@ -367,7 +367,7 @@ fn origins_of_a_file(folder: &Path) -> (&'static str, Array) {
 }
 
 #[test]
-fn in_an_exploded_file_new_arrays_get_files_of_their_own() {
+fn exploded_file_gets_separate_file_per_new_array() {
     let folder = tempfile::tempdir().unwrap();
     let main = folder.path().join("x.asdf");
     let mut layout = WriteOptions::default();
@@ -409,7 +409,7 @@ fn with_tree(lines: &str) -> AsdfFile {
 }
 
 #[test]
-fn edits_that_are_made_together_say_what_edits_one_after_the_other_say() {
+fn combined_edits_eq_sequential_edits() {
     let lines = "a: 1\nlist: [1, 2, 3]\nempty: {}\nm: {x: 1, y: 2}\nref: &one {p: 1}\nsame: *one\nblock:\n- 1\n- 2\n";
     let edits: &[(&str, &str)] = &[
         ("set", "/a"),
@@ -461,7 +461,7 @@ fn edits_that_are_made_together_say_what_edits_one_after_the_other_say() {
 }
 
 #[test]
-fn a_thousand_values_take_less_than_ten_times_as_long_as_one() {
+fn many_values_take_less_than_ten_times_one() {
     let group = |g: usize| format!("g{g}:\n{}", (0..100).map(|n| format!("  key{n}: {n} # of {g}\n")).collect::<String>());
     let tree: String = (0..500).map(group).collect();
     assert!(tree.len() > 900_000);
@@ -482,7 +482,7 @@ fn a_thousand_values_take_less_than_ten_times_as_long_as_one() {
 
 /// Empty keys, and elements of arrays by index, are refused. First tier.
 #[test]
-fn no_new_key_is_empty_or_an_index_of_an_array() {
+fn new_key_rejects_empty_and_array_index() {
     let text = "#ASDF 1.0.0\n#ASDF_STANDARD 1.5.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
         a: 1\nm: {b: 2}\nd: &d !core/ndarray-1.0.0\n  data: [1, 2]\n  datatype: int32\n  shape: [2]\ne: *d\n\
         f: !core/ndarray-1.0.0 {data: [1, 2]}\n...\n";

@@ -31,7 +31,7 @@ const FINE: &str = "{.zarray: {zarr_format: 2, shape: [3], chunks: [2], dtype: '
                     fill_value: 9, filters: null, order: C}, chunk_block_map: 0}";
 
 #[test]
-fn chunks_are_found_by_the_map_and_missing_ones_are_the_fill_value() {
+fn missing_map_entries_read_as_fill_value() {
     assert_eq!(read(&[1, 2], FINE).unwrap(), [1, 2, 3]);
     assert_eq!(read(&[2, -1], FINE).unwrap(), [3, 4, 9]);
     assert_eq!(
@@ -42,7 +42,7 @@ fn chunks_are_found_by_the_map_and_missing_ones_are_the_fill_value() {
 }
 
 #[test]
-fn what_cannot_be_is_an_error() {
+fn malformed_metadata_is_err() {
     for map in [&[1][..], &[1, 2, 1], &[1, 7], &[1, -2], &[1, 0], &[1, i32::MAX]] {
         assert_eq!(read(map, FINE).unwrap_err().kind(), ErrorKind::Malformed, "{map:?}");
     }

@@ -423,7 +423,7 @@ fn check(file: &AsdfFile, expected: &BTreeMap<String, Sample>, context: &str, wi
 }
 
 #[test]
-fn every_array_of_every_era_is_read_and_converted() {
+fn every_array_reads_and_converts() {
     for (number, era) in ERAS.iter().enumerate() {
         for (i, layout) in
             [Layout { crlf: false, padding: 0, slack: 0 }, Layout { crlf: true, padding: 3000, slack: 7 }].into_iter().enumerate()
@@ -497,7 +497,7 @@ impl Resolve for Folder {
 /// too many until 2015-03, fragments without the leading slash, a file whose tree is missing or holds nothing but
 /// the library's name, a tree-less file with an index.
 #[test]
-fn files_refer_to_each_other_as_each_era_spelt_it() {
+fn references_between_files_resolve_in_every_spelling() {
     for era in ERAS {
         let order = if era.always_order { "byteorder: big, " } else { "" };
         let node = |source: &str| format!("!{} {{{order}{}: uint8, shape: [3], source: {source}}}", era.ndarray, era.key);
@@ -581,7 +581,7 @@ fn trees_alone_end_in_every_way() {
 
 /// Keys without a value count as absent in inline data. Next to a source they are refused: the schema requires their values.
 #[test]
-fn null_keys_of_an_array_say_nothing() {
+fn null_keys_are_absent_only_in_inline_data() {
     let body = "a: !core/ndarray-1.0.0 {source: null, data: [1, 2], datatype: uint8, mask: null, offset: null, strides: null, shape: null}\n\
         b: !core/ndarray-1.0.0 {source: 0, datatype: uint8, byteorder: big, shape: [2], mask: null, strides: null, offset: ~}\n";
     let head = |body: &str| format!("#ASDF 1.0.0\n%YAML 1.1\n%TAG ! {ASDF}\n--- !core/asdf-1.0.0\n{body}...\n");

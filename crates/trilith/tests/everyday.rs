@@ -6,7 +6,7 @@ use trilith::convert::{ConvertOptions, To};
 use trilith::{SaveOptions, Writer, s};
 
 #[test]
-fn the_page_of_the_crate_is_enough_for_everyday_tasks() {
+fn crate_root_suffices_for_common_tasks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("image.asdf");
     let pixels: Vec<f32> = (0..4096u16).map(f32::from).collect();

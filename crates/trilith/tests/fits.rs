@@ -35,7 +35,7 @@ d: !core/ndarray-1.0.0 {source: 'fits:DQ,1', datatype: uint16, byteorder: big, s
 ";
 
 #[test]
-fn sources_lead_to_the_hdus_around_the_tree() {
+fn sources_resolve_to_surrounding_hdus() {
     let plain = FitsFile::open(slice(sample()), &Limits::default()).unwrap();
     let mut out = Vec::new();
     write_asdf(&mut out, &plain, Some(slice(TREE))).unwrap();
@@ -51,7 +51,7 @@ fn sources_lead_to_the_hdus_around_the_tree() {
 }
 
 #[test]
-fn a_fits_file_without_a_tree_is_seen_as_one() {
+fn file_without_tree_gets_derived_tree() {
     let file = open_asdf_bytes(sample()).unwrap();
     assert_eq!(file.array_at("/fits/1/data").unwrap().load::<u16>().unwrap(), [60_000, 1]);
     let extname = file.tree().at("/fits/1/header/8").unwrap();
@@ -86,7 +86,7 @@ fn gzip_files_are_unpacked() {
 }
 
 #[test]
-fn an_asdf_hdu_without_asdf_names_its_hdu() {
+fn invalid_asdf_hdu_err_names_hdu() {
     let mut out = Vec::new();
     write(&mut out, &[Part::primary(None).unwrap(), Part::asdf(slice("no such file")).unwrap()]).unwrap();
     let error = open_asdf_bytes(out).unwrap_err();
@@ -94,7 +94,7 @@ fn an_asdf_hdu_without_asdf_names_its_hdu() {
 }
 
 #[test]
-fn the_samples_of_2015_and_2016_hold_what_was_written() {
+fn samples_of_2015_and_2016_match_expected_digests() {
     let Some(corpus) = trilith_sample::corpus() else { return };
     for name in ["asdf-1.2.1-std-1.0.0/asdf_in_fits", "asdf100-a-2015-09-18/fits_embed"] {
         let path = corpus.join(name);
@@ -140,7 +140,7 @@ const SKY: [&str; 8] = [
 
 /// First tier: the kinds of images, and their FITS cutouts.
 #[test]
-fn a_fits_cutout_has_the_values_of_its_image_however_that_is_stored() {
+fn cutout_values_match_image_in_every_storage() {
     let stored: Vec<i16> = (0..12).collect();
     let numbers: Vec<u8> = stored.iter().flat_map(|n| n.to_be_bytes()).collect();
     let image = ["BITPIX  = 16", "NAXIS   = 2", "NAXIS1  = 4", "NAXIS2  = 3"];

@@ -120,7 +120,7 @@ fn differ_in(before: &[u8], after: &[u8], old: &str, new: &str) {
 }
 
 #[test]
-fn a_value_changes_the_bytes_of_its_card_alone() {
+fn set_value_changes_only_its_card() {
     let bytes = sample();
     let changes: [(&str, Value, &str, &str); 10] = [
         ("0/header/OBJECT", "M32".into(), "OBJECT  = 'M31'/at once", "OBJECT  = 'M32     '           / at once"),
@@ -169,7 +169,7 @@ fn a_value_changes_the_bytes_of_its_card_alone() {
 }
 
 #[test]
-fn another_keyword_leaves_the_rest_of_a_card_as_it_is() {
+fn rename_keyword_keeps_rest_of_card() {
     let odd = [
         "EXPTIME =   1.50D+03/close to the number",
         "FLOAT   = 1.500E+00 /  two blanks",
@@ -213,7 +213,7 @@ fn another_keyword_leaves_the_rest_of_a_card_as_it_is() {
 }
 
 #[test]
-fn cards_come_and_go_and_everything_else_moves_with_them() {
+fn insert_and_delete_cards_shift_following_bytes() {
     let bytes = sample();
     let block = BLOCK as usize;
     // The header of HDU 0 has one block; with 40 cards more it has two, and nothing else changes.
@@ -239,7 +239,7 @@ fn cards_come_and_go_and_everything_else_moves_with_them() {
 }
 
 #[test]
-fn what_the_hdu_is_cannot_be_edited() {
+fn structural_keywords_reject_edits() {
     let bytes = sample();
     let refused = |at: &str, value: Value| {
         let error = set(&bytes, at, value).expect_err(at);
@@ -317,7 +317,7 @@ proptest! {
     /// The header says what a plain list of cards says after the same steps; cards that no step touched keep their
     /// bytes, and so does all that is no header of HDU 1.
     #[test]
-    fn edits_are_those_of_a_list(steps in steps()) {
+    fn random_edits_match_card_list_model(steps in steps()) {
         const FIRST: usize = 4;
         let bytes = sample();
         let mut model: Vec<Card> = cards(&bytes, 1);
@@ -401,7 +401,7 @@ fn flipped(at: usize) -> Vec<u8> {
 
 /// First tier. FITS 4.0, section 4.4.2.7: CHECKSUM covers the HDU with everything that fills it, DATASUM its data unit.
 #[test]
-fn each_byte_of_an_hdu_is_covered_by_its_sums() {
+fn checksums_cover_every_byte_of_hdu() {
     assert!(wrong(&summed()).is_empty() && report(&summed()).checksums.unwrap().len() == 2);
     let value = summed().windows(3).position(|window| window == b"M31").unwrap();
     for at in [value, 2000, 2879] {
@@ -417,7 +417,7 @@ fn each_byte_of_an_hdu_is_covered_by_its_sums() {
 
 /// First tier. A new sum would vouch for damaged bytes.
 #[test]
-fn an_edit_of_a_damaged_hdu_is_refused_and_names_the_sum() {
+fn damaged_hdu_rejects_edit_and_names_checksum() {
     let value = summed().windows(3).position(|window| window == b"M31").unwrap();
     for (at, sum) in [(value, "CHECKSUM"), (2881, "DATASUM"), (5000, "DATASUM")] {
         let bytes = flipped(at);
@@ -440,7 +440,7 @@ fn an_edit_of_a_damaged_hdu_is_refused_and_names_the_sum() {
 
 /// First tier. Elements of a damaged HDU get no new checksum, and only what is read as a whole is compared.
 #[test]
-fn a_damaged_hdu_is_not_converted_but_its_elements_can_be_read() {
+fn damaged_hdu_rejects_conversion_but_elements_read() {
     use trilith::convert::{ConvertOptions, To};
     let value = summed().windows(3).position(|window| window == b"M31").unwrap();
     for at in [value, 2881] {

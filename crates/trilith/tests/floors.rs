@@ -106,7 +106,7 @@ fn floor(module: &str) -> Option<u8> {
 }
 
 #[test]
-fn a_module_imports_only_from_lower_floors() {
+fn modules_import_only_from_below() {
     let exports = reexports(&text_of(Path::new("lib.rs")));
     let mut faults = String::new();
     for file in files() {
@@ -119,7 +119,7 @@ fn a_module_imports_only_from_lower_floors() {
 }
 
 #[test]
-fn every_top_level_module_has_a_floor() {
+fn every_top_level_module_is_listed() {
     for file in files() {
         let (module, ..) = home(&file);
         assert!(
@@ -131,7 +131,7 @@ fn every_top_level_module_has_a_floor() {
 }
 
 #[test]
-fn only_bytes_and_file_reach_the_file_system() {
+fn only_bytes_and_file_modules_use_file_system() {
     let mut faults = String::new();
     for file in files() {
         let (module, ..) = home(&file);
@@ -251,7 +251,7 @@ fn absolute(path: &UsePath, own: &[String]) -> Vec<String> {
 }
 
 #[test]
-fn the_check_itself_sees_what_it_should() {
+fn upward_imports_finds_every_import_form() {
     let exports = BTreeMap::from([("Error".to_owned(), "error".to_owned()), ("Opened".to_owned(), "file".to_owned())]);
     let found = |file: &str, text: &str| upward_imports(Path::new(file), text, &exports);
 

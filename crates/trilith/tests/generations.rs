@@ -239,7 +239,7 @@ fn chain(text: &str) -> ConvertOptions {
 }
 
 #[test]
-fn tiles_hold_arrays_of_any_rank_with_partial_tiles_at_every_edge() {
+fn tiles_round_trip_any_rank_with_partial_edges() {
     for (shape, tile) in
         [(&[37u64][..], "[8]"), (&[33, 18], "[8, 8]"), (&[5, 7, 9], "[2, 3, 4]"), (&[2, 3, 4, 5], "[2, 2, 2, 2]")]
     {
@@ -261,7 +261,7 @@ fn tiles_hold_arrays_of_any_rank_with_partial_tiles_at_every_edge() {
 }
 
 #[test]
-fn quantizing_is_a_loss_whose_largest_error_is_told() {
+fn quantize_loss_reports_largest_error() {
     let file = image(&[40, 40]);
     let mut options = chain("[[tile, {shape: [16, 16]}], [quantize, {quality: 4}], zlib]");
     let refused = converted(&file, "asdf-0.1", &options).unwrap_err().to_string();
@@ -281,7 +281,7 @@ fn quantizing_is_a_loss_whose_largest_error_is_told() {
 }
 
 #[test]
-fn chains_are_refused_where_there_are_none_or_no_reader_knew_them() {
+fn encoding_chains_reject_unsupported_target_or_encoding() {
     let file = image(&[4, 4]);
     let refused = |target, text: &str| {
         let error = converted(&file, target, &chain(text)).unwrap_err();
@@ -329,7 +329,7 @@ fn node(name: &str, source: usize, datatype: &str, shape: &str) -> String {
 
 /// No code wrote quantize: the bits are those of the document, "Built-in array-to-binary encodings".
 #[test]
-fn quantized_data_are_read_as_the_document_packs_them() {
+fn quantized_data_match_documented_packing() {
     let chunk = |bits: u8, offset: f64, scale: f64, count: usize, packed: &[u8]| {
         [&[bits][..], &offset.to_be_bytes(), &scale.to_be_bytes(), &be(count), packed].concat()
     };
@@ -355,7 +355,7 @@ fn quantized_data_are_read_as_the_document_packs_them() {
 }
 
 #[test]
-fn missing_arguments_of_tile_come_from_the_ndarray_that_fills_the_block() {
+fn missing_tile_arguments_default_to_ndarray() {
     // 3 by 3 in tiles of 2 by 2; padding is 255.
     let tiles = [[0, 1, 3, 4], [2, 255, 5, 255], [6, 7, 255, 255], [8, 255, 255, 255]].concat();
     let body = format!(
@@ -379,14 +379,14 @@ fn missing_arguments_of_tile_come_from_the_ndarray_that_fills_the_block() {
 /// The branch cut an edge tile in a later dimension by a flat resize: its elements first, packed, then
 /// zeros. Not even the branch read that back. By the document, which we follow, other values come out.
 #[test]
-fn tiles_of_the_flat_padding_bug_are_read_by_the_letter() {
+fn tiles_with_flat_padding_bug_follow_document() {
     // [[0, 1, 2], [3, 4, 5]] in tiles of 2 by 2: the second tile should be 2 . 5 . but is 2 5 0 0.
     let made = asdf_010(&node("a", 0, "uint8", "[2, 3]"), &[encoded("[[tile, {shape: [2, 2]}]]", &[0, 1, 3, 4, 2, 5, 0, 0], 6)]);
     assert_eq!(made.array_at("/a").unwrap().load::<u8>().unwrap(), [0, 1, 2, 3, 4, 0]);
 }
 
 #[test]
-fn an_unknown_encoding_is_named_and_leaves_the_rest_usable() {
+fn unknown_encoding_is_named_and_rest_is_usable() {
     let body = [node("a", 0, "uint8", "[3]"), node("b", 1, "uint8", "[2]"), "c: 1\n".to_owned()].concat();
     let plain = block(b"\xd3BLK", 36, &[&[0; 4], &be(2), &be(2), &be(2)], &[7, 8]);
     let made = asdf_010(&body, &[encoded("[[rice, {x: 1}], zlib]", b"???", 3), plain]);
@@ -403,7 +403,7 @@ fn an_unknown_encoding_is_named_and_leaves_the_rest_usable() {
 }
 
 #[test]
-fn chains_in_the_wrong_order_and_streamed_ones_are_malformed() {
+fn wrong_chain_order_and_streamed_chains_are_malformed() {
     let read = |block: Vec<u8>| asdf_010(&node("a", 0, "uint8", "[4]"), &[block]).array_at("/a").unwrap_err();
     let error = read(encoded("[zlib, [tile, {shape: [2]}]]", b"x", 4));
     assert_eq!(error.kind(), ErrorKind::Malformed);
@@ -415,7 +415,7 @@ fn chains_in_the_wrong_order_and_streamed_ones_are_malformed() {
 }
 
 #[test]
-fn codes_of_the_branch_are_chains() {
+fn branch_codes_decode_as_chains() {
     // `s`, the non-zero bytes of 0 0 5 0 9, then all ones.
     let sparse = [5u64, 2 << 8 | 5, 4 << 8 | 9, u64::MAX].map(u64::to_be_bytes).concat();
     let fields = |codes: &[u8]| [&[0; 4][..], &be(32), &be(32), &be(0), codes].concat();
@@ -434,7 +434,7 @@ type Row = (&'static str, &'static str, &'static [u8], u16, Vec<u8>);
 
 /// No code wrote 0x89, nor enlarged a header: the bytes are the documents'.
 #[test]
-fn documented_marks_and_enlarged_headers_are_read_in_every_row() {
+fn documented_magic_and_enlarged_headers_are_read() {
     let three = [be(3), be(3)].concat();
     let flags = [0u8; 4];
     let g = [&flags[..], &[0; 4], &three, &be(3)].concat();
@@ -474,7 +474,7 @@ fn documented_marks_and_enlarged_headers_are_read_in_every_row() {
 
 /// Enlarged headers are also read for a block with an encoding chain, and for a streamed block.
 #[test]
-fn enlarged_headers_of_encoded_and_streamed_blocks_are_read() {
+fn encoded_and_streamed_blocks_accept_enlarged_headers() {
     for grown in [0u16, 4, 8, 12, 64, 1000] {
         let zlib = |bytes: &[u8]| {
             let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -497,7 +497,7 @@ fn enlarged_headers_of_encoded_and_streamed_blocks_are_read() {
 /// 40 bytes (8 + 8 + 8 + 16) without flags behind 89 42 4c 4b, 0.1.0dev one of 44 behind the same mark, 0.1.0 and 1.x
 /// ("block_magic_token") have d3 42 4c 4b.
 #[test]
-fn the_documented_block_header_is_written_on_request() {
+fn documented_block_header_is_written_on_request() {
     let file = everything(Target::named("asdf-1.5").unwrap());
     let mut options = ConvertOptions::default();
     options.write.align = Some(1);
@@ -520,7 +520,7 @@ fn the_documented_block_header_is_written_on_request() {
 
 /// FINF 0.1.0, "Block header" has no flags, and so no stream: its rows get sizes and a shape.
 #[test]
-fn a_stream_becomes_a_block_with_sizes_where_the_document_has_no_flags() {
+fn streamed_block_gets_sizes_if_flags_are_missing() {
     let fields = [&1u32.to_be_bytes()[..], &be(0), &be(0)].concat();
     for (shape, source) in [("['*', 2]", -1), ("['*', 2]", 1), ("[3, 2]", 1)] {
         let body = format!(
@@ -542,7 +542,7 @@ fn a_stream_becomes_a_block_with_sizes_where_the_document_has_no_flags() {
 }
 
 #[test]
-fn long_doubles_of_finf_are_raw_bytes_and_doubles_on_request() {
+fn finf_long_doubles_read_raw_and_as_f64() {
     // 1.5 and -2 as x86 numbers, little-endian in 16 bytes.
     let number = |mantissa: u64, head: u16| [&mantissa.to_le_bytes()[..], &head.to_le_bytes(), &[0; 6]].concat();
     let data = [number(0xc << 60, 0x3fff), number(1 << 63, 0xc000)].concat();
@@ -571,7 +571,7 @@ fn long_doubles_of_finf_are_raw_bytes_and_doubles_on_request() {
 }
 
 #[test]
-fn an_array_that_changes_leaves_the_block_that_others_share() {
+fn changed_array_leaves_shared_block() {
     let half = |x: f32| f16::from_f32(x).to_le_bytes();
     let data = [half(0.5), half(-1.0), half(2.0), half(4.0)].concat();
     let fields = [&[0; 4][..], &[0; 4], &be(8), &be(8), &be(8)].concat();
@@ -642,7 +642,7 @@ fn comments_order_and_unknown_tags_survive_both_ways() {
 }
 
 #[test]
-fn references_get_their_slash_and_lose_the_step_too_many() {
+fn references_gain_slash_and_lose_extra_parent_step() {
     let body = "target: {a: [10, 20]}\nin: {$ref: '#target/a/1'}\nout: {$ref: '../other.asdf#x~1y'}\nall: {$ref: other.asdf}\n\
         e: !core/ndarray {source: ../ext0000.asdf, dtype: uint8, shape: [2]}\n";
     let made = asdf_010(body, &[]);
@@ -663,7 +663,7 @@ fn references_get_their_slash_and_lose_the_step_too_many() {
 }
 
 #[test]
-fn what_the_newest_standard_asks_to_avoid_is_copied_and_told() {
+fn discouraged_content_is_copied_with_note() {
     let made = asdf_010("1.5: a\nnull: b\nyes: c\n7: d\nlarge: 99999999999999999999\n", &[]);
     let notes = |target| {
         let plan = Plan::new(&made, Target::named(target).unwrap(), &ConvertOptions::default()).unwrap();
@@ -676,7 +676,7 @@ fn what_the_newest_standard_asks_to_avoid_is_copied_and_told() {
 
 /// External files of 2014: header line and block, no tree.
 #[test]
-fn external_files_without_a_tree_are_read_and_converted() {
+fn external_files_without_tree_read_and_convert() {
     #[derive(Debug)]
     struct Beside(Vec<u8>);
     impl Resolve for Beside {
@@ -712,7 +712,7 @@ fn external_files_without_a_tree_are_read_and_converted() {
 }
 
 #[test]
-fn the_flat_dialect_and_omitted_keys_are_completed() {
+fn flat_dialect_and_omitted_keys_are_completed() {
     let body = "a: !ndarray\n  dtype: float32\n  shape: [1]\n  source: 0\nb: !ndarray {source: 0}\nz: !complex 1-1j\n\
         t: !ndarray\n  shape: [1]\n  source: 0\n  dtype:\n  - name: x\n    dtype: int16\n  - {dtype: uint8, name: y}\n  - {dtype: int8, name: z}\n";
     let fields = [be(4), be(4)].concat();
@@ -732,7 +732,7 @@ fn the_flat_dialect_and_omitted_keys_are_completed() {
 }
 
 #[test]
-fn merged_and_aliased_descriptions_are_translated_where_they_are_written() {
+fn merged_and_aliased_descriptions_translate_at_definition() {
     let body = "base: &b {dtype: uint8, byteorder: little}\nm: !core/ndarray {<<: *b, source: 0, shape: [3]}\n\
         d: !core/ndarray &d\r\n  dtype: &t [ascii, 3]\r\n  source: 0\r\n  shape: [1]\r\ne: !core/ndarray {source: 0, dtype: *t, shape: [1]}\n\
         f: *d\n? dtype\n: !core/ndarray\n  ? dtype\n  : int8\n  ? source\n  : 0\n  ? shape\n  : [2]\n";
@@ -750,7 +750,7 @@ fn merged_and_aliased_descriptions_are_translated_where_they_are_written() {
 
 /// Inside a FITS file, an array may be the data of an HDU, which does not come along.
 #[test]
-fn arrays_of_the_fits_file_around_are_taken_in() {
+fn surrounding_fits_arrays_are_copied() {
     struct Hdu;
     impl FitsArrays for Hdu {
         fn hdu(&self, spec: &str) -> Result<Array> {
@@ -773,7 +773,7 @@ fn arrays_of_the_fits_file_around_are_taken_in() {
 
 /// The index of one branch of July 2015.
 #[test]
-fn the_early_index_form_is_read() {
+fn early_index_form_is_read() {
     let body = [node("a", 0, "uint8", "[1]"), node("b", 1, "uint8", "[1]")].concat();
     let fields = [&[0; 8][..], &be(1), &be(1), &be(1)].concat();
     let blocks = [[1u8], [2]].map(|data| block(b"\xd3BLK", 48, &[&fields], &data));
@@ -789,7 +789,7 @@ fn the_early_index_form_is_read() {
 }
 
 #[test]
-fn the_table_of_the_architecture_page_is_that_of_the_code() {
+fn architecture_page_table_matches_code() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ARCHITECTURE.md");
     let Ok(page) = std::fs::read_to_string(path) else {
         eprintln!("skipped: no ARCHITECTURE.md beside the crates");

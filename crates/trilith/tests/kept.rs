@@ -37,7 +37,7 @@ fn rewritten(file: &Path) -> trilith::Result<()> {
 }
 
 #[test]
-fn what_stands_behind_a_file_is_not_dropped() {
+fn trailing_bytes_abort_rewrite() {
     let folder = tempfile::tempdir().unwrap();
     let other = std::fs::read(sample(folder.path(), 1, true)).unwrap();
     for blocks in [0, 2] {
@@ -78,7 +78,7 @@ fn what_stands_behind_a_file_is_not_dropped() {
 }
 
 #[test]
-fn a_text_that_would_not_be_found_again_is_refused() {
+fn unrecognizable_tree_text_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let start = "%YAML 1.1\n--- !<tag:stsci.edu:asdf/core/asdf-1.1.0>\n";
     let wrong = [
@@ -123,7 +123,7 @@ fn a_text_that_would_not_be_found_again_is_refused() {
 }
 
 #[test]
-fn an_edit_that_leaves_no_line_end_before_the_end_marker_is_refused() {
+fn edit_never_drops_line_end_before_end_marker() {
     for text in ["a: 1\rb: 2\n", "a: 1\u{2028}b: 2\n"] {
         let bytes = format!("#ASDF 1.0.0\n%YAML 1.1\n---\n{text}...\n").into_bytes();
         let file = trilith::open_asdf_bytes(bytes).unwrap();
@@ -140,7 +140,7 @@ fn an_edit_that_leaves_no_line_end_before_the_end_marker_is_refused() {
 }
 
 #[test]
-fn a_mapping_that_is_no_array_has_not_its_tag() {
+fn replacing_array_by_mapping_drops_tag() {
     let folder = tempfile::tempdir().unwrap();
     let name = sample(folder.path(), 2, true);
     for (value, tag) in [(Value::map([("note", 1)]), None), (Value::map::<&str, i64>([]), None), (Value::from("text"), None)] {
@@ -167,7 +167,7 @@ fn a_mapping_that_is_no_array_has_not_its_tag() {
 }
 
 #[test]
-fn bytes_of_comments_and_of_enlarged_block_headers_stay() {
+fn comments_and_enlarged_block_headers_are_preserved() {
     let folder = tempfile::tempdir().unwrap();
     let name = sample(folder.path(), 2, false);
     let plain = std::fs::read(&name).unwrap();

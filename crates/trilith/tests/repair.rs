@@ -40,7 +40,7 @@ fn offsets(bytes: &[u8]) -> Vec<u64> {
 }
 
 #[test]
-fn a_whole_file_of_any_generation_stays_whole() {
+fn undamaged_file_of_any_generation_stays_unchanged() {
     for target in trilith::asdf::TARGETS {
         let bytes = whole(None, target);
         let (report, file) = repaired(&bytes);
@@ -53,7 +53,7 @@ fn a_whole_file_of_any_generation_stays_whole() {
 }
 
 #[test]
-fn of_a_file_cut_anywhere_everything_before_the_cut_is_saved() {
+fn cut_file_keeps_everything_before_cut() {
     for target in ["finf-0.1", "asdf-0.1-dev", "asdf-0.1", "asdf-1.0", "asdf-1.6"] {
         let bytes = whole(None, Target::named(target).unwrap());
         let starts = offsets(&bytes);
@@ -78,7 +78,7 @@ fn of_a_file_cut_anywhere_everything_before_the_cut_is_saved() {
 }
 
 #[test]
-fn a_compressed_block_that_is_cut_keeps_the_rows_that_can_be_decoded() {
+fn cut_compressed_block_keeps_decodable_rows() {
     for codec in ["zlib", "bzp2", "lz4", "lz4f", "zstd", "blsc"] {
         let bytes = whole(Some(codec), Target::newest());
         let starts = offsets(&bytes);
@@ -98,7 +98,7 @@ fn a_compressed_block_that_is_cut_keeps_the_rows_that_can_be_decoded() {
 }
 
 #[test]
-fn a_damaged_header_in_the_middle_costs_its_block_and_no_other() {
+fn damaged_middle_header_loses_only_its_block() {
     let bytes = whole(None, Target::newest());
     let starts = offsets(&bytes);
     let index = bytes.windows(17).rposition(|w| w == b"#ASDF BLOCK INDEX").unwrap();
@@ -123,7 +123,7 @@ fn a_damaged_header_in_the_middle_costs_its_block_and_no_other() {
 }
 
 #[test]
-fn damaged_lines_of_the_tree_are_left_out_and_named() {
+fn damaged_tree_lines_are_dropped_and_named() {
     let bytes = whole(None, Target::newest());
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let at = text.find("name: x").unwrap();
@@ -158,7 +158,7 @@ fn bytes_that_changed_are_kept_and_reported() {
 }
 
 #[test]
-fn whatever_is_missing_of_the_head_what_is_written_opens() {
+fn file_with_missing_bytes_opens_after_salvage() {
     for name in ["finf-0.1", "asdf-0.1", "asdf-1.6"] {
         let mut options = trilith::asdf::WriteOptions::default();
         options.align = Some(1);
@@ -187,7 +187,7 @@ fn whatever_is_missing_of_the_head_what_is_written_opens() {
 }
 
 #[test]
-fn whatever_byte_is_wrong_the_index_that_is_written_is_right() {
+fn file_with_wrong_byte_gets_valid_index() {
     for codec in ["zlib", "zstd"] {
         let mut options = trilith::asdf::WriteOptions::default();
         options.align = Some(1);
@@ -287,7 +287,7 @@ fn nothing_is_claimed_that_verifying_does_not_confirm() {
 }
 
 #[test]
-fn of_a_file_cut_at_any_byte_a_second_repair_loses_nothing() {
+fn second_pass_over_cut_file_loses_nothing() {
     for target in trilith::asdf::TARGETS {
         let mut builder = Builder::new(target);
         let values: Vec<i16> = (0..60).collect();

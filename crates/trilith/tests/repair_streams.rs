@@ -72,7 +72,7 @@ fn repaired(bytes: &[u8], layout: Option<&Layout>) -> Result<(RepairReport, Vec<
 }
 
 #[test]
-fn of_a_file_cut_anywhere_whole_rows_and_elements_are_saved() {
+fn cut_file_keeps_complete_rows_and_elements() {
     for (order, dialect) in
         [Byteorder::Little, Byteorder::Big].into_iter().zip([Dialect::D2025; 2]).chain([(Byteorder::Little, Dialect::D2026)])
     {
@@ -126,7 +126,7 @@ fn of_a_file_cut_anywhere_whole_rows_and_elements_are_saved() {
 }
 
 #[test]
-fn a_layout_is_found_wherever_the_header_leads() {
+fn layout_is_found_despite_wrong_header_offset() {
     for order in [Byteorder::Little, Byteorder::Big] {
         let bytes = file(order, Dialect::D2025);
         let all = arrays(&bytes);
@@ -155,7 +155,7 @@ fn a_layout_is_found_wherever_the_header_leads() {
 /// The format has no mark for the end of a layout, so a layout that lost its last lines reads as one with fewer items. Bytes
 /// that no item covers, and a layout without a line break at its end, show it.
 #[test]
-fn of_a_file_cut_in_its_layout_nothing_is_called_whole() {
+fn file_cut_in_layout_is_not_whole() {
     for dialect in [Dialect::D2025, Dialect::D2026] {
         for layout in [
             "a = f8[10]\nb = i4[6]\n",

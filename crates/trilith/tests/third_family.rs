@@ -135,7 +135,7 @@ fn its_items_are_found_from_each_other() {
 }
 
 #[test]
-fn a_list_of_its_arrays_is_one_array() {
+fn list_of_arrays_reads_as_one_array() {
     let all = rows(&[1, 2, 3, 4, 5, 6], "x").item("/rows").unwrap().as_array().unwrap();
     assert_eq!(all.shape(), [3, 2]);
     assert_eq!(all.slice(s![1.., 0]).unwrap().load::<u8>().unwrap(), [3, 5]);
@@ -155,7 +155,7 @@ fn it_is_digested_verified_and_compared() {
 }
 
 #[test]
-fn it_is_written_out_with_what_its_arrays_are_or_hold() {
+fn expand_yields_array_descriptions_or_values() {
     let file = rows(&[1, 2], "x");
     let mut said = Vec::new();
     file.root()
@@ -178,7 +178,7 @@ fn it_is_written_out_with_what_its_arrays_are_or_hold() {
 }
 
 #[test]
-fn it_is_converted_to_any_form_that_arrays_have() {
+fn converts_to_every_array_format() {
     for (to, family) in [("asdf-1.6", "asdf"), ("finf-0.1", "finf"), ("dudley-2025", "dudley"), ("dudley-2026", "dudley")] {
         let file = rows(&[1, 2, 3, 4], "a title");
         let mut options = ConvertOptions::default();

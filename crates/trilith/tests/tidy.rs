@@ -50,13 +50,13 @@ fn no_line_ends_in_spaces() {
 }
 
 #[test]
-fn no_text_names_a_local_path() {
+fn texts_name_no_local_path() {
     let faults = lines_where(|line| LOCAL.iter().any(|local| line.contains(local)));
     assert!(faults.is_empty(), "paths that exist on one machine only:\n{faults}");
 }
 
 #[test]
-fn no_file_grows_without_a_reason() {
+fn long_files_need_reason() {
     for (path, text) in texts("rs") {
         let before_tests = text.lines().take_while(|line| *line != "#[cfg(test)]").count();
         let excused = LONGER.iter().any(|(file, _)| Path::new(file) == path);
@@ -72,7 +72,7 @@ fn no_file_grows_without_a_reason() {
 }
 
 #[test]
-fn every_published_package_holds_the_licences() {
+fn every_published_package_holds_licences() {
     for (path, text) in texts("toml") {
         let published = text.starts_with("[package]") && !text.lines().any(|line| line == "publish = false");
         let is_wheel = path == Path::new("crates/trilith-py/Cargo.toml");

@@ -39,7 +39,7 @@ fn wcs(transform: &str) -> Wcs {
 }
 
 #[test]
-fn bounding_boxes_of_every_version_mean_the_same() {
+fn bounding_boxes_of_every_version_are_equal() {
     let shifts = "forward: [!transform/shift-1.2.0 {offset: 1.0}, !transform/shift-1.2.0 {offset: 2.0}]";
     let boxes = [
         // A plain list is in the order of the array: y first.
@@ -62,7 +62,7 @@ fn bounding_boxes_of_every_version_mean_the_same() {
 }
 
 #[test]
-fn an_unknown_transform_is_named() {
+fn unknown_transform_err_names_tag() {
     for tag in ["transform/gaussian2d-1.2.0", "gwcs/regions_selector-1.3.0", "jwst_pipeline/coords-1.2.0"] {
         let tag = format!("tag:stsci.edu:{}{tag}", if tag.starts_with("transform") { "asdf/" } else { "" });
         let error = gwcs(&format!("!<{tag}> {{}}")).wcs("").unwrap_err();
@@ -72,7 +72,7 @@ fn an_unknown_transform_is_named() {
 }
 
 #[test]
-fn the_exact_inverse_corrects_the_one_that_is_given() {
+fn exact_inverse_corrects_given_inverse() {
     // x + 1e-6 x², with x for its inverse.
     let polynomial = "!transform/polynomial-1.2.0 {coefficients: !core/ndarray-1.0.0 [0.0, 1.0, 1.0e-6]}";
     let given = format!(
@@ -101,7 +101,7 @@ fn wcs_without(given: &str) -> Wcs {
 
 /// Tests of the first tier: an inverse never refuses the way to the sky.
 #[test]
-fn an_inverse_that_does_not_fit_is_a_part_of_a_chain() {
+fn mismatched_inverses_work_within_chain() {
     // In files of MIRI the inverses of the parts have other sizes than the parts, but the inverse of the whole fits.
     let polynomial = |slope: f64, back: f64| {
         format!(
@@ -149,7 +149,7 @@ fn an_inverse_that_does_not_fit_is_a_part_of_a_chain() {
 
 /// A test of the first tier: the keys that Python's asdf fills in, in the versions of the tags and of the standard in which it does.
 #[test]
-fn old_files_have_the_defaults_of_their_schemas() {
+fn old_files_use_schema_defaults() {
     let of_standard = |standard: &str, transform: &str| {
         let text = format!(
             "{}wcs: !<tag:stsci.edu:gwcs/wcs-1.0.0>\n  name: ''\n  steps:\n  - {{frame: {}, transform: {transform}}}\n  - {{frame: {}}}\n...\n",
@@ -187,7 +187,7 @@ fn old_files_have_the_defaults_of_their_schemas() {
 
 /// A test of the first tier.
 #[test]
-fn a_quantity_may_be_the_first_of_a_chain() {
+fn chain_accepts_quantity_first() {
     let quantity = |value: f64, unit: &str| format!("!unit/quantity-1.1.0 {{value: {value}, unit: !unit/unit-1.0.0 {unit}}}");
     let transform = format!(
         "!transform/compose-1.2.0 {{forward: [!transform/multiplyscale-1.0.0 {{factor: {}}}, !transform/shift-1.2.0 {{offset: {}}}]}}",
@@ -242,7 +242,7 @@ fn hostile_descriptions_are_refused() {
 }
 
 #[test]
-fn what_a_description_costs_is_charged() {
+fn description_cost_is_charged() {
     // Every transform here is written once, and used by many aliases.
     let used = |definition: &str, times: usize| {
         let mut tree = format!("a: &a {definition}\nb0: &b0 !transform/concatenate-1.2.0 {{forward: [*a, *a]}}\n");
@@ -301,7 +301,7 @@ fn what_a_description_costs_is_charged() {
 }
 
 #[test]
-fn an_iteration_ends_where_there_is_no_pixel() {
+fn iteration_ends_without_matching_pixel() {
     // x² + 1 has no pixel for 0, and two for 5; nearly flat functions have none that an iteration finds.
     let square = "!transform/polynomial-1.2.0 {coefficients: !core/ndarray-1.0.0 [1.0, 0.0, 1.0]}";
     let flat = "!transform/polynomial-1.2.0 {coefficients: !core/ndarray-1.0.0 [1.0, 0.0, 0.0, 1.0e-30]}";
@@ -331,7 +331,7 @@ fn indices_of_dkist_are_raveled_and_unraveled() {
 }
 
 #[test]
-fn an_array_has_the_coordinates_beside_and_above_it() {
+fn array_finds_coordinates_next_to_and_above() {
     let shifts =
         "!transform/concatenate-1.2.0 {forward: [!transform/shift-1.2.0 {offset: 1.0}, !transform/shift-1.2.0 {offset: 2.0}]}";
     let text = format!(
@@ -396,7 +396,7 @@ fn shared() -> Option<std::path::PathBuf> {
 }
 
 #[test]
-fn the_samples_of_gwcs_have_its_values() {
+fn gwcs_samples_match_gwcs_values() {
     let Some(folder) = shared() else { return };
     let others = ["4_spectral_tabular", "4b_cube_quantity", "5_dkist_like"];
     for name in IMAGES.iter().chain(&others) {
@@ -464,7 +464,7 @@ fn the_samples_of_gwcs_have_its_values() {
 
 /// A header gives the positions of the sample, for each point that it has.
 #[test]
-fn headers_give_the_positions_of_the_samples() {
+fn headers_match_positions_of_samples() {
     let Some(folder) = shared() else { return };
     for (name, degrees) in
         [("1_roman_like", 2..=6), ("1b_roman_like_at_ra_0", 2..=6), ("2_fits_imaging", 1..=1), ("3_nircam_like", 2..=6)]
@@ -487,7 +487,7 @@ fn headers_give_the_positions_of_the_samples() {
 }
 
 #[test]
-fn without_a_path_the_image_of_the_file_is_meant() {
+fn empty_path_selects_image_of_file() {
     let array = |shape: &str| format!("!core/ndarray-1.1.0 {{source: 0, datatype: float32, byteorder: little, shape: {shape}}}");
     let header =
         "{ctype1: RA---TAN, ctype2: DEC--TAN, crpix1: 1, crpix2: 1, crval1: 10.0, crval2: 20.0, cdelt1: -0.1, cdelt2: 0.1}";

@@ -265,7 +265,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_of_rows_are_those_of_plain_bytes_and_nothing_is_read_twice(
+        fn partial_rows_match_plain_bytes_and_read_once(
             (rows, columns, piece) in (1u64..90, 1u64..40, 1u64..700),
             (top, height, left, width, step) in (0i64..90, 1i64..90, 0i64..40, 1i64..40, 1i64..4),
             turned: bool,
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_pieces_are_read_and_none_that_is_not_needed() {
+    fn slice_reads_only_needed_whole_chunks() {
         let source = coded(400 * 100 * 2, 1000);
         let index = Index::parse_list("13:288,7:9").unwrap();
         plane(source.clone(), 400, 100, Byteorder::Little).slice(index).unwrap().read_bytes(Byteorder::Little).unwrap();
@@ -299,7 +299,7 @@ mod tests {
         assert!(read.iter().all(|range| range.start % 1000 == 0 && range.end % 1000 == 0), "{read:?}");
     }
     #[test]
-    fn what_lies_before_a_break_inside_of_a_piece_is_read() {
+    fn rows_before_damage_within_chunk_are_read() {
         let mut source = Arc::into_inner(coded(400 * 100 * 2, 1000)).unwrap();
         source.whole = 58_500;
         let array = plane(Arc::new(source), 400, 100, Byteorder::Little);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_that_turn_out_otherwise_are_not_read_on_their_own() {
+    fn unequal_chunks_fall_back_to_exact_read() {
         let mut source = Arc::into_inner(coded(4000 * 100 * 2, 1000)).unwrap();
         source.equal = 5000;
         let source = Arc::new(source);
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_lie_in_each_other_are_no_rows() {
+    fn overlapping_rows_return_none() {
         let source = coded(64 * 1000, 1000);
         let array = Array::strided(source, 0, Datatype::Uint16, Byteorder::Little, vec![8, 8], vec![1000, 998]).unwrap();
         assert!(array.rows_over_pieces().unwrap().is_none());

@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_of_the_standard_leads_back_to_itself() {
+    fn standard_names_round_trip() {
         for (name, datatype) in NAMES {
             assert_eq!(datatype.name(), name);
             assert_eq!(Datatype::from_name(name), Some(datatype));
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_those_that_the_name_says() {
+    fn item_sizes_match_names() {
         for (name, datatype) in NAMES {
             let bits: u64 = name.trim_start_matches(char::is_alphabetic).parse().unwrap();
             assert_eq!(datatype.item_size() * 8, bits, "{name}");

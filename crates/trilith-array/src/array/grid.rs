@@ -621,7 +621,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_slice_of_any_grid_is_that_of_the_whole(
+        fn slices_match_slices_of_plain_array(
             axes in proptest::collection::vec((1u64..9, 1u64..5, 0i64..9, 1i64..4), 1..4),
             cut_edges: bool,
             missing in 2u64..9,

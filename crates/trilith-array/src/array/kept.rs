@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_that_are_not_read_let_go_if_all_keep_too_much() {
+    fn exceeded_limit_shrinks_idle_caches() {
         let filled = || {
             let kept = Arc::new(Mutex::new(Kept::default()));
             join(&kept);

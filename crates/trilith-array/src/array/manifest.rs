@@ -467,7 +467,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_chunks_of_any_array_make_it(
+        fn chunks_reassemble_to_array(
             shape in proptest::collection::vec(1u64..7, 0..4),
             gap in 0u64..3,
             offset in 0u64..9,
@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_that_share_bytes_or_go_backwards_are_refused() {
+    fn zero_and_negative_strides_err() {
         let source = Arc::new(Placed(MemorySource::new(bytes(100), "x"), None));
         for (offset, strides) in [(0, vec![0, 1]), (90, vec![-3, 1])] {
             let array = Array::strided(source.clone(), offset, Datatype::Uint8, Byteorder::Little, vec![4, 3], strides).unwrap();

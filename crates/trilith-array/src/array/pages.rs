@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_hold_what_a_vec_holds() {
+    fn loaded_elements_eq_vec() {
         let numbers: Vec<f64> = (0..2u32 << 20).map(f64::from).collect();
         let array = Array::from_slice(&numbers, &[2, 1 << 20]).unwrap();
         let pages = array.load_pages::<f64>().unwrap();

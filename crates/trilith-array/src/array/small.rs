@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn bfloat16_is_the_upper_half_of_a_float() {
+    fn bfloat16_matches_upper_half_of_f32() {
         for bits in 0..=u32::from(u16::MAX) {
             let (found, wanted) = (value("BF16", bits), f32::from_bits(bits << 16));
             assert!(found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan(), "{bits:#x}");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn e5m2_is_the_upper_half_of_a_float16() {
+    fn e5m2_matches_upper_half_of_f16() {
         for bits in 0..=255u16 {
             let (found, wanted) = (value("F8_E5M2", bits.into()), half::f16::from_bits(bits << 8).to_f32());
             assert!(found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan(), "{bits:#x}");
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_the_others_are_those_of_their_definitions() {
+    fn limits_of_other_formats_match_definitions() {
         for (name, bits, wanted) in [
             ("F8_E4M3", 0x7e, 448.0),
             ("F8_E4M3", 0x01, 2f32.powi(-9)),
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn any_part_is_that_of_the_whole_in_either_byte_order() {
+    fn partial_reads_match_whole_in_both_byte_orders() {
         let numbers: Vec<u16> = (0..40_000u32).map(|n| (n * 7 % 30_000) as u16).collect();
         for order in [Byteorder::Little, Byteorder::Big] {
             let bytes: Vec<u8> =

@@ -223,7 +223,7 @@ mod tests {
     use crate::array::Index;
 
     #[test]
-    fn joined_arrays_hold_what_their_parts_hold_however_those_are_stored() {
+    fn joined_arrays_keep_elements_of_differently_stored_parts() {
         let part = |from: i32| Array::from_slice(&(from..from + 6).collect::<Vec<_>>(), &[2, 3]).unwrap();
         let turned = part(10).transpose(None).unwrap();
         let big: Vec<u8> = (20..26i32).flat_map(i32::to_be_bytes).collect();

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn packing_drops_padding_and_keeps_the_meaning() {
+    fn packing_drops_padding_and_keeps_meaning() {
         let padded = StructType::with_offsets(
             vec![Field::new("a", Datatype::Uint8, LITTLE), Field::new("b", Datatype::Float64, Byteorder::Big).at(8)],
             16,

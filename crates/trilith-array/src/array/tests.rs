@@ -180,12 +180,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn reading_equals_taking_one_element_after_the_other((array, bytes) in array(), order in order()) {
+    fn read_bytes_matches_naive_elementwise_read((array, bytes) in array(), order in order()) {
         prop_assert_eq!(array.read_bytes(order).unwrap(), naive(&array, &bytes, order));
     }
 
     #[test]
-    fn pieces_of_any_size_make_the_same_bytes((array, bytes) in array(), size in 1usize..200) {
+    fn batches_of_any_size_join_to_same_bytes((array, bytes) in array(), size in 1usize..200) {
         let mut joined = Vec::new();
         array.for_each_piece(size, |piece| {
             assert!(piece.len() <= size.max(array.datatype().packed_size() as usize));
@@ -244,7 +244,7 @@ proptest! {
     }
 
     #[test]
-    fn a_plan_covers_every_element_and_is_in_order((array, bytes) in array(), gap in 0u64..40) {
+    fn plan_covers_every_element_in_order((array, bytes) in array(), gap in 0u64..40) {
         let plan = array.plan(gap);
         prop_assert!(plan.windows(2).all(|two| two[0].end + gap < two[1].start));
         prop_assert!(plan.iter().all(|range| range.end <= bytes.len() as u64));
@@ -281,7 +281,7 @@ proptest! {
 }
 
 #[test]
-fn each_number_type_loads_as_itself_and_is_viewed_where_it_lies() {
+fn number_types_load_and_view_round_trip() {
     fn check<T: Element + std::fmt::Debug>(values: &[T]) {
         let array = Array::from_slice(values, &[values.len() as u64]).unwrap();
         assert_eq!(array.load::<T>().unwrap(), values);
@@ -310,7 +310,7 @@ fn each_number_type_loads_as_itself_and_is_viewed_where_it_lies() {
 }
 
 #[test]
-fn conversions_keep_whole_numbers_or_say_which_does_not_fit() {
+fn conversions_keep_integers_or_err() {
     let whole = Array::from_slice(&[u64::MAX, 1], &[2]).unwrap();
     let error = whole.load_as::<i64>().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
@@ -327,7 +327,7 @@ fn conversions_keep_whole_numbers_or_say_which_does_not_fit() {
 }
 
 #[test]
-fn the_80_bit_numbers_of_finf_become_doubles() {
+fn finf_80_bit_floats_load_as_f64() {
     // 1.0, -2.5, infinity, the smallest positive: sign and exponent above 64 bits of fraction.
     let numbers: [(u16, u64); 5] = [(0x3fff, 1 << 63), (0xc000, 0xa000 << 48), (0x7fff, 1 << 63), (0, 1), (0x43fe, u64::MAX)];
     let bytes: Vec<u8> =
@@ -371,7 +371,7 @@ fn masks_mark_values_not_numbers_and_broadcast() {
 
 /// 0.1.0dev, 4.1.3, `mask`: "the given array provides a mask, where non-zero values represent missing values".
 #[test]
-fn a_mask_may_be_of_any_kind_of_number() {
+fn masks_accept_every_numeric_datatype() {
     let image = Array::from_slice(&[1i16; 6], &[2, 3]).unwrap();
     let numeric = Datatype::names().filter_map(Datatype::from_name);
     let mut checked = 0;
@@ -406,7 +406,7 @@ fn a_mask_may_be_of_any_kind_of_number() {
 }
 
 #[test]
-fn fields_lead_into_structs_and_keep_their_byte_order() {
+fn nested_fields_keep_byte_order() {
     let inner = StructType::packed_from(vec![Field::new("x.y", Datatype::Int16, Byteorder::Big)]).unwrap();
     let row = StructType::packed_from(vec![
         Field::new("a", Datatype::Struct(Arc::new(inner)), Byteorder::Little).with_shape(vec![2]),
@@ -438,7 +438,7 @@ fn overlapping_elements_cannot_claim_endless_memory() {
 }
 
 #[test]
-fn a_slice_reads_only_its_bytes() {
+fn slice_reads_only_planned_ranges() {
     let source = Counted::new(vec![1; 8 << 20]);
     let image = Array::new(source.clone(), 0, Datatype::Float64, Byteorder::Little, vec![1024, 1024]).unwrap();
     assert_eq!(source.reads.load(Ordering::Relaxed), 0);
@@ -456,7 +456,7 @@ fn a_slice_reads_only_its_bytes() {
 }
 
 #[test]
-fn a_large_array_in_fortran_order_is_read_once() {
+fn large_fortran_order_array_reads_once() {
     let count = 1500u64;
     let bytes: Vec<u8> = (0..count * count).flat_map(|i| (i as u32).to_le_bytes()).collect();
     let strides = fortran_strides(&[count, count], 4).unwrap();

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_found_later_is_claimed_with_all_below_it() {
+    fn path_found_later_claims_all_below() {
         let found = Outputs::new(Some("{stem}_{item}.png")).finding();
         assert!(fits(found, &["a.asdf#/x", "a.asdf#/y", "b.asdf", "a.asdf#/xy"]));
         for items in [["a.asdf", "a.asdf#/x"], ["a.asdf#/x/y", "a.asdf#/x"], ["a.asdf#/x", "a.asdf#/x_y"], ["a.asdf#", "a.asdf"]]

@@ -35,7 +35,7 @@ fn command(folder: &Path, words: &[&str]) -> Command {
 }
 
 #[test]
-fn a_process_killed_at_any_moment_leaves_the_old_content_or_the_new() {
+fn killed_process_leaves_old_or_new_content() {
     let _alone = alone();
     let long = format!("{:?}", "long ".repeat(100_000));
     // The words of a process are shorter than this text: it comes in a file.

@@ -50,7 +50,7 @@ fn crashed(place: &Place, work: &Work) -> State {
 }
 
 #[test]
-fn a_backup_that_was_restored_after_a_crash_is_left_alone() {
+fn restored_backup_keeps_its_content_after_crash() {
     let _alone = alone();
     for name in ["set --in-place", "set --in-place --from, fits", "insert --in-place --from"] {
         let place = Place::new();
@@ -89,7 +89,7 @@ fn a_backup_that_was_restored_after_a_crash_is_left_alone() {
 type Lay = fn(&Path);
 
 #[test]
-fn whatever_has_the_name_of_a_journal_neither_stops_readers_nor_costs_them_anything() {
+fn foreign_journal_files_never_stop_readers() {
     let _alone = alone();
     let lay: [(&str, Lay); 8] = [
         ("four gigabytes of nothing", |at| std::fs::File::create(at).unwrap().set_len(4 << 30).unwrap()),
@@ -146,7 +146,7 @@ impl Watch for Modes {
 }
 
 #[test]
-fn what_is_made_beside_a_private_file_is_private_from_its_first_moment() {
+fn new_files_next_to_private_file_are_private() {
     let _alone = alone();
     let mut made = 0;
     // An output of another name is made as every new file is.
@@ -170,7 +170,7 @@ fn what_is_made_beside_a_private_file_is_private_from_its_first_moment() {
 }
 
 #[test]
-fn a_file_may_have_any_name_that_the_file_system_allows() {
+fn longest_file_names_are_writable() {
     let _alone = alone();
     for length in [200, 230, 238, 250, 255] {
         let place = Place::new();
@@ -195,7 +195,7 @@ fn a_file_may_have_any_name_that_the_file_system_allows() {
 }
 
 #[test]
-fn a_file_with_two_names_is_not_changed_in_place() {
+fn hard_linked_file_rejects_change_in_place() {
     let _alone = alone();
     let (mut refused, mut kept) = (0, 0);
     for target in [Target::newest(), Target::named("asdf-0.1").unwrap(), Target::named("finf-0.1").unwrap()] {
@@ -231,7 +231,7 @@ fn is_root(folder: &Path) -> bool {
 }
 
 #[test]
-fn the_journal_of_another_user_is_not_believed() {
+fn other_users_journal_is_ignored() {
     let _alone = alone();
     let place = Place::new();
     if !is_root(&place.folder) {
@@ -269,7 +269,7 @@ fn the_journal_of_another_user_is_not_believed() {
 }
 
 #[test]
-fn a_file_that_is_written_anew_keeps_owner_group_and_mode() {
+fn rewritten_file_keeps_owner_group_and_mode() {
     use std::os::unix::fs::MetadataExt;
     let _alone = alone();
     for work in work::ALL.iter().filter(|work| work.main == "x.asdf" && (work.of)(Target::newest())) {
@@ -288,7 +288,7 @@ fn a_file_that_is_written_anew_keeps_owner_group_and_mode() {
 }
 
 #[test]
-fn every_writer_removes_what_a_killed_one_left() {
+fn writers_remove_stale_temporary_files() {
     let _alone = alone();
     for words in [&["set", "x.asdf#/name", "new", "--in-place"][..], &["set", "x.asdf#/name", "new"]] {
         let place = Place::new();
@@ -300,7 +300,7 @@ fn every_writer_removes_what_a_killed_one_left() {
 }
 
 #[test]
-fn of_four_writers_at_once_no_success_is_lost() {
+fn four_concurrent_writers_lose_no_success() {
     let _alone = alone();
     let place = Place::new();
     let folder = place.folder.as_path();

@@ -140,7 +140,7 @@ struct Counts {
 }
 
 #[test]
-fn every_cut_and_every_reordering_leaves_the_old_content_or_the_new() {
+fn cuts_and_reordering_leave_old_or_new_content() {
     let _alone = alone();
     let mut counts = Counts::default();
     let pairs =
@@ -237,7 +237,7 @@ fn crash_in_recovery(work: &Work, place: &Place, state: &State, old: &Files, new
 }
 
 #[test]
-fn a_disk_that_is_full_or_fails_at_any_moment_leaves_the_old_content_or_the_new() {
+fn failing_disk_leaves_old_or_new_content() {
     let _alone = alone();
     let (mut tried, mut refused) = (0, 0);
     let mut generations = BTreeSet::new();
@@ -296,7 +296,7 @@ fn fails(work: &Work, target: &'static Target, old: &Files, new: &Files, fault: 
 }
 
 #[test]
-fn the_recorder_sees_what_lacks_a_sync() {
+fn recorder_detects_missing_sync() {
     // A writer that forgets the sync before the rename must be found out.
     let place = Place::new();
     std::fs::write(place.folder.join("x"), b"old").unwrap();

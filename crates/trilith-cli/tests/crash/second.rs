@@ -117,7 +117,7 @@ struct Counts {
 }
 
 #[test]
-fn a_second_writer_that_has_finished_is_not_written_over() {
+fn finished_second_writer_is_never_overwritten() {
     let _alone = alone();
     let mut counts = Counts::default();
     for (prepare, works) in work::groups() {
@@ -209,7 +209,7 @@ impl Watch for Onlooker {
 }
 
 #[test]
-fn what_was_read_through_a_journal_is_old_once_the_update_has_ended() {
+fn journal_reader_is_changed_after_update_ends() {
     let _alone = alone();
     let mut checked = 0;
     for work in work::ALL.iter().filter(|work| (work.of)(Target::newest())) {

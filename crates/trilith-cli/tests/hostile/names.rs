@@ -7,7 +7,7 @@ use super::make::{Block, HEAD};
 const FORGED: &str = "other.asdf: right (9 blocks)";
 
 #[test]
-fn a_line_break_in_a_name_forges_no_line() {
+fn line_breaks_in_names_are_escaped() {
     let folder = tempfile::tempdir().unwrap();
     let array = "!core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, shape: [2]}";
     let key = format!("\"k\\n{FORGED}\"");
@@ -45,7 +45,7 @@ fn a_line_break_in_a_name_forges_no_line() {
 }
 
 #[test]
-fn marks_of_direction_in_the_names_of_a_layout_are_made_visible() {
+fn bidi_controls_in_layout_names_are_escaped() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("x.dud"), "\"a\u{202e}b\" = u1\n").unwrap();
     std::fs::write(folder.path().join("x.bin"), [1]).unwrap();

@@ -35,7 +35,7 @@ pub(crate) struct Cell<'t> {
 }
 
 #[test]
-fn every_writing_command_does_what_was_asked_or_refuses_and_loses_nothing() {
+fn every_writing_command_succeeds_or_refuses_without_loss() {
     let kinds = kinds::all();
     let of_kinds =
         |operation: &'static Operation| kinds.iter().filter(|kind| (operation.of)(kind)).map(move |kind| (operation, kind));
@@ -81,7 +81,7 @@ fn failure(cell: &Cell<'_>) -> Option<String> {
 }
 
 #[test]
-fn no_command_vouches_for_a_block_with_a_flipped_bit() {
+fn no_command_accepts_block_with_flipped_bit() {
     let kinds: Vec<_> = kinds::all().iter().flat_map(damage::damaged).collect();
     let allows = |operation: &Operation| ["convert", "repack", "explode", "implode", "resolve"].contains(&operation.command);
     let of_kind = |damaged: &'_ damage::Damaged, operation: &Operation| (operation.of)(&damaged.kind);
@@ -118,7 +118,7 @@ fn no_command_vouches_for_a_block_with_a_flipped_bit() {
 }
 
 #[test]
-fn every_subcommand_is_known_to_read_or_to_write() {
+fn every_subcommand_is_listed_as_reading_or_writing() {
     let leaves = leaves(&trilith_cli::command(), "");
     let writes = |leaf: &str| ALL.iter().any(|operation| operation.command == leaf) || WITHOUT_FILE.contains(&leaf);
     for (leaf, has_output) in &leaves {

@@ -166,7 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn copied_runs_are_the_bits_themselves(bytes in proptest::collection::vec(any::<u8>(), 1..40), cuts in proptest::collection::vec(any::<(u16, u16)>(), 1..6)) {
+        fn copied_runs_eq_original_bits(bytes in proptest::collection::vec(any::<u8>(), 1..40), cuts in proptest::collection::vec(any::<(u16, u16)>(), 1..6)) {
             let bits = as_bits(&bytes);
             let mut writer = BitWriter::default();
             let mut expected = Vec::new();

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_that_the_format_cannot_hold_are_refused() {
+    fn encoder_rejects_oversized_pieces() {
         let options = EncodeOptions { rows: Some(u64::MAX), row_bytes: Some(16), ..EncodeOptions::default() };
         assert!(encoder(&options).err().unwrap().to_string().contains("rows of 16 bytes"));
     }

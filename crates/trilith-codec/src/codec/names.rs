@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn misspelt_aliases_lead_to_the_codec() {
+    fn misspelled_names_suggest_codec() {
         for (typed, meant) in [("zstandrd", "zstd"), ("bzip", "bzp2"), ("zlb", "zlib"), ("LZ5", "lz4")] {
             let error = unknown(typed, &[]).to_string();
             assert!(error.contains(&format!("did you mean {meant:?}?")), "{error}");
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_and_alias_means_a_codec_and_the_table_agrees_with_itself() {
+    fn every_name_and_alias_resolves_to_codec() {
         assert!(CODECS.iter().all(|codec| codec.id.to_string() == codec.name));
         assert!(names().all(|name| named(name).is_ok() && named(&name.to_uppercase()).is_ok()));
         for (alias, meant) in ALIASES {

@@ -242,7 +242,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bits_go_where_the_definition_says(item in 1usize..20, n in 1usize..30, bytes in proptest::collection::vec(any::<u8>(), 20 * 240)) {
+        fn bit_shuffle_eq_naive_definition(item in 1usize..20, n in 1usize..30, bytes in proptest::collection::vec(any::<u8>(), 20 * 240)) {
             let bytes = &bytes[..8 * n * item];
             let (mut fast, mut naive) = (vec![0; bytes.len()], vec![0; bytes.len()]);
             bit_shuffle(item, bytes, &mut fast);

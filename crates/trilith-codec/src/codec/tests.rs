@@ -103,7 +103,7 @@ fn unknown_codecs_are_named() {
 }
 
 #[test]
-fn claims_beyond_the_ratio_are_refused_before_anything_is_read() {
+fn claimed_length_beyond_ratio_is_rejected_before_reading() {
     for codec in CODECS {
         let error = open(codec.id, &[0; 64], usize::MAX / 2).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Limit, "{}", codec.id);
@@ -151,7 +151,7 @@ fn rows_forward_then_back() {
 }
 
 #[test]
-fn lz4_reads_only_the_sub_blocks_of_a_slice() {
+fn lz4_slice_reads_only_its_sub_blocks() {
     let data = mixed(20 << 20, 9);
     let options = EncodeOptions { row_bytes: Some(3_000_000), item_size: 4, ..EncodeOptions::default() };
     let stored = encode(CodecId(*b"lz4\0"), &data, &options).unwrap();
@@ -166,7 +166,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn a_piece_size_holds_for_every_piece_of_its_range(
+    fn piece_len_holds_for_every_piece_in_range(
         whole in 1usize..6, size in 1usize..3000, other in 1usize..3000, last in 1usize..3000, range: (u32, u32),
     ) {
         let lz4 = CodecId(*b"lz4\0");
@@ -189,7 +189,7 @@ proptest! {
     }
 
     #[test]
-    fn a_range_is_a_slice_of_the_whole(id in ids(), len in 1usize..300_000, seed: u64, ranges in proptest::collection::vec(any::<(u32, u32)>(), 1..8)) {
+    fn range_read_eq_slice_of_whole(id in ids(), len in 1usize..300_000, seed: u64, ranges in proptest::collection::vec(any::<(u32, u32)>(), 1..8)) {
         let data = mixed(len, seed);
         let stored = encode(id, &data, &EncodeOptions { item_size: 4, ..EncodeOptions::default() }).unwrap();
         let source = open(id, &stored, len).unwrap();
@@ -250,7 +250,7 @@ proptest! {
 
     /// Encoded by one thread or by several, and however it is cut: the same bytes, and one stream that decodes to the input.
     #[test]
-    fn any_input_is_encoded_the_same_with_any_threads(which in any::<proptest::sample::Index>(), len in 0usize..2_500_000, seed: u64, cut in 1usize..1_000_000, threads in 2usize..5) {
+    fn encoded_bytes_eq_with_any_thread_count(which in any::<proptest::sample::Index>(), len in 0usize..2_500_000, seed: u64, cut in 1usize..1_000_000, threads in 2usize..5) {
         let variants = variants();
         let (id, options) = which.get(&variants);
         let data = mixed(len, seed);
@@ -271,7 +271,7 @@ proptest! {
 }
 
 #[test]
-fn several_bzip2_streams_in_a_row_are_one_block() {
+fn consecutive_bzip2_streams_decode_as_one_block() {
     let data = mixed(3_000_000, 31);
     let mut stored = Vec::new();
     for part in data.chunks(700_000) {
@@ -298,7 +298,7 @@ fn parallel_bzip2_is_what_libbz2_writes() {
 }
 
 #[test]
-fn a_false_mark_does_not_change_the_result() {
+fn false_bzip2_mark_keeps_result() {
     // The mark of a block, put into the data of a block: here it only can be made to fail, since
     // the coded bits are what they are; what counts is that both ways agree.
     let data = mixed(2_000_000, 51);
@@ -334,7 +334,7 @@ fn zstd_frames_are_read_by_slices() {
 }
 
 #[test]
-fn wrong_totals_are_the_callers_fault() {
+fn wrong_total_is_invalid_input() {
     for id in [*b"lz4f", *b"blsc"] {
         let mut out = Vec::new();
         let mut encoder = encoder(CodecId(id), &EncodeOptions { total: Some(5), ..EncodeOptions::default() }).unwrap();
@@ -426,7 +426,7 @@ fn hammer(seconds: u64) {
 
 /// Runs for the number of seconds in TRILITH_SOAK; else for three, or for one in a sampled run.
 #[test]
-fn broken_bytes_give_the_same_with_any_threads() {
+fn broken_bytes_decode_eq_with_any_thread_count() {
     hammer(std::env::var("TRILITH_SOAK").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(if is_sampled() {
         1
     } else {

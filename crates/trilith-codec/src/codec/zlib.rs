@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn adler_of_pieces_is_adler_of_the_whole() {
+    fn joined_adler32_eq_adler32_of_whole() {
         let bytes: Vec<u8> = (0..100_000u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect();
         assert_eq!(adler32(b"Wikipedia"), 0x11e6_0398);
         for cut in [0, 1, 5552, 65_521, 99_999, 100_000] {

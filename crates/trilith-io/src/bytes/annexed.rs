@@ -125,7 +125,7 @@ mod tests {
     use crate::limits::Limits;
 
     #[test]
-    fn parts_of_other_files_are_behind_the_file() {
+    fn parts_of_other_files_follow_own_bytes() {
         let memory = |bytes: &[u8]| -> SourceRef { Arc::new(MemorySource::new(bytes.to_vec(), "x")) };
         let annex = |at, offset, len| Annex { at, offset, len, source: memory(b"abcdef") };
         let space = Annexed::new(memory(b"01"), vec![annex(8, 0, 1), annex(2, 1, 3), annex(5, 5, 1)]).unwrap();

@@ -193,7 +193,7 @@ mod tests {
     use std::io::Write as _;
 
     #[test]
-    fn bytes_that_an_own_update_leaves_stay_good() {
+    fn own_update_keeps_other_bytes_readable() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
         let mut new = AtomicFile::create(&path, Basis::Nothing).unwrap();

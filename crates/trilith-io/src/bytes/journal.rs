@@ -438,7 +438,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_update_that_ends_leaves_the_new_content_and_no_journal() {
+    fn committed_update_leaves_new_content_without_journal() {
         let (folder, path) = file(&sample());
         assert_eq!(update().commit(&*opened(&path)).unwrap(), 5000);
         let mut expected = sample();
@@ -449,7 +449,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_update_that_was_killed_is_invisible_to_readers_and_undone_by_the_next_writer() {
+    fn next_writer_undoes_killed_update() {
         for after in 0..4 {
             let (folder, path) = file(&sample());
             killed(&path, after);
@@ -470,7 +470,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_journal_holds_for_a_copy_a_link_and_a_folder_that_was_moved() {
+    fn journal_applies_to_copy_link_and_moved_folder() {
         let (folder, path) = file(&sample());
         killed(&path, 1);
         let (elsewhere, moved) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -496,7 +496,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_restored_or_replaced_file_is_recognised_and_left_alone() {
+    fn restored_or_replaced_file_ignores_stale_journal() {
         let mut other = sample();
         other[10] ^= 1;
         let mut same_but_for_the_change = sample();
@@ -530,7 +530,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_backup_of_the_old_content_is_what_it_was() {
+    fn write_over_restored_old_content_removes_journal() {
         let (folder, path) = file(&sample());
         killed(&path, 9);
         raw(&path, &sample());
@@ -540,7 +540,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_only_has_the_name_of_a_journal_is_a_warning_and_is_not_removed() {
+    fn foreign_file_at_journal_path_is_kept() {
         let huge = |path: &Path| {
             std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(path).unwrap().set_len(4 << 30).unwrap();
         };
@@ -565,7 +565,7 @@ pub(super) mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_and_pipes_under_the_name_of_a_journal_are_not_followed() {
+    fn links_and_pipes_at_journal_path_are_ignored() {
         let (folder, path) = file(&sample());
         let journal = journal_path(&path.canonicalize().unwrap());
         for target in ["/dev/zero", "nowhere", "x.asdf"] {
@@ -581,7 +581,7 @@ pub(super) mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_with_another_name_is_not_changed_in_place() {
+    fn hard_linked_file_rejects_update() {
         let (folder, path) = file(&sample());
         std::fs::hard_link(&path, folder.path().join("other")).unwrap();
         assert!(update().commit(&*opened(&path)).unwrap_err().to_string().contains("hard links"));
@@ -589,7 +589,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_writer_that_finished_in_between_is_noticed() {
+    fn concurrent_writer_aborts_update() {
         let (_folder, path) = file(&sample());
         let read = opened(&path);
         let mut other = sample();
@@ -610,7 +610,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn whoever_read_during_an_update_notices_that_it_was_committed() {
+    fn reader_during_update_notices_commit() {
         let (_folder, path) = file(&sample());
         let mut journal = update().begin(&*opened(&path)).unwrap();
         journal.write().unwrap();

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_hold_the_same_bytes_however_many() {
+    fn copy_eq_original_for_every_size() {
         for size in [0, 1, LARGE - 1, LARGE, LARGE + 4097] {
             let bytes: Vec<u8> = (0..size).map(|i| (i % 251) as u8).collect();
             let copy = Memory::copy_of(&bytes);

@@ -256,7 +256,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_path_comes_back_from_its_name(bytes in prop::collection::vec(prop_oneof![any::<u8>(), Just(0xef), Just(0xb7), 0x90u8..0xb0], 0..40)) {
+        fn path_name_round_trip(bytes in prop::collection::vec(prop_oneof![any::<u8>(), Just(0xef), Just(0xb7), 0x90u8..0xb0], 0..40)) {
             let path = Path::new(std::ffi::OsStr::from_bytes(&bytes));
             let name = name_of(path).into_owned();
             prop_assert_eq!(path_of(&name), path);
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_secrets_of_a_url_are_hidden_and_come_back() {
+    fn url_secrets_hide_and_restore() {
         for (url, shown) in [
             ("https://u:p@a.example/x?sig=1", "https://…@a.example/x?…"),
             ("HTTP://u@a.example:80/x#/y", "HTTP://…@a.example:80/x#/y"),

@@ -83,7 +83,7 @@ mod tests {
     use crate::bytes::MemorySource;
 
     #[test]
-    fn reads_are_those_of_the_source_wherever_they_lie() {
+    fn read_ahead_eq_source_at_any_offset() {
         let bytes: Vec<u8> = (0..300_000u32).map(|n| (n ^ (n >> 8)) as u8).collect();
         let nearby = ReadAhead::new(Arc::new(MemorySource::new(bytes.clone(), "bytes")));
         let dense = (0..1000).map(|n| n * 290);

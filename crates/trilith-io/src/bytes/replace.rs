@@ -302,7 +302,7 @@ mod tests {
     use crate::error::ErrorKind;
 
     #[test]
-    fn a_dropped_replacement_leaves_the_old_file_and_nothing_else() {
+    fn dropped_replacement_keeps_only_old_file() {
         let (folder, target) = file(b"old");
         let mut new = AtomicFile::create(&target, Basis::Nothing).unwrap();
         new.write_all(b"half").unwrap();
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_committed_replacement_takes_the_place_and_clears_what_a_killed_run_left() {
+    fn commit_replaces_target_and_removes_stale_temporary() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("x.asdf");
         let stale = folder.path().join(".x.asdf.trilith-tmp-1-0");
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_writer_is_refused_whether_the_file_is_there_or_not() {
+    fn second_writer_is_refused_for_any_target() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("x.asdf");
         for _ in 0..2 {
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_of_an_older_content_does_not_replace_a_newer_one() {
+    fn stale_basis_is_refused_for_same_target() {
         let (folder, target) = file(b"one");
         let read = crate::bytes::open(&target, Default::default()).unwrap();
         assert!(AtomicFile::create(&target, Basis::Own(&*read)).is_ok());
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn who_ignores_locks_is_noticed_before_the_rename() {
+    fn foreign_rename_aborts_commit() {
         let (folder, target) = file(b"one");
         let mut new = AtomicFile::create(&target, Basis::Nothing).unwrap();
         new.write_all(b"new").unwrap();
@@ -407,7 +407,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_rewritten_file_keeps_its_mode_and_is_private_until_then() {
+    fn replacement_is_private_then_takes_target_mode() {
         use std::os::unix::fs::{MetadataExt, PermissionsExt};
         let (_folder, target) = file(b"old");
         for mode in [0o600, 0o640, 0o644, 0o755] {
@@ -423,7 +423,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_stays_a_link_also_where_it_leads_to_nothing_yet() {
+    fn replacement_keeps_valid_and_dangling_symlinks() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("sub")).unwrap();
         let (link, target) = (folder.path().join("link"), folder.path().join("sub/x.asdf"));
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn names_may_be_as_long_as_the_file_system_allows() {
+    fn longest_file_names_are_replaced_and_updated() {
         let folder = tempfile::tempdir().unwrap();
         for len in [200, 223, 224, 238, 239, 255] {
             let target = folder.path().join("n".repeat(len));

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_and_those_below_it_are_reached_and_nothing_else() {
+    fn references_stay_inside_folder_and_depth() {
         let outside = tempfile::tempdir().unwrap();
         let folder = outside.path().join("in");
         std::fs::create_dir_all(folder.join("deep")).unwrap();
@@ -293,7 +293,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_that_leads_out_is_refused_and_one_that_stays_inside_is_followed() {
+    fn symlink_out_is_refused_symlink_inside_is_followed() {
         let outside = tempfile::tempdir().unwrap();
         let folder = outside.path().join("in");
         std::fs::create_dir(&folder).unwrap();

@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pipe_without_end_is_refused() {
+    fn pipe_beyond_limit_is_refused() {
         let most = IN_MEMORY + 1000;
         for (limit, len) in [(10, 11), (most, most + 1)] {
             let error = spool(std::io::repeat(0), "-", limit).err().unwrap();
@@ -173,7 +173,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_temporary_file_is_private_and_follows_no_link() {
+    fn temporary_file_is_private_and_ignores_symlinks() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let (file, path) = private_file("test", ".x").unwrap();

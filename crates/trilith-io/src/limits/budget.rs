@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clones_share_a_budget_and_limits_without_one_count_nothing() {
+    fn clones_share_budget_plain_limits_count_nothing() {
         let limits = Limits { work: 10, ..Limits::default() };
         assert!(limits.charge_work(u64::MAX).is_ok());
         let (one, other) = (limits.for_command(0), limits.for_command(0));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_have_budgets_of_their_own_and_reads_outside_of_them_too() {
+    fn calls_and_outside_reads_have_separate_budgets() {
         let limits = Limits { work: 10, ..Limits::default() }.for_calls(0);
         assert!(limits.charge_work(10).is_ok() && limits.charge_work(10).is_ok() && limits.charge_work(11).is_err());
         for _ in 0..2 {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_grows_with_the_input_and_says_so() {
+    fn default_output_limit_grows_with_input() {
         let limits = Limits::default().for_command(1 << 20);
         assert!(limits.charge_output((4 << 30) + (1000 << 20)).is_ok());
         let text = limits.charge_output(1).unwrap_err().to_string();

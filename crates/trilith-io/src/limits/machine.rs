@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_that_of_the_machine_or_what_a_control_group_allows() {
+    fn memory_is_minimum_of_machine_and_cgroup() {
         let installed = ("proc/meminfo", "MemTotal:        8000 kB\nMemFree:   10 kB\n");
         assert_eq!(machine(&[]), None);
         assert_eq!(machine(&[installed]), Some(8_192_000));

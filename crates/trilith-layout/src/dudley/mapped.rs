@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn selections_are_gone_through_in_the_order_of_rows() {
+    fn selection_iterates_in_row_major_order() {
         let span = |start, stride, count, block| Span { start, stride, count, block };
         let axes = [span(0, 1, 1, 4), span(1, 2, 2, 1), span(0, 2, 2, 2), span(2, 1, 1, 1), span(0, 1, 4, 1), span(0, 3, 2, 1)];
         for (a, b, c) in (0..216).map(|n| (axes[n % 6], axes[n / 6 % 6], axes[n / 36])) {
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_those_of_the_sources_and_the_rest_is_filled() {
+    fn source_elements_are_copied_and_rest_is_filled() {
         let source: SourceRef = Arc::new(MemorySource::new((0u16..12).flat_map(u16::to_le_bytes).collect(), "x"));
         let numbers = [0, 1, 1, 1, 0, 2, 3, 1, 2, 1, 1, 1, 1, 1, 1, 1, 3];
         let slabs = Slab::all(vec!["/a".to_owned()], &numbers, 2).unwrap();

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_of_both_orders_reads_as_it_is_written() {
+    fn header_round_trip_in_both_byte_orders() {
         for order in [Byteorder::Little, Byteorder::Big] {
             for layout_at in [None, Some(16)] {
                 let header = Signature { order, layout_at };

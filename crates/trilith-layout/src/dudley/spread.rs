@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn files_lie_in_the_corners_of_boxes() {
+    fn padded_files_are_in_box_corners() {
         let lengths = vec![vec![1, 2], vec![2, 1], vec![0, 0]];
         let spread = Spread::Padded(Boxes { size: 1, dims: vec![2, 2], lengths });
         let expected = [

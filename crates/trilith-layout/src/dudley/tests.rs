@@ -57,13 +57,13 @@ fn parameters_decide_where_arrays_lie_in_both_orders() {
 }
 
 #[test]
-fn an_order_character_overrides_the_signature_but_not_the_header() {
+fn order_character_overrides_signature_of_items_only() {
     let file = open(native(Byteorder::Big, &[1, 0], "<\nx = u2")).unwrap();
     assert_eq!(file.array_at("/x").unwrap().load::<u16>().unwrap(), [1]);
 }
 
 #[test]
-fn addresses_of_2026_count_from_behind_the_header() {
+fn addresses_of_2026_start_after_header() {
     let mut data = f8(&[1.5, 2.5]);
     data.extend([7, 8]);
     let file = open(native(Byteorder::Little, &data, "#: dialect=2026\nx: f8(2)\ny: u1(2) @16\n")).unwrap();
@@ -73,7 +73,7 @@ fn addresses_of_2026_count_from_behind_the_header() {
 }
 
 #[test]
-fn structs_have_the_offsets_of_c_and_members_their_strides() {
+fn struct_offsets_match_c_and_members_are_strided() {
     let mut data = Vec::new();
     for n in 0..3u8 {
         data.extend([n, 0, 0, 0, 0, 0, 0, 0]);
@@ -91,7 +91,7 @@ fn structs_have_the_offsets_of_c_and_members_their_strides() {
 }
 
 #[test]
-fn lists_are_found_by_index_and_dicts_in_them_by_name() {
+fn list_items_found_by_index_and_name() {
     let data: Vec<u8> = (0..12).collect();
     let file = open(native(Byteorder::Little, &data, "l = [u1[2], / x=u1 y=u1]*3")).unwrap();
     assert_eq!(file.array_at("/l[2]").unwrap().load::<u8>().unwrap(), [4, 5]);
@@ -103,7 +103,7 @@ fn lists_are_found_by_index_and_dicts_in_them_by_name() {
 }
 
 #[test]
-fn text_has_its_length_from_the_fastest_dimension() {
+fn text_length_is_fastest_dimension() {
     let file = under(b"ab\0\0cd\x80\0", "s = S1[2, 4]");
     let s = file.array_at("/s").unwrap();
     assert_eq!((s.datatype(), s.shape()), (&Datatype::Ascii(4), &[2][..]));
@@ -113,7 +113,7 @@ fn text_has_its_length_from_the_fastest_dimension() {
 }
 
 #[test]
-fn zero_leaves_out_and_minus_one_drops_a_dimension() {
+fn zero_empties_and_minus_one_drops_dimension() {
     let file = under(&[0, 0xff, 1, 2, 3], "A : i1  B : i1  none = u1[A, 5]  some = u1[B, 3]");
     assert_eq!(file.array_at("/none").unwrap().shape(), [0, 5]);
     let some = file.array_at("/some").unwrap();
@@ -168,7 +168,7 @@ fn compressed_arrays_are_zlib_or_gzip() {
 }
 
 #[test]
-fn without_an_order_nothing_is_guessed() {
+fn unknown_byte_order_is_err() {
     let file = under(&[1, 0, 2], "x = u2  y = u1 @2");
     assert!(file.array_at("/x").unwrap_err().to_string().contains("E403"));
     assert_eq!(file.array_at("/y").unwrap().load::<u8>().unwrap(), [2]);
@@ -234,7 +234,7 @@ fn written(layout: &str, params: Vec<i64>, order: Byteorder, data: Supplier<'_>)
 }
 
 #[test]
-fn what_is_written_under_a_layout_reads_equal() {
+fn write_under_layout_round_trip() {
     let fields = vec![
         Field::new("a", Datatype::Uint8, Byteorder::Little),
         Field::new("b", Datatype::Int16, Byteorder::Little).with_shape(vec![2]),
@@ -279,7 +279,7 @@ fn compressed_arrays_are_written_with_their_lengths() {
 }
 
 #[test]
-fn what_does_not_fit_the_layout_is_refused() {
+fn data_unfit_for_layout_is_err() {
     let try_one = |text: &str, params: &[i64]| {
         written(text, params.to_vec(), Byteorder::Little, &mut |_| Array::from_slice(&[1.0f64, 2.0], &[2]))
             .unwrap_err()
@@ -326,7 +326,7 @@ fn data_alone_make_their_layout() {
 }
 
 #[test]
-fn records_are_appended_where_the_layout_was() {
+fn append_records_overwrites_layout_at_end() {
     for text in ["time = [f8]  r = [f4[2]]", "#: dialect=2026\ntime [f8]  r [f4(2)]"] {
         let mut data = |entry: &Entry| match entry.path.as_str() {
             "/time[0]" => Array::from_slice(&[0.5f64], &[]),
@@ -352,7 +352,7 @@ fn records_are_appended_where_the_layout_was() {
 }
 
 #[test]
-fn items_are_appended_to_the_root() {
+fn append_draft_adds_items_to_root() {
     let one = Draft::dict([("a", Draft::data(Array::from_slice(&[1u8, 2, 3], &[3]).unwrap()))]);
     let (_folder, path) = saved(&drawn(&one, Byteorder::Little));
     let more = Draft::dict([("g", Draft::dict([("b", Draft::data(Array::from_slice(&[0.5f64], &[1]).unwrap()))]))]);
@@ -364,7 +364,7 @@ fn items_are_appended_to_the_root() {
 }
 
 #[test]
-fn a_catalog_tells_where_items_lie_in_files_that_are_not_there() {
+fn catalog_locates_items_without_opening_files() {
     let template = Layout::read(b"{ NX : i4  NY : i8  time = f8 }  rho = f8[NX, NY]  te = f4[NX-]").unwrap();
     let record = vec![
         Field::new("NX", Datatype::Int32, Byteorder::Little),

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_records_are_one_array_and_others_a_list() {
+    fn equal_records_form_array_others_form_list() {
         let mut bytes = Vec::new();
         for record in [[1u8, 2, 3], [4, 5, 6]] {
             bytes.extend(3i32.to_be_bytes());
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_a_record_belong_together() {
+    fn subrecords_form_one_record() {
         let mut bytes = Vec::new();
         for (before, piece, behind) in [(-2i64, [1u8, 2], 2i64), (-2, [3, 4], -2), (2, [5, 6], -2)] {
             bytes.extend(before.to_le_bytes());

@@ -111,7 +111,7 @@ mod tests {
     use crate::bytes::MemorySource;
 
     #[test]
-    fn fields_follow_each_other_across_the_ends_of_reads() {
+    fn fields_across_buffer_ends_are_contiguous() {
         let bytes: Vec<u8> = (0..100_000u32).map(|n| (n % 251) as u8).collect();
         let source = MemorySource::new(bytes.clone(), "x");
         let limits = Limits::default();

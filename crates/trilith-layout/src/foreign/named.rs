@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_told_from_each_other_and_from_bytes() {
+    fn text_kinds_and_binary_are_distinguished() {
         for (bytes, what) in [
             (b"".as_slice(), "x is empty (0 bytes)"),
             (b"#ASD", "x is cut short within the header line of an ASDF file"),

@@ -426,7 +426,7 @@ mod tests {
 
     /// First tier.
     #[test]
-    fn the_crc_of_each_member_is_compared() {
+    fn crc_mismatch_is_found_per_member() {
         for second in [0, 8] {
             let (sound, limits) = (archive(second), Limits::default());
             let wrong = |bytes: &[u8]| {
@@ -448,7 +448,7 @@ mod tests {
 
     /// First tier. As in numpy.
     #[test]
-    fn the_last_of_several_members_with_one_name_comes_first() {
+    fn last_duplicate_member_comes_first() {
         let entry =
             |name: &str, header| Entry { name: name.into(), is_encrypted: false, method: 0, crc: 0, stored: 0, size: 0, header };
         let entries = [entry("a", 0), entry("b", 1), entry("a", 2), entry("c", 3), entry("a", 4)];

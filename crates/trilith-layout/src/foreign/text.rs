@@ -534,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again_whatever_the_names_and_values() {
+    fn odd_names_and_values_round_trip() {
         let mut text = LayoutText::new("a test", &Limits::default());
         let names = ["a", "a", "a b", "x/y", "1st", "\"q\"\\", "new\nline", "", "..", "é"];
         let texts = ["", "plain", "a \"b\" \\ c", "two\nlines", "nul\0", "tab\tbed", "# not a comment"];

@@ -397,7 +397,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_correction_is_free_of_the_mistake() {
+    fn corrections_remove_mistake() {
         let mut wrong = Vec::new();
         for (dialect, text, line) in MISTAKES {
             let how = ParseOptions::of(*dialect);

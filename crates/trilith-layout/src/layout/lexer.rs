@@ -463,20 +463,20 @@ mod tests {
     }
 
     #[test]
-    fn two_points_are_tested_before_a_float() {
+    fn dot_dot_precedes_float() {
         assert_eq!(kinds("@16..", Dialect::D2026), [T::At, T::Integer, T::DotDot]);
         assert_eq!(kinds("1.5 .5 2. 3e4 -1e-3", Dialect::D2026), [T::Float; 5]);
     }
 
     #[test]
-    fn a_sign_before_a_digit_belongs_to_the_number() {
+    fn sign_before_digit_joins_number() {
         assert_eq!(kinds("IMAX-1", Dialect::D2025), [T::Symbol, T::Integer]);
         assert_eq!(kinds("IMAX-- 1", Dialect::D2025), [T::Symbol, T::Minus, T::Integer]);
         assert_eq!(kinds("N--5", Dialect::D2025), [T::Symbol, T::Minus, T::Integer]);
     }
 
     #[test]
-    fn only_the_very_first_character_is_the_order_of_2025() {
+    fn order_2025_is_first_character_only() {
         assert_eq!(kinds("<i8 {", Dialect::D2025), [T::Order, T::Symbol, T::OpenBrace]);
         assert_eq!(kinds("x <i8", Dialect::D2025), [T::Symbol, T::Prim]);
         assert_eq!(kinds("<i8", Dialect::D2026), [T::Prim]);
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_have_no_leading_zeros_and_fit_64_bits() {
+    fn integers_reject_leading_zeros_and_overflow() {
         assert_eq!(parse_integer("0"), Some(0));
         assert_eq!(parse_integer("-0x10"), Some(-16));
         assert_eq!(parse_integer("-9223372036854775808"), Some(i64::MIN));
@@ -495,14 +495,14 @@ mod tests {
     }
 
     #[test]
-    fn a_backslash_escapes_quotes_and_itself_only() {
+    fn backslash_escapes_only_quotes_and_itself() {
         assert_eq!(unquote(r#""a\"b\\c\n""#), "a\"b\\c\\n");
         assert_eq!(kinds(r#" "a\" # b" 'x"y' "" "#, Dialect::D2025), [T::Quoted; 3]);
         assert_eq!(kinds("\"abc", Dialect::D2025), [T::BadQuote]);
     }
 
     #[test]
-    fn special_comments_are_counted_before_the_token_that_follows() {
+    fn special_comments_count_before_next_token() {
         let mut lexer = Lexer::new("a ## doc\n# plain\r#: k=1\rb", Dialect::D2025);
         assert_eq!(lexer.next().notes, 0);
         assert_eq!(lexer.next().notes, 2);

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zero_and_minus_one_ignore_suffixes_and_none_goes_below_zero() {
+    fn zero_and_minus_one_ignore_suffixes() {
         assert_eq!([suffixed(0, 1), suffixed(-1, 5), suffixed(1, -2), suffixed(3, 2)], [0, -1, 0, 5]);
         assert_eq!(suffixed(i64::MAX, 31), i64::MAX);
     }

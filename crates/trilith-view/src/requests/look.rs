@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_has_rows_that_are_equally_far_apart() {
+    fn rows_are_equally_spaced() {
         for height in [1u64, 2, 255, 256, 257, 1000, 16_384] {
             let numbers: Vec<u32> = (0..height).flat_map(|row| [row as u32; 3]).collect();
             let array = Array::from_slice(&numbers, &[height, 3]).unwrap();

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn each_keyword_of_the_table_that_is_refused_is_named() {
+    fn refused_table_keywords_are_named() {
         for (pattern, meaning) in TABLE {
             let mut keywords = Keywords::default();
             keywords.text("CTYPE1", "RA---TAN");

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keyword_leads_to_the_value_of_its_card() {
+    fn keyword_path_resolves_to_card_value() {
         let tree = Tree::parse(TEXT, &Limits::default()).unwrap();
         let found = |key: &str| tree.card_path(&at(key)).map(|path| path.to_string());
         assert_eq!(found("OBJECT").unwrap(), "/fits/0/header/1/1");

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_counted_through_aliases_in_values_and_keys() {
+    fn node_count_follows_aliases_in_values_and_keys() {
         assert_eq!(known("a: [1, 2]\n", "a"), Known { nodes: 3, holds: false });
         assert_eq!(known("a: &a [1, 2]\nb: [*a, *a]\n", "b").nodes, 7);
         assert_eq!(known("a: &a [1, 2]\nb: {? *a : *a}\n", "b").nodes, 7);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_looked_for_is_found_behind_aliases_but_not_in_keys() {
+    fn search_follows_aliases_but_ignores_keys() {
         let tree = "a: &a [!n [1]]\nb: [*a]\nc: {? *a : [1]}\n";
         assert!(known(tree, "b").holds && !known(tree, "c").holds);
     }

@@ -6,7 +6,7 @@ use super::*;
 use trilith_sample::corpus_trees;
 
 #[test]
-fn setting_one_scalar_of_the_corpus_changes_exactly_its_span() {
+fn set_scalar_in_corpus_tree_changes_only_span() {
     let limits = Limits::default();
     for (name, text) in corpus_trees() {
         let tree = Tree::parse(text.as_str(), &limits).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -39,7 +39,7 @@ fn setting_one_scalar_of_the_corpus_changes_exactly_its_span() {
 }
 
 #[test]
-fn every_tree_of_the_corpus_prints_to_a_tree_of_the_same_value() {
+fn corpus_trees_print_parse_round_trip() {
     let limits = Limits::default();
     for (name, text) in corpus_trees() {
         let tree = Tree::parse(text, &limits).unwrap();
@@ -123,7 +123,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn printing_and_parsing_give_the_same_value_and_text(value in value()) {
+    fn print_parse_round_trip(value in value()) {
         let limits = Limits::default();
         let options = PrintOptions { handles: vec![("!".to_owned(), "tag:e.org:".to_owned())], ..PrintOptions::default() };
         let printed = print_document(&value, &options);
@@ -135,7 +135,7 @@ proptest! {
 
     /// Values share parts here, as an old and a new tree do.
     #[test]
-    fn a_tree_that_approaches_another_says_the_same(a in value(), b in value(), c in value(), d in value()) {
+    fn toward_result_eq_new_value(a in value(), b in value(), c in value(), d in value()) {
         let limits = Limits::default();
         let old = Value::map([("a", a.clone()), ("b", Value::seq([b.clone(), c.clone()])), ("c", c.clone())]).block();
         let new = Value::map([("a", a), ("b", Value::seq([b, d.clone(), c])), ("d", d)]);
@@ -181,7 +181,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_panics_whatever_the_text(text in prop_oneof![crate::yaml::near_yaml(), crate::yaml::nested_yaml(), any::<String>()]) {
+    fn arbitrary_text_never_panics(text in prop_oneof![crate::yaml::near_yaml(), crate::yaml::nested_yaml(), any::<String>()]) {
         let mut limits = Limits::default();
         limits.nodes = 2000;
         let Ok(tree) = Tree::parse(text.as_str(), &limits) else { return Ok(()) };

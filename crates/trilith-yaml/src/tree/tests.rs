@@ -40,7 +40,7 @@ fn spans_are_exact_in_every_layout() {
 }
 
 #[test]
-fn block_scalars_span_from_their_indicator_to_their_last_line() {
+fn block_scalar_span_includes_indicator_and_last_line() {
     let tree = tree("a: !t |\n  x\n   y\n\nb: &k >-\n  z # no\n  w\n# c\nc: |+2 # x | y\n    q\n\nd: |\n");
     assert_eq!(tree.at("/a").unwrap().raw(), "|\n  x\n   y");
     assert_eq!(tree.at("/a").unwrap().text(), "x\n y\n");
@@ -90,7 +90,7 @@ fn scalars_obey_tags_and_quotes() {
 }
 
 #[test]
-fn what_is_set_behind_a_bare_exclamation_mark_is_what_is_read() {
+fn set_value_replaces_nonspecific_tag() {
     let tree = tree("a: ! 5 # c\nb: [! 'x', &k ! y]\n");
     let mut edit = tree.edit();
     edit.set(&TreePath::parse("/a").unwrap(), &"12".into()).unwrap();
@@ -129,7 +129,7 @@ fn visited(node: Node<'_>, inside: &mut Vec<NodeId>, expand: bool, merge: bool, 
 }
 
 #[test]
-fn a_walk_knows_what_it_is_inside_of_from_wherever_it_starts() {
+fn walk_from_any_node_detects_cycles() {
     let limits = Limits::default();
     for text in [
         "&r {a: *r, b: &l [1, *r, {c: *l}], c: *l}",
@@ -157,7 +157,7 @@ fn a_walk_knows_what_it_is_inside_of_from_wherever_it_starts() {
 }
 
 #[test]
-fn a_walk_that_expands_enters_a_cycle_once_and_keeps_to_its_budget() {
+fn expanding_walk_enters_cycle_once_within_budget() {
     let tree = tree("&r {a: *r, b: &l [1, *r], c: *l}");
     let mut limits = Limits::default();
     let mut walk = tree.root().walk(&limits).expand_aliases();
@@ -185,7 +185,7 @@ fn a_walk_that_expands_enters_a_cycle_once_and_keeps_to_its_budget() {
 }
 
 #[test]
-fn the_last_duplicate_and_explicit_keys_win() {
+fn last_duplicate_and_explicit_keys_win() {
     let tree = tree("base: &b {x: 1, y: 2}\nother: &o {y: 3, z: 4}\nm:\n  <<: [*b, *o]\n  x: 9\n  k: 1\n  k: 2\n");
     let m = tree.at("/m").unwrap();
     let pairs: Vec<_> = m.merged_entries().iter().map(|(k, v)| (k.text().into_owned(), v.as_i64().unwrap())).collect();
@@ -207,7 +207,7 @@ fn tags_are_whole_and_directives_known() {
 }
 
 #[test]
-fn errors_say_where_in_the_file() {
+fn errors_include_file_position() {
     let origin = Origin { line: 10, byte: 400 };
     let limits = Limits::default();
     let error = Tree::parse_at("a: 1\nb: [\n", origin, &limits).unwrap_err();
@@ -236,7 +236,7 @@ fn limits_hold() {
 }
 
 #[test]
-fn a_very_deep_tree_is_read_walked_and_dropped_without_recursion() {
+fn deep_nesting_needs_no_recursion() {
     let mut limits = Limits::default();
     limits.depth = 1_000_000;
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
@@ -257,7 +257,7 @@ fn texts_without_content_are_null() {
 }
 
 #[test]
-fn the_tag_that_says_nothing_makes_text_of_nothing() {
+fn nonspecific_tag_turns_empty_scalar_into_text() {
     let tree = tree("[! , ! 12, ! '', ! ~, {! : 1}]");
     let item = |n| tree.root().index(n).unwrap();
     assert_eq!(item(0).as_str().as_deref(), Some(""));
@@ -281,7 +281,7 @@ fn large_mappings_are_searched_as_small_ones() {
 }
 
 #[test]
-fn the_deepest_values_are_built_printed_and_dropped() {
+fn deepest_values_print_parse_round_trip() {
     let mut limits = Limits::default();
     limits.depth = 2000;
     let deep = |n: usize| format!("{}x{}", "[".repeat(n), "]".repeat(n));
@@ -295,7 +295,7 @@ fn the_deepest_values_are_built_printed_and_dropped() {
 }
 
 #[test]
-fn what_the_subset_of_asdf_forbids_is_told() {
+fn violations_of_asdf_yaml_subset_give_warnings() {
     let tree = tree(
         "%YAML 1.1\n---\n1.5: a\n? [b]\n: c\n~: d\ntrue: e\n7: f\nbig: 9223372036854775808\nok: -9223372036854775808\n...\n",
     );
@@ -304,7 +304,7 @@ fn what_the_subset_of_asdf_forbids_is_told() {
 }
 
 #[test]
-fn items_are_found_by_number_with_and_without_children() {
+fn items_are_found_by_index() {
     let tree = tree("[1, 2, [3], 4]");
     let root = tree.root();
     assert_eq!(root.index(3).unwrap().as_i64(), Some(4));
@@ -390,7 +390,7 @@ fn value_of(text: &str) -> String {
 }
 
 #[test]
-fn separators_stay_and_the_blanks_of_the_next_line_go() {
+fn line_separators_stay_and_following_blanks_go() {
     assert_eq!(value_of("v: 'x\u{2028}  y'"), "x\u{2028}y");
     assert_eq!(value_of("v: \"x\u{2029} \u{2028}  y\\u2028z\""), "x\u{2029}\u{2028}y\u{2028}z");
     assert_eq!(value_of("v: x \u{2028}  y\nw: 1"), "x\u{2028}y");
@@ -399,7 +399,7 @@ fn separators_stay_and_the_blanks_of_the_next_line_go() {
 }
 
 #[test]
-fn a_next_line_is_a_line_feed() {
+fn next_line_character_acts_as_line_feed() {
     assert_eq!(value_of("v: 'x\u{85}  y'"), "x y");
     assert_eq!(value_of("v: 'x\u{85}\u{85}  y'"), "x\ny");
     assert_eq!(value_of("w: 1\u{85}v: 2"), "2");
@@ -407,7 +407,7 @@ fn a_next_line_is_a_line_feed() {
 }
 
 #[test]
-fn blocks_keep_the_line_breaks_of_yaml_1_1() {
+fn block_scalars_keep_yaml_1_1_line_breaks() {
     assert_eq!(value_of("v: |\n  a\u{2028}  b\u{85}\n   c\nw: 1"), "a\u{2028}b\n\n c\n");
     assert_eq!(value_of("v: >\n  a\u{2028}  b\n  c\u{85}  d\nw: 1"), "a\u{2028}b c d\n");
     assert_eq!(value_of("v: |2-\n   a\u{2029}  b\nw: 1"), " a\u{2029}b");
@@ -415,7 +415,7 @@ fn blocks_keep_the_line_breaks_of_yaml_1_1() {
 }
 
 #[test]
-fn places_hold_beside_the_line_breaks_of_yaml_1_1() {
+fn spans_stay_exact_with_yaml_1_1_breaks() {
     let tree = Tree::parse("a: 'x\u{2028}y'\nb: [\u{e9}, 2]\n", &Limits::default()).unwrap();
     assert_eq!(tree.at("/b/1").unwrap().raw(), "2");
     assert_eq!(tree.at("/a").unwrap().raw(), "'x\u{2028}y'");

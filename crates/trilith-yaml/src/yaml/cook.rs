@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_fold_into_blanks_and_empty_lines_into_breaks() {
+    fn folding_joins_lines_and_keeps_empty_lines() {
         assert_eq!(text("a  \n   b\n\n\n c", Style::Plain), "a b\n\nc");
         assert_eq!(text("'it''s \n so'", Style::Single), "it's so");
     }

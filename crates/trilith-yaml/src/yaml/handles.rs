@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_are_short_where_a_handle_allows() {
+    fn matching_handle_shortens_tag() {
         let handles = [("!".to_owned(), "tag:stsci.edu:asdf/".to_owned())];
         assert_eq!(written_tag("tag:stsci.edu:asdf/core/asdf-1.1.0", &handles), "!core/asdf-1.1.0");
         assert_eq!(written_tag("tag:yaml.org,2002:set", &handles), "!!set");
@@ -91,7 +91,7 @@ mod tests {
     proptest! {
         /// The prefix found is the one that asking each directive in turn gives.
         #[test]
-        fn the_longest_prefix_is_found(prefixes in prop::collection::vec("[abé]{0,4}", 0..12), tag in "[abé]{1,6}") {
+        fn longest_prefix_wins(prefixes in prop::collection::vec("[abé]{0,4}", 0..12), tag in "[abé]{1,6}") {
             let handles: Vec<_> = prefixes.iter().enumerate().map(|(n, prefix)| (format!("!{n}!"), prefix.clone())).collect();
             let matching = handles.iter().filter(|(_, prefix)| !prefix.is_empty() && tag.starts_with(prefix.as_str()));
             let longest = matching.max_by_key(|(_, prefix)| prefix.len()).map(|(handle, prefix)| (handle.as_str(), prefix.as_str()));

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn directives_are_read_up_to_the_document() {
+    fn directives_after_document_start_are_ignored() {
         let head = Head::parse("#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\n--- !core/asdf-1.1.0\n%TAG !x! y\n");
         assert_eq!(head.version.as_deref(), Some("1.1"));
         assert_eq!(head.handles, [("!".to_owned(), "tag:stsci.edu:asdf/".to_owned())]);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_write_a_tag_resolves() {
+    fn all_tag_forms_resolve() {
         let head = Head::parse("%TAG !e! tag:e.org,1:\n%TAG !e! tag:e.org,2:\n---\n");
         let whole = |raw| head.resolve(raw);
         assert_eq!(whole("!!str").as_deref(), Some("tag:yaml.org,2002:str"));

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_a_word_is_plain() {
+    fn words_are_plain() {
         for text in ["array000", "byteorder", "e-1-e-1", "infinity", "abcdef", "n_-_-_-", "x1e100", "falsey"] {
             assert!(is_word(text) && is_plain(text, true) && is_plain(text, false), "{text}");
         }

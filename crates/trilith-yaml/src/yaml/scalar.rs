@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn words_resolve_as_the_reference_loader_does() {
+    fn words_resolve_like_reference_loader() {
         for text in ["", "~", "null", "Null", "NULL"] {
             assert_eq!(of(text), Scalar::Null, "{text}");
         }
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_need_a_point_and_a_signed_exponent() {
+    fn floats_need_point_and_signed_exponent() {
         for (text, value) in [
             (".5", 0.5),
             ("5.", 5.0),

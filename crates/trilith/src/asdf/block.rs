@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn an_asdf_1_header_is_read_field_by_field() {
+    fn asdf_1_header_reads_every_field() {
         let size = 3u64.to_be_bytes();
         let source = file(&[&[0; 4], b"zlib", &5u64.to_be_bytes(), &size, &9u64.to_be_bytes(), &[7; 16]], 48, b"abcde");
         let block = read(&source, &rows("#ASDF", (1, 0, 0)), 0, 0).unwrap();
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn an_enlarged_header_of_asdf_0_1_is_told_by_the_sizes_that_make_sense() {
+    fn plausible_sizes_identify_enlarged_asdf_0_1_header() {
         let three = 3u64.to_be_bytes();
         // D# (44 bytes of fields) enlarged to 64: read as G, `allocated` would be absurd.
         let source = file(&[&[0; 4], &three, &three, &[0; 8], &[0; 16]], 64, b"abc");
@@ -481,14 +481,14 @@ mod tests {
     }
 
     #[test]
-    fn a_header_smaller_than_its_fields_is_refused_with_the_expected_size() {
+    fn too_small_header_error_has_expected_size() {
         let source = file(&[&[0; 44]], 44, b"");
         let error = read(&source, &rows("#ASDF", (1, 0, 0)), 0, 0).unwrap_err();
         assert!(error.to_string().contains("44 bytes, expected at least 48"), "{error}");
     }
 
     #[test]
-    fn contradicting_sizes_are_an_error_when_the_data_are_wanted() {
+    fn check_rejects_contradicting_sizes() {
         let source =
             file(&[&[0; 4], &[0; 4], &3u64.to_be_bytes(), &4u64.to_be_bytes(), &4u64.to_be_bytes(), &[0; 16]], 48, b"abcd");
         let block = read(&source, &rows("#ASDF", (1, 0, 0)), 0, 2).unwrap();

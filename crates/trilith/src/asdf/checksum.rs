@@ -285,7 +285,7 @@ mod tests {
     use crate::threads::set_threads;
 
     #[test]
-    fn the_thread_hashes_what_md5_hashes_however_the_bytes_are_cut() {
+    fn thread_matches_md5_for_any_cut() {
         let bytes: Vec<u8> = (0..(3 << 20) + 77u32).map(|n| (n * 7) as u8).collect();
         let expected = Md5::of(&bytes);
         for cut in [1000, 64 << 10, 1 << 20, 999_999, 4 << 20] {
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_hashes_itself_in_whatever_order_it_is_read() {
+    fn hashing_source_ignores_read_order() {
         let bytes: Vec<u8> = (0..100_000u32).map(|n| (n * 7) as u8).collect();
         let source = || Hashing::new(Arc::new(MemorySource::new(bytes.clone(), "bytes")));
         let (start, end, middle) = (0..40_000, 90_000..100_000, 30_000..90_000);

@@ -420,7 +420,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fields_of_every_row_lie_side_by_side_and_fill_its_size() {
+    fn row_fields_are_adjacent_and_fill_size() {
         for row in GENERATIONS {
             let f = &row.fields;
             let mut slots: Vec<Slot> =
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_of_each_era_have_a_name_and_a_version() {
+    fn tags_split_into_name_and_version() {
         assert_eq!(tag_parts("tag:stsci.edu:finf/0.1.0/ndarray"), Some(("core/ndarray", "")));
         assert_eq!(tag_parts("tag:stsci.edu:asdf/core/asdf-1.1.0"), Some(("core/asdf", "1.1.0")));
         assert_eq!(tag_parts("tag:example.org:a/b-1.0.0"), None);
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn every_target_names_a_row() {
+    fn targets_name_existing_rows() {
         for target in TARGETS {
             assert_eq!(target.generation().name, target.row);
         }
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn header_size_tells_the_row_as_section_3_of_the_evidence_says() {
+    fn header_size_selects_row() {
         let name = |token, version, magic, hs| {
             let rows = candidates(token, version).unwrap();
             by_header_size(&rows, magic, hs).first().map(|g| g.name)

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_marker_stands_on_its_own_line_with_either_line_end_or_at_the_end_of_the_file() {
+    fn end_marker_accepts_lf_crlf_and_eof() {
         assert_eq!(extent(b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: '\n ...\n'}\n...\nrest"), Some((12, 44, true)));
         assert_eq!(extent(b"#ASDF 1.0.0\r\n---\r\na: 1\r\n...\r\n\xd3BLK"), Some((13, 29, true)));
         assert_eq!(extent(b"#ASDF 1.0.0\n--- {}\n..."), Some((12, 22, true)));
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_tree_is_told_by_the_bytes_behind_the_header() {
+    fn missing_tree_returns_none() {
         assert_eq!(extent(b"#ASDF 1.0.0\n"), None);
         assert_eq!(extent(b"#ASDF 1.0.0"), None);
         assert_eq!(
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_marker_is_found_across_reads() {
+    fn end_marker_is_found_across_reads() {
         let mut bytes = b"#ASDF 1.0.0\n--- ".to_vec();
         bytes.resize(12 + (64 << 10) - 2, b'a');
         bytes.extend_from_slice(b"\n...\n\xd3BLK");
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_line_is_exact_with_three_numbers() {
+    fn exact_line_needs_three_numbers() {
         let exact =
             |line: &str| read(&MemorySource::new(format!("{line}\n").into(), "test"), &Limits::default()).unwrap().is_exact();
         for line in ["#ASDF 1.0.0", "#ASDF 0.1.0", "%FINF 0.1.0", "%ASDF 00.1.0", "#ASDF 1.0.0-dev.3"] {
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_and_a_stray_line_are_named() {
+    fn byte_order_mark_and_stray_line_are_named() {
         let said = |bytes: &[u8]| {
             let source = MemorySource::new(bytes.to_vec(), "test");
             let limits = Limits::default();

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn flow_and_block_lists_with_either_line_end_and_trailing_zeros_are_read() {
+    fn flow_and_block_lists_parse() {
         assert_eq!(entries("....#ASDF BLOCK INDEX\n%YAML 1.1\n--- [2043, 16340]\n...\n\0\0\0"), Some(vec![2043, 16340]));
         assert_eq!(entries("....#ASDF BLOCK INDEX\r\n%YAML 1.1\r\n---\r\n- 1\r\n- 2\r\n...\r\n"), Some(vec![1, 2]));
         assert_eq!(entries("#ASDF BLOCK INDEX\n%YAML 1.1\n--- [1,\n  2]\n..."), Some(vec![1, 2]));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_are_passed_over_behind_an_index_and_refused_in_it() {
+    fn trailing_zeros_are_skipped_but_later_content_rejects() {
         let find_in = |parts: [&[u8]; 3]| {
             let source = MemorySource::new(parts.concat(), "test");
             find(&source, 0, &Limits::default()).unwrap().map(|index| (index.offset, index.entries.unwrap_or_default()))
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_printed_index_reads_back_however_long_it_is() {
+    fn long_list_print_read_round_trip() {
         let offsets: Vec<u64> = (0..20_000).map(|n| 1000 + n * 1078).collect();
         let mut bytes = vec![0xff; 1_000_000];
         bytes.extend_from_slice(print(&offsets).as_bytes());
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_early_form_has_a_mark_of_its_own() {
+    fn early_form_has_own_magic() {
         let mut bytes = vec![0xff; 10];
         bytes.extend_from_slice(b"\xd3IDX # ASDF BLOCK INDEX\n5\n90\n");
         let source = MemorySource::new(bytes, "test");
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_is_refused_for_the_reason_that_is_wrong() {
+    fn check_error_names_reason() {
         let index = |entries: &[u64]| BlockIndex { offset: 1000, entries: Ok(entries.to_vec()) };
         assert!(index(&[100, 300]).check(100).is_ok());
         assert!(index(&[101, 300]).check(100).unwrap_err().contains("first entry is 101"));

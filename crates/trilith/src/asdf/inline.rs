@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_decide_the_datatype() {
+    fn elements_decide_datatype() {
         assert_eq!(infer(&[Value::Bool(true)]), Datatype::Bool8);
         assert_eq!(infer(&[Value::Int(1), Value::Null]), Datatype::Int64);
         assert_eq!(infer(&[Value::Int(1), Value::Float(0.5)]), Datatype::Float64);

@@ -116,7 +116,7 @@ mod tests {
     /// FINF 0.1.0, "Tree": the space "may be filled with any content (as long as it doesn't contain the block
     /// magic token)", that is the token of the same document.
     #[test]
-    fn the_mark_of_another_document_in_unused_space_is_no_block() {
+    fn foreign_magic_in_unused_space_is_ignored() {
         let (d3, old) = (&b"\xd3BLK"[..], &b"\x89BLK"[..]);
         for (token, version, mark, other) in [
             ("%FINF", (0, 1, 0), d3, old),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_first_block_is_still_the_first() {
+    fn damaged_first_block_stays_first() {
         for (token, version) in [("%FINF", (0, 1, 0)), ("%ASDF", (0, 1, 0)), ("#ASDF", (0, 1, 0)), ("#ASDF", (1, 0, 0))] {
             let mut bytes = block(b"\xd3BLK", version.0 > 0);
             bytes[12] = 0xff;

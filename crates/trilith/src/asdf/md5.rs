@@ -213,13 +213,13 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_of_rfc_1321() {
+    fn rfc_1321_examples_match() {
         assert_eq!(Md5::of(b"")[..4], [0xd4, 0x1d, 0x8c, 0xd9]);
         assert_eq!(Md5::of(b"message digest")[..4], [0xf9, 0x6b, 0x69, 0x7d]);
     }
 
     #[test]
-    fn every_length_and_cut_gives_what_another_implementation_gives() {
+    fn lengths_and_cuts_match_other_implementation() {
         let bytes = noise(300);
         for len in 0..bytes.len() {
             assert_eq!(Md5::of(&bytes[..len]), expected(&bytes[..len]), "{len} bytes");

@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn killed_after_any_write_the_old_arrays_are_there() {
+    fn kill_after_any_write_keeps_old_arrays() {
         for target in ["finf-0.1", "asdf-0.1", "asdf-1.6"].map(|name| Target::named(name).unwrap()) {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("x.asdf");

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_block_alone_that_nobody_else_names_is_our_own() {
+    fn own_part_is_unreferenced_file_of_one_block() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = scratch.path();
         let put = |name: &str, parts: &[&[u8]]| std::fs::write(folder.join(name), parts.concat()).unwrap();

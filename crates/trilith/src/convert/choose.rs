@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_stays_plain_and_the_rest_gets_what_suits_it() {
+    fn chosen_codec_depends_on_content() {
         let noise = random().take(100_000).flat_map(|x| ((x * 10.0 + 100.0) as f32).to_le_bytes()).collect();
         assert_eq!(chosen(noise, 4), None, "noise in every bit of the fraction");
         let labels = random().take(100_000).flat_map(|x| [(x * 3.0) as u8 * 100; 8]).collect();

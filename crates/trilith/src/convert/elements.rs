@@ -149,7 +149,7 @@ mod tests {
     use half::f16;
 
     #[test]
-    fn fields_without_a_word_are_widened_and_the_others_keep_their_values() {
+    fn unsupported_fields_widen_and_others_keep_values() {
         let row = StructType::packed_from(vec![
             Field::new("n", Datatype::Uint16, Byteorder::Little),
             Field::new("x", Datatype::Float16, Byteorder::Little).with_shape(vec![2]),

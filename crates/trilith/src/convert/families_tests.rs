@@ -55,7 +55,7 @@ fn stream_of(tree: &AsdfFile, dialect: Dialect, order: Byteorder) -> DudleyFile 
 }
 
 #[test]
-fn a_tree_survives_the_way_through_a_stream() {
+fn tree_round_trip_through_stream() {
     let file = crate::file::open_asdf_bytes(TREE.as_bytes().to_vec()).unwrap();
     let stream = stream_of(&file, Dialect::D2025, Byteorder::Big);
     assert_eq!(stream.array_at("/deep/data").unwrap().load::<i16>().unwrap(), [1, 2, 3, 4]);
@@ -81,7 +81,7 @@ fn a_tree_survives_the_way_through_a_stream() {
 }
 
 #[test]
-fn a_stream_survives_the_way_through_a_tree() {
+fn stream_round_trip_through_tree() {
     let text = b"#: dialect=2025, title=\"run\"\nN : 3  ## how many\nt = <i4[N]  ## kelvin\n#: unit=\"K\", range=[1, 2]\ng/ s = {a = <u2  b = u1}[2]\n";
     let tree = tree_of(&stream((0..32).collect(), Some(text)), &ArrayOptions::default());
     assert_eq!(tree.tree().root().get("N").unwrap().as_i64(), Some(3));
@@ -94,7 +94,7 @@ fn a_stream_survives_the_way_through_a_tree() {
 }
 
 #[test]
-fn a_layout_of_a_file_of_blocks_reads_the_same_bytes() {
+fn described_layout_reads_bytes_of_blocks() {
     use crate::asdf::Builder;
     use crate::tree::Value;
     let mut builder = Builder::new(Target::newest());
@@ -113,7 +113,7 @@ fn a_layout_of_a_file_of_blocks_reads_the_same_bytes() {
 }
 
 #[test]
-fn an_attribute_of_the_name_of_an_item_stays_beside_it() {
+fn attributes_named_like_items_round_trip() {
     let layout = b"#: x=\"of the root\", asdf_library=\"mine\", y=3\nx = |u1[2]\ng/\n  #: z=\"inner\", w=2\n  z = |u1[1]\n  ..\n";
     let file = tree_of(&stream(vec![1, 2, 3], Some(layout)), &ArrayOptions::inline());
     let back = stream_of(&file, Dialect::D2025, Byteorder::Little);
@@ -158,7 +158,7 @@ fn notes_of(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn members_types_and_the_block_keep_what_is_said_of_them() {
+fn annotations_of_members_types_and_summary_round_trip() {
     for ((text, params), to) in TOLD.iter().flat_map(|told| [(told, Dialect::D2025), (told, Dialect::D2026)]) {
         let layout = Layout::read(text.as_bytes()).unwrap();
         let mut new = NewStream::new(&layout, params.to_vec());
@@ -185,7 +185,7 @@ fn members_types_and_the_block_keep_what_is_said_of_them() {
 }
 
 #[test]
-fn what_no_longer_fits_the_items_is_a_loss() {
+fn annotations_not_matching_items_are_losses() {
     let mut out = Cursor::new(Vec::new());
     let inline = ArrayOptions::inline();
     let text = "cell {a = f4}  ## of the type\nNX : 3\nx = <f8[NX]\nc = <f4[2]\n#: unit=\"m\"\n";

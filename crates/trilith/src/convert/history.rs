@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_entries_is_kept_under_entries() {
+    fn list_with_undescribed_extension_stays_under_entries() {
         let limits = Limits::default();
         let tree = Tree::parse("- {description: a}\n- {description: b, extension_uri: x}\n", &limits).unwrap();
         let map = translated(tree.root(), true, &limits).unwrap().unwrap();

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_promises_its_format_and_an_unknown_ending_promises_nothing() {
+    fn check_name_rejects_extension_of_other_format() {
         let fine = |path: &str, form| check_name(path, form, "").is_ok();
         for (path, form) in [
             ("x.asdf", Form::Asdf),

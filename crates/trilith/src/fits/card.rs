@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_told_apart_as_section_4_2_says() {
+    fn value_type_follows_section_4_2() {
         let value = |text: &str| parsed(text).1;
         assert_eq!(value("A       =                    T / yes"), CardValue::Logical(true));
         assert_eq!(value("A       = F"), CardValue::Logical(false));
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn hierarch_keywords_are_the_words_behind_it() {
+    fn hierarch_keyword_excludes_hierarch() {
         let read = parsed("HIERARCH ESO DET CHIP = 'EEV' / chip");
         assert_eq!(read, ("ESO DET CHIP".into(), CardValue::Text("EEV".into()), "chip".into()));
         let made = Card::new("ESO DET CHIP", "EEV", "chip").unwrap();
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn made_cards_have_the_fixed_format() {
+    fn new_card_has_fixed_format() {
         let made = |keyword, value: CardValue, comment| Card::new(keyword, value, comment).unwrap().bytes;
         assert_eq!(made("SIMPLE", true.into(), "c"), record("SIMPLE  =                    T / c"));
         assert_eq!(made("EXTNAME", "SCI".into(), "c"), record("EXTNAME = 'SCI     '           / c"));
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_an_error() {
+    fn new_rejects_content_invalid_in_cards() {
         assert!(Card::new("END", 1i64, "").is_err());
         assert!(Card::new("A", 1i64, &"c".repeat(60)).is_err());
         assert!(Card::new("A", "\u{3b1}", "").is_err());

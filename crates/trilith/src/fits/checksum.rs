@@ -196,7 +196,7 @@ mod tests {
     use crate::bytes::MemorySource;
 
     #[test]
-    fn encoding_is_that_of_the_standard() {
+    fn encoded_matches_standard_and_sums_to_value() {
         // The example of appendix J.4.
         assert_eq!(encoded(!868_229_149), "hcHjjc9ghcEghc9g");
         for sum in [0, 1, u32::MAX, 0x3a5b_405f, 0x1234_5678] {
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_give_the_sum_of_words() {
+    fn sum_of_lanes_eq_sum_of_words() {
         let bytes: Vec<u8> = (0..10_007u32).map(|n| if n < 3000 { 0xff } else { ((n * n) >> 3) as u8 }).collect();
         for len in [0, 1, 3, 4, 1023, 1024, 1025, 2880, 4096, bytes.len()] {
             let (words, rest) = bytes[..len].as_chunks::<4>();
@@ -241,7 +241,7 @@ mod tests {
 
     /// FITS 4.0, section 4.4.2.7: a blank value is an unknown sum.
     #[test]
-    fn sums_that_are_unknown_or_of_another_form_are_none() {
+    fn stated_ignores_unknown_sums_and_other_forms() {
         let stated = |cards: &[(&str, CardValue)]| {
             Stated::of(&Header::new(
                 cards.iter().map(|(keyword, value)| Card::new(keyword, value.clone(), "").unwrap()).collect(),

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_random_numbers_are_those_of_the_standard() {
+    fn random_sequence_matches_standard() {
         // Appendix I: after 10,000 steps from 1 the seed is 1043618065.
         let last = Random::sequence()[9999];
         assert_eq!(last, (1_043_618_065.0f64 / 2_147_483_647.0) as f32);

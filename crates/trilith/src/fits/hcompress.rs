@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flat_tile_is_its_sum_alone() {
+    fn flat_tile_decodes_from_sum_alone() {
         // 4 by 4, scale 0, no bit planes: every value is the sum divided by the square root of their number twice.
         let mut bytes = vec![0xdd, 0x99];
         for number in [4i32, 4, 0] {

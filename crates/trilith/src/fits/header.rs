@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_without_an_end_are_errors() {
+    fn missing_end_is_err() {
         for bytes in [vec![b' '; 2880], vec![], vec![b' '; 50], vec![b' '; 100 * 2880], vec![0; 2880]] {
             assert_eq!(read(bytes).unwrap_err().kind(), crate::ErrorKind::Malformed);
         }
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_may_end_with_its_block() {
+    fn end_card_may_fill_last_record_of_block() {
         let mut bytes = vec![b' '; 2880];
         bytes[2800..2803].copy_from_slice(b"END");
         let (header, end) = read(bytes).unwrap();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_the_wrong_kind_name_keyword_and_value() {
+    fn wrong_integer_err_names_keyword_and_value() {
         let header = Header::new(vec![Card::new("NAXIS", "two", "").unwrap()]);
         let text = header.integer("NAXIS").unwrap_err().to_string();
         assert!(text.contains("NAXIS") && text.contains("\"two\""), "{text}");

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_read_back_the_same() {
+    fn print_parse_round_trip() {
         for x in [0.0, -0.0, 1.0, 0.1, 1e15, 1e16, 1.5e-5, 1e-4, f64::MAX, f64::MIN_POSITIVE, -2.5e300, 5e-324] {
             let text = print(x).unwrap();
             assert_eq!(parse(&text).map(f64::to_bits), Some(x.to_bits()), "{text}");

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn every_instruction_of_the_table_is_followed() {
+    fn decode_follows_every_instruction() {
         // The list is: two zeros; set high to 5; three highs; three zeros and a high; raise by 2 and put; lower by 1 and put;
         // raise by 1; lower by 2; one high.
         let code = |n: i16, data: i16| n << 12 | data;

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_three_kinds_of_blocks_decode() {
+    fn decode_handles_three_kinds_of_blocks() {
         // First value 10; a block without differences (0); one split at 0 bits: 2, -1 as 4 and 1.
         let bytes = [0, 10, 0b0000_0001, 0b0000_1010];
         assert_eq!(decode(&bytes, 4, 2, 2), Some(vec![10, 10, 12, 11]));

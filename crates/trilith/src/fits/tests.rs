@@ -100,7 +100,7 @@ fn rows(fits: &FitsFile) -> Array {
 }
 
 #[test]
-fn every_bitpix_is_a_view_of_the_file_in_the_order_of_c() {
+fn image_of_every_bitpix_views_file() {
     assert_eq!(image(8, &[], &[0, 255]).load::<u8>().unwrap(), [0, 255]);
     assert_eq!(image(16, &[], &[0xff, 0xfe, 0, 1]).load::<i16>().unwrap(), [-2, 1]);
     assert_eq!(image(32, &[], &[0xff, 0xff, 0xff, 0xfe]).load::<i32>().unwrap(), [-2]);
@@ -115,7 +115,7 @@ fn every_bitpix_is_a_view_of_the_file_in_the_order_of_c() {
 }
 
 #[test]
-fn the_offsets_of_unsigned_numbers_change_the_type_only() {
+fn bzero_of_unsigned_integers_changes_datatype_only() {
     let zero = |n: &str| format!("BZERO   = {n}");
     assert_eq!(image(8, &[&zero("-128")], &[0, 128, 255]).load::<i8>().unwrap(), [-128, 0, 127]);
     assert_eq!(image(16, &[&zero("32768")], &[0x80, 0, 0, 0, 0x7f, 0xff]).load::<u16>().unwrap(), [0, 32768, 65535]);
@@ -175,7 +175,7 @@ fn columns_of_text_tables_are_numbers() {
 }
 
 #[test]
-fn scaled_arrays_can_be_cut_and_say_what_they_need() {
+fn scaled_array_reads_ranges_and_states_stored_ranges() {
     let data: Vec<u8> = (0..1000u16).flat_map(u16::to_be_bytes).collect();
     let array = image(16, &["BSCALE  = 2"], &data);
     let source = array.source();
@@ -188,7 +188,7 @@ fn scaled_arrays_can_be_cut_and_say_what_they_need() {
 }
 
 #[test]
-fn columns_have_the_types_of_section_7_3() {
+fn column_datatypes_follow_section_7_3() {
     let cards =
         fields(&["flag L", "bits 3X", "count I TZERO=32768", "name 4A", "m 4B TDIM='(2,2)'", "- I TSCAL=0.5 TNULL=-9", "z C"]);
     let mut row = b"T\xa0\x80\x05ab\0\0\x01\x02\x03\x04\x00\x03".to_vec();
@@ -217,7 +217,7 @@ fn columns_have_the_types_of_section_7_3() {
 }
 
 #[test]
-fn bytes_behind_the_last_column_are_passed_over_but_kept() {
+fn rows_skip_but_stored_keeps_trailing_bytes() {
     let fits = table(&["TFIELDS = 1", "TFORM1  = 'B'"], 3, &[1, 8, 8, 2, 9, 9]);
     assert_eq!(rows(&fits).read_bytes(Byteorder::Big).unwrap(), [1, 2]);
     let stored = fits.stored(&fits.hdus()[1]).unwrap().unwrap();
@@ -225,7 +225,7 @@ fn bytes_behind_the_last_column_are_passed_over_but_kept() {
 }
 
 #[test]
-fn columns_in_the_heap_give_their_cells() {
+fn cell_reads_values_from_heap() {
     let cards =
         ["TFIELDS = 4", "TFORM1  = 'PI(2)'", "TFORM2  = 'QI(2)'", "TZERO2  = 32768", "TFORM3  = 'PX(9)'", "TFORM4  = '1PL(1)'"];
     // The heap has two numbers at 0, one at 2 (unsigned), nine bits at 4, and a letter at 6.
@@ -293,7 +293,7 @@ fn data_that_are_cut_short_hide_nothing_else() {
 
 /// First tier.
 #[test]
-fn a_damaged_start_of_a_header_hides_nothing_else() {
+fn damaged_header_start_keeps_other_hdus_readable() {
     let extension = ["XTENSION= 'IMAGE'", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 3"];
     let units = [unit(&EMPTY, &[]), unit(&extension, &[1, 2, 3]), unit(&extension, &[4, 5, 6])];
     let (start, whole) = (units[0].len(), units.concat());
@@ -430,7 +430,7 @@ fn images_in_tiles_are_decoded() {
 }
 
 #[test]
-fn a_slice_needs_only_its_tiles() {
+fn slice_reads_only_own_tiles() {
     let lines = [vec![0u8, 1, 0, 2, 0, 3], vec![0, 4, 0, 5, 0, 6]];
     let fits = tiles("NOCOMPRESS", &["ZBITPIX = 16"], &lines);
     let array = rows(&fits);
@@ -450,7 +450,7 @@ fn a_slice_needs_only_its_tiles() {
 }
 
 #[test]
-fn quantised_floats_are_scaled_and_blank_where_they_say_so() {
+fn quantised_floats_apply_scale_blank_and_dither() {
     let lines = [[0i32, 1, 7], [2, 3, 4]].map(|line| line.iter().flat_map(|n| n.to_be_bytes()).collect());
     let more = ["ZBITPIX = -64", "ZSCALE  = 0.5", "ZZERO   = 10.0", "ZBLANK  = 7"];
     let fits = tiles("NOCOMPRESS", &more, &lines);
@@ -507,7 +507,7 @@ fn there_and_back(bytes: &[u8]) -> (Listing, Vec<u8>) {
 }
 
 #[test]
-fn headers_in_the_fixed_format_come_back_from_their_triples() {
+fn fixed_format_header_round_trip_through_triples() {
     let long = Card::new("LONG", "long words ".repeat(20).trim_end(), "and a comment").unwrap();
     let head = ["SIMPLE  =                    T / standard", "BITPIX  =                    8", "NAXIS   =                    0"];
     let tail =
@@ -595,7 +595,7 @@ fn kept_cards_go_with_their_rows() {
 }
 
 #[test]
-fn what_the_list_says_wins_over_a_kept_card() {
+fn list_value_overrides_kept_card() {
     let yaml = "fits:\n- header: [[SIMPLE, true], [BITPIX, 8], [NAXIS, 0], [GAIN, 2.5]]\nfits_cards: [[0, 3, GAIN = 1.5]]\n";
     let tree = tree(yaml);
     let parts = parts_of(&tree, "/fits", &mut |_| unreachable!()).unwrap();
@@ -603,7 +603,7 @@ fn what_the_list_says_wins_over_a_kept_card() {
 }
 
 #[test]
-fn the_list_of_the_0_1_0dev_document_becomes_a_file() {
+fn list_of_0_1_0dev_example_becomes_file() {
     // The example of section 4.2.1, shortened; its headers leave out NAXIS3 and the like.
     let yaml = "
 - header:
@@ -632,7 +632,7 @@ fn the_list_of_the_0_1_0dev_document_becomes_a_file() {
 }
 
 #[test]
-fn a_table_of_columns_becomes_rows() {
+fn column_list_becomes_rows() {
     let yaml = "
 - header: [[SIMPLE, true], [BITPIX, 8], [NAXIS, 0]]
 - header: [[XTENSION, BINTABLE], [EXTNAME, CAT]]
@@ -660,7 +660,7 @@ fn a_table_of_columns_becomes_rows() {
 }
 
 #[test]
-fn lists_that_are_none_are_errors_with_their_place() {
+fn invalid_list_err_states_line() {
     for yaml in ["a: 1", "- 1", "- {data: 1}", "- header: 1", "- header: [1]", "- header: [[A, [1]]]", "- header: [[A, 1, b, c]]"]
     {
         let tree = tree(yaml);
@@ -670,7 +670,7 @@ fn lists_that_are_none_are_errors_with_their_place() {
 }
 
 #[test]
-fn a_changed_array_changes_its_header_and_no_other_card() {
+fn changed_array_updates_only_its_cards() {
     let cards = ["SIMPLE  = T", "BITPIX  = 16", "NAXIS   = 1", "NAXIS1  = 2", "BZERO   = 32768", "OBJECT  = 'M31'"];
     let fits = file(&[unit(&cards, &[0; 4])]);
     let header = fits.hdus()[0].header().clone();
@@ -683,7 +683,7 @@ fn a_changed_array_changes_its_header_and_no_other_card() {
 }
 
 #[test]
-fn arrays_become_hdus_and_read_back_the_same() {
+fn arrays_write_read_round_trip_as_hdus() {
     let text = Array::from_bytes(b"abc\0de".to_vec(), Datatype::Ascii(3), Byteorder::Big, vec![2]).unwrap();
     let wide =
         Array::from_bytes("ab".bytes().flat_map(|b| [b, 0, 0, 0]).collect(), Datatype::Ucs4(2), Byteorder::Little, vec![1]);
@@ -726,7 +726,7 @@ fn arrays_become_hdus_and_read_back_the_same() {
 }
 
 #[test]
-fn an_asdf_file_is_found_in_all_three_forms_and_written_in_that_of_today() {
+fn embedded_asdf_reads_three_forms_writes_bintable() {
     let asdf = b"#ASDF 1.0.0\n".to_vec();
     let forms: [&[&str]; 3] = [
         &["XTENSION= 'IMAGE'", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 12", "EXTNAME = 'ASDF'"],

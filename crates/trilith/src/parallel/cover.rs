@@ -210,7 +210,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_element_is_in_a_region_or_left_over_once((shape, regions) in problem()) {
+        fn left_over_eq_complement_of_regions((shape, regions) in problem()) {
             let mut left = Vec::new();
             left_over(&shape, &regions, &mut |region| {
                 left.extend(elements(region));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_thousand_rows_and_tiles_are_no_work() {
+    fn left_over_scales_to_100_000_regions() {
         let rows: Vec<Region> = (0..100_000).map(|n| vec![Steps { first: n, count: 1, step: 1 }, Steps::all(4088)]).collect();
         let tile =
             |n: u64| vec![Steps { first: n / 300 * 10, count: 10, step: 1 }, Steps { first: n % 300 * 10, count: 10, step: 1 }];
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_that_lead_out_of_the_array_are_none() {
+    fn parse_of_region_outside_array_returns_none() {
         for text in ["", "0:1:1", "0:1:1 0:4:1", "0:1:0 0:3:1", "0:0:1 0:3:1", "1:1:1 0:9223372036854775807:4", "x:1:1 0:1:1"] {
             assert_eq!(parse(&[1, 3], text), None, "{text}");
         }

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_a_domain_fill_one_array_of_a_dudley_file() {
+    fn blocks_from_several_writers_fill_one_array() {
         let folder = tempfile::tempdir().unwrap();
         for order in [Byteorder::Little, Byteorder::Big] {
             let path = folder.path().join(format!("{}.bd", order.name()));

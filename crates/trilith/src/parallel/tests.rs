@@ -79,7 +79,7 @@ fn partition() -> impl Strategy<Value = (Vec<u64>, Vec<Vec<Index>>)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
-    fn any_partition_in_any_order_by_many_threads_gives_the_array((shape, regions) in partition(), is_big in any::<bool>()) {
+    fn partition_written_by_threads_eq_array((shape, regions) in partition(), is_big in any::<bool>()) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.asdf");
         let order = if is_big { Byteorder::Big } else { Byteorder::Little };
@@ -101,7 +101,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_not_finished_is_refused_by_name_and_leaves_the_old_file() {
+fn unfinished_file_is_rejected_and_abort_keeps_old() {
     let (folder, path, begun) = begun(&[4, 3]);
     let error = crate::open(&path).unwrap_err();
     assert!(error.kind() == ErrorKind::Io && error.to_string().contains("other processes are writing it"), "{error}");
@@ -139,7 +139,7 @@ fn what_is_not_finished_is_refused_by_name_and_leaves_the_old_file() {
 }
 
 #[test]
-fn a_writer_that_comes_too_late_changes_nothing() {
+fn late_writer_changes_nothing() {
     let (_folder, path, first) = begun(&[2]);
     let late = ParallelWriter::open(&path).unwrap();
     first.write_region("/group/a", [Index::ALL], &numbers(&[2])).unwrap();
@@ -178,7 +178,7 @@ fn nobody_finishes_while_somebody_writes() {
 }
 
 #[test]
-fn what_does_not_fit_is_an_error_that_says_how() {
+fn mismatched_region_err_states_mismatch() {
     let (folder, path, begun) = begun(&[4, 3]);
     let said = |index: Vec<Index>, data: &Array| begun.write_region("/group/a", index, data).unwrap_err().to_string();
     let text = said(vec![Index::from(0..2)], &numbers(&[3, 2]));
@@ -208,7 +208,7 @@ fn what_does_not_fit_is_an_error_that_says_how() {
 }
 
 #[test]
-fn arrays_without_axes_or_elements_and_structs_are_written_too() {
+fn scalar_and_empty_arrays_finish() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.asdf");
     let mut writer = Writer::new();
@@ -223,7 +223,7 @@ fn arrays_without_axes_or_elements_and_structs_are_written_too() {
 }
 
 #[test]
-fn a_crash_after_the_blocks_were_sealed_is_finished_by_the_next() {
+fn next_writer_finishes_sealed_file_after_crash() {
     let (folder, path, begun) = begun(&[3]);
     begun.write_region("/group/a", [], &numbers(&[3])).unwrap();
     begun.seal(&mut begun.draft.alone().unwrap()).unwrap();
@@ -237,7 +237,7 @@ fn a_crash_after_the_blocks_were_sealed_is_finished_by_the_next() {
 }
 
 #[test]
-fn a_file_that_another_writer_put_there_meanwhile_is_not_replaced() {
+fn finish_rejects_target_changed_meanwhile() {
     for (was_there, is_sealed) in [(false, false), (false, true), (true, false), (true, true)] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.asdf");
@@ -278,7 +278,7 @@ fn a_file_that_another_writer_put_there_meanwhile_is_not_replaced() {
 }
 
 #[test]
-fn a_writer_that_commits_while_checksums_are_computed_is_noticed() {
+fn concurrent_commit_aborts_put_in_place() {
     let (folder, path, begun) = begun(&[3]);
     begun.write_region("/group/a", [], &numbers(&[3])).unwrap();
     let mut writing = begun.draft.alone().unwrap();

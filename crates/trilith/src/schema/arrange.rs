@@ -144,7 +144,7 @@ mod tests {
         tags:\n- {tag_uri: 'tag:e.org:x-1.0.0', schema_uri: 'http://e.org/schemas/x-1.0.0'}\n";
 
     #[test]
-    fn order_layout_and_style_are_those_of_the_schema() {
+    fn value_follows_schema_order_layout_and_style() {
         let mut schemas = Schemas::bundled();
         schemas.add(SCHEMA.to_owned(), &Limits::default()).unwrap();
         schemas.add(MANIFEST.to_owned(), &Limits::default()).unwrap();

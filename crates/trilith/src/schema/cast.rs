@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_cast_to_longer_texts_and_structures_field_by_field() {
+    fn strings_widen_and_structs_convert_by_field() {
         for (from, to, safe) in [
             ("[ascii, 4]", "[ucs4, 4]", true),
             ("[ascii, 5]", "[ucs4, 4]", false),

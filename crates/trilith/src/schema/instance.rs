@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn true_is_not_one_in_an_enum_but_inside_a_list_it_is() {
+    fn enum_distinguishes_true_from_one_except_in_lists() {
         let tree = tree("[true, 1, 1.0, [true], [1], {a: 1, b: 2}, {b: 2, a: 1.0}]");
         let at = |n| tree.root().index(n).unwrap();
         let equal = |a, b, strict| same(at(a), at(b), strict, &mut 1000);

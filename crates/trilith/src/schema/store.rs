@@ -321,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn manifests_bind_tags_by_version_of_the_standard() {
+    fn manifests_bind_tags_by_standard_version() {
         let schemas = Schemas::bundled();
         let ndarray = "tag:stsci.edu:asdf/core/ndarray-1.0.0";
         assert!(matches!(schemas.of_tag(ndarray, Some("1.5.0")), Tagged::Schemas(_)));
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_of_2014_lead_to_their_schema_by_name() {
+    fn tags_of_2014_resolve_to_schema_by_name() {
         let schemas = Schemas::bundled();
         for name in ["asdf/0.1.0/core/ndarray", "asdf/core/ndarray-0.1.0", "finf/0.1.0/core/finf", "finf/0.1.0/ndarray"] {
             let found = schemas.of_tag(&format!("tag:stsci.edu:{name}"), None);
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn every_schema_of_a_manifest_is_there() {
+    fn every_manifest_schema_is_bundled() {
         let schemas = Schemas::bundled();
         for (tag, bindings) in &schemas.tags {
             for uri in bindings.iter().flat_map(|binding| &binding.schemas) {
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_and_a_schema_can_be_added() {
+    fn add_accepts_manifest_and_schema() {
         let limits = Limits::default();
         let mut schemas = Schemas::empty();
         let manifest = "id: asdf://x/m\nextension_uri: asdf://x/e\nasdf_standard_requirement: {gte: 1.6.0}\n\

@@ -50,7 +50,7 @@ fn first(schema: &str, document: &str) -> Diagnostic {
 }
 
 #[test]
-fn a_problem_names_its_place_its_rule_and_what_was_meant() {
+fn problem_names_position_rule_and_suggestion() {
     let problem = first("{properties: {a: {items: {enum: [red, green]}}}}", "x: 1\na: [red, gren]\n");
     assert_eq!((problem.path_text(), problem.line, problem.column), ("/a/1", 2, 10));
     assert_eq!(problem.message, "\"gren\" is not an allowed value");
@@ -74,7 +74,7 @@ fn a_problem_names_its_place_its_rule_and_what_was_meant() {
 }
 
 #[test]
-fn of_alternatives_the_nearest_is_told() {
+fn any_of_reports_nearest_alternative() {
     let schema = "{anyOf: [{type: array}, {type: object, properties: {a: {enum: [x]}}}, {type: string}]}";
     let problem = first(schema, "a: y");
     assert_eq!((problem.path_text(), problem.rule.as_str()), ("/a", "one of x"));
@@ -83,14 +83,14 @@ fn of_alternatives_the_nearest_is_told() {
 }
 
 #[test]
-fn at_most_ten_problems_are_told_and_all_are_counted() {
+fn at_most_ten_problems_are_reported_all_counted() {
     let document = parse("[a, b, c, d, e, f, g, h, i, j, k, l]");
     let report = report("{items: {type: number}}", &document);
     assert_eq!((report.problems.len(), report.errors), (10, 12));
 }
 
 #[test]
-fn a_misspelt_datatype_is_one_problem() {
+fn misspelt_datatype_is_one_problem() {
     let text = format!(
         "{HEADER}!core/asdf-1.1.0\na: [!core/ndarray-1.1.0 {{source: 0, datatype: flaot64, byteorder: little, shape: [2]}}]\n"
     );
@@ -101,7 +101,7 @@ fn a_misspelt_datatype_is_one_problem() {
 }
 
 #[test]
-fn unknown_tags_are_noted_with_the_package_that_has_them() {
+fn unknown_tag_note_names_its_package() {
     let text = "a: !<tag:stsci.edu:gwcs/wcs-1.4.0> {}\nb: !<tag:stsci.edu:asdf/core/ndarray-1.0.0> []\n";
     let report = Validator::new(Schemas::bundled()).validate(&parse(text), Some("1.6.0")).unwrap();
     assert!(report.is_valid());
@@ -116,7 +116,7 @@ fn unknown_tags_are_noted_with_the_package_that_has_them() {
 }
 
 #[test]
-fn what_asdf_would_not_write_is_a_warning_and_an_error_when_strict() {
+fn values_asdf_rejects_warn_and_fail_when_strict() {
     let mut report =
         Validator::new(Schemas::bundled()).validate(&parse("{a: 99999999999999999999, 1.5: b}"), Some("1.6.0")).unwrap();
     assert!(report.is_valid() && report.warnings == 2);
@@ -141,7 +141,7 @@ fn aliases_and_cycles_end() {
 }
 
 #[test]
-fn a_schema_that_refers_to_itself_ends() {
+fn recursive_references_end() {
     assert!(report("{allOf: [{$ref: '#'}]}", &parse("1")).is_valid());
     assert!(!report("{definitions: {a: {$ref: '#/definitions/b'}, b: {anyOf: [{$ref: '#/definitions/a'}], type: string}}, allOf: [{$ref: '#/definitions/b'}]}", &parse("1")).is_valid());
 }
@@ -165,7 +165,7 @@ fn steps_and_depth_are_limited() {
 }
 
 #[test]
-fn what_is_wrong_deep_down_is_found_without_overflow() {
+fn deep_problem_is_found_without_overflow() {
     for open in ["[", "{a: "] {
         let close = if open == "[" { "]" } else { "}" };
         let deep = format!("{}x{}", open.repeat(250), close.repeat(250));
@@ -177,14 +177,14 @@ fn what_is_wrong_deep_down_is_found_without_overflow() {
 }
 
 #[test]
-fn a_custom_schema_leaves_out_what_stands_beside_a_reference() {
+fn custom_schema_ignores_siblings_of_ref() {
     let schema = "{properties: {a: {$ref: '#/definitions/x', type: string}}, definitions: {x: {type: integer}}}";
     assert!(report(schema, &parse("a: 1")).is_valid());
 }
 
 /// A reference that leads nowhere, and a pattern that is none, leave the verdict open: if they are met.
 #[test]
-fn what_is_missing_is_noted_and_leaves_the_verdict_open() {
+fn missing_reference_or_pattern_leaves_verdict_open() {
     for (schema, met, not_met) in [
         ("{items: {$ref: 'http://nowhere.org/s'}}", "[1]", "[]"),
         ("{properties: {a: {$ref: '#/definitions/none'}}}", "{a: 1}", "{b: 1}"),
@@ -212,7 +212,7 @@ fn what_is_missing_is_noted_and_leaves_the_verdict_open() {
 
 /// JSON Schema draft-04 core, 7.2: an `id` names a part, and changes what references are relative to.
 #[test]
-fn parts_of_a_schema_are_found_by_their_id() {
+fn schema_parts_are_found_by_id() {
     for (schema, fits, not) in [
         ("{allOf: [{$ref: '#foo'}], definitions: {a: {id: '#foo', type: integer}}}", "1", "x"),
         ("{id: 'http://e.org/root', allOf: [{$ref: 'item'}], definitions: {a: {id: item, type: integer}}}", "1", "x"),
@@ -254,7 +254,7 @@ fn parts_of_a_schema_are_found_by_their_id() {
 
 /// 0.1.0dev, 5.1.2.
 #[test]
-fn another_order_than_that_of_a_custom_schema_is_a_warning() {
+fn property_order_violation_is_warning() {
     let schema = "{propertyOrder: [b, a], properties: {b: {items: {propertyOrder: [y, x]}}}}";
     for (text, keys) in [
         ("{b: 1, a: 2}", vec![]),
@@ -273,7 +273,7 @@ fn another_order_than_that_of_a_custom_schema_is_a_warning() {
 
 /// The documents' own examples (0.1.0dev, 4) under the tags of every early generation, and what breaks their rules.
 #[test]
-fn trees_of_the_early_documents_are_validated() {
+fn early_document_trees_are_validated() {
     let mut validator = Validator::new(Schemas::bundled());
     let eras = [
         ("tag:stsci.edu:asdf/0.1.0/", "", "dtype", "core/", "unit/", "fits/"),
@@ -333,7 +333,7 @@ fn trees_of_the_early_documents_are_validated() {
 }
 
 #[test]
-fn a_schema_that_is_missing_is_no_schema() {
+fn missing_root_schema_is_err() {
     let schemas = Schemas::empty();
     assert!(Validator::new(schemas).validate_root(&parse("1"), "x").is_err());
 }
@@ -355,7 +355,7 @@ fn every_bundled_schema_compiles_and_follows_its_metaschema() {
 }
 
 #[test]
-fn every_bundled_schema_but_the_metaschemas_has_a_title() {
+fn every_bundled_schema_except_metaschemas_has_title() {
     let schemas = Schemas::bundled();
     for uri in schemas.uris() {
         if uri.starts_with("http://stsci.edu/schemas/asdf/") && !uri.contains("/asdf-schema-") {
@@ -365,7 +365,7 @@ fn every_bundled_schema_but_the_metaschemas_has_a_title() {
 }
 
 #[test]
-fn a_node_is_described_by_its_tag_and_by_what_holds_it() {
+fn node_is_described_by_tag_and_parents() {
     let text =
         format!("{HEADER}!core/asdf-1.1.0\na: !core/ndarray-1.1.0 {{source: 0, datatype: int8, byteorder: big, shape: [2]}}\n");
     let tree = parse(&text);
@@ -380,7 +380,7 @@ fn a_node_is_described_by_its_tag_and_by_what_holds_it() {
 }
 
 #[test]
-fn a_schema_is_examined_with_its_examples() {
+fn examine_checks_schema_and_its_examples() {
     let text = "%YAML 1.1\n---\n$schema: http://stsci.edu/schemas/yaml-schema/draft-01\nid: asdf://x.org/s-1.0.0\ntype: object\n\
                 properties: {a: {$ref: gone}, b: {type: intger}}\nrequired: [a]\nexamples:\n- [good, 'a: 1']\n\
                 - [bad, 'b: 1']\n- [array, asdf-standard-1.6.0, 'a: !core/ndarray-1.1.0 {source: 0, datatype: in8}']\n";
@@ -432,7 +432,7 @@ proptest::proptest! {
 
     /// Checks any tree: there is an answer, and an invalid one has a reason whose path leads to a node.
     #[test]
-    fn every_no_has_a_reason_with_a_place(text in any_yaml()) {
+    fn every_error_path_leads_to_node(text in any_yaml()) {
         let tree = parse(&format!("{HEADER}{text}\n"));
         let report = Validator::new(Schemas::bundled()).validate(&tree, Some("1.6.0")).unwrap();
         proptest::prop_assert_eq!(report.is_valid(), report.problems.iter().all(|p| p.severity != Severity::Error));

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_star_stops_at_a_slash_and_two_do_not() {
+    fn single_star_stops_at_slash_double_star_continues() {
         let fits = |pattern: &str, uri: &str| Pattern::new(pattern).matches(uri);
         assert!(fits("tag:stsci.edu:asdf/core/ndarray-*", "tag:stsci.edu:asdf/core/ndarray-1.1.0"));
         assert!(!fits("tag:stsci.edu:asdf/*", "tag:stsci.edu:asdf/core/ndarray-1.1.0"));

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn every_type_in_both_orders_says_what_its_elements_are() {
+    fn min_max_mean_match_for_every_type() {
         macro_rules! check {
             ($($type:ty),*) => {$(
                 let numbers: Vec<$type> = [7u8, 3, 40, 12].map(<$type>::from).to_vec();

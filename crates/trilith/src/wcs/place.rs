@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_box_is_cut_at_the_edges() {
+    fn box_is_clipped_at_edges() {
         let pixels = PixelBox { centre: vec![0.0, 8.0], start: vec![-2, 7], length: vec![5, 3] };
         assert_eq!(pixels.inside(&[4, 9, 20]), Some(vec![0..4, 7..9, 0..3]));
         assert_eq!(pixels.inside(&[7, 20]), None);

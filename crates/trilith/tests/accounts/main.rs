@@ -131,7 +131,7 @@ fn is_of_form(difference: &Difference, file: &File, back: &File, options: &DiffO
 }
 
 #[test]
-fn every_difference_after_the_way_back_was_listed_as_a_loss() {
+fn round_trip_differences_are_listed_as_losses() {
     let seeds = trilith_sample::sample("files", (0..2000u64).collect(), 20);
     let (mut compared, mut refused, mut lossy, mut unlisted) = (0, 0, 0, Vec::new());
     let (forms, mut pairs) = (forms(), HashSet::new());

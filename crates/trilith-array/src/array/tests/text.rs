@@ -27,7 +27,7 @@ proptest! {
     }
 
     #[test]
-    fn a_broken_npy_header_is_an_error(text in "[ -~]{0,60}", cut in 0usize..80) {
+    fn malformed_npy_header_errs(text in "[ -~]{0,60}", cut in 0usize..80) {
         let mut file = npy_header(&Datatype::Float32, &[2, 3]).unwrap();
         file.resize(file.len() + 24, 0);
         file.truncate(file.len() - cut.min(24) - cut / 2);
@@ -39,7 +39,7 @@ proptest! {
     }
 
     #[test]
-    fn floats_as_text_are_the_same_floats(bits in any::<u64>()) {
+    fn floats_round_trip_as_strings(bits in any::<u64>()) {
         let double = f64::from_bits(bits);
         let single = f32::from_bits(bits as u32);
         let half = f16::from_bits(bits as u16);
@@ -106,7 +106,7 @@ fn nested_lists_show_shape_mask_and_kinds() {
 }
 
 #[test]
-fn no_row_of_csv_is_an_empty_line() {
+fn csv_never_writes_empty_lines() {
     let csv = |array: &Array| {
         let mut out = Vec::new();
         array.write_csv(&mut out).unwrap();
@@ -134,13 +134,13 @@ fn complex_numbers_are_those_of_core_complex() {
 }
 
 #[test]
-fn a_table_of_more_axes_is_no_csv() {
+fn csv_rejects_three_axes() {
     let cube = Array::from_slice(&[1u8; 8], &[2, 2, 2]).unwrap();
     assert_eq!(cube.write_csv(&mut Vec::new()).unwrap_err().kind(), ErrorKind::InvalidInput);
 }
 
 #[test]
-fn axes_change_places_for_every_width_and_odd_sizes() {
+fn transpose_matches_naive_for_widths_and_odd_sizes() {
     let names = ["int8", "int16", "float32", "complex64", "complex128", "float128", "complex256", "bool8"];
     for datatype in names.iter().filter_map(|name| Datatype::from_name(name)) {
         let shape = [131u64, 2, 70];
@@ -165,7 +165,7 @@ fn is_exact(datatype: &Datatype) -> bool {
 
 proptest! {
     #[test]
-    fn encoding_a_decoded_element_gives_its_bytes((array, _) in array(), order in order()) {
+    fn decode_encode_round_trip((array, _) in array(), order in order()) {
         if !is_exact(array.datatype()) {
             return Ok(());
         }
@@ -204,7 +204,7 @@ fn texts_are_padded_and_come_back() {
 
 /// First tier.
 #[test]
-fn text_of_no_declared_encoding_is_utf8_or_cp1252_or_latin1() {
+fn undeclared_encoding_decodes_as_utf8_cp1252_or_latin1() {
     for (stored, text) in
         [(&b"Z\xc3\xbcrich"[..], "Zürich"), (b"25 \xb0C\0", "25 °C"), (b"10 \x80", "10 €"), (b"a\x81\xe9", "a\u{81}é"), (b"", "")]
     {
@@ -218,7 +218,7 @@ fn text_of_no_declared_encoding_is_utf8_or_cp1252_or_latin1() {
 }
 
 #[test]
-fn large_copies_are_the_same_however_many_threads_share_them() {
+fn large_copies_match_for_any_thread_count() {
     let bytes: Vec<u8> = (0..12u32 << 20).map(|i| (i ^ (i >> 8) ^ (i >> 16)) as u8).collect();
     let array = Array::from_bytes(bytes.clone(), Datatype::Uint32, Byteorder::Big, vec![3, 1 << 10, 1 << 10]).unwrap();
     for part in [array.clone(), array.transpose(None).unwrap(), array.slice(Index::parse_list("::-1,:,1:").unwrap()).unwrap()] {
@@ -258,7 +258,7 @@ fn agrees(array: &Array, file: &std::path::Path, path: &str, key: &str) -> bool 
 }
 
 #[test]
-fn canonical_bytes_are_those_of_the_sample_files() {
+fn canonical_bytes_match_sample_digests() {
     let Some(corpus) = trilith_sample::corpus() else { return };
     let open = |file: &std::path::Path| crate::bytes::open(file, crate::bytes::LocalOptions::default()).unwrap();
     let file = corpus.join("asdf-6.0.0-std-1.6.0/mask.asdf");
@@ -298,7 +298,7 @@ fn elements_without_bytes_cannot_claim_endless_work() {
 }
 
 #[test]
-fn pieces_are_read_ahead_from_what_is_not_in_memory() {
+fn batches_read_ahead_from_unmapped_source() {
     let source = Counted::new(vec![3; 20 << 20]);
     let array = Array::new(source.clone(), 0, Datatype::Float32, Byteorder::Big, vec![20 << 10, 256]).unwrap();
     let mut pieces = 0;

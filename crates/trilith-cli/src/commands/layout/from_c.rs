@@ -671,7 +671,7 @@ mod tests {
     }
 
     #[test]
-    fn structs_have_the_sizes_of_c() {
+    fn struct_layout_matches_c_compiler() {
         let text = made(
             "#include <stdint.h>\n#define NMAX 0x10\ntypedef struct { char a; double b; short c[NMAX]; } inner_t;\n\
              struct outer { inner_t in[2]; unsigned long long n; struct { float x, y; } p; enum color { RED, BLUE } k; \
@@ -694,7 +694,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_condition_one_branch_is_taken() {
+    fn conditional_takes_one_branch() {
         let real = "#ifdef USE_DOUBLE\ntypedef double real;\n#else\ntypedef float real;\n#endif\nreal x[3];\n";
         let defined = format!("#define USE_DOUBLE\n{real}");
         let included = format!("#include <stdint.h>\n#include <math.h>\n#define USE_DOUBLE 1\n{real}");
@@ -730,7 +730,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_that_cannot_be_evaluated_is_refused_with_its_place() {
+    fn undecidable_condition_errs_with_line() {
         for (source, line, what) in [
             ("#include \"a.h\"\n#ifdef A\nint x;\n#endif", 2, "-D NAME"),
             ("int y;\n#ifdef __LP64__\nlong x;\n#endif", 2, "gcc -E -DLAYOUT"),
@@ -761,7 +761,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_variable_without_a_layout_has_no_place() {
+    fn item_after_unsupported_variable_errs() {
         let error = layout_of_c("union u { int i; };\nint a;\nunion u u;\ndouble x[4];").unwrap_err().to_string();
         assert!(error.contains("the place of x is not known") && error.contains("a union"), "{error}");
         for source in ["int x;\nunion { int i; } u;", "extern union u u;\nint x;", "static const int n = 3;\nint x;"] {
@@ -786,7 +786,7 @@ mod tests {
     }
 
     #[test]
-    fn what_c_has_and_a_layout_has_not_is_refused_with_its_place() {
+    fn unsupported_c_constructs_err() {
         for (source, what) in [
             ("struct s { union { int a; } u; };", "union"),
             ("struct s { int a : 3; };", "bit field"),
@@ -809,7 +809,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_is_left_out_and_the_rest_written() {
+    fn unsupported_declarations_are_omitted_with_reason() {
         let source = "#define MAXNAME (32)\n#define TWICE (2 * MAXNAME) /* both */\n#define MIN(a, b) ((a) < (b) ? (a) : (b))\n\
             #define LOW -5\nextern \"C\" {\nenum kind { GAS, DUST = 4, STARS };\nunion u { int a; float b; };\n\
             struct flags { unsigned on : 1; };\nint count(struct part *p);\nstatic int two(void) { if (1) { return 2; } return 1; }\n\
@@ -828,7 +828,7 @@ mod tests {
     }
 
     #[test]
-    fn a_struct_with_lengths_begins_the_file() {
+    fn struct_with_lengths_becomes_summary_block() {
         let source = "#define TITLE 8\nstruct mesh { int64_t nx; /* nodes */ int32_t ny; char title[TITLE]; double time; int32_t cycle; };\n\
             struct mesh mesh;\nfloat rho[ny - 1][nx-1]; // (g/cc)\ndouble x[nx + 2];\nint n[3];\n";
         let lengths = ["NX=mesh.nx", "ny=mesh.ny"].map(|text| text.parse().unwrap());
@@ -864,7 +864,7 @@ mod tests {
     }
 
     #[test]
-    fn structs_in_the_header_of_a_file_are_written_out() {
+    fn nested_summary_structs_are_inlined() {
         let source = "struct grid { char kind; int nx; int ny; };\nstruct part { double x; char id; };\n\
             typedef struct head { char magic[6]; struct grid grid; struct part first[2]; short id; double complex z; } head_t;\n\
             head_t head;\nhead_t other;\nfloat rho[ny][nx];\n";
@@ -895,7 +895,7 @@ mod tests {
     }
 
     #[test]
-    fn every_variable_of_a_template_has_its_place() {
+    fn template_arrays_are_placed_like_fwrite() {
         let mesh = "struct mesh { unsigned nx; size_t ny; double time; };\nstruct mesh m;\n";
         let lengths = ["nx=m.nx", "ny=m.ny"];
         for (arrays, expected) in [

@@ -113,7 +113,7 @@ fn tiles_by_hand() {
 }
 
 #[test]
-fn a_tile_much_larger_than_its_array_is_refused() {
+fn oversized_tile_exceeds_memory_limit() {
     let mut limits = Limits::default();
     limits.memory = 64 << 20;
     let error = encoder(&[tiles(&[255, 255, 255, 255])], &array(&[1, 2, 1, 2], 1), &limits).err().unwrap();
@@ -121,7 +121,7 @@ fn a_tile_much_larger_than_its_array_is_refused() {
 }
 
 #[test]
-fn a_slice_reads_only_its_tiles() {
+fn slice_reads_only_its_tiles() {
     let steps = [tiles(&[32, 32])];
     let array = array(&[64, 64], 4);
     let source =
@@ -174,7 +174,7 @@ fn image(n: usize, seed: u64) -> Vec<f64> {
 
 /// ASDF 0.1.0, "quantize": `encoded_bits` is an "unsigned 8-bit integer"; with 0 of them each value is the offset.
 #[test]
-fn values_of_no_bits_are_the_offset() {
+fn zero_bit_values_eq_offset() {
     let stored = [chunk(0, 7.0, 1.0, 3, &[]), chunk(8, 1.0, 2.0, 2, &[3, 0xff]), chunk(0, -0.5, 0.0, 1, &[])].concat();
     let back = floats(&decode(&[quantize(4.0, false)], stored, Some(48), &array(&[6], 8)).unwrap());
     assert_eq!(back, [7.0, 7.0, 7.0, 7.0, -1.0, -0.5]);
@@ -183,7 +183,7 @@ fn values_of_no_bits_are_the_offset() {
 /// ASDF 0.1.0, "quantize": `dtype` "representing the bits in the original floating-point values", and
 /// `original_shape` "the shape of the original array".
 #[test]
-fn quantize_that_contradicts_the_array_is_malformed() {
+fn quantize_arguments_contradicting_array_are_malformed() {
     let stored = chunk(0, 7.0, 1.0, 6, &[]);
     let step = |bits, shape: Option<&[u64]>| {
         [Step::Quantize { bits, original_shape: shape.map(<[u64]>::to_vec), quality: None, dither: false }]
@@ -210,7 +210,7 @@ fn quantize_that_contradicts_the_array_is_malformed() {
 
 /// ASDF 0.1.0, "tile": tiles at the edges "are padded", and "extra values are discarded upon decoding".
 #[test]
-fn the_padding_of_edge_tiles_costs_nothing() {
+fn edge_tile_padding_adds_no_bits() {
     let bits_of = |rows: u64, columns: u64, tile: u64| {
         let values = image((rows * columns) as usize, 5);
         let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -235,13 +235,13 @@ fn the_padding_of_edge_tiles_costs_nothing() {
 }
 
 #[test]
-fn the_noise_of_an_image_is_found() {
+fn noise_estimate_matches_image_noise() {
     let noise = quantize::noise(&image(50_000, 3));
     assert!((1.9..2.1).contains(&noise), "{noise}");
 }
 
 #[test]
-fn the_error_is_at_most_half_a_step() {
+fn quantization_error_is_at_most_half_step() {
     let values = image(40_000, 9);
     let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
     let array = array(&[200, 200], 8);
@@ -260,7 +260,7 @@ fn the_error_is_at_most_half_a_step() {
 }
 
 #[test]
-fn constants_and_values_that_are_no_numbers_survive_exactly() {
+fn constants_and_non_finite_values_round_trip() {
     let values = [7.25, 7.25, f64::NAN, f64::NAN, f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, 7.25];
     let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
     let array = array(&[8], 8);
@@ -306,7 +306,7 @@ fn digest(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn real_files_of_the_branch_decode() {
+fn historic_branch_files_decode() {
     let Some(corpus) = trilith_sample::corpus() else { return };
     let read = |name: &str| crate::bytes::read_text(corpus.join(name), 1 << 30).unwrap();
     // Letters in a header of 44 bytes; no decoded size.
@@ -355,7 +355,7 @@ proptest! {
     }
 
     #[test]
-    fn every_chain_comes_back_and_broken_ones_do_not_panic(which in 0usize..6, seed: u64, hits in proptest::collection::vec(any::<(u16, u8)>(), 0..5), keep: u16) {
+    fn chains_round_trip_and_broken_bytes_never_panic(which in 0usize..6, seed: u64, hits in proptest::collection::vec(any::<(u16, u8)>(), 0..5), keep: u16) {
         let chains = [
             vec![Step::Zlib],
             vec![Step::Sparse],
@@ -386,7 +386,7 @@ proptest! {
     }
 
     #[test]
-    fn a_range_of_quantized_values_is_a_slice(seed: u64, n in 1usize..3000, quality in 0.5f64..1000.0, ranges in proptest::collection::vec(any::<(u16, u16)>(), 1..6)) {
+    fn quantized_range_eq_slice_of_whole(seed: u64, n in 1usize..3000, quality in 0.5f64..1000.0, ranges in proptest::collection::vec(any::<(u16, u16)>(), 1..6)) {
         let mut values = image(n, seed);
         for at in (0..n).step_by(37) {
             values[at] = if seed & 1 == 0 { f64::NAN } else { f64::INFINITY };
@@ -409,7 +409,7 @@ proptest! {
 
 /// Found by the fuzz target `chains`: it was written, but could not be read again.
 #[test]
-fn floats_that_do_not_fill_the_elements_are_refused_by_the_writer_too() {
+fn encoder_rejects_floats_larger_than_elements() {
     let steps = [Step::Quantize { bits: Some(64), original_shape: None, quality: None, dither: false }];
     let array = Described { shape: vec![], item_size: 1, big_endian: false };
     assert_eq!(encoder(&steps, &array, &Limits::default()).err().map(|error| error.kind()), Some(ErrorKind::InvalidInput));

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_begin_with_a_byte() {
+    fn each_row_starts_at_whole_byte() {
         assert_eq!(undo(&[0b1010_0000, 0b0100_0000], 1, 3, false, 9).unwrap(), [1, 0, 1, 0, 1, 0]);
         assert_eq!(undo(&[0x12, 0x34, 0x56], 12, 2, false, 9).unwrap(), [0x23, 0x01, 0x56, 0x04]);
         assert_eq!(undo(&[0x12, 0x34, 0x56], 12, 2, true, 9).unwrap(), [0x01, 0x23, 0x04, 0x56]);

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn checksums_are_those_of_the_documents() {
+    fn checksums_eq_published_values() {
         assert_eq!(castagnoli(b"123456789"), 0xe306_9283);
         // Fletcher's sum over big-endian words: 0x0102 + 0x0304, and 0x0102 + (0x0102 + 0x0304).
         assert_eq!(fletcher(&[1, 2, 3, 4]), 0x0508_0406);

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_specification() {
+    fn specification_example_decodes() {
         let codes = [CLEAR, 7, 258, 8, 8, 258, 6, 6, END];
         assert_eq!(undo(&nine(&codes), &Room { most: 99 }).unwrap(), [7, 7, 7, 8, 8, 7, 7, 6, 6]);
         assert_eq!(undo(&nine(&codes), &Room { most: 2 }).unwrap(), [7, 7]);

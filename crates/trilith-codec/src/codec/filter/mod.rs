@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_read_and_unknown_ones_refused_by_name() {
+    fn parse_accepts_filters_and_unknown_names_are_err() {
         assert!(Filters::parse("shuffle(4) deflate").is_ok() && Filters::parse("").unwrap().is_empty());
         for wrong in ["shuffle(", "(4)", "shuffle(x)", "a(1)(2)"] {
             assert!(Filters::parse(wrong).is_err(), "{wrong}");
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_are_undone_from_the_last_one_and_the_mask_skips_some() {
+    fn decode_applies_filters_in_reverse_and_skips_masked() {
         let plain: Vec<u8> = (0..10u32).flat_map(u32::to_le_bytes).collect();
         let mut shuffled = vec![0; 40];
         shuffle::shuffle(4, &plain, &mut shuffled);

@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_those_of_the_calendar() {
+    fn dates_match_calendar() {
         for (number, name, text) in [
             (0, "D", "1970-01-01"),
             (-165, "D", "1969-07-20"),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_of_any_form_are_the_nearest_doubles() {
+    fn any_float_format_rounds_to_nearest_double() {
         let as_float =
             |bytes: &[u8], arguments: &[u64]| f64::from_le_bytes(float(bytes, arguments, 8).unwrap().try_into().unwrap());
         let double = [8, 0, 63, 52, 11, 0, 52, 1023, 0];

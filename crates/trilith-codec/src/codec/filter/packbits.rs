@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_of_the_format() {
+    fn format_example_decodes() {
         let packed = b"\xfe\xaa\x02\x80\x00\x2a\xfd\xaa\x03\x80\x00\x2a\x22\xf7\xaa";
         let plain = b"\xaa\xaa\xaa\x80\x00\x2a\xaa\xaa\xaa\xaa\x80\x00\x2a\x22\xaa\xaa\xaa\xaa\xaa\xaa\xaa\xaa\xaa\xaa";
         assert_eq!(undo(packed, &Room { most: 24 }).unwrap(), plain);

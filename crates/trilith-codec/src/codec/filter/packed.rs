@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_put_at_their_bits_in_either_order() {
+    fn nbit_restores_bit_offset_in_either_byte_order() {
         // Two 12-bit numbers, each at bit 2 of 2 bytes.
         let packed = vec![0xab, 0xc1, 0x23];
         let values = |order| [8, 0, 2, 1, 2, order, 12, 2];
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_what_they_are_above_the_smallest() {
+    fn scaleoffset_adds_minimum() {
         let mut chunk = vec![0; HEADER];
         (chunk[0], chunk[4], chunk[5]) = (4, 8, 100);
         chunk.extend([0x01, 0x2f]);

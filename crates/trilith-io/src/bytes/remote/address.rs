@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_stays_in_the_folder_of_the_file_or_is_seen_to_leave_it() {
+    fn references_outside_folder_are_detected() {
         let file = at("https://name:secret@host.example/a/b/x.asdf?token=1");
         let inside = |reference: &str| file.join(reference).is_some_and(|there| there.is_in_folder_of(&file));
         for good in ["y.asdf", "c/y.asdf", "./y.asdf", "c/../y.asdf", "/a/b/y.asdf", "https://host.example/a/b/y", "y?z#w"] {
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_taken_as_they_are_and_references_to_them_are_decoded() {
+    fn object_keys_stay_raw_and_references_decode() {
         let file = at("s3://bucket/a b/100%/x.asdf");
         assert_eq!(file.join("y%20z.asdf").unwrap(), at("s3://bucket/a b/100%/y z.asdf"));
         assert_eq!(file.join("../y").unwrap(), at("s3://bucket/a b/y"));
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_ends_at_the_host_or_in_the_path() {
+    fn prefix_matches_whole_host_and_leading_path() {
         let allows = |prefix: &str, address: &str| Prefix::parse(prefix).unwrap().allows(&at(address));
         assert!(allows("https://a.example", "https://a.example/x"));
         assert!(allows("https://a.example:443/d/", "https://a.example/d/x"));
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_this_machine_and_of_networks_are_not_public() {
+    fn local_and_private_addresses_are_not_public() {
         for private in [
             "127.0.0.1",
             "10.1.2.3",

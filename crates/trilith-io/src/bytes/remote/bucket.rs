@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_forms_of_all_tools_name_the_same_object() {
+    fn bucket_urls_of_all_tools_name_same_object() {
         for (text, service, name, host, key) in [
             ("s3://b/k/x.asdf", Service::S3, "b", None, "k/x.asdf"),
             ("S3A://b/a b%20", Service::S3, "b", None, "a b%20"),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_encoded_as_signatures_have_it() {
+    fn key_encoding_matches_signatures() {
         assert_eq!(encoded_key("a b+c%/ä=:@.asdf~_-"), "a%20b%2Bc%25/%C3%A4%3D%3A%40.asdf~_-");
     }
 }

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_put_in_comes_out_and_the_rest_is_missing() {
+    fn copy_returns_inserted_bytes_and_missing_ranges() {
         let mut cache = Cache::new(1 << 20);
         cache.insert(10, b"abcdef");
         cache.insert(20, b"uvw");
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_unused_go_and_the_newest_stays() {
+    fn eviction_drops_least_recent_keeps_newest() {
         let mut cache = Cache::new(1000);
         for n in 0..100 {
             cache.insert(n * 100, &[n as u8; 100]);
@@ -137,7 +137,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn a_cache_never_tells_wrong_bytes(parts in proptest::collection::vec((0u64..500, 1u64..80), 1..60), most in 100u64..3000) {
+        fn copy_never_returns_wrong_bytes(parts in proptest::collection::vec((0u64..500, 1u64..80), 1..60), most in 100u64..3000) {
             let mut cache = Cache::new(most);
             let byte = |at: u64| (at * 7 + at / 256) as u8;
             for (start, len) in parts {

@@ -455,7 +455,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_passwords_are_encoded_as_rfc_7617_says() {
+    fn basic_login_encoding_matches_rfc_7617() {
         let login = basic(&Url::parse("https://Aladdin:open%20sesame@host.example/").unwrap());
         assert_eq!(login.as_deref(), Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="));
         assert_eq!(basic(&Url::parse("https://host.example/").unwrap()), None);
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_is_judged_as_the_address_was() {
+    fn redirect_is_checked_like_reference() {
         let from = Url::parse("https://data.example/a/x.asdf").unwrap();
         let led = |target: &Target, to: &str| target.redirected(target.agent(), &from, &Url::parse(to).unwrap()).map(|_| ());
         let named = target(&[], Trust::Named);

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_come_back_for_the_same_version_only_and_damaged_ones_do_not() {
+    fn stored_pieces_match_version_and_reject_damage() {
         let folder = tempfile::tempdir().unwrap();
         let first = disk(folder.path(), "\"1\"", 1 << 20);
         first.keep(100, &[7; 5000]);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_stays_below_its_limit() {
+    fn sweep_keeps_total_below_limit() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("mine")).unwrap();
         for etag in 0..10 {

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strong_tag_decides_and_a_weak_one_needs_the_time() {
+    fn strong_etag_decides_weak_etag_needs_time() {
         let version = |etag: &str, modified: &str| Version { etag: Some(etag.into()), modified: Some(modified.into()) };
         assert!(version("\"a\"", "1").agrees(&version("\"a\"", "2")));
         assert!(!version("\"a\"", "1").agrees(&version("\"b\"", "1")));

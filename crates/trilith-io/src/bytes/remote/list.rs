@@ -331,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_in_a_bucket_is_an_object_a_pattern_or_a_folder() {
+    fn bucket_url_means_object_pattern_or_folder() {
         for (url, expected) in [
             ("s3://b/x.asdf", None),
             ("s3://b/n/*.asdf", Some(Several::Pattern)),

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_read_by_their_lengths_whatever_they_hold() {
+    fn parts_are_read_by_length_whatever_content() {
         let text = "\r\n--XY\r\nContent-Type: text/plain\r\nContent-Range: bytes 5-8/20\r\n\r\n\r\n--\r\n\
                     --XY\r\ncontent-range: bytes 10-10/*\r\n\r\na\r\n--XY--\r\n";
         assert_eq!(parts(text).unwrap(), [(5, b"\r\n--".to_vec(), Some(20)), (10, b"a".to_vec(), None)]);

@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_set_by_name_and_a_wrong_value_is_named() {
+    fn options_set_by_name_reject_wrong_values() {
         let mut options = RemoteOptions::default();
         for good in ["timeout=0.5", "retries=0", "in-flight=3", "cache-dir=x", "stream=1G", "download=yes", "style=path"] {
             options.set(good).unwrap();

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_are_merged_and_small_ranges_share_a_request() {
+    fn near_ranges_merge_small_ranges_share_request() {
         let ranges = vec![5000..5100, 0..100, 150..200, 90..120, 7..7];
         assert_eq!(merged(ranges.clone(), 0), [0..120, 150..200, 5000..5100]);
         assert_eq!(jobs(ranges.clone(), true), [Job::Together(vec![0..200, 5000..5100])]);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn large_ranges_are_cut_evenly_and_nothing_is_lost() {
+    fn large_ranges_split_evenly_without_loss() {
         let cut: Vec<_> = pieces(10..10 + (12 << 20)).collect();
         assert_eq!(cut, [10..10 + (6 << 20), 10 + (6 << 20)..10 + (12 << 20)]);
         assert_eq!(pieces(0..1).collect::<Vec<_>>(), [0..1]);

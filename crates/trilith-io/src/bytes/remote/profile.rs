@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::disallowed_methods, reason = "the files of another program")]
-    fn a_profile_is_read_from_either_file() {
+    fn profile_merges_config_and_credentials_files() {
         let config = "[default]\nregion = us-west-2\n\n[profile other]\nregion = eu-west-1\ns3 =\n    endpoint_url = https://nested.example\n\
                       sso_session = mine\n[sso-session mine]\nsso_region = eu-central-1\n";
         let credentials = "[other]\naws_access_key_id=C\nendpoint_url = https://own.example\n";

@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bucket_goes_into_the_path_or_into_the_host() {
+    fn bucket_url_uses_path_or_host_style() {
         assert_eq!(at("s3://bucket/k", &["endpoint=http://localhost:9000"]), "http://localhost:9000/bucket/a%20b/x.asdf");
         assert_eq!(at("s3://bucket/k", &["region=eu-west-1"]), "https://bucket.s3.eu-west-1.amazonaws.com/a%20b/x.asdf");
         assert_eq!(at("s3://b.x/k", &[]), "https://s3.us-east-1.amazonaws.com/b.x/a%20b/x.asdf");
@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_of_one_account_opens_no_other() {
+    fn account_key_is_not_used_for_other_account() {
         let bucket = split("abfss://c@other.dfs.core.windows.net/k").unwrap().unwrap().0;
         let mut options = RemoteOptions::default();
         options.storage("account_name", "mine").unwrap();

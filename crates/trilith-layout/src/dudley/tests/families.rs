@@ -54,7 +54,7 @@ fn family(count: usize, nx: impl Fn(usize) -> i64, text: &str, order: Byteorder)
 }
 
 #[test]
-fn an_item_of_a_whole_family_is_one_array_with_a_leading_axis() {
+fn file_set_item_reads_as_one_array() {
     let text = "{ N : i8 }  rho = f8[N]  cells = {a = f8  b = f8}[N]";
     for order in [Byteorder::Little, Byteorder::Big] {
         let (catalog, template, files) = family(50, |_| 3, text, order);
@@ -121,7 +121,7 @@ impl crate::bytes::Resolve for Versions {
 }
 
 #[test]
-fn a_file_of_a_family_that_was_replaced_is_named() {
+fn replaced_file_is_named_in_error() {
     let (catalog, template, files) = family(3, |_| 2, "{ N : i8 }  rho = f8[N]  te = f8[N]", Byteorder::Little);
     let versions = files.0.keys().map(|name| (name.clone(), "first".to_owned())).collect();
     let files = Arc::new(Versions(files, std::sync::Mutex::new(versions)));
@@ -142,7 +142,7 @@ fn a_file_of_a_family_that_was_replaced_is_named() {
 }
 
 #[test]
-fn a_family_whose_files_differ_is_read_where_they_are_alike() {
+fn differing_files_are_read_where_equal() {
     let (catalog, template, files) = family(6, |k| if k < 4 { 2 } else { 0 }, "{ N : i8 }  rho = f8[N]", Byteorder::Little);
     let options = crate::layout::Options { native: true, order: Some(Byteorder::Little), limits: Limits::default() };
     let at = |item: &str, rows: std::ops::Range<usize>| catalog.array_at(&template, item, &[rows], &options, files.clone());
@@ -158,7 +158,7 @@ fn a_family_whose_files_differ_is_read_where_they_are_alike() {
 }
 
 #[test]
-fn a_file_of_a_family_that_omits_an_item_or_is_not_there_is_masked() {
+fn omitted_items_and_missing_files_are_masked() {
     let nx = |k: usize| i64::from(!k.is_multiple_of(3));
     for order in [Byteorder::Little, Byteorder::Big] {
         let (catalog, template, files) = family(7, nx, "{ N : i8 }  rho = f8[N, 2]  cell = {a = f8 b = f8}[N]", order);

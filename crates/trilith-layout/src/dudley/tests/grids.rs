@@ -27,7 +27,7 @@ const GRID: &str = "#: grid_shape=[3,5]\n#: grid_chunk=[2,3]\n#: grid_type=\"u1\
 const STRUCTS: &str = "{at = <u4 @0 len = <u2 @4 mask = <u2 @6}[4] @48\n";
 
 #[test]
-fn a_table_says_the_same_as_a_list() {
+fn table_equals_list_of_chunks() {
     let named = format!("x [u1[6] @4, u1[0], u1[6] @10, u1[6] @16]\n{GRID}");
     let columns = format!("x = >u4[4] @24\n{GRID}#: grid_at=\"\"\n#: grid_bytes=\"/len\"\nlen = <u2[4] @40\n");
     let structs = format!("x = {STRUCTS}{GRID}#: grid_at=\"at\"\n#: grid_bytes=\"len\"\n#: grid_mask=\"mask\"\n#: grid_base=2\n");
@@ -48,7 +48,7 @@ fn without_lengths_every_chunk_is_whole() {
 }
 
 #[test]
-fn a_table_that_does_not_fit_is_named() {
+fn unfit_table_is_named_in_error() {
     let wrong = [
         ("x = >u4[3] @24\n", "#: grid_at=\"\"\n", "3 numbers for 4 chunks"),
         ("x = >u4[4] @24\n", "#: grid_at=\"/nothing\"\n", "no item"),

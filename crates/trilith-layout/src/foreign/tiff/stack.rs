@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn planes_of_ome_are_where_the_xml_says() {
+    fn ome_planes_follow_xml() {
         let stack = |data: &str, count| {
             let text = format!(
                 "<OME><Image><Pixels DimensionOrder=\"XYZCT\" SizeX=\"5\" SizeY=\"4\" SizeZ=\"2\" SizeC=\"3\" SizeT=\"1\">{data}</Pixels></Image></OME>"

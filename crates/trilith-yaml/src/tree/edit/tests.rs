@@ -29,7 +29,7 @@ fn delete(text: &str, pointer: &str) -> String {
 }
 
 #[test]
-fn setting_a_scalar_changes_its_span_only() {
+fn set_scalar_changes_only_its_span() {
     assert_eq!(set("a:  1   # c\nb: 2\n", "/a", 5), "a:  5   # c\nb: 2\n");
     assert_eq!(set("a: 'x'\n", "/a", "y: z"), "a: 'y: z'\n");
     assert_eq!(set("a: [1, {b: 2}]\n", "/a/1/b", "c,d"), "a: [1, {b: 'c,d'}]\n");
@@ -61,7 +61,7 @@ fn setting_a_scalar_changes_its_span_only() {
 }
 
 #[test]
-fn setting_a_collection_keeps_the_indentation() {
+fn set_collection_keeps_indentation() {
     let map = || Value::map([("x", 1), ("z", 2)]);
     assert_eq!(set("a: 1 # c\nb: 2\n", "/a", map()), "a:\n  x: 1\n  z: 2 # c\nb: 2\n");
     assert_eq!(set("- a: 1\n  b: 2\n", "/0/a", map()), "- a:\n    x: 1\n    z: 2\n  b: 2\n");
@@ -81,7 +81,7 @@ fn setting_a_collection_keeps_the_indentation() {
 }
 
 #[test]
-fn keys_and_items_are_inserted_in_the_style_around() {
+fn inserted_keys_and_items_match_surrounding_style() {
     assert_eq!(insert("a: 1 # c\n# end\n", "/b", 2), "a: 1 # c\nb: 2\n# end\n");
     assert_eq!(insert("a: 1", "/b", 2), "a: 1\nb: 2");
     assert_eq!(insert("a:\n    x: 1\nb: 2\n", "/a/z", 2), "a:\n    x: 1\n    z: 2\nb: 2\n");
@@ -102,7 +102,7 @@ fn keys_and_items_are_inserted_in_the_style_around() {
 }
 
 #[test]
-fn a_pair_without_braces_gets_them_when_it_grows() {
+fn bare_pair_gets_braces_on_insert() {
     assert_eq!(insert("[a: 1 , x]\n", "/0/b", 2), "[{a: 1, b: 2} , x]\n");
     assert_eq!(insert("[a: ]\n", "/0/b", 2), "[{a: , b: 2} ]\n");
     assert_eq!(delete("[x, a: 1]\n", "/1/a"), "[x, {}]\n");
@@ -116,7 +116,7 @@ fn a_pair_without_braces_gets_them_when_it_grows() {
 }
 
 #[test]
-fn a_comma_behind_nothing_is_kept_apart() {
+fn comma_after_empty_value_gets_blank() {
     // Without the blank, readers of YAML 1.1 would take `b:,` for text.
     assert_eq!(insert("{a: 1, b:}\n", "/c", 2), "{a: 1, b: , c: 2}\n");
     assert_eq!(insert("[x, !t ]\n", "/-", 2), "[x, !t , 2 ]\n");
@@ -124,7 +124,7 @@ fn a_comma_behind_nothing_is_kept_apart() {
 }
 
 #[test]
-fn deleting_takes_the_line_and_leaves_the_comments_around() {
+fn delete_removes_line_keeps_surrounding_comments() {
     assert_eq!(delete("# a\na: 1 # one\n# b\nb: 2\n", "/a"), "# a\n# b\nb: 2\n");
     assert_eq!(delete("a: 1\nb:\n  c: 1\n  d: 2\n", "/b"), "a: 1\n");
     assert_eq!(delete("a: 1\nb: 2", "/b"), "a: 1");
@@ -181,7 +181,7 @@ fn many_changes_are_made_in_one_pass() {
 }
 
 #[test]
-fn yaml_text_is_set_under_the_handles_of_the_tree() {
+fn set_parsed_value_keeps_tag_handles() {
     let tree = Tree::parse("%YAML 1.1\n%TAG ! tag:e:\n---\na: 1\n...\n", &Limits::default()).unwrap();
     let mut edit = tree.edit();
     let value = tree.parse_value("!x {k: 0x10, l: 2001-01-01}", &Limits::default()).unwrap();
@@ -219,7 +219,7 @@ fn keys_of_nodes_are_set_without_paths() {
 }
 
 #[test]
-fn lines_added_at_one_place_go_to_their_own_parents() {
+fn inserts_at_same_offset_keep_their_parents() {
     let text = "a:\n  b:\n    c: 1\n";
     let done = after(text, |edit| {
         edit.insert(&path("/z"), &1.into())?;
@@ -236,7 +236,7 @@ fn lines_added_at_one_place_go_to_their_own_parents() {
 }
 
 #[test]
-fn keys_without_a_value_go_alone() {
+fn keys_without_value_are_edited_alone() {
     assert_eq!(delete("m:\n  ? a\n  b: 1\n  c: 2\n", "/m/a"), "m:\n  b: 1\n  c: 2\n");
     assert_eq!(delete("--- !!set\n? a\n? b # two\n? c\n", "/b"), "--- !!set\n? a\n? c\n");
     assert_eq!(delete("{? foo :, : bar}", "/foo"), "{: bar}");
@@ -263,7 +263,7 @@ fn keys_of_json_are_renamed_in_quotes() {
 }
 
 #[test]
-fn lines_go_behind_the_blank_lines_of_a_literal() {
+fn inserted_lines_follow_blank_lines_of_literal() {
     assert_eq!(set("foo: |\n  x\n   \n", "/bar", 7), "foo: |\n  x\n   \nbar: 7\n");
     assert_eq!(insert("foo: |\n  x\n\nbar: 1\n", "/z", 7), "foo: |\n  x\n\nbar: 1\nz: 7\n");
     assert_eq!(insert("- >+\n  x\n\n...\n", "/-", 7), "- >+\n  x\n\n- 7\n...\n");
@@ -275,7 +275,7 @@ fn lines_go_behind_the_blank_lines_of_a_literal() {
 }
 
 #[test]
-fn keys_that_are_collections_are_found_by_their_text_on_one_line() {
+fn collection_keys_match_their_flow_text() {
     assert_eq!(set("? [1,  2]\n: x\n", "/[1, 2]", 7), "? [1,  2]\n: 7\n");
     assert_eq!(set("? - p\n  - {q: 1}\n: x\n", "/[p, {q: 1}]", 7), "? - p\n  - {q: 1}\n: 7\n");
     assert_eq!(delete("{[1, 2]: x, a: 1}", "/[1, 2]"), "{a: 1}");
@@ -294,7 +294,7 @@ fn comments_stay_with_what_stays() {
 }
 
 #[test]
-fn an_empty_list_takes_only_what_has_a_place_in_it() {
+fn insert_into_empty_collection_checks_key() {
     let tree = Tree::parse("a: []\nb: &x {}\nc: *x\n", &Limits::default()).unwrap();
     let kind = |at: &str| tree.edit().insert(&path(at), &1.into()).map_err(|error| error.kind());
     assert_eq!(kind("/a/no"), Err(ErrorKind::InvalidInput));
@@ -307,7 +307,7 @@ fn an_empty_list_takes_only_what_has_a_place_in_it() {
 
 /// The first alias that stays gets the node, the aliases after it stay as they are.
 #[test]
-fn what_goes_is_left_to_the_next_alias() {
+fn removed_anchor_content_moves_to_next_alias() {
     let text = "a: &x {p: &y 0x1}\nb: *x\nc: {d: *y, e: *x}\n";
     assert_eq!(delete(text, "/a"), "b: &x {p: &y 0x1}\nc: {d: *y, e: *x}\n");
     assert_eq!(set(text, "/a", 1), "a: 1\nb: &x {p: &y 0x1}\nc: {d: *y, e: *x}\n");
@@ -348,7 +348,7 @@ fn what_goes_is_left_to_the_next_alias() {
 }
 
 #[test]
-fn a_change_of_what_is_in_several_places_is_noted() {
+fn change_of_shared_node_is_noted() {
     let tree = Tree::parse("a: &x {p: {q: 1}}\nb: *x\nc: [*x]\nd: 1\n", &Limits::default()).unwrap();
     let noted = |at: &str| {
         let mut edit = tree.edit();
@@ -362,7 +362,7 @@ fn a_change_of_what_is_in_several_places_is_noted() {
 
 /// Refuses a text that means something else than the edit, whichever way it was written.
 #[test]
-fn a_text_that_says_anything_else_is_refused() {
+fn text_with_other_meaning_is_refused() {
     let text = "a: 1 # one\nb: &x !t [x, 'y']\nc: {d: *x, e: |\n    l\n  }\n".replace("|\n    l\n  ", "2.5");
     let tree = Tree::parse(text.as_str(), &Limits::default()).unwrap();
     let wrong = [
@@ -397,7 +397,7 @@ fn a_text_that_says_anything_else_is_refused() {
 }
 
 #[test]
-fn a_value_that_is_no_yaml_is_the_fault_of_who_gives_it() {
+fn unprintable_value_returns_invalid_input() {
     let tree = Tree::parse("a: 1\n", &Limits::default()).unwrap();
     for value in [Value::plain("b: c"), Value::plain("# x"), Value::alias("none"), Value::from(1).anchored("a b")] {
         let mut edit = tree.edit();

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_keeps_its_text() {
+    fn equal_nodes_keep_their_text() {
         let old = "# top\na:   'x'   # one\nb: [1,2]  # two\nc:\n# three\n  d: 0x10\n";
         assert_eq!(toward(old, "{a: x, b: [1, 2], c: {d: 16}}").unwrap(), old);
         assert_eq!(toward(old, "{a: z, b: [1, 2], c: {d: 16}}").unwrap(), old.replace("'x'", "z"));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn items_keep_their_comments_where_others_come_and_go() {
+    fn unchanged_items_keep_their_comments() {
         let old = "- a # 1\n- b # 2\n- c # 3\n";
         assert_eq!(toward(old, "[new, a, b, c]").unwrap(), "- new\n- a # 1\n- b # 2\n- c # 3\n");
         assert_eq!(toward(old, "[a, c]").unwrap(), "- a # 1\n- c # 3\n");
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn types_tags_and_the_order_of_keys_are_told_apart() {
+    fn types_tags_and_key_order_are_distinguished() {
         assert_eq!(toward("a: 1 # c\n", "a: '1'").unwrap(), "a: '1' # c\n");
         assert_eq!(toward("a: !t m # c\n", "a: m").unwrap(), "a: m # c\n");
         assert_eq!(toward("a: m # c\n", "a: !t m").unwrap(), "a: !t m # c\n");
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn one_node_in_two_places_stays_one_or_nothing_is_said() {
+    fn shared_node_stays_shared_or_returns_none() {
         let old = "a: &x [1] # one\nb: *x\n";
         assert_eq!(toward(old, "a: &id001 [1]\nb: *id001").unwrap(), old);
         assert_eq!(toward(old, "a: [1]\nb: [1]").unwrap(), "a: &x [1] # one\nb: [1]\n");
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_contains_itself_ends() {
+    fn self_containing_node_terminates() {
         let round = "a: &x [*x] # c\n";
         assert_eq!(toward(round, "a: &y [*y]").unwrap(), round);
         let limits = Limits::default();

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_mark_is_the_first_of_such_bytes() {
+    fn first_returns_lowest_matching_byte() {
         let flows = |byte: u8| byte < b'-' || byte == b':' || byte | 0x20 >= 0x7b;
         // The test tries each pair of adjacent bytes, because a borrow or carry may go from one byte into the next.
         for low in 0..=255u8 {

@@ -115,21 +115,21 @@ const LEFT: &[&str] = &[
 ];
 
 #[test]
-fn each_production_is_taken_and_gives_the_same_events() {
+fn productions_are_accepted_with_same_events() {
     for text in TAKEN {
         assert!(holds(text), "stepped back from:\n{text}\n{text:?}");
     }
 }
 
 #[test]
-fn whatever_is_outside_the_subset_is_stepped_back_from() {
+fn texts_outside_subset_are_rejected() {
     for text in LEFT {
         assert!(fast(text).is_none(), "took {text:?}");
     }
 }
 
 #[test]
-fn every_piece_of_a_text_holds_the_law() {
+fn cut_and_altered_texts_agree() {
     // Cutting, and taking out one byte, makes near misses of every production.
     for text in TAKEN.iter().chain(LEFT) {
         for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
@@ -150,7 +150,7 @@ fn every_piece_of_a_text_holds_the_law() {
 }
 
 #[test]
-fn pairs_of_texts_hold_the_law() {
+fn pairs_of_texts_agree() {
     for a in TAKEN.iter().chain(LEFT) {
         for b in TAKEN.iter().chain(LEFT) {
             holds(&format!("{a}{b}"));
@@ -164,7 +164,7 @@ fn pairs_of_texts_hold_the_law() {
 }
 
 #[test]
-fn the_corpus_is_read_by_the_fast_reader() {
+fn fast_reader_accepts_corpus_trees() {
     let trees = corpus_trees();
     if trees.is_empty() {
         return;
@@ -240,12 +240,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn near_misses_hold_the_law(text in near_yaml()) {
+    fn near_misses_agree(text in near_yaml()) {
         holds(&text);
     }
 
     #[test]
-    fn nested_texts_hold_the_law(text in nested_yaml()) {
+    fn nested_texts_agree(text in nested_yaml()) {
         holds(&text);
     }
 }

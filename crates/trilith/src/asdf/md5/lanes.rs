@@ -228,7 +228,7 @@ mod tests {
     use crate::bytes::MemorySource;
 
     #[test]
-    fn many_streams_of_any_lengths_give_what_each_gives_alone() {
+    fn parallel_streams_match_single_hashes() {
         let best = Level::new();
         #[cfg(target_arch = "x86_64")]
         let narrower = best.as_avx2().map(|narrower| narrower.level());

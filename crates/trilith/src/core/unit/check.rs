@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_unit_is_known_after_its_definition() {
+    fn unit_before_definition_is_reported() {
         let text = "%TAG ! tag:stsci.edu:asdf/\n---\n- !unit/unit-1.0.0 cubit\n- !unit/defunit-1.0.0 {name: cubit, unit: null}\n\
                     - !unit/unit-1.0.0 cubit\n";
         let found = check(&Tree::parse(text, &Limits::default()).unwrap(), &Limits::default()).unwrap();

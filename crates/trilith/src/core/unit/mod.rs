@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_defined_unit_is_known() {
+    fn defined_unit_is_known() {
         let mut units = Units::standard();
         assert!(units.knows("km") && !units.knows("furlong"));
         units.define("furlong", Some(&Unit::parse("201.168m").unwrap())).unwrap();
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn vounit_and_older_spellings_are_read_and_told_apart() {
+    fn parse_marks_older_spellings_as_not_standard() {
         for (text, printed, standard) in [
             ("", "", true),
             ("m", "m", true),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_unit_is_refused_with_its_place() {
+    fn invalid_unit_err_states_column() {
         for text in ["m/", "m**", "(m", "m)", "m**(1/0)", "*m", "m,s", "1 2", "m\u{0}", "**2"] {
             assert!(Unit::parse(text).is_err(), "{text}");
         }
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_prefixes_where_the_standard_allows_them() {
+    fn known_names_follow_prefix_rules_of_standard() {
         let units = Units::standard();
         for name in ["m", "km", "Mpc", "mas", "uas", "arcsec", "MiB", "kbit", "dB", "Angstrom", "%", "'x'", "das"] {
             assert!(units.knows(name) || name == "uas", "{name}");

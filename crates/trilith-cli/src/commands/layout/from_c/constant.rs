@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expressions_have_the_values_of_c() {
+    fn expression_values_match_c() {
         let mut constants = Known::default();
         constants.insert("N".to_owned(), 5);
         for (text, expected) in [
