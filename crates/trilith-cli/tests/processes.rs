@@ -132,7 +132,10 @@ fn unfinished_update_shows_notice_and_old_content() {
 /// Runs one of the tests below as a process of its own, which may crash.
 fn child(what: &str, path: &Path) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "child_process_reads_changing_file", "--ignored", "--nocapture"]).env("WHAT", what).env("FILE", path);
+    command
+        .args(["--exact", "child_process_reads_changing_file", "--ignored", "--nocapture"])
+        .env("WHAT", what)
+        .env("FILE", path);
     let output = command.stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{what}: {}\n{said}{}", output.status, String::from_utf8_lossy(&output.stderr));

@@ -22,7 +22,10 @@ const LONGER: &[(&str, &str)] = &[
     ),
     ("crates/trilith/src/asdf/sections.rs", "one walk finds tree, blocks, index and what lies between them"),
     ("crates/trilith-cli/src/commands/layout/from_c.rs", "one parser of C declarations: its rules call each other"),
-    ("crates/trilith/tests/letter.rs", "tests alone: one for each sentence of the documents, from the same parts of files"),
+    (
+        "crates/trilith/tests/conformance_bytes.rs",
+        "tests alone: one for each sentence of the documents, from the same parts of files",
+    ),
     ("crates/trilith/src/fits/tests.rs", "tests alone: FITS files assembled card by card, one test after the other"),
     ("crates/trilith-layout/src/layout/model.rs", "the object model of one document: its kinds refer to each other"),
     ("crates/trilith-layout/src/layout/print.rs", "two dialects of one printer: a production stands beside its twin"),

@@ -12,10 +12,10 @@
 mod common;
 mod disk;
 mod kill;
-mod left;
+mod leftover_journal;
+mod operations;
 mod readers;
-mod second;
-mod work;
+mod second_writer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -24,10 +24,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use common::{is_sampled, sample};
 use disk::{Event, Fault, Recorder, State, read_folder};
+use operations::Work;
 use readers::Readers;
 use trilith::bytes::{AtomicFile, Basis, Journal, LocalOptions, disk::watch};
 use trilith::{Target, asdf::TARGETS};
-use work::Work;
 
 /// The watch is one for the whole process, and so is the working folder.
 fn alone() -> MutexGuard<'static, ()> {
@@ -144,14 +144,14 @@ fn cuts_and_reordering_leave_old_or_new_content() {
     let _alone = alone();
     let mut counts = Counts::default();
     let pairs =
-        TARGETS.iter().flat_map(|target| work::ALL.iter().filter(|work| (work.of)(target)).map(move |work| (work, target)));
+        TARGETS.iter().flat_map(|target| operations::ALL.iter().filter(|work| (work.of)(target)).map(move |work| (work, target)));
     for (work, target) in sample("crash matrix", pairs.collect(), 16) {
         crash(work, target, &mut counts);
     }
     common::say(&format!(
         "crash matrix: of {} operations x {} generations {} runs; {} cuts, {} states, of them {} reordered or torn, \
          {} in the middle of a recovery; {} old, {} new, 0 mixtures",
-        work::ALL.len(),
+        operations::ALL.len(),
         TARGETS.len(),
         counts.runs,
         counts.cuts,
@@ -247,7 +247,7 @@ fn failing_disk_leaves_old_or_new_content() {
     let is_tried = |work: &&Work, target| (work.of)(target) && !work.name.starts_with("history");
     let pairs = newest
         .iter()
-        .flat_map(|target| work::ALL.iter().filter(move |work| is_tried(work, target)).map(move |work| (work, *target)));
+        .flat_map(|target| operations::ALL.iter().filter(move |work| is_tried(work, target)).map(move |work| (work, *target)));
     for (work, target) in sample("matrix of failing disks", pairs.collect(), 16) {
         let place = Place::new();
         let old = place.prepare(work, target);

@@ -9,12 +9,12 @@
 mod blocks;
 #[path = "../common/mod.rs"]
 mod common;
+mod cpu_cost;
 mod make;
 mod many;
 mod names;
-mod other;
+mod other_formats;
 mod trees;
-mod work;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,8 +42,8 @@ fn cases() -> Vec<Case> {
     let mut cases = Cases(Vec::new());
     blocks::all(&mut cases);
     trees::all(&mut cases);
-    other::all(&mut cases);
-    work::all(&mut cases);
+    other_formats::all(&mut cases);
+    cpu_cost::all(&mut cases);
     cases.0
 }
 

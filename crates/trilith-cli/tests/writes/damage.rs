@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::cell::{self, Way};
+use super::case::{self, Way};
 use super::content::{Content, Digest};
-use super::kinds::Kind;
+use super::file_kinds::Kind;
 use super::operations::{Operation, Result as Judged};
 
 /// A kind with one flipped bit, and the digests of the arrays that it is in.
@@ -71,7 +71,7 @@ fn with_files(kind: &Kind, files: BTreeMap<String, Vec<u8>>, (flipped, number): 
 /// Runs one operation; None if it does not apply.
 pub(crate) fn judge(operation: &Operation, damaged: &Damaged, way: Way, insists: bool) -> Option<Outcome> {
     let insists: &[&str] = if insists { &["--allow-loss"] } else { &[] };
-    let done = cell::ran(operation, &damaged.kind, way, insists)?;
+    let done = case::ran(operation, &damaged.kind, way, insists)?;
     let (mut outcome, place) = (Outcome::Refused, done.folder.path());
     for name in &done.changed {
         let holds = match operation.result {

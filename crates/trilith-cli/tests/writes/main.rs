@@ -8,18 +8,18 @@
 #![allow(clippy::disallowed_methods, reason = "a test lays out files of its own")]
 #![cfg(unix)]
 
-mod cell;
+mod case;
 #[path = "../common/mod.rs"]
 mod common;
 mod content;
 mod damage;
-mod kinds;
+mod file_kinds;
 mod operations;
 mod table;
 
-use cell::{Outcome, WAYS, Way};
+use case::{Outcome, WAYS, Way};
 use common::{in_parallel, is_sampled, sample};
-use kinds::Kind;
+use file_kinds::Kind;
 use operations::{ALL, ENDLESS, Operation, READING, WITHOUT_FILE};
 
 /// One combination and how it ended.
@@ -36,7 +36,7 @@ pub(crate) struct Cell<'t> {
 
 #[test]
 fn every_writing_command_succeeds_or_refuses_without_loss() {
-    let kinds = kinds::all();
+    let kinds = file_kinds::all();
     let of_kinds =
         |operation: &'static Operation| kinds.iter().filter(|kind| (operation.of)(kind)).map(move |kind| (operation, kind));
     let pairs = ALL.iter().flat_map(of_kinds);
@@ -47,7 +47,7 @@ fn every_writing_command_succeeds_or_refuses_without_loss() {
         .collect();
     let all = if only.is_empty() { sample("writing matrix", all, 8) } else { all };
     let judged = in_parallel(&all, |(operation, kind, way)| {
-        cell::judge(operation, kind, *way).map(|outcome| Cell { operation, kind, way: *way, outcome })
+        case::judge(operation, kind, *way).map(|outcome| Cell { operation, kind, way: *way, outcome })
     });
     let cells: Vec<Cell<'_>> = judged.into_iter().flatten().collect();
     let count = |is: fn(&Outcome) -> bool| cells.iter().filter(|cell| is(&cell.outcome)).count();
@@ -82,7 +82,7 @@ fn failure(cell: &Cell<'_>) -> Option<String> {
 
 #[test]
 fn no_command_accepts_block_with_flipped_bit() {
-    let kinds: Vec<_> = kinds::all().iter().flat_map(damage::damaged).collect();
+    let kinds: Vec<_> = file_kinds::all().iter().flat_map(damage::damaged).collect();
     let allows = |operation: &Operation| ["convert", "repack", "explode", "implode", "resolve"].contains(&operation.command);
     let of_kind = |damaged: &'_ damage::Damaged, operation: &Operation| (operation.of)(&damaged.kind);
     let all: Vec<_> = kinds
@@ -145,13 +145,13 @@ fn leaves(command: &clap::Command, path: &str) -> Vec<(String, bool)> {
 
 #[test]
 fn reading_never_writes() {
-    let kinds = kinds::all();
+    let kinds = file_kinds::all();
     let all: Vec<_> = READING
         .iter()
         .flat_map(|command| kinds.iter().flat_map(move |kind| [(command, kind, false), (command, kind, true)]))
         .collect();
     let all = sample("reading matrix", all, 8);
-    let failed: Vec<String> = in_parallel(&all, |(command, kind, by_link)| cell::reads_only(command, kind, *by_link).err())
+    let failed: Vec<String> = in_parallel(&all, |(command, kind, by_link)| case::reads_only(command, kind, *by_link).err())
         .into_iter()
         .flatten()
         .collect();

@@ -1,7 +1,7 @@
 //! The writing commands, each with what it asks for, and what the file must hold afterwards.
 
 use super::content::{Card, Content, Digest, Family};
-use super::kinds::{Kind, Kindred, filling, rows, table};
+use super::file_kinds::{Kind, Kindred, filling, rows, table};
 
 /// The subcommands that only read: they leave every file as it is.
 pub(crate) const READING: &[&str] = &[

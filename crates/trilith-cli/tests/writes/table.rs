@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trilith::asdf::TARGETS;
 
 use super::Cell;
-use super::cell::{Outcome, Way};
+use super::case::{Outcome, Way};
 use super::common::repository;
 
 const BEGIN: &str = "<!-- refused: begin -->\n";

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::common::{self, trilith};
 use super::disk::{Recorder, State};
-use super::work::{self, Work};
+use super::operations::{self, Work};
 use super::{Place, alone, read_folder, run, seen};
 use trilith::Target;
 use trilith::bytes::Backing;
@@ -27,7 +27,7 @@ fn say(folder: &Path, words: &[&str]) -> common::Ended {
 }
 
 fn work(name: &str) -> &'static Work {
-    work::ALL.iter().find(|work| work.name == name).unwrap()
+    operations::ALL.iter().find(|work| work.name == name).unwrap()
 }
 
 /// A crash in the middle of a change in place: the file is no longer the old one, and the journal says how it was.
@@ -151,7 +151,7 @@ fn new_files_next_to_private_file_are_private() {
     let mut made = 0;
     // An output of another name is made as every new file is.
     let writes_to_it = |work: &&Work| work.main == "x.asdf";
-    for work in work::ALL.iter().filter(|work| (work.of)(Target::newest())).filter(writes_to_it) {
+    for work in operations::ALL.iter().filter(|work| (work.of)(Target::newest())).filter(writes_to_it) {
         let place = Place::new();
         for name in place.prepare(work, Target::newest()).keys() {
             std::fs::set_permissions(place.folder.join(name), std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -166,7 +166,7 @@ fn new_files_next_to_private_file_are_private() {
         }
     }
     common::say(&format!("private files: {made} temporary files and journals, each of them private when it was made"));
-    assert!(made > work::ALL.len() / 2);
+    assert!(made > operations::ALL.len() / 2);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn hard_linked_file_rejects_change_in_place() {
     let _alone = alone();
     let (mut refused, mut kept) = (0, 0);
     for target in [Target::newest(), Target::named("asdf-0.1").unwrap(), Target::named("finf-0.1").unwrap()] {
-        for work in work::ALL.iter().filter(|work| (work.of)(target)) {
+        for work in operations::ALL.iter().filter(|work| (work.of)(target)) {
             let place = Place::new();
             let old = place.prepare(work, target);
             // In a separate folder, so that one name does not lead to the other.
@@ -272,7 +272,7 @@ fn other_users_journal_is_ignored() {
 fn rewritten_file_keeps_owner_group_and_mode() {
     use std::os::unix::fs::MetadataExt;
     let _alone = alone();
-    for work in work::ALL.iter().filter(|work| work.main == "x.asdf" && (work.of)(Target::newest())) {
+    for work in operations::ALL.iter().filter(|work| work.main == "x.asdf" && (work.of)(Target::newest())) {
         let place = Place::new();
         if !is_root(&place.folder) {
             return common::say("skipped: only root can lay out files of another user");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::common::{Ended, run, trilith};
 use super::content::{Content, Digest, difference};
-use super::kinds::{Kind, Kindred, TEMPLATE, filling, rows};
+use super::file_kinds::{Kind, Kindred, TEMPLATE, filling, rows};
 use super::operations::{Operation, Output, Result as Judged, normalised};
 use trilith::bytes::LocalOptions;
 

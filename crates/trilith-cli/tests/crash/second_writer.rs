@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::work::{self, Prepare, Work};
+use super::operations::{self, Prepare, Work};
 use super::{Files, Place, alone, leftovers, read_folder, run};
 use trilith::Target;
 use trilith::bytes::disk::{Act, Answer, Watch, watch};
@@ -120,7 +120,7 @@ struct Counts {
 fn finished_second_writer_is_never_overwritten() {
     let _alone = alone();
     let mut counts = Counts::default();
-    for (prepare, works) in work::groups() {
+    for (prepare, works) in operations::groups() {
         let alone = |work: &&Work| one_after_the_other(&[work], prepare).expect("it is done when nobody disturbs it");
         let seconds: Vec<(&Work, Files)> = works.iter().map(|work| (*work, alone(work))).collect();
         for (number, first) in super::sample("matrix of second writers", works.iter().enumerate().collect(), 16) {
@@ -212,7 +212,7 @@ impl Watch for Onlooker {
 fn journal_reader_is_changed_after_update_ends() {
     let _alone = alone();
     let mut checked = 0;
-    for work in work::ALL.iter().filter(|work| (work.of)(Target::newest())) {
+    for work in operations::ALL.iter().filter(|work| (work.of)(Target::newest())) {
         let place = Place::new();
         let before = place.prepare(work, Target::newest());
         let path = place.folder.join(work.main);
